@@ -1,0 +1,118 @@
+"""Where to cut an ordered family of events: two rules, and the bound they aim at.
+
+A family is a nested sequence of events; the counts of each on the cut sample are known. The aim
+is the lower bound that the event will give at the size of the test, never a fixed tail mass.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .events import Event
+
+__all__ = ["Aim", "Family", "Rule", "lepski", "predicted_bound", "smooth", "smoothed"]
+
+Floats = NDArray[np.float64]
+
+TAU = 2.0
+WALKS = np.array([1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0])
+SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])
+LEVEL = 1e3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Family:
+    """Nested events, smallest first; `hits` has shape (2 folds, 2 sides, cuts), likelier first.
+
+    `sizes` are the draws of (fold, side). `scores` is the mean score of what each cut adds when
+    scores are log-likelihood ratios, else None. `simplicity` is smaller for what is easier said.
+    """
+
+    reversed: bool
+    hits: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    event: Callable[[int], Event]
+    scores: Floats | None = None
+    simplicity: int = 0
+
+
+Rule = Callable[[Floats, Floats, Floats, "Aim", Floats | None], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """The test to come: its draws a side, delta and the quantile of its level."""
+
+    trials: int
+    delta: float
+    quantile: float
+
+
+def predicted_bound(x: Floats, y: Floats, sizes: Floats, aim: Aim) -> tuple[Floats, Floats]:
+    """(bound foreseen, log-ratio foreseen) for x and y hits; -inf where p <= delta."""
+    p, q = x / sizes[0], np.minimum((y + 1) / sizes[1], 1.0)
+    excess = p - aim.delta
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(excess > 0, np.log(np.maximum(excess, 1e-300) / q), -np.inf)
+        variance = p * (1 - p) / np.maximum(excess, 1e-300) ** 2 + (1 - q) / q
+        bound = ratio - aim.quantile * np.sqrt(np.maximum(variance, 0) / aim.trials)
+    return np.where(excess > 0, bound, -np.inf), ratio
+
+
+def lepski(x: Floats, y: Floats, sizes: Floats, aim: Aim, scores: Floats | None) -> int:
+    """The largest cut that no smaller one beats by more than TAU standard errors.
+
+    The standard error is that of the difference of two nested cuts, Lepski (1990).
+    """
+    bound, _ = predicted_bound(x, y, sizes, aim)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = x / np.maximum(x - aim.delta * sizes[0], 1e-9) ** 2
+        noise = first + 1 / np.maximum(y, 1)
+        spread = TAU * np.sqrt(np.maximum(noise[:, None] - noise[None, :], 0))
+        beaten = (bound[:, None] - spread > bound[None, :]) & _smaller(len(x))
+    good = np.flatnonzero(~beaten.any(axis=0) & np.isfinite(bound))
+    return int(good[-1]) if len(good) else int(np.argmax(bound))
+
+
+def _smaller(size: int) -> NDArray[np.bool_]:
+    return np.arange(size)[:, None] < np.arange(size)[None, :]
+
+
+def smoothed(x: Floats, y: Floats, sizes: Floats, aim: Aim, scores: Floats | None) -> int:
+    """The best cut of a smoothed log-ratio curve.
+
+    The log-ratio of each slice between cuts is a slope times the score plus a random walk; slope
+    and step are those of largest marginal likelihood, so the curve borrows the shape of a score
+    that is a log-likelihood ratio where the counts are few.
+    """
+    a, b = np.diff(x, prepend=0), np.diff(y, prepend=0)
+    log_ratio = np.log((a + 0.5) / (b + 0.5))
+    noise = 1 / (a + 0.5) + 1 / (b + 0.5)
+    slopes = SLOPES if scores is not None else SLOPES[:1]
+    score = scores if scores is not None else np.zeros(len(x))
+    curve = smooth(log_ratio, noise, score, slopes)
+    total = a + b
+    share = 1 / (1 + np.exp(-curve))
+    bound, _ = predicted_bound(np.cumsum(total * share), np.cumsum(total * (1 - share)), sizes, aim)
+    return int(np.argmax(bound))
+
+
+def smooth(values: Floats, noise: Floats, score: Floats, slopes: Floats) -> Floats:
+    """Posterior mean of slope * score + random walk, at the most likely slope and step."""
+    size = len(values)
+    walk = np.minimum.outer(np.arange(1, size + 1), np.arange(1, size + 1)).astype(float)
+    targets = values[:, None] - score[:, None] * slopes[None, :]
+    best, found = -np.inf, values
+    for step in WALKS:
+        prior = LEVEL + step**2 * walk
+        factor = np.linalg.cholesky(prior + np.diag(noise))
+        white = np.linalg.solve(factor, targets)
+        likelihood = -0.5 * (white**2).sum(axis=0) - np.log(np.diag(factor)).sum()
+        index = int(np.argmax(likelihood))
+        if likelihood[index] > best:
+            best = float(likelihood[index])
+            inner = np.linalg.solve(factor.T, white[:, index])
+            found = prior @ inner + slopes[index] * score
+    return found

@@ -1,0 +1,59 @@
+"""What a function could remember between calls, to name the culprit when it does.
+
+Looking at a function's variables decides nothing: only outputs that differ break the contract.
+This finds which variable changed, so that the sentence can name it.
+"""
+
+import random
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["remembered"]
+
+
+def remembered(run: Callable[..., Any]) -> dict[str, str]:
+    """The data a callable reaches besides its arguments: name to a text that shows its value."""
+    return {name: _state(value) for name, value in _variables(run)}
+
+
+def _variables(run: Any) -> Iterator[tuple[str, Any]]:
+    while hasattr(run, "func"):
+        run = run.func
+    owner = getattr(run, "__self__", None)
+    if owner is not None and not isinstance(owner, (type, ModuleType)):
+        yield from getattr(owner, "__dict__", {}).items()
+    function = getattr(run, "__func__", run)
+    if not hasattr(function, "__code__"):
+        yield from getattr(function, "__dict__", {}).items()
+        function = vars(type(function)).get("__call__", function)
+    code = getattr(function, "__code__", None)
+    if code is None:
+        return
+    yield from function.__dict__.items()
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+        if cell is not None:
+            yield name, _contents(cell)
+    for name in code.co_names:
+        value = function.__globals__.get(name)
+        if value is not None and not callable(value) and not isinstance(value, ModuleType):
+            yield name, value
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _state(value: Any) -> str:
+    if isinstance(value, np.random.Generator):
+        return repr(value.bit_generator.state)
+    if isinstance(value, random.Random):
+        return repr(value.getstate())
+    text = repr(value)
+    fields = getattr(value, "__dict__", None)
+    return text + (repr(fields) if isinstance(fields, dict) else "")

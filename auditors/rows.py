@@ -1,0 +1,133 @@
+"""Databases that are lists of rows: strategies of them, their corners and their templates."""
+
+from collections.abc import Callable
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from dpwitness.mechanisms.model import Choices, Interval, Neighbouring, Record, Row, Rows
+
+from .encoding import canonical
+from .results import Pair
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+__all__ = [
+    "corners",
+    "different",
+    "edited_lists",
+    "list_strategy",
+    "list_templates",
+    "row_strategy",
+    "row_templates",
+]
+
+COPIES = (0, 1, 5, 20)
+MOST_TEMPLATES = 80
+
+
+def row_strategy(row: Row) -> "SearchStrategy[Any]":
+    """Any row of the domain; shrinks towards the simplest."""
+    from hypothesis import strategies as st
+
+    match row:
+        case Interval(integer=True):
+            return st.integers(round(row.low), round(row.high))
+        case Interval():
+            ends = st.sampled_from(corners(row))
+            return st.floats(row.low, row.high, allow_nan=False) | ends
+        case Choices():
+            return st.sampled_from(list(row.values))
+        case Record():
+            return st.fixed_dictionaries({k: row_strategy(v) for k, v in row.fields.items()})
+
+
+def corners(row: Row) -> list[Any]:
+    """The values of a row most likely to matter, simplest first."""
+    match row:
+        case Interval():
+            kind = round if row.integer else float
+            middle = (row.low + row.high) / 2
+            nearest = min(max(0.0, row.low), row.high)
+            found = [kind(v) for v in (nearest, row.low, row.high, middle)]
+            return list(dict.fromkeys(found))
+        case Choices():
+            return list(row.values[:3]) + list(row.values[3:][-1:])
+        case Record():
+            names = list(row.fields)
+            values = [corners(row.fields[name])[:3] for name in names]
+            return [dict(zip(names, made, strict=True)) for made in list(product(*values))[:6]]
+
+
+def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[list[Any]]":
+    """Short lists of anything, and long lists of few different rows."""
+    from hypothesis import strategies as st
+
+    def expand(blocks: list[tuple[Any, int]]) -> list[Any]:
+        return [row for row, copies in blocks for _ in range(copies)][: domain.most]
+
+    block = st.tuples(rows, st.integers(1, max(1, domain.most)))
+    short = st.lists(rows, min_size=domain.least, max_size=min(domain.most, domain.least + 8))
+    long = st.lists(block, min_size=1, max_size=3).map(expand)
+    return short | long.filter(lambda made: len(made) >= domain.least)
+
+
+def edited_lists(
+    lists: "SearchStrategy[list[Any]]",
+    rows: "SearchStrategy[Any]",
+    relation: Neighbouring,
+    distance: int,
+    domain: Rows,
+) -> "SearchStrategy[Pair]":
+    """Pairs whose neighbour is the list after `distance` edits, both inside the domain."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def pairs(draw: "DrawFn") -> Pair:
+        database = draw(lists)
+        other = list(database)
+        for _ in range(distance):
+            if relation is Neighbouring.ADD_REMOVE:
+                other.insert(draw(st.integers(0, len(other))), draw(rows))
+            elif other:
+                other[draw(st.integers(0, len(other) - 1))] = draw(rows)
+        return Pair(database, other)
+
+    fits = domain.least if relation is Neighbouring.ADD_REMOVE else max(1, domain.least)
+    return pairs().filter(lambda p: fits <= len(p.database) and len(p.neighbour) <= domain.most)
+
+
+def list_templates(domain: Rows, relation: Neighbouring, distance: int) -> tuple[Pair, ...]:
+    """Empty, one row, all equal, many copies, one outlier, with each corner as the change."""
+    return row_templates(corners(domain.row), list, relation, distance, domain.least, domain.most)
+
+
+def row_templates(
+    changes: list[Any],
+    build: Callable[[list[Any]], Any],
+    relation: Neighbouring,
+    distance: int,
+    least: int,
+    most: int,
+) -> tuple[Pair, ...]:
+    """Copies of one of `changes` beside one more, or one replaced, of each; `build` makes them."""
+    made: list[Pair] = []
+    for copies in sorted({max(least, count) for count in COPIES}):
+        for shared in changes if copies else changes[:1]:
+            base = [shared] * copies
+            for index, change in enumerate(changes):
+                if relation is Neighbouring.ADD_REMOVE:
+                    made.append(Pair(build(base), build(base + [change] * distance)))
+                    continue
+                made.extend(
+                    Pair(build(base + [before] * distance), build(base + [change] * distance))
+                    for before in changes[:index]
+                )
+    fitting = [p for p in made if least <= len(p.database) and len(p.neighbour) <= most]
+    return tuple(different(fitting)[:MOST_TEMPLATES])
+
+
+def different(pairs: list[Pair]) -> list[Pair]:
+    """The pairs without repetitions, in order."""
+    seen = {canonical((p.database, p.neighbour)): p for p in reversed(pairs)}
+    return list(reversed(seen.values()))

@@ -1,0 +1,199 @@
+"""The last steps of an audit: shrink and confirm what was refuted, size up what was not."""
+
+from dataclasses import dataclass, field, replace
+from math import inf
+from time import monotonic
+
+from dpwitness.mechanisms.model import Mechanism
+
+from . import power, two_sample
+from .choose import Choice
+from .neighbours import Source
+from .privacy import Judgement, Test, confirm, confirm_size, growth
+from .results import AuditResult, Count, Evidence, Pair, Verdict, Witness
+from .sampling import Sampler
+from .search import Found, SearchPlan, shrink
+from .sketch import sketch
+
+__all__ = ["Audit", "Clock", "not_refuted", "refuted"]
+
+LESSON = 9
+"""Chunk of the stage "shrink" that teaches the event to confirm; earlier ones only test."""
+
+USEFUL = (2.0, 0.5)
+"""A run says something useful if it could have refuted 2 epsilon + 0.5."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How much of a wall-clock budget is left; without a budget it is never late."""
+
+    seconds: float | None
+    started: float = field(default_factory=monotonic)
+
+    def spent(self) -> float:
+        """Seconds since the start."""
+        return monotonic() - self.started
+
+    def late(self, share: float = 1.0) -> bool:
+        """Whether this share of the budget is used up."""
+        return self.seconds is not None and self.spent() > share * self.seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """What every step of one audit works with."""
+
+    subject: Mechanism
+    target: str
+    source: Source | None
+    sampler: Sampler
+    test: Test
+    clock: Clock
+    note: str = ""
+
+    @property
+    def plan(self) -> SearchPlan:
+        """How much the search may draw."""
+        return SearchPlan.for_trials(self.test.trials)
+
+
+def refuted(audit: Audit, found: Found | None, pair: Pair, judgement: Judgement) -> AuditResult:
+    """Shrink, then confirm on streams never used before; only that makes the verdict."""
+    test = audit.test
+    attempts = [(pair, judgement.choice)]
+    if audit.source is not None and found is not None and not audit.clock.late():
+        small = _smallest(audit, audit.source, found, judgement)
+        if small is not None:
+            attempts.insert(0, small)
+    level = test.alpha / len(attempts)
+    for chunk, (candidate, choice) in enumerate(attempts):
+        count, bound = confirm(
+            audit.sampler,
+            candidate,
+            choice,
+            replace(test, alpha=level),
+            chunk=chunk,
+            draws=confirm_size(judgement, choice, test),
+        )
+        if bound >= test.claim.epsilon:
+            oriented = candidate.reversed() if count.reversed else candidate
+            witness = Witness(
+                database=oriented.database, neighbour=oriented.neighbour, event=count.event
+            )
+            return _result(
+                audit, candidate, judgement, Verdict.REFUTED, (count,), level, bound, witness
+            )
+    audit = replace(
+        audit,
+        note="the judged draws refuted the claim but the confirmation on new draws did not; "
+        "run again with more trials",
+    )
+    return _result(audit, candidate, judgement, Verdict.INCONCLUSIVE, (count,), level, bound, None)
+
+
+def _smallest(
+    audit: Audit, source: Source, found: Found, judgement: Judgement
+) -> tuple[Pair, Choice] | None:
+    """A smaller pair that still refutes, with the event learnt for it; None if there is none."""
+    budget = min(audit.test.trials, max(8192, 4 * judgement.draws))
+
+    def refutes(pair: Pair) -> bool:
+        return _still_refutes(audit, pair, budget)
+
+    small = shrink(source, found, refutes, seed=audit.sampler.seed)
+    if small == found.pair:
+        return None
+    return small, audit.test.learn(*audit.sampler.draw(small, "shrink", LESSON, min(budget, 65536)))
+
+
+def _still_refutes(audit: Audit, pair: Pair, budget: int) -> bool:
+    """Whether cheap draws of this pair refute the claim.
+
+    Draws grow fourfold until the claim is rejected, or is foreseen never to be.
+    """
+    epsilon, delta = audit.test.null
+    draws, chunk = min(1024, budget), 0
+    while True:
+        first, second = audit.sampler.draw(pair, "shrink", chunk, 2 * draws)
+        choice = audit.test.learn(first[:draws], second[:draws])
+        sides = (second, first) if choice.reversed else (first, second)
+        x, y = (int(choice.event.contains(side[draws:]).sum()) for side in sides)
+        if two_sample.rejects(
+            (x, y), (draws, draws), epsilon=epsilon, delta=delta, level=audit.test.alpha / 2
+        ):
+            return True
+        hopeless = choice.predicted + 3 * choice.spread < epsilon and y > 30
+        if draws >= budget or hopeless or audit.clock.late():
+            return False
+        draws, chunk = min(4 * draws, budget), chunk + 1
+
+
+def not_refuted(audit: Audit, pair: Pair, judgement: Judgement) -> AuditResult:
+    """The result of an audit that found nothing, with what it could have found."""
+    verdict = Verdict.NOT_REFUTED
+    if not judgement.complete:
+        verdict = Verdict.INCONCLUSIVE
+        audit = replace(audit, note="the time budget ran out before the planned draws were made")
+    result = _result(
+        audit, pair, judgement, verdict, judgement.counts, judgement.level,
+        judgement.epsilon_lower, None,
+    )  # fmt: skip
+    factor, addend = USEFUL
+    useful = factor * audit.test.claim.epsilon + addend
+    if verdict is Verdict.NOT_REFUTED and result.detectable_epsilon > useful:
+        note = f"too few trials to have refuted even epsilon {useful:g}; give more"
+        return replace(result, verdict=Verdict.INCONCLUSIVE, note=result.note or note)
+    return result
+
+
+def _result(
+    audit: Audit,
+    pair: Pair,
+    judgement: Judgement,
+    verdict: Verdict,
+    counts: tuple[Count, ...],
+    level: float,
+    bound: float,
+    witness: Witness | None,
+) -> AuditResult:
+    test, sampler = audit.test, audit.sampler
+    epsilon, delta, distance = test.claim.epsilon, test.claim.delta, test.claim.distance
+    judged = sum(count.trials[0] for count in counts)
+    learnt = max(2, judgement.draws - judged) if witness is None else judgement.draws
+    seen = power.detectable_probability(
+        (judged, judged), epsilon=epsilon, delta=delta, level=level, learnt_on=learnt,
+        distance=distance,
+    ) if judged else 1.0  # fmt: skip
+    detectable = power.detectable_epsilon(
+        judgement.choice.rates, (judged, judged), epsilon=epsilon, delta=delta, level=level,
+        distance=distance,
+    ) if judged else inf  # fmt: skip
+    event = witness.event if witness is not None else judgement.choice.event
+    picture = sketch(event, judgement.first, judgement.second)
+    return AuditResult(
+        mechanism=audit.subject.name,
+        target=audit.target,
+        claim=test.claim,
+        verdict=verdict,
+        epsilon_lower=bound,
+        detectable_epsilon=detectable,
+        detectable_probability=seen,
+        pair=pair,
+        witness=witness,
+        evidence=Evidence(
+            counts=counts,
+            alpha=test.alpha,
+            level=level,
+            log_wealth=judgement.log_wealth,
+            decided_after=judgement.decided_after,
+        ),
+        samples=sampler.tally.draws,
+        seed=sampler.seed,
+        seconds=audit.clock.spent(),
+        seeded=sampler.seeded,
+        note=audit.note,
+        growth=growth(judgement.counts, test, judgement.level),
+        sketch=picture,
+        plan={"trials": test.trials, "block": sampler.block, "vectorised": sampler.vectorised},
+    )

@@ -1,0 +1,117 @@
+"""Two-sided geometric mechanism, Ghosh, Roughgarden and Sundararajan (2012).
+
+Also known as the discrete Laplace mechanism. Answers and noise are whole numbers, so that
+nothing is rounded and the theorem holds on the computer for every event, up to the 53 random
+bits behind each draw.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import exp, expm1, log
+from typing import Any
+
+import numpy as np
+
+from ._checks import require_positive, sample_shape
+from .model import (
+    Array,
+    Database,
+    Domain,
+    Interval,
+    Mechanism,
+    Neighbouring,
+    PrivacyClaim,
+    Rows,
+    Size,
+    UtilityClaim,
+)
+from .queries import count
+
+__all__ = ["GEOMETRIC", "geometric", "geometric_mechanism"]
+
+# Below this the noise no longer fits the 53 bits of a draw.
+FLATTEST = 2.0**-40
+
+
+def geometric(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    query: Callable[[Database], Any],
+    sensitivity: float,
+    epsilon: float,
+    size: Size = None,
+) -> Array:
+    """Answer `query` with two-sided geometric noise on each coordinate.
+
+    The noise is k with probability (1 - r) / (1 + r) * r**|k|, where
+    r = exp(-epsilon / sensitivity). `query` maps a database to a whole number or an array of
+    them of shape s; neighbours move it by at most `sensitivity` in L1. `epsilon` is in nats.
+    Returns whole numbers of shape `size` + s. Raises ValueError on a parameter out of range.
+    """
+    require_positive(sensitivity=sensitivity, epsilon=epsilon)
+    if epsilon / sensitivity < FLATTEST:
+        raise ValueError(
+            f"epsilon / sensitivity must be at least 2**-40, got {epsilon / sensitivity}"
+        )
+    answer = np.asarray(query(database))
+    if answer.dtype.kind not in "iu":
+        raise ValueError(f"query must give whole numbers, got {answer.dtype}")
+    # The difference of two one-sided geometric variables is two-sided geometric.
+    stop = -expm1(-epsilon / sensitivity)
+    up, down = rng.geometric(stop, size=(2, *sample_shape(size), *answer.shape))
+    return answer + up - down
+
+
+def geometric_mechanism(
+    *,
+    query: Callable[[Database], Any],
+    sensitivity: float,
+    epsilon: float,
+    neighbouring: Neighbouring,
+    databases: Domain,
+    name: str = "geometric",
+    identifier: str = "",
+) -> Mechanism:
+    """`geometric` on a whole-number query, with what it is claimed to satisfy.
+
+    The utility claim is the exact tail of the noise, P[|noise| >= t] = 2 r**t / (1 + r) for
+    whole t.
+    """
+    require_positive(sensitivity=sensitivity, epsilon=epsilon)
+    ratio = exp(-epsilon / sensitivity)
+
+    def error(database: Database, output: Any) -> Array:
+        return np.abs(np.asarray(output) - query(database))
+
+    def error_bound(beta: float) -> float:
+        return sensitivity * log(2 / ((1 + ratio) * beta)) / epsilon
+
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(geometric, query=query, sensitivity=sensitivity, epsilon=epsilon),
+        databases=databases,
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon,
+                neighbouring=neighbouring,
+                reference="Ghosh, Roughgarden and Sundararajan (2012)",
+            ),
+            UtilityClaim(
+                loss=error,
+                bound=error_bound,
+                reference="tail of the two-sided geometric law",
+            ),
+        ),
+        reference="Ghosh, Roughgarden and Sundararajan (2012)",
+    )
+
+
+GEOMETRIC = geometric_mechanism(
+    query=count,
+    sensitivity=1,
+    epsilon=1.0,
+    neighbouring=Neighbouring.ADD_REMOVE,
+    databases=Rows(row=Interval(low=0, high=1, integer=True)),
+)

@@ -1,0 +1,265 @@
+"""What each subcommand does, apart from reading its options and printing."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from os.path import realpath
+from typing import Any
+
+from dpwitness.auditors import replay as replaying
+from dpwitness.auditors import run
+from dpwitness.auditors.encoding import from_json
+from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from dpwitness.auditors.results import AuditResult, Verdict
+from dpwitness.mechanisms import CATALOGUE
+from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import Mechanism, PrivacyClaim
+
+from . import as_text, evidence, files, reading, targets, wording
+from .terminal import printable
+
+__all__ = [
+    "DEMO",
+    "FAILED",
+    "INCONCLUSIVE",
+    "REFUTED",
+    "UNUSABLE",
+    "Console",
+    "audit",
+    "catalogue",
+    "demo",
+    "replay",
+]
+
+REFUTED = 1
+UNUSABLE = 2
+INCONCLUSIVE = 3
+FAILED = 4
+DEMO = ("laplace", "EM-NAIVE")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """Where a command speaks: results with `say`, remarks with `warn`."""
+
+    say: Callable[[str], None]
+    warn: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    paint: as_text.Paint
+    width: int
+    quiet: bool = False
+
+
+def audit(
+    console: Console,
+    target: str,
+    options: Mapping[str, Any],
+    *,
+    json_path: str | None,
+    html_path: str | None,
+) -> int:
+    """Audit the target, write the files asked for, tell the result; the exit status.
+
+    `options` are those of `audit_claims` as typed: `databases` still a name, `pair` still two
+    JSON texts.
+    """
+    _require_places(json_path, html_path)
+    given = {key: value for key, value in options.items() if value is not None}
+    found = targets.find_target(target)
+    if "pair" in given and "databases" in given:
+        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    engine = dict(given)
+    if "databases" in given:
+        engine["databases"] = targets.find_databases(given["databases"])
+    if "pair" in given:
+        one, two = given["pair"]
+        engine["pair"] = (_database(one, "first"), _database(two, "second"))
+    again = _command(target, given) if json_path is None else _replay_command(json_path)
+    results = run.audit_claims(
+        found.mechanism,
+        **engine,
+        progress=console.progress,
+        target=target,
+        name=found.name,
+    )
+    return _deliver(console, results, again, json_path=json_path, html_path=html_path)
+
+
+def _require_places(json_path: str | None, html_path: str | None) -> None:
+    for path in (json_path, html_path):
+        if path is not None:
+            files.require_writable(path)
+    if json_path and html_path and realpath(json_path) == realpath(html_path):
+        raise InvalidArgument("--json and --html name the same file; give them different names")
+
+
+def _database(text: str, which: str) -> Any:
+    label = f"the {which} database of --pair"
+    try:
+        return from_json(reading.parse_json(text, label))
+    except EvidenceFormatError as error:
+        hint = "" if "is not JSON" not in str(error) else "; strings need quotes, as in '\"yes\"'"
+        raise InvalidArgument(f"{error}{hint}") from None
+
+
+def _replay_command(path: str) -> str:
+    return shlex.join(["dpwitness", "replay", *(["--"] if path.startswith("-") else []), path])
+
+
+def _command(target: str, given: Mapping[str, Any]) -> str:
+    words = ["dpwitness", "audit", target]
+    for key, value in given.items():
+        if key == "seeded":
+            words.append("--unseeded")
+        else:
+            values = value if key == "pair" else (value,)
+            words += [f"--{key}", *(v if isinstance(v, str) else f"{v!r}" for v in values)]
+    return shlex.join(words)
+
+
+def _deliver(
+    console: Console,
+    results: Sequence[AuditResult],
+    again: str,
+    *,
+    json_path: str | None,
+    html_path: str | None,
+) -> int:
+    """Write and tell. The numbers come first, so that nothing after them can lose them."""
+    data = evidence.document(results, replay=again)
+    saved = True
+    if json_path is not None:
+        saved = _save(console, json_path, evidence.to_text(data), ".json")
+    parts = [
+        wording.headline(result)
+        if console.quiet
+        else as_text.render(result, replay=again, width=console.width, paint=console.paint)
+        for result in results
+    ]
+    console.say(("\n" if console.quiet else "\n\n").join(parts))
+    if html_path is not None:
+        from .as_html import render
+
+        saved = _save(console, html_path, render(results, data), ".html") and saved
+    return _status([result.verdict for result in results]) if saved else UNUSABLE
+
+
+def _save(console: Console, path: str, text: str, suffix: str) -> bool:
+    try:
+        files.write_atomically(path, text)
+    except OSError as error:
+        kept = files.keep_elsewhere(text, suffix)
+        reason = (error.strerror or str(error)).lower()
+        console.warn(
+            f"could not write {path}: {reason}; "
+            + (f"the result was kept in {kept}" if kept else "nothing could be kept on disk")
+        )
+        if kept is None and suffix == ".json":
+            console.say(text)
+        return False
+    return True
+
+
+def _status(verdicts: Sequence[Verdict]) -> int:
+    if Verdict.REFUTED in verdicts:
+        return REFUTED
+    return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0
+
+
+def replay(console: Console, path: str, *, workers: int, timeout: float) -> int:
+    """Count again what an evidence file records and say whether it is the same."""
+    records = reading.load_evidence(path)
+    for record in records:
+        if not record["target"]:
+            raise EvidenceFormatError(
+                f"{path!r} was made from Python and names no target; use "
+                "dpwitness.auditors.replay.recount with the mechanism"
+            )
+        targets.refuse_foreign(record["target"])
+    verdicts, differs = [], False
+    for record in records:
+        console.warn(f"running {record['target']}")
+        found = targets.find_target(record["target"])
+        outcome = replaying.recount(found.mechanism, record, workers=workers, timeout=timeout)
+        console.say("\n".join(_replayed(record, outcome, console.width)))
+        verdicts.append(outcome.verdict)
+        differs = differs or not outcome.same
+    return FAILED if differs else _status(verdicts)
+
+
+def _replayed(record: Mapping[str, Any], outcome: replaying.Replay, width: int) -> list[str]:
+    name = printable(record["mechanism"])
+    claim = f"epsilon {record['claim']['epsilon']} ({record['claim']['relation']})"
+    word = wording.verdict_word(outcome.verdict)
+    subject = printable(f"{word}: {name}, {claim}.")
+    if not outcome.seeded:
+        new = [" and ".join(f"{n:,}" for n in count.hits) for count in outcome.counts]
+        old = [" and ".join(f"{n:,}" for n in c["hits"]) for c in record["evidence"]["counts"]]
+        return as_text.wrapped(
+            f"{subject} The experiment was repeated with new randomness, because the mechanism is "
+            f"not seeded: hits {'; '.join(new)}, recorded {'; '.join(old)}.",
+            width,
+        )
+    if outcome.same:
+        draws = sum(sum(count.trials) for count in outcome.counts)
+        return as_text.wrapped(
+            f"{subject} The same counts, bit for bit, over {draws:,} draws.", width
+        )
+    lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
+    for difference in outcome.differences:
+        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+    return lines
+
+
+def catalogue(console: Console, *, as_json: bool) -> int:
+    """List what can be audited by name."""
+    if not as_json:
+        console.say(as_text.list_catalogue(CATALOGUE, NEGATIVE_CONTROLS, console.width))
+        return 0
+    data = {
+        "schema": "dpwitness-list/1",
+        "mechanisms": [_listed(mechanism) for mechanism in CATALOGUE],
+        "controls": [
+            {
+                **_listed(control.mechanism),
+                "breaks": evidence.claim_to_json(control.breaks),
+                "defect": control.defect,
+            }
+            for control in NEGATIVE_CONTROLS
+        ],
+    }
+    console.say(json.dumps(data, indent=2, allow_nan=False))
+    return 0
+
+
+def _listed(mechanism: Mechanism) -> dict[str, Any]:
+    return {
+        "name": mechanism.name,
+        "identifier": mechanism.identifier,
+        "reference": mechanism.reference,
+        "claims": [evidence.claim_to_json(claim) for claim in mechanism.claims],
+    }
+
+
+def demo(console: Console) -> int:
+    """Audit one sound and one broken mechanism and write dpwitness-demo.html and .json."""
+    json_path, html_path = "dpwitness-demo.json", "dpwitness-demo.html"
+    _require_places(json_path, html_path)
+    results: list[AuditResult] = []
+    for name in DEMO:
+        mechanism = targets.find_target(name).mechanism
+        claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
+        console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
+        results += run.audit_claims(mechanism, progress=console.progress, target=name)
+    status = _deliver(
+        console, results, _replay_command(json_path), json_path=json_path, html_path=html_path
+    )
+    if status == UNUSABLE:
+        return status
+    console.say(f"\nThe report is {html_path}; the evidence is {json_path}.")
+    verdicts = [result.verdict for result in results]
+    expected = verdicts == [Verdict.NOT_REFUTED, Verdict.REFUTED]
+    if not expected:
+        console.warn("the demo did not go as it should: the first is sound, the second is broken")
+    return 0 if expected else FAILED

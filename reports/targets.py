@@ -1,0 +1,235 @@
+"""From the text a user typed to the mechanism or the databases it names."""
+
+import importlib
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from dpwitness.mechanisms import CATALOGUE
+from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
+
+__all__ = ["Target", "find_databases", "find_target", "refuse_foreign"]
+
+NEVER_A_TARGET = frozenset(
+    "click dpwitness hypothesis joblib matplotlib numpy pandas pip pytest scipy setuptools "
+    "statsmodels".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A mechanism (or bare function) with the text that names it and a name for people."""
+
+    text: str
+    name: str
+    mechanism: Any
+
+
+def find_target(text: str) -> Target:
+    """The catalogue entry, or the attribute of a module or file, that `text` names.
+
+    Forms: a catalogue name or identifier in any case, `package.module:attribute`,
+    `path/to/file.py:attribute`. Loading a module runs its code. Raises InvalidArgument with a
+    sentence that says what was looked for.
+    """
+    place, colon, attribute = text.rpartition(":")
+    if not colon:
+        return _from_catalogue(text)
+    found = _attribute(_load(place, text), attribute, text)
+    if isinstance(found, NegativeControl):
+        found = found.mechanism
+    if isinstance(found, Mechanism):
+        return Target(text=text, name=found.name, mechanism=found)
+    if not callable(found):
+        raise InvalidArgument(
+            f"{text} is a {type(found).__name__}; expected a function of (database, rng) or a "
+            "Mechanism"
+        )
+    return Target(text=text, name=attribute, mechanism=found)
+
+
+def _from_catalogue(text: str) -> Target:
+    entries = [*CATALOGUE, *(control.mechanism for control in NEGATIVE_CONTROLS)]
+    wanted = _folded(text)
+    for key in ("identifier", "name"):
+        found = [m for m in entries if getattr(m, key) and _folded(getattr(m, key)) == wanted]
+        if found:
+            return Target(text=text, name=found[0].name, mechanism=found[0])
+    if text.endswith(".py") or os.path.exists(text):
+        raise InvalidArgument(
+            f"{text} names a file but nothing in it; add a colon and the function's name, as in "
+            f"{text}:my_mechanism"
+        )
+    names = {_folded(name): name for m in entries for name in (m.name, m.identifier) if name}
+    raise InvalidArgument(
+        f"nothing in the catalogue is called {text!r}{_meant(wanted, names)}; `dpwitness list` "
+        "shows what is there, and your own code is named as module:function or file.py:function"
+    )
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def _meant(wanted: str, names: dict[str, str]) -> str:
+    close = get_close_matches(wanted, names, n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(names[name] for name in close)}?)" if close else ""
+
+
+def find_databases(text: str) -> Any:
+    """The domain or Hypothesis strategy that `text` (file.py:NAME or module:NAME) names."""
+    from hypothesis.strategies import SearchStrategy
+
+    place, colon, attribute = text.rpartition(":")
+    if not colon:
+        raise InvalidArgument(
+            f"--databases takes file.py:NAME or package.module:NAME, got {text!r}"
+        )
+    found = _attribute(_load(place, text), attribute, text)
+    if isinstance(found, (Rows, Histogram, Value, SearchStrategy)):
+        return found
+    called = "; call it to make one" if callable(found) else ""
+    raise InvalidArgument(
+        f"{text} is a {type(found).__name__}; expected a Hypothesis strategy or one of the domains "
+        f"Rows, Histogram and Value of dpwitness.mechanisms.model{called}"
+    )
+
+
+def refuse_foreign(text: str) -> None:
+    """Refuse to run what an evidence file names if no mechanism can be there.
+
+    A file from somebody else could name any function that can be imported; the standard
+    library and the packages dpwitness stands on hold no mechanisms. Raises EvidenceFormatError.
+    """
+    place, colon, attribute = text.rpartition(":")
+    if not colon:
+        return
+    top = place.partition(".")[0]
+    is_module = not _is_file(place)
+    if is_module and (top in sys.stdlib_module_names or top in NEVER_A_TARGET):
+        raise EvidenceFormatError(
+            f"the evidence names {text!r}, which is part of {top} and not a mechanism under "
+            "audit; it was not run"
+        )
+    if "." in attribute:
+        raise EvidenceFormatError(
+            f"the evidence names {text!r}; replay runs only functions at the top level of a module"
+        )
+
+
+def _is_file(place: str) -> bool:
+    return place.endswith(".py") or "/" in place or os.sep in place
+
+
+def _load(place: str, text: str) -> ModuleType:
+    if not place:
+        raise InvalidArgument(f"{text!r} has nothing before the colon; name a module or a file")
+    return _load_file(place) if _is_file(place) else _load_module(place)
+
+
+def _load_module(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise InvalidArgument(
+            f"{name!r} is neither a module name (package.module) nor a file ending in .py"
+        )
+    with_here = [os.getcwd(), *(path for path in sys.path if path)]
+    try:
+        return _run_import(lambda: importlib.import_module(name), with_here, name)
+    except ModuleNotFoundError as error:
+        missing = error.name or name
+        if name == missing or name.startswith(missing + "."):
+            raise InvalidArgument(
+                f"there is no module {missing!r} here or among the installed packages; run from "
+                "the folder it is in, or name a file as path/to/file.py:function"
+            ) from None
+        raise InvalidArgument(f"{name} could not be loaded: {_describe(error)}") from error
+
+
+def _load_file(place: str) -> ModuleType:
+    path = Path(os.path.realpath(place))
+    if not path.is_file():
+        raise InvalidArgument(f"there is no file {place!r}; expected a Python file")
+    name = f"_dpwitness_file_{''.join(c if c.isalnum() else '_' for c in path.stem)}"
+    copy = 1
+    # Two names from one file must share its classes; two files of one name must not.
+    while name in sys.modules:
+        if sys.modules[name].__file__ == str(path):
+            return sys.modules[name]
+        copy += 1
+        name = f"{name.rstrip('0123456789')}{copy}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InvalidArgument(f"{place!r} is not a Python file; its name must end in .py")
+    module, loader = importlib.util.module_from_spec(spec), spec.loader
+
+    def execute() -> ModuleType:
+        sys.modules[name] = module
+        try:
+            loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        return module
+
+    folder = str(path.parent)
+    try:
+        return _run_import(execute, [folder, *sys.path], place)
+    except ModuleNotFoundError as error:
+        raise InvalidArgument(f"{place} could not be loaded: {_describe(error)}") from error
+
+
+def _run_import(load: Callable[[], ModuleType], search: list[str], label: str) -> ModuleType:
+    """Run the import with the user's folder first on the path, and last from then on.
+
+    First, so that its siblings are found; last afterwards, so that none of them can take the
+    place of something imported later while imports inside functions still work.
+    """
+    before = list(sys.path)
+    sys.path[:] = search
+    try:
+        return load()
+    except ModuleNotFoundError:
+        raise
+    except (Exception, SystemExit) as error:
+        # Loading runs any code there is.
+        raise InvalidArgument(f"{label} could not be loaded: {_describe(error)}") from error
+    finally:
+        own = search[0]
+        added = [path for path in sys.path if path not in search]
+        sys.path[:] = [*before, *added, *([] if own in before else [own])]
+
+
+def _describe(error: BaseException) -> str:
+    text = str(error).strip().splitlines()
+    return f"{type(error).__name__}{': ' + text[0][:200] if text else ''}"
+
+
+def _attribute(module: ModuleType, path: str, text: str) -> Any:
+    if not path:
+        raise InvalidArgument(f"{text!r} has nothing after the colon; name a function")
+    found: Any = module
+    for part in path.split("."):
+        inside = found
+        try:
+            found = getattr(inside, part)
+        except AttributeError:
+            raise InvalidArgument(
+                f"{text}: there is no {part!r} in it{_meant(part, _public(inside))}"
+            ) from None
+    return found
+
+
+def _public(holder: Any) -> dict[str, str]:
+    names: Iterable[str] = ()
+    with suppress(Exception):
+        names = [name for name in vars(holder) if not name.startswith("_")]
+    return {name: name for name in names}

@@ -1,0 +1,421 @@
+import errno
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from dpwitness.auditors.errors import ContractError, InvalidArgument, MechanismHangs
+from dpwitness.auditors.replay import Replay
+from dpwitness.auditors.results import Verdict
+from dpwitness.mechanisms import CATALOGUE
+from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.reports import cli, evidence, files
+
+CODE = """
+import os, time
+def noisy(db, rng, *, size=None):
+    return rng.laplace(sum(db), 1.0, size=size)
+def raises(db, rng):
+    raise KeyError("no such row")
+def sleeps(db, rng):
+    time.sleep(60)
+def constant(db, rng, *, size=None):
+    return rng.integers(0, 1, size=size)
+def secret(db, rng):
+    return os.urandom(1)[0] % 2
+"""
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "mine.py").write_text(CODE)
+    return "mine.py"
+
+
+PAIR = ("--pair", "[0]", "[0, 1]")
+
+
+def one_sentence(result):
+    """Nothing but one line that starts with the program's name came out as an error."""
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("dpwitness: ")
+    return lines[0]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status"),
+    [
+        (["not_refuted"], 0),
+        (["proved"], 0),
+        (["refuted"], 1),
+        (["inconclusive"], 3),
+        (["not_refuted", "inconclusive"], 3),
+        (["inconclusive", "refuted", "not_refuted"], 1),
+    ],
+)
+def test_the_status_follows_the_verdicts(run, engine, sound, verdicts, status):
+    engine(tuple(replace(sound, verdict=Verdict(verdict)) for verdict in verdicts))
+    result = run("audit", "laplace")
+    assert result.exit_code == status
+    assert result.stderr == ""
+
+
+def test_what_is_typed_reaches_the_engine(run, engine, sound):
+    calls = engine((sound,))
+    run("audit", "LAPLACE", "--epsilon", 0.5, "--delta", 1e-6, "--relation", "replace-one",
+        "--distance", 2, "--trials", "1e6", "--seconds", 60, "--alpha", 0.05, "--seed", 3,
+        "--workers", 2, "--timeout", 5, "--unseeded",
+        "--pair", "-1", '{"a": [1.5, null]}')  # fmt: skip
+    ((mechanism, options),) = calls
+    assert mechanism is CATALOGUE[0]
+    assert callable(options.pop("progress"))
+    assert options == {
+        "epsilon": 0.5, "delta": 1e-6, "relation": "replace-one", "distance": 2,
+        "trials": 10**6, "seconds": 60.0, "alpha": 0.05, "seed": 3, "workers": 2, "timeout": 5.0,
+        "seeded": False, "pair": (-1, {"a": [1.5, None]}), "target": "LAPLACE", "name": "laplace",
+    }  # fmt: skip
+    calls.clear()
+    run("audit", "laplace")
+    assert set(calls[0][1]) == {"seed", "progress", "target", "name"}
+
+
+def test_without_a_file_the_replay_is_the_command_itself(run, engine, sound, code):
+    calls = engine((sound,))
+    arguments = ["audit", "mine.py:noisy", "--epsilon", "0.5", "--pair", "[0, 1]", '["a b"]',
+                 "--trials", "5000", "--unseeded"]  # fmt: skip
+    text = run(*arguments).stdout
+    shown = text[text.index("dpwitness audit") :].replace("\\\n", " ")
+    words = shlex.split(shown)[1:]
+    first = calls.pop()[1]
+    run(*words)
+    again = calls.pop()[1]
+    assert {**first, "progress": 0} == {**again, "progress": 0}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (["audit", "laplac"], "did you mean laplace"),
+        (["audit", "mine.py:nothing"], "no 'nothing'"),
+        (["audit", "none.py:f"], "there is no file"),
+        (["audit", "mine.py:noisy", *PAIR], "--epsilon"),
+        (["audit", "mine.py:noisy", "--epsilon", 1], "--relation"),
+        (["audit", "mine.py:noisy", "--epsilon", 1, "--relation", "add-remove"], "--databases"),
+        (["audit", "laplace", "--pair", "[0", "[1]"], "not JSON"),
+        (["audit", "laplace", "--pair", "yes", "no"], "strings need quotes"),
+        (["audit", "laplace", "--pair", '{"$no": 1}', "1"], "one known tag"),
+        (["audit", "laplace", "--pair", "[" * 500 + "]" * 500, "1"], "nested"),
+        (["audit", "laplace", *PAIR, "--databases", "mine.py:noisy"], "exclude each other"),
+        (["audit", "laplace", "--databases", "mine.py:noisy"], "call it to make one"),
+        (["audit", "laplace", "--epsilon", "nan"], "epsilon must be finite"),
+        (["audit", "laplace", "--epsilon", "-1"], "epsilon must be finite"),
+        (["audit", "laplace", "--delta", "2"], "delta must be"),
+        (["audit", "laplace", "--alpha", "nan"], "alpha must be"),
+        (["audit", "laplace", "--trials", "-5"], "trials must be"),
+        (["audit", "laplace", "--seed", "-1"], "seed must be"),
+        (["audit", "laplace", "--seconds", "0"], "seconds must be"),
+        (["audit", "laplace", "--workers", "0"], "workers must be"),
+        (["audit", "laplace", "--json", "no/such/folder/a.json"], "cannot write"),
+        (["audit", "laplace", "--html", "."], "cannot write"),
+        (["audit", "laplace", "--json", "a", "--html", "./a"], "the same file"),
+        (["replay", "none.json"], "cannot read"),
+        (["replay", "mine.py"], "not JSON"),
+    ],
+)
+def test_a_request_that_makes_no_sense(run, code, arguments, part):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert part in one_sentence(result)
+    assert result.stdout == ""
+    assert sorted(os.listdir()) == ["mine.py"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit"],
+        ["audit", "laplace", "--relation", "twice"],
+        ["audit", "laplace", "--trials", "1.5"],
+        ["audit", "laplace", "--trials", "inf"],
+        ["audit", "laplace", "--pair", "1"],
+        ["audit", "laplace", "--no-such-option"],
+        ["no-such-command"],
+        ["replay"],
+    ],
+)
+def test_a_mistyped_command_line(run, arguments):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert "Error:" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "part"),
+    [
+        (InvalidArgument("bad\nrequest"), 2, "bad request"),
+        (ContractError("broke its contract"), 4, "broke its contract"),
+        (MechanismHangs("slow"), 4, "slow"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (ZeroDivisionError("x\x1b[2J"), 4, "this is a bug in dpwitness"),
+        (MemoryError(), 4, "MemoryError"),
+        (RecursionError("deep"), 4, "RecursionError"),
+    ],
+)
+def test_whatever_happens_ends_in_a_sentence(run, engine, error, status, part):
+    engine(error)
+    result = run("audit", "laplace", "--json", "a.json", "--html", "a.html")
+    assert result.exit_code == status
+    assert part in one_sentence(result)
+    assert "\x1b" not in result.stderr
+    assert os.listdir() == []
+
+
+def test_the_traceback_is_there_for_those_who_ask(run, engine, monkeypatch):
+    monkeypatch.setenv("DPWITNESS_DEBUG", "1")
+    engine(ZeroDivisionError("x"))
+    assert "Traceback" in run("audit", "laplace").stderr
+
+
+def test_a_mechanism_that_raises(run, code):
+    result = run("audit", "mine.py:raises", "--epsilon", 1, *PAIR)
+    assert result.exit_code == 4
+    assert "KeyError: 'no such row'" in one_sentence(result)
+
+
+def test_a_mechanism_that_sleeps(run, code):
+    result = run("audit", "mine.py:sleeps", "--epsilon", 1, "--timeout", 0.1, *PAIR)
+    assert result.exit_code == 4
+    assert "within 0.1 s" in one_sentence(result)
+
+
+def test_quiet_prints_the_verdict_line_only(run, engine, sound, refuted):
+    engine((sound, refuted))
+    lines = run("audit", "laplace", "--quiet").stdout.splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["Not refuted", "Refuted"]
+
+
+def test_files_are_written_and_the_replay_names_them(run, engine, sound):
+    engine((sound,))
+    result = run("audit", "laplace", "--json", "my file.json", "--html", "a.html")
+    assert result.exit_code == 0
+    data = json.loads(Path("my file.json").read_text())
+    assert data["results"][0]["replay"] == "dpwitness replay 'my file.json'"
+    assert "dpwitness replay 'my file.json'" in result.stdout
+    assert "<!DOCTYPE html>" in Path("a.html").read_text()
+    assert sorted(os.listdir()) == ["a.html", "my file.json"]
+
+
+def test_a_full_disk_loses_nothing(run, engine, sound, monkeypatch, tmp_path):
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(kept))
+    engine((sound,))
+
+    def full(path, text):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(files, "write_atomically", full)
+    result = run("audit", "laplace", "--json", "a.json")
+    assert result.exit_code == 2
+    assert "no space left on device; the result was kept in" in one_sentence(result)
+    assert "Not refuted" in result.stdout
+    (path,) = kept.iterdir()
+    assert json.loads(path.read_text())["schema"] == "dpwitness/1"
+    monkeypatch.setattr(files, "keep_elsewhere", lambda text, suffix: None)
+    result = run("audit", "laplace", "--json", "a.json", "--quiet")
+    assert result.exit_code == 2
+    assert json.loads(result.stdout[result.stdout.index("{") : result.stdout.rindex("}") + 1])
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a device that is always full")
+@pytest.mark.parametrize("option", ["--json", "--html"])
+def test_a_device_that_is_full(run, engine, sound, option, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine((sound,))
+    result = run("audit", "laplace", option, "/dev/full")
+    assert result.exit_code == 2
+    assert "no space left" in one_sentence(result)
+
+
+def started(*arguments, **settings):
+    code = "from dpwitness.reports.cli import main; main(prog_name='dpwitness')"
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **settings,
+    )
+
+
+def test_ctrl_c_in_the_middle_of_the_work(code, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import pathlib, time\n"
+        "def sleeps(db, rng):\n"
+        "    pathlib.Path('started').touch()\n    time.sleep(60)\n"
+    )
+    process = started(
+        "audit", "mine.py:sleeps", "--epsilon", "1", "--timeout", "60", *PAIR, "--json", "a.json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    for _ in range(600):
+        if (tmp_path / "started").exists():
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out) == (130, b"")
+    assert err.decode().startswith("dpwitness: interrupted")
+    assert len(err.splitlines()) == 1
+    assert not (tmp_path / "a.json").exists()
+
+
+def test_a_reader_that_goes_away_changes_nothing(tmp_path):
+    process = started("list", cwd=tmp_path)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=30) == 0
+    process.stderr.close()
+
+
+def test_a_full_standard_output_is_said(tmp_path):
+    if not os.path.exists("/dev/full"):
+        return
+    with open("/dev/full", "w") as full:
+        code = "from dpwitness.reports.cli import main; main(prog_name='dpwitness')"
+        done = subprocess.run(
+            [sys.executable, "-c", code, "list"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"dpwitness: could not write to standard output")
+
+
+def test_an_audit_is_replayed_bit_for_bit(run, code):
+    result = run(
+        "audit", "mine.py:noisy", "--epsilon", 0.5, *PAIR, "--trials", 4000, "--json", "a.json"
+    )
+    assert result.exit_code == 1, result.output
+    result = run("replay", "a.json")
+    assert result.exit_code == 1
+    assert "same counts, bit for bit" in " ".join(result.stdout.split())
+    assert result.stderr == "dpwitness: running mine.py:noisy\n"
+    data = json.loads(Path("a.json").read_text())
+    data["results"][0]["evidence"]["counts"][-1]["hits"][0] += 1
+    Path("b.json").write_text(json.dumps(data))
+    result = run("replay", "b.json")
+    assert result.exit_code == 4
+    assert "Differs from the record" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("verdict", "differences", "status"),
+    [
+        (Verdict.REFUTED, (), 1),
+        (Verdict.NOT_REFUTED, (), 0),
+        (Verdict.INCONCLUSIVE, (), 3),
+        (Verdict.REFUTED, ("one hit more",), 4),
+    ],
+)
+@pytest.mark.parametrize("seeded", [True, False])
+def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, status, seeded):
+    def recount(mechanism, record, **options):
+        return Replay(
+            verdict=verdict, epsilon_lower=1.0, counts=sound.evidence.counts,
+            differences=differences, seeded=seeded,
+        )  # fmt: skip
+
+    monkeypatch.setattr("dpwitness.auditors.replay.recount", recount)
+    Path("a.json").write_text(evidence.to_text(evidence.document((sound,), replay="")))
+    result = run("replay", "a.json")
+    assert result.exit_code == status
+    if not seeded and not differences:
+        assert "repeated with new randomness" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize("target", ["os:system", "numpy:save", "", "mine:os.system"])
+def test_evidence_cannot_make_replay_run_anything(run, sound, target):
+    record = evidence.document((replace(sound, target=target),), replay="")
+    Path("a.json").write_text(evidence.to_text(record))
+    result = run("replay", "a.json")
+    assert result.exit_code == 2
+    one_sentence(result)
+
+
+def test_the_catalogue_for_people_and_machines(run):
+    assert "Negative controls" in run("list").stdout
+    data = json.loads(run("list", "--json").stdout)
+    assert [entry["name"] for entry in data["mechanisms"]] == [m.name for m in CATALOGUE]
+    assert [c["defect"] for c in data["controls"]] == [c.defect for c in NEGATIVE_CONTROLS]
+    for entry in data["mechanisms"] + data["controls"]:
+        assert any(claim["kind"] == "privacy" for claim in entry["claims"])
+
+
+def test_the_demo_writes_its_report(run, engine, sound, refuted, monkeypatch):
+    answers = {"laplace": sound, "EM-NAIVE": refuted}
+    monkeypatch.setattr(
+        "dpwitness.auditors.run.audit_claims",
+        lambda mechanism, **options: (answers[mechanism.name],),
+    )
+    result = run("demo")
+    assert result.exit_code == 0
+    assert sorted(os.listdir()) == ["dpwitness-demo.html", "dpwitness-demo.json"]
+    assert "Not refuted: " in result.stdout
+    assert "Refuted: EM-NAIVE" in result.stdout
+    answers["EM-NAIVE"] = replace(refuted, verdict=Verdict.NOT_REFUTED)
+    assert run("demo").exit_code == 4
+
+
+class Screen:
+    """A terminal that remembers what was written to it."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+def test_progress_is_for_terminals_only():
+    screen = Screen()
+    with cli.ProgressLine(screen, enabled=False) as line:
+        line("searching", 1, 2)
+    assert screen.text == ""
+    with cli.ProgressLine(screen, enabled=True) as line:
+        line("searching", 1, 2)
+        line("searching", 1, 0)
+    first, *_, last = [part for part in screen.text.split("\r") if part]
+    assert "50%" in first
+    assert last.strip() == ""
+
+
+def test_colours_are_for_terminals_that_want_them(monkeypatch, engine, sound):
+    engine((sound,))
+    runner = CliRunner()
+    assert "\x1b" in runner.invoke(cli.main, ["audit", "laplace"], color=True).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in runner.invoke(cli.main, ["audit", "laplace"], color=True).stdout
+
+
+def test_help_and_version(run):
+    for command in ([], ["audit"], ["replay"], ["list"], ["demo"]):
+        result = run(*command, "--help")
+        assert result.exit_code == 0
+        assert max(map(len, result.stdout.splitlines())) <= 80
+    assert run("--version").stdout.startswith("dpwitness ")
+    assert isinstance(cli.main, click.Group)

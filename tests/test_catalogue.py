@@ -1,0 +1,169 @@
+"""What every mechanism of the project keeps to, sound or broken. Nothing is skipped."""
+
+import copy
+import inspect
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpwitness.mechanisms import (
+    CATALOGUE,
+    Choices,
+    Histogram,
+    Interval,
+    Mechanism,
+    Neighbouring,
+    PrivacyClaim,
+    Record,
+    Rows,
+    UtilityClaim,
+    Value,
+)
+from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+
+EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
+
+every_mechanism = pytest.mark.parametrize("mechanism", EVERYTHING, ids=lambda m: m.name)
+
+
+def rows_of(row):
+    match row:
+        case Interval(integer=True):
+            return [round(row.low), round(row.high)]
+        case Interval():
+            return [row.low, row.high]
+        case Choices():
+            return list(row.values)
+        case Record():
+            columns = {name: rows_of(field) for name, field in row.fields.items()}
+            return [{name: column[0] for name, column in columns.items()}]
+    raise AssertionError(f"what rows does {row} have?")
+
+
+def examples(domain):
+    """A few databases of a domain: the emptiest, one row, all values, the fullest."""
+    match domain:
+        case Rows():
+            rows = rows_of(domain.row)
+            sizes = {domain.least, max(1, domain.least), len(rows), domain.most}
+            return [(rows * domain.most)[:size] for size in sorted(sizes)]
+        case Histogram():
+            return [[0] * domain.bins, [domain.most] * domain.bins]
+        case Value():
+            return rows_of(domain.row)
+    raise AssertionError(f"what databases does {domain} have?")
+
+
+def draw(mechanism, database, seed=0, **keywords):
+    return mechanism(database, np.random.default_rng(seed), **keywords)
+
+
+def test_the_catalogue_is_not_empty():
+    assert {type(mechanism) for mechanism in EVERYTHING} == {Mechanism}
+    assert CATALOGUE
+    assert NEGATIVE_CONTROLS
+
+
+def test_names_and_identifiers_are_unique():
+    names = [mechanism.name for mechanism in EVERYTHING]
+    assert len(set(names)) == len(names)
+    identifiers = [mechanism.identifier for mechanism in EVERYTHING if mechanism.identifier]
+    assert len(set(identifiers)) == len(identifiers)
+
+
+@every_mechanism
+def test_signature(mechanism):
+    parameters = list(inspect.signature(mechanism.run).parameters.values())
+    assert [p.name for p in parameters[:2]] == ["database", "rng"]
+    assert all(p.kind is p.KEYWORD_ONLY for p in parameters[2:])
+    assert all(p.default is not p.empty for p in parameters[2:])
+    assert inspect.signature(mechanism.run).parameters["size"].default is None
+
+
+@every_mechanism
+def test_the_algorithm_is_a_documented_function_with_bound_parameters(mechanism):
+    assert isinstance(mechanism.run, partial)
+    text = inspect.getdoc(mechanism.run.func)
+    assert text
+    assert "`size`" in text
+    assert inspect.getmodule(mechanism.run.func).__doc__
+
+
+@every_mechanism
+def test_size_is_the_leading_shape(mechanism):
+    for database in examples(mechanism.databases):
+        single = np.shape(draw(mechanism, database))
+        for size, leading in ((5, (5,)), ((2, 3), (2, 3)), (1, (1,)), ((), ()), (0, (0,))):
+            many = draw(mechanism, database, size=size)
+            assert np.shape(many) == leading + single
+
+
+@every_mechanism
+def test_outputs_have_one_type_over_all_databases(mechanism):
+    kinds = {draw(mechanism, db, size=3).dtype.kind for db in examples(mechanism.databases)}
+    assert len(kinds) == 1
+
+
+@every_mechanism
+def test_the_same_seed_gives_the_same_draws(mechanism):
+    for database in examples(mechanism.databases):
+        first, again, other = (draw(mechanism, database, s, size=40) for s in (7, 7, 8))
+        np.testing.assert_array_equal(first, again)
+        if len({str(output) for output in first}) > 1:
+            assert not np.array_equal(first, other)
+
+
+@every_mechanism
+def test_draws_of_one_call_are_not_copies(mechanism):
+    database = examples(mechanism.databases)[-1]
+    assert len({str(output) for output in draw(mechanism, database, size=100)}) > 1
+
+
+@every_mechanism
+def test_the_database_is_left_alone(mechanism):
+    for database in examples(mechanism.databases):
+        before = copy.deepcopy(database)
+        draw(mechanism, database)
+        draw(mechanism, database, size=3)
+        assert database == before
+
+
+@every_mechanism
+def test_no_global_random_state_is_touched(mechanism):
+    before = np.random.get_state(legacy=False)["state"]  # noqa: NPY002 - only looked at
+    draw(mechanism, examples(mechanism.databases)[0], size=3)
+    after = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+    np.testing.assert_equal(after, before)
+
+
+@every_mechanism
+def test_claims_are_stated_and_name_their_source(mechanism):
+    assert any(isinstance(claim, PrivacyClaim) for claim in mechanism.claims)
+    assert mechanism.reference
+    for claim in mechanism.claims:
+        assert claim.reference
+        assert "\n" not in claim.reference
+
+
+@every_mechanism
+def test_the_relation_has_a_meaning_for_the_databases(mechanism):
+    relations = {c.neighbouring for c in mechanism.claims if isinstance(c, PrivacyClaim)}
+    if isinstance(mechanism.databases, Value):
+        assert relations == {Neighbouring.REPLACE_ONE}
+    else:
+        assert relations <= set(Neighbouring)
+
+
+@every_mechanism
+def test_utility_losses_have_the_leading_shape_and_bounds_fall_with_beta(mechanism):
+    for claim in mechanism.claims:
+        if not isinstance(claim, UtilityClaim):
+            continue
+        for database in examples(mechanism.databases):
+            for size in (None, 5, (2, 3)):
+                losses = claim.loss(database, draw(mechanism, database, size=size))
+                assert np.shape(losses) == np.shape(np.empty(() if size is None else size))
+                assert (np.asarray(losses) >= 0).all()
+        bounds = [claim.bound(beta) for beta in (0.001, 0.1, 0.5, 0.999)]
+        assert bounds == sorted(bounds, reverse=True)
