@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from .features import Column, Feature
 from .outputs import Outputs
 
-__all__ = ["Binned", "Pilot", "bin_column", "features_of", "make_pilot", "tidy"]
+__all__ = [
+    "MINUS_ZERO",
+    "MOST_FIT",
+    "Binned",
+    "Pilot",
+    "bin_column",
+    "features_of",
+    "make_pilot",
+    "tidy",
+]
 
 MOST_DISTINCT = 64
 MOST_FIT = 25_000
@@ -22,6 +31,8 @@ MOST_CUT = 60_000
 MOST_CELLS = 600_000
 QUANTILES = 40
 MOST_COLUMNS = 64
+MINUS_ZERO = -5e-324
+"""Stands for -0.0 among the edges and atoms of a column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +129,18 @@ def bin_column(feature: Feature, parts: tuple[tuple[Outputs, Outputs], ...]) -> 
 
 
 def _numbers(column: Column) -> NDArray[np.float64]:
-    values = np.asarray(column.values, dtype=np.float64)
+    values = _separated(column)
     return values if column.labels is None else values[~column.labelled()]
+
+
+def _separated(column: Column) -> NDArray[np.float64]:
+    """The numbers as doubles, with -0.0 moved to the next number so that bins tell it from 0.0."""
+    values = np.asarray(column.values, dtype=np.float64)
+    if column.values.dtype.kind == "f":
+        minus = (values == 0) & np.signbit(values)
+        if minus.any():
+            values = np.where(minus, MINUS_ZERO, values)
+    return values
 
 
 def _continuous(
@@ -160,7 +181,7 @@ def _codes(
     numeric: int,
     labels: tuple[str, ...],
 ) -> NDArray[Any]:
-    values = np.asarray(column.values, dtype=np.float64)
+    values = _separated(column)
     codes = np.searchsorted(edges, values, side="right")
     nan = np.isnan(values)
     if numeric == 0:

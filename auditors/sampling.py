@@ -26,7 +26,7 @@ __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract"]
 
 STAGES = {"contract": 0, "search": 1, "judge": 2, "shrink": 3, "confirm": 4}
 BLOCK = {True: 32768, False: 1024}
-PROBE = 8
+PROBE = 4
 
 
 def _nothing(draws: int) -> None:
@@ -186,7 +186,7 @@ def _outputs(
 
 def _send_by_value(run: Callable[..., Any]) -> None:
     """Let workers have functions of a module that they could not import by its name."""
-    from joblib.externals.cloudpickle import register_pickle_by_value
+    from cloudpickle import register_pickle_by_value
 
     inner = run
     while hasattr(inner, "func"):

@@ -38,7 +38,7 @@ class SearchPlan:
     @classmethod
     def for_trials(cls, trials: int) -> "SearchPlan":
         """A search that costs a bit less than judging one pair with `trials` draws a side."""
-        return cls(draws=min(1000, max(64, trials // 400)))
+        return cls(draws=min(1000, max(16, trials // 400)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dpwitness.mechanisms.model import Mechanism
 from . import power, two_sample
 from .choose import Choice
 from .neighbours import Source
+from .pilot import MOST_FIT
 from .privacy import Judgement, Test, confirm, confirm_size, growth
 from .results import AuditResult, Count, Evidence, Pair, Verdict, Witness
 from .sampling import Sampler
@@ -147,6 +148,37 @@ def not_refuted(audit: Audit, pair: Pair, judgement: Judgement) -> AuditResult:
     return result
 
 
+def _power(
+    audit: Audit, judgement: Judgement, counts: tuple[Count, ...], level: float
+) -> tuple[float, float]:
+    """(epsilon, probability of an impossible output) that this run would have refuted.
+
+    The epsilon is for an event as likely as the one judged last. The impossible output must be
+    noticed among the draws that taught the event of the largest chunk, and refute on that chunk.
+    """
+    if not counts:
+        return inf, inf
+    claim, last = audit.test.claim, counts[-1]
+    everything = sum(count.trials[0] for count in counts)
+    epsilon = power.detectable_epsilon(
+        last.rates,
+        (everything, everything),
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        level=level,
+        distance=claim.distance,
+    )
+    probability = power.detectable_probability(
+        last.trials,
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        level=level,
+        distance=claim.distance,
+        learnt_on=max(2, min(len(judgement.first) // 3, MOST_FIT)),
+    )
+    return epsilon, probability
+
+
 def _result(
     audit: Audit,
     pair: Pair,
@@ -158,18 +190,8 @@ def _result(
     witness: Witness | None,
 ) -> AuditResult:
     test, sampler = audit.test, audit.sampler
-    epsilon, delta, distance = test.claim.epsilon, test.claim.delta, test.claim.distance
-    judged = sum(count.trials[0] for count in counts)
-    learnt = max(2, judgement.draws - judged) if witness is None else judgement.draws
-    seen = power.detectable_probability(
-        (judged, judged), epsilon=epsilon, delta=delta, level=level, learnt_on=learnt,
-        distance=distance,
-    ) if judged else 1.0  # fmt: skip
-    detectable = power.detectable_epsilon(
-        judgement.choice.rates, (judged, judged), epsilon=epsilon, delta=delta, level=level,
-        distance=distance,
-    ) if judged else inf  # fmt: skip
-    event = witness.event if witness is not None else judgement.choice.event
+    detectable, seen = _power(audit, judgement, counts, level)
+    event = counts[-1].event if counts else judgement.choice.event
     picture = sketch(event, judgement.first, judgement.second)
     return AuditResult(
         mechanism=audit.subject.name,

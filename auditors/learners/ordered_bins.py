@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..cuts import Family
 from ..events import Among, AnyOf, Event, HalfLine, Intervals
-from ..pilot import Binned, Pilot
+from ..pilot import MINUS_ZERO, Binned, Pilot
 
 __all__ = ["event_of_bins", "ordered_bins"]
 
@@ -57,7 +57,8 @@ def event_of_bins(column: Binned, bins: NDArray[np.int64]) -> Event:
         elif index > column.numeric:
             values.append(column.labels[index - column.numeric - 1])
         elif column.atoms[index] is not None:
-            values.append(float(column.atoms[index] or 0.0))
+            atom = float(column.atoms[index] or 0.0)
+            values.append(-0.0 if atom == MINUS_ZERO else atom)
         else:
             spans.append(_span(column, index))
     parts: list[Event] = []
