@@ -9,6 +9,7 @@ from dpwitness.mechanisms.model import Mechanism
 from . import power, two_sample
 from .choose import Choice
 from .neighbours import Source
+from .outputs import Outputs
 from .pilot import MOST_FIT
 from .privacy import Judgement, Test, confirm, confirm_size, growth
 from .results import AuditResult, Count, Evidence, Pair, Verdict, Witness
@@ -18,7 +19,7 @@ from .sketch import sketch
 
 __all__ = ["Audit", "Clock", "not_refuted", "refuted"]
 
-LESSON = 9
+LESSON = 99
 """Chunk of the stage "shrink" that teaches the event to confirm; earlier ones only test."""
 
 USEFUL = (2.0, 0.5)
@@ -59,53 +60,54 @@ class Audit:
         return SearchPlan.for_trials(self.test.trials)
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A pair to confirm the refutation on, with the event and the draws that taught it."""
+
+    pair: Pair
+    choice: Choice
+    first: Outputs
+    second: Outputs
+
+
 def refuted(audit: Audit, found: Found | None, pair: Pair, judgement: Judgement) -> AuditResult:
     """Shrink, then confirm on streams never used before; only that makes the verdict."""
     test = audit.test
-    attempts = [(pair, judgement.choice)]
+    candidates = [_Candidate(pair, judgement.choice, judgement.first, judgement.second)]
     if audit.source is not None and found is not None and not audit.clock.late():
-        small = _smallest(audit, audit.source, found, judgement)
-        if small is not None:
-            attempts.insert(0, small)
-    level = test.alpha / len(attempts)
-    for chunk, (candidate, choice) in enumerate(attempts):
+        candidates = _smallest(audit, audit.source, found, judgement) + candidates
+    level = test.alpha / len(candidates)
+    for chunk, candidate in enumerate(candidates):
         count, bound = confirm(
             audit.sampler,
-            candidate,
-            choice,
+            candidate.pair,
+            candidate.choice,
             replace(test, alpha=level),
             chunk=chunk,
-            draws=confirm_size(judgement, choice, test),
+            draws=confirm_size(judgement, candidate.choice, test),
         )
         if bound >= test.claim.epsilon:
-            oriented = candidate.reversed() if count.reversed else candidate
-            witness = Witness(
-                database=oriented.database, neighbour=oriented.neighbour, event=count.event
-            )
-            return _result(
-                audit, candidate, judgement, Verdict.REFUTED, (count,), level, bound, witness
-            )
+            return _result(audit, candidate, judgement, Verdict.REFUTED, (count,), level, bound)
     audit = replace(
         audit,
         note="the judged draws refuted the claim but the confirmation on new draws did not; "
         "run again with more trials",
     )
-    return _result(audit, candidate, judgement, Verdict.INCONCLUSIVE, (count,), level, bound, None)
+    return _result(audit, candidate, judgement, Verdict.INCONCLUSIVE, (count,), level, bound)
 
 
-def _smallest(
-    audit: Audit, source: Source, found: Found, judgement: Judgement
-) -> tuple[Pair, Choice] | None:
-    """A smaller pair that still refutes, with the event learnt for it; None if there is none."""
+def _smallest(audit: Audit, source: Source, found: Found, judgement: Judgement) -> list[_Candidate]:
+    """A smaller pair that still refutes, with the event learnt for it; none if there is none."""
     budget = min(audit.test.trials, max(8192, 4 * judgement.draws))
 
     def refutes(pair: Pair) -> bool:
         return _still_refutes(audit, pair, budget)
 
     small = shrink(source, found, refutes, seed=audit.sampler.seed)
-    if small == found.pair:
-        return None
-    return small, audit.test.learn(*audit.sampler.draw(small, "shrink", LESSON, min(budget, 65536)))
+    if small is found.pair:
+        return []
+    first, second = audit.sampler.draw(small, "shrink", LESSON, min(budget, 65536))
+    return [_Candidate(small, audit.test.learn(first, second), first, second)]
 
 
 def _still_refutes(audit: Audit, pair: Pair, budget: int) -> bool:
@@ -136,10 +138,9 @@ def not_refuted(audit: Audit, pair: Pair, judgement: Judgement) -> AuditResult:
     if not judgement.complete:
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note="the time budget ran out before the planned draws were made")
-    result = _result(
-        audit, pair, judgement, verdict, judgement.counts, judgement.level,
-        judgement.epsilon_lower, None,
-    )  # fmt: skip
+    judged = _Candidate(pair, judgement.choice, judgement.first, judgement.second)
+    counts, level = judgement.counts, judgement.level
+    result = _result(audit, judged, judgement, verdict, counts, level, judgement.epsilon_lower)
     factor, addend = USEFUL
     useful = factor * audit.test.claim.epsilon + addend
     if verdict is Verdict.NOT_REFUTED and result.detectable_epsilon > useful:
@@ -181,18 +182,22 @@ def _power(
 
 def _result(
     audit: Audit,
-    pair: Pair,
+    judged: _Candidate,
     judgement: Judgement,
     verdict: Verdict,
     counts: tuple[Count, ...],
     level: float,
     bound: float,
-    witness: Witness | None,
 ) -> AuditResult:
     test, sampler = audit.test, audit.sampler
     detectable, seen = _power(audit, judgement, counts, level)
     event = counts[-1].event if counts else judgement.choice.event
-    picture = sketch(event, judgement.first, judgement.second)
+    witness, sides = None, (judged.first, judged.second)
+    if verdict is Verdict.REFUTED:
+        turned = counts[-1].reversed
+        likelier = judged.pair.reversed() if turned else judged.pair
+        witness = Witness(database=likelier.database, neighbour=likelier.neighbour, event=event)
+        sides = sides[::-1] if turned else sides
     return AuditResult(
         mechanism=audit.subject.name,
         target=audit.target,
@@ -201,7 +206,7 @@ def _result(
         epsilon_lower=bound,
         detectable_epsilon=detectable,
         detectable_probability=seen,
-        pair=pair,
+        pair=judged.pair,
         witness=witness,
         evidence=Evidence(
             counts=counts,
@@ -216,6 +221,6 @@ def _result(
         seeded=sampler.seeded,
         note=audit.note,
         growth=growth(judgement.counts, test, judgement.level),
-        sketch=picture,
+        sketch=sketch(event, *sides),
         plan={"trials": test.trials, "block": sampler.block, "vectorised": sampler.vectorised},
     )

@@ -178,6 +178,9 @@ def _load_file(place: str) -> ModuleType:
         except BaseException:
             del sys.modules[name]
             raise
+        # No other process could import it by this name; without a spec its functions are sent
+        # to workers by value.
+        module.__spec__ = None
         return module
 
     folder = str(path.parent)

@@ -320,6 +320,17 @@ def test_an_audit_is_replayed_bit_for_bit(run, code):
     assert "Differs from the record" in result.stdout
 
 
+@pytest.mark.slow
+def test_a_function_of_a_file_reaches_the_workers(run, code):
+    verdicts = {}
+    for workers in (1, 2):
+        path = Path(f"{workers}.json")
+        claim = ("--epsilon", 2, "--trials", 300_000, "--workers", workers, "--json", path)
+        assert run("audit", "mine.py:noisy", *claim, *PAIR).exit_code == 0
+        verdicts[workers] = json.loads(path.read_text())["results"][0]["evidence"]
+    assert verdicts[1] == verdicts[2]
+
+
 @pytest.mark.parametrize(
     ("verdict", "differences", "status"),
     [
