@@ -24,6 +24,8 @@ __all__ = ["Choice", "learn", "quick_score"]
 
 Floats = NDArray[np.float64]
 
+FEWEST = 12
+"""Draws a side below which there is nothing to learn."""
 FINALISTS = 6
 GAIN = 0.005
 SLACK = 1.0
@@ -62,6 +64,8 @@ def learn(
 
     Deterministic in the draws; the split is by position. `epsilon` only breaks ties.
     """
+    if min(len(first), len(second)) < FEWEST:
+        return _everything(first)
     pilot = make_pilot(first, second)
     aim = Aim(trials, delta, float(-ndtri(level)))
     families = [family for learner in LEARNERS for family in learner(pilot)]
@@ -159,6 +163,8 @@ def quick_score(first: Outputs, second: Outputs, *, epsilon: float, delta: float
     The event with the largest excess p - exp(epsilon) q - delta is chosen on one fold and its
     excess measured on the other; smooth enough to steer a search, and decides nothing.
     """
+    if min(len(first), len(second)) < FEWEST:
+        return 0.0
     pilot = make_pilot(first, second)
     ratio = exp(min(epsilon, 50.0))
     best, found = -np.inf, None

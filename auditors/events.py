@@ -205,8 +205,10 @@ Event = HalfLine | Intervals | Among | AdditiveScore | AnyOf
 
 def event_from_json(data: Any, depth: int = 0) -> Event:
     """The event that `to_json` wrote; EvidenceFormatError for anything else."""
-    if not isinstance(data, Mapping) or depth > 3:
-        raise EvidenceFormatError(f"expected an event, got {data!r:.80}")
+    if depth > 3:
+        raise EvidenceFormatError("events may be nested 3 deep; this one is deeper")
+    if not isinstance(data, Mapping):
+        raise EvidenceFormatError(f"expected an event, got a {type(data).__name__}")
     try:
         match data.get("kind"):
             case "half-line":

@@ -110,7 +110,8 @@ def bin_column(feature: Feature, parts: tuple[tuple[Outputs, Outputs], ...]) -> 
     texts = [c.labels[c.labelled()] for c in columns[0] if c.labels is not None]
     labels = tuple(sorted(set(np.concatenate(texts).tolist()))[:MOST_DISTINCT]) if texts else ()
     distinct, repeats = np.unique(finite, return_counts=True)
-    discrete = len(distinct) <= MOST_DISTINCT
+    # A handful of draws of a continuous output are few different values too.
+    discrete = len(distinct) <= min(MOST_DISTINCT, len(finite) // 2)
     if discrete:
         edges, atoms = (distinct[1:] + distinct[:-1]) / 2, tuple(distinct.tolist())
     else:

@@ -8,6 +8,7 @@ the same bit for bit.
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
@@ -113,7 +114,6 @@ class Sampler:
         self, event: Event | None, jobs: list[tuple[Any, ...]]
     ) -> Iterator[tuple[int, Outputs | None]]:
         from joblib import Parallel, delayed
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         _send_by_value(self.run)
         settings = (self.run, self.vectorised, self.seeded, self.limit, event)
@@ -125,7 +125,7 @@ class Sampler:
                 f"a worker did not return a block of draws within {10 * self.limit:g} s; if the "
                 "mechanism is meant to be that slow, raise the limit with --timeout"
             ) from None
-        except TerminatedWorkerError:
+        except BrokenProcessPool:
             raise ContractError(
                 "a worker process died while running the mechanism (killed, out of memory or "
                 "crashed in native code); run it with --workers 1 to see where"

@@ -1,10 +1,10 @@
 """The last steps of an audit: shrink and confirm what was refuted, size up what was not."""
 
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import exp, inf
 from time import monotonic
 
-from dpwitness.mechanisms.model import Mechanism
+from dpwitness.mechanisms.model import Mechanism, PrivacyClaim
 
 from . import power, two_sample
 from .choose import Choice
@@ -18,6 +18,9 @@ from .search import Found, SearchPlan, shrink
 from .sketch import sketch
 
 __all__ = ["Audit", "Clock", "not_refuted", "refuted"]
+
+MOST_EPSILON = 12.0
+HALVINGS = 24
 
 LESSON = 99
 """Chunk of the stage "shrink" that teaches the event to confirm; earlier ones only test."""
@@ -161,14 +164,7 @@ def _power(
         return inf, inf
     claim, last = audit.test.claim, counts[-1]
     everything = sum(count.trials[0] for count in counts)
-    epsilon = power.detectable_epsilon(
-        last.rates,
-        (everything, everything),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        level=level,
-        distance=claim.distance,
-    )
+    epsilon = _detectable(last.rates[0], everything, claim, level)
     probability = power.detectable_probability(
         last.trials,
         epsilon=claim.epsilon,
@@ -178,6 +174,32 @@ def _power(
         learnt_on=max(2, min(len(judgement.first) // 3, MOST_FIT)),
     )
     return epsilon, probability
+
+
+def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> float:
+    """Smallest epsilon refuted with probability 0.9 by an event of probability p.
+
+    It is the fixed point of the power at the other side's probability that the epsilon implies.
+    """
+
+    def needed(epsilon: float) -> float:
+        total, delta = two_sample.at_distance(epsilon, claim.delta, claim.distance)
+        return power.detectable_epsilon(
+            (p, max(p - delta, 0.0) * exp(-total)),
+            (trials, trials),
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            level=level,
+            distance=claim.distance,
+        )
+
+    low, high = claim.epsilon, claim.epsilon + MOST_EPSILON
+    if needed(high) > high:
+        return inf
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if needed(middle) <= middle else (middle, high)
+    return high
 
 
 def _result(

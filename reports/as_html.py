@@ -160,25 +160,17 @@ def _count_cells(result: AuditResult) -> Iterator[str]:
 def _pictures(result: AuditResult, key: str) -> str:
     parts = []
     if result.sketch is not None and any(map(sum, result.sketch.counts)):
-        turned = result.witness is not None and result.evidence.counts[-1].reversed
-        sketch = result.sketch if not turned else _turned(result.sketch)
         parts.append(
             f"<section><h3>Outputs of both databases</h3><figure>"
-            f"{sketch_figure(sketch, ('D', 'D′'), key=f'{key}-outputs')}<figcaption>"
-            f"{sum(map(sum, sketch.counts)):,} outputs drawn before the counted ones, by "
-            f"{_safe(sketch.feature)}; the event is shaded.</figcaption></figure></section>"
+            f"{sketch_figure(result.sketch, ('D', 'D′'), key=f'{key}-outputs')}<figcaption>"
+            f"{sum(map(sum, result.sketch.counts)):,} outputs drawn before the counted ones, by "
+            f"{_safe(result.sketch.feature)}; the event is shaded.</figcaption></figure></section>"
         )
     parts.append(
         f"<section><h3>How the bound grew</h3><figure>{growth_figure(result, key=f'{key}-growth')}"
         f"<figcaption>{_safe(_growth_caption(result))}</figcaption></figure></section>"
     )
     return f'<div class="two">{"".join(parts)}</div>'
-
-
-def _turned(sketch: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(sketch, counts=sketch.counts[::-1])
 
 
 def _growth_caption(result: AuditResult) -> str:

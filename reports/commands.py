@@ -190,15 +190,15 @@ def replay(console: Console, path: str, *, workers: int, timeout: float) -> int:
 
 def _replayed(record: Mapping[str, Any], outcome: replaying.Replay, width: int) -> list[str]:
     name = printable(record["mechanism"])
-    claim = f"epsilon {record['claim']['epsilon']} ({record['claim']['relation']})"
+    claim = f"epsilon {float(record['claim']['epsilon']):g} ({record['claim']['relation']})"
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
     if not outcome.seeded:
-        new = [" and ".join(f"{n:,}" for n in count.hits) for count in outcome.counts]
-        old = [" and ".join(f"{n:,}" for n in c["hits"]) for c in record["evidence"]["counts"]]
+        new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
         return as_text.wrapped(
             f"{subject} The experiment was repeated with new randomness, because the mechanism is "
-            f"not seeded: hits {'; '.join(new)}, recorded {'; '.join(old)}.",
+            f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "
+            f"and {old[1]:,}.",
             width,
         )
     if outcome.same:

@@ -74,7 +74,7 @@ def refuted(sound):
         feature="output",
         edges=(),
         labels=("0", "1"),
-        counts=((881, 119), (500, 500)),
+        counts=((500, 500), (881, 119)),
         inside=(False, True),
     )
     return replace(

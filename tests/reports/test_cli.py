@@ -325,7 +325,7 @@ def test_a_function_of_a_file_reaches_the_workers(run, code):
     verdicts = {}
     for workers in (1, 2):
         path = Path(f"{workers}.json")
-        claim = ("--epsilon", 2, "--trials", 300_000, "--workers", workers, "--json", path)
+        claim = ("--epsilon", 1.2, "--trials", 300_000, "--workers", workers, "--json", path)
         assert run("audit", "mine.py:noisy", *claim, *PAIR).exit_code == 0
         verdicts[workers] = json.loads(path.read_text())["results"][0]["evidence"]
     assert verdicts[1] == verdicts[2]
