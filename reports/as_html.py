@@ -111,7 +111,9 @@ def _witness(result: AuditResult) -> str:
     lines = "\n".join(_diff_line(line) for line in difference(wording.shown_pair(result)))
     event = wording.event_phrase(result)
     told = (
-        "The event that gives them away" if result.witness is not None else "Likeliest event found"
+        "The event that gives them away"
+        if result.witness is not None
+        else "The event it was judged by"
     )
     counts = "".join(
         f'<tr><td class="side-{side}">{name}</td>{cells}</tr>'
@@ -126,10 +128,23 @@ def _witness(result: AuditResult) -> str:
     )
     right = f'<p class="event"><code>{_safe(event)}</code></p>{table}' if counts else ""
     return (
-        f'<div class="two"><section><h3>{title}</h3>\n<p class="key"><span class="side-first">'
+        f'<div class="two"><section><h3>{title}</h3>\n{_both(result)}'
+        '<p class="key"><span class="side-first">'
         '&minus; only in D</span> &nbsp; <span class="side-second">+ only in D′</span></p>\n'
         f'<div class="diff data">{lines}</div></section>\n<section><h3>{told}</h3>\n{right}'
         f'<p class="bound">{_safe(_sentence(wording.bound_sentence(result)))}</p></section></div>'
+    )
+
+
+def _both(result: AuditResult) -> str:
+    """Both databases in a line each, so that an empty one is seen to be empty."""
+    one, two = wording.databases_phrases(wording.shown_pair(result))
+    return "".join(
+        f'<p class="side"><span class="side-{side}">{name}</span> <code>{_safe(text)}</code></p>\n'
+        for side, name, text in (
+            ("first", "D", one),
+            ("second", "D′", two),
+        )
     )
 
 
