@@ -61,11 +61,12 @@ class Sampler:
     workers: int = 1
     limit: float = 10.0
     tally: Tally = field(default_factory=Tally)
+    vectorised: bool = field(init=False)
+    """Whether one call gives many draws."""
 
-    @property
-    def vectorised(self) -> bool:
-        """Whether one call gives many draws."""
-        return accepts_size(self.run)
+    def __post_init__(self) -> None:
+        """Look at the signature once: it is too slow to do so for every block."""
+        object.__setattr__(self, "vectorised", accepts_size(self.run))
 
     @property
     def block(self) -> int:
