@@ -6,6 +6,7 @@ small lists, and misses what needs many rows, a boundary value or an empty datab
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 __all__ = ["Source", "add_remove", "pair_source", "replace_one"]
+
+
+SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
+"""What can only be one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +145,14 @@ def _strategy_source(
         return Source((), databases)
     if isinstance(found[0], (list, tuple, np.ndarray)):
         templates = _harvested_templates(found, relation, distance)
-    elif relation is Neighbouring.REPLACE_ONE:
+    elif relation is Neighbouring.REPLACE_ONE and isinstance(found[0], SINGLE):
         templates = ()
     else:
+        # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
         raise InvalidArgument(
-            f"add-remove needs databases that are lists, tuples or arrays of records, got "
-            f"{type(found[0]).__name__}; use --relation replace-one, or a strategy of Pair"
+            f"{relation.value} neighbours are made of databases that are lists, tuples or arrays "
+            f"of records (and, by --relation replace-one, of a single number or string), got "
+            f"{type(found[0]).__name__}; give a strategy of Pair instead"
         )
     make = _removed if relation is Neighbouring.ADD_REMOVE else _replaced
     return Source(templates, make(databases, distance))

@@ -181,6 +181,7 @@ def shrink(
     does not, the templates are tried too.
     """
     from hypothesis import strategies as st
+    from hypothesis.errors import Flaky
 
     descent = _Descent(found, refutes, most)
     everything = source.strategy
@@ -189,7 +190,7 @@ def shrink(
     for strategy in (source.strategy, everything):
         try:
             _run(strategy, descent.test, seed, 300, shrinking=True)
-        except (_StillRefutes, BaseExceptionGroup):
+        except (_StillRefutes, Flaky, ExceptionGroup):
             # How Hypothesis reports a failure, alone or in a group; `descent` remembers the
             # smallest pair it was shown.
             break

@@ -138,3 +138,10 @@ def test_other_things_are_refused_with_a_sentence(databases):
 def test_scalars_have_no_add_remove_neighbours():
     with pytest.raises(InvalidArgument, match="replace-one"):
         pair_source(st.integers(0, 5), ADD, 1, 0)
+
+
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_databases_of_unknown_make_are_never_paired_at_random(relation):
+    databases = st.dictionaries(st.text(), st.integers())
+    with pytest.raises(InvalidArgument, match="strategy of Pair"):
+        pair_source(databases, relation, 1, 0)
