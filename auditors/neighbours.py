@@ -154,8 +154,21 @@ def _strategy_source(
             f"of records (and, by --relation replace-one, of a single number or string), got "
             f"{type(found[0]).__name__}; give a strategy of Pair instead"
         )
-    make = _removed if relation is Neighbouring.ADD_REMOVE else _replaced
-    return Source(templates, make(databases, distance))
+    if relation is Neighbouring.REPLACE_ONE:
+        return Source(templates, _replaced(databases, distance))
+    return Source(templates, _removed(databases, distance, _least_size(found, distance)))
+
+
+def _least_size(found: list[Any], distance: int) -> int:
+    """The smallest size seen, below which removing records would leave the user's domain."""
+    sizes = [len(database) for database in found]
+    if max(sizes) < min(sizes) + distance:
+        raise InvalidArgument(
+            f"the databases all have {min(sizes)} to {max(sizes)} records, so none has an "
+            "add-remove neighbour among them; use --relation replace-one, the domain Histogram "
+            "for counts, or a strategy of Pair"
+        )
+    return min(sizes)
 
 
 def _harvest(databases: "SearchStrategy[Any]", seed: int, examples: int = 80) -> list[Any]:
@@ -201,12 +214,15 @@ def _harvested_templates(
     return row_templates(extremes, build, relation, distance, min(sizes), max(sizes))
 
 
-def _removed(databases: "SearchStrategy[Any]", distance: int) -> "SearchStrategy[Pair]":
+def _removed(
+    databases: "SearchStrategy[Any]", distance: int, least: int = 0
+) -> "SearchStrategy[Pair]":
+    """Databases beside what is left of them, which has at least `least` records."""
     from hypothesis import strategies as st
 
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
-        database = draw(databases.filter(lambda made: len(made) >= distance))
+        database = draw(databases.filter(lambda made: len(made) >= distance + least))
         smaller = database
         for _ in range(distance):
             index = draw(st.integers(0, len(smaller) - 1))

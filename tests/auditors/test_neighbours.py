@@ -145,3 +145,17 @@ def test_databases_of_unknown_make_are_never_paired_at_random(relation):
     databases = st.dictionaries(st.text(), st.integers())
     with pytest.raises(InvalidArgument, match="strategy of Pair"):
         pair_source(databases, relation, 1, 0)
+
+
+def test_removing_a_record_stays_inside_the_sizes_seen():
+    source = pair_source(st.lists(st.integers(0, 3), min_size=2, max_size=4), ADD, 1, 0)
+    assert all(len(pair.database) >= 2 for pair in source.templates)
+
+    @settings(max_examples=30)
+    @given(source.strategy)
+    def check(pair):
+        assert len(pair.database) >= 2
+
+    check()
+    with pytest.raises(InvalidArgument, match="Histogram"):
+        pair_source(st.lists(st.integers(0, 3), min_size=4, max_size=4), ADD, 1, 0)
