@@ -11,12 +11,24 @@ from .leaves import label_of
 
 __all__ = ["constant", "difference", "from_texts", "walked"]
 
+FEW = 16
+
 
 def from_texts(array: NDArray[Any]) -> Column:
     """A column of strings as labels."""
-    distinct, codes = np.unique(array, return_inverse=True)
-    names = np.array([label_of(value) for value in distinct], dtype=object)
-    return Column(np.full(len(array), np.nan), names[codes])
+    labels = np.full(len(array), None, dtype=object)
+    left = np.ones(len(array), dtype=bool)
+    # A few different strings are found by comparing; sorting them all is much slower.
+    for _ in range(FEW):
+        first = int(np.argmax(left))
+        if not left[first]:
+            return Column(np.full(len(array), np.nan), labels)
+        same = array == array[first]
+        labels[same] = label_of(array[first])
+        left &= ~same
+    distinct, codes = np.unique(array[left], return_inverse=True)
+    labels[left] = np.array([label_of(value) for value in distinct], dtype=object)[codes]
+    return Column(np.full(len(array), np.nan), labels)
 
 
 def walked(items: list[Any], ask: Callable[[Any], Any]) -> Column:

@@ -33,6 +33,7 @@ Atom = float | int | str
 """A number, or the label of something that is not one."""
 
 SHOWN = 12
+FEW = 8
 
 
 def _numeric(column: Column, mask: Bools) -> Bools:
@@ -125,9 +126,7 @@ class Among:
         labels = {value for value in self.values if isinstance(value, str)}
         inside = _numeric(column, _among(column.values, numbers))
         if labels and column.labels is not None:
-            inside |= np.fromiter(
-                (text in labels for text in column.labels), dtype=bool, count=len(inside)
-            )
+            inside |= _labelled(column.labels, labels)
         return inside
 
     def describe(self) -> str:
@@ -141,6 +140,15 @@ class Among:
         """Plain data that `event_from_json` rebuilds the event from."""
         values = [v if isinstance(v, str) else to_json(float(v)) for v in self.values]
         return {"kind": "among", "feature": self.feature.to_json(), "values": values}
+
+
+def _labelled(texts: NDArray[np.object_], labels: set[str]) -> Bools:
+    if len(labels) > FEW:
+        return np.fromiter((text in labels for text in texts), dtype=bool, count=len(texts))
+    inside = np.zeros(len(texts), dtype=bool)
+    for label in labels:
+        inside |= np.asarray(texts == label, dtype=bool)
+    return inside
 
 
 def _among(values: NDArray[Any], numbers: list[float | int]) -> Bools:

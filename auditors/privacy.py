@@ -285,7 +285,7 @@ def confirm(
 def growth(counts: tuple[Count, ...], test: Test, level: float) -> tuple[tuple[int, float], ...]:
     """(draws a side, bound) had the judged draws ended after some chunks; for a picture only."""
     points = []
-    for last in range(len(counts), 0, -2):
+    for last in range(len(counts), 0, -3):
         draws = sum(count.trials[0] for count in counts[:last])
         planned = tuple(c.trials for c in counts[:last])
         bound = _combined(counts[:last], test, level, planned, grid_step=PICTURE_STEP)

@@ -20,7 +20,8 @@ from .sketch import sketch
 __all__ = ["Audit", "Clock", "not_refuted", "refuted"]
 
 MOST_EPSILON = 12.0
-HALVINGS = 24
+LEAST_STEP = 0.005
+STEPS = 30
 
 LESSON = 99
 """Chunk of the stage "shrink" that teaches the event to confirm; earlier ones only test."""
@@ -193,13 +194,18 @@ def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> flo
             distance=claim.distance,
         )
 
-    low, high = claim.epsilon, claim.epsilon + MOST_EPSILON
-    if needed(high) > high:
-        return inf
-    for _ in range(HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if needed(middle) <= middle else (middle, high)
-    return high
+    # A larger epsilon means fewer hits on the other side and asks for more: the steps only rise.
+    # An event so likely that the null leaves no room is tried at ever larger epsilons.
+    epsilon = claim.epsilon
+    for _ in range(STEPS):
+        following = needed(epsilon)
+        if following <= epsilon * (1 + 1e-4):
+            return max(following, epsilon)
+        room = following < inf
+        epsilon = following if room else 2 * epsilon - claim.epsilon + LEAST_STEP
+        if epsilon > claim.epsilon + MOST_EPSILON:
+            return inf
+    return epsilon
 
 
 def _result(
