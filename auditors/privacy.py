@@ -180,7 +180,7 @@ def judge(
 
 def _pace(outputs: Outputs) -> int:
     """How many times more draws are worth learning from again; wide outputs cost more to learn."""
-    return 2 if len(outputs.paths()) <= 3 else 8
+    return 2 if len(outputs.paths()) <= 1 else 8
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:
