@@ -111,13 +111,35 @@ def _histogram_source(domain: Histogram, relation: Neighbouring, distance: int) 
     def valid(pair: Pair) -> bool:
         return pair.database != pair.neighbour and all(0 <= n for n in pair.neighbour)
 
-    counts = st.lists(st.integers(0, domain.most), min_size=domain.bins, max_size=domain.bins)
+    if domain.total is None:
+        counts = st.lists(st.integers(0, domain.most), min_size=domain.bins, max_size=domain.bins)
+        bases = [[level] * domain.bins for level in (0, distance, 5 * distance)]
+        bases += [[distance] + [0] * (domain.bins - 1), [domain.most] + [0] * (domain.bins - 1)]
+    elif relation is Neighbouring.REPLACE_ONE:
+        counts = _counts_of(domain.total, domain.bins)
+        bases = [_spread(domain.total, over, domain.bins) for over in (1, 2, domain.bins)]
+    else:
+        raise InvalidArgument(
+            f"the histograms all have {domain.total} records, so none has an add-remove neighbour "
+            "among them; use --relation replace-one"
+        )
     strategy = st.builds(changed, counts, place, place).filter(valid)
-    bases = [[level] * domain.bins for level in (0, distance, 5 * distance)]
-    bases += [[distance] + [0] * (domain.bins - 1), [domain.most] + [0] * (domain.bins - 1)]
     made = [changed(b, up, down) for b in bases for up in (0, domain.bins - 1) for down in (0, 1)
             if down < domain.bins]  # fmt: skip
     return Source(tuple(different([pair for pair in made if valid(pair)])), strategy)
+
+
+def _counts_of(total: int, bins: int) -> "SearchStrategy[list[int]]":
+    from hypothesis import strategies as st
+
+    cuts = st.lists(st.integers(0, total), min_size=bins - 1, max_size=bins - 1)
+    return cuts.map(lambda made: np.diff([0, *sorted(made), total]).tolist())
+
+
+def _spread(total: int, over: int, bins: int) -> list[int]:
+    """`total` records as evenly as can be over the first `over` bins."""
+    share, rest = divmod(total, min(over, bins))
+    return [share + (place < rest) if place < over else 0 for place in range(bins)]
 
 
 def _value_source(domain: Value, relation: Neighbouring) -> Source:

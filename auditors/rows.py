@@ -4,7 +4,15 @@ from collections.abc import Callable
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from dpwitness.mechanisms.model import Choices, Interval, Neighbouring, Record, Row, Rows
+from dpwitness.mechanisms.model import (
+    Choices,
+    Interval,
+    Neighbouring,
+    Product,
+    Record,
+    Row,
+    Rows,
+)
 
 from .encoding import canonical
 from .results import Pair
@@ -40,6 +48,10 @@ def row_strategy(row: Row) -> "SearchStrategy[Any]":
             return st.sampled_from(list(row.values))
         case Record():
             return st.fixed_dictionaries({k: row_strategy(v) for k, v in row.fields.items()})
+        case Product():
+            return st.tuples(*(row_strategy(part) for part in row.parts)).map(list)
+        case Rows():
+            return list_strategy(row, row_strategy(row.row))
 
 
 def corners(row: Row) -> list[Any]:
@@ -57,6 +69,23 @@ def corners(row: Row) -> list[Any]:
             names = list(row.fields)
             values = [corners(row.fields[name])[:3] for name in names]
             return [dict(zip(names, made, strict=True)) for made in list(product(*values))[:6]]
+        case Product():
+            return _corner_lists([corners(part) for part in row.parts])
+        case Rows():
+            counts = sorted({row.least, min(row.most, max(1, row.least)), min(row.most, 5)})
+            return [[value] * count for count in counts for value in corners(row.row)[:3]][:8]
+
+
+def _corner_lists(values: list[list[Any]]) -> list[list[Any]]:
+    """All parts at the same corner, and all at the first but one; a few of each."""
+    diagonal = [[part[min(i, len(part) - 1)] for part in values] for i in range(3)]
+    single = [
+        [other[1] if place == changed else part[0] for place, part in enumerate(values)]
+        for changed, other in enumerate(values)
+        if len(other) > 1
+    ]
+    made = {canonical(row): row for row in [*diagonal, *single[-1:], *single[:-1]]}
+    return list(made.values())[:8]
 
 
 def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[list[Any]]":

@@ -9,7 +9,7 @@ from typing import Any
 
 from dpwitness.auditors.encoding import to_json
 from dpwitness.auditors.results import AuditResult, Count, Evidence, Sketch, Witness
-from dpwitness.mechanisms.model import PrivacyClaim, UtilityClaim
+from dpwitness.mechanisms.model import Claim, PrivacyClaim
 
 __all__ = ["SCHEMA", "claim_to_json", "document", "environment", "release", "to_text"]
 
@@ -55,16 +55,23 @@ def environment() -> dict[str, str]:
     }
 
 
-def claim_to_json(claim: PrivacyClaim | UtilityClaim) -> dict[str, Any]:
-    """A claim as JSON data; of a utility claim only what can be written down."""
-    if isinstance(claim, UtilityClaim):
-        return {"kind": "utility", "reference": claim.reference}
+def claim_to_json(claim: Claim) -> dict[str, Any]:
+    """A claim as JSON data; of claims other than privacy only what can be written down."""
+    words = {
+        key: text
+        for key, text in (("identifier", claim.identifier), ("statement", claim.statement))
+        if text
+    }
+    if not isinstance(claim, PrivacyClaim):
+        kind = type(claim).__name__.removesuffix("Claim").lower()
+        return {"kind": kind, **words, "reference": claim.reference}
     return {
         "kind": "privacy",
         "epsilon": _number(claim.epsilon),
         "delta": _number(claim.delta),
         "relation": claim.neighbouring.value,
         "distance": int(claim.distance),
+        **words,
         "reference": claim.reference,
     }
 

@@ -1,0 +1,172 @@
+"""What a mechanism, or a statement about mechanisms, claims.
+
+Everything here is plain, frozen data. The meaning of a published claim type never changes:
+a different promise gets a different type, so that an old evidence file keeps its meaning.
+
+Every claim has an `identifier`, the catalogue's short code such as EM-3.12, a `statement` in one
+line, and a `reference`, the theorem that promises it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from .domains import Array, Database, Domain, Neighbouring, Row
+from .laws import FiniteLaw
+
+__all__ = [
+    "Claim",
+    "EqualityClaim",
+    "ExpectationClaim",
+    "IdentityClaim",
+    "InvariantClaim",
+    "PrivacyClaim",
+    "ThresholdClaim",
+    "UtilityClaim",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyClaim:
+    """(epsilon, delta)-differential privacy under one neighbouring relation.
+
+    For every pair of databases `distance` steps of `neighbouring` apart, in both orders, and
+    every event E: P[M(D) in E] <= exp(k epsilon) P[M(D') in E] + delta_k with k = `distance`
+    and delta_k = delta (exp(k epsilon) - 1) / (exp(epsilon) - 1), which is the claim itself at
+    distance 1 and its group-privacy consequence beyond. `epsilon` is in nats and always the
+    one of a single step; `reference` is the theorem that promises it.
+    """
+
+    epsilon: float
+    neighbouring: Neighbouring
+    delta: float = 0.0
+    distance: int = 1
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        """Reject numbers outside the definition's range."""
+        if not (0 <= self.epsilon < float("inf")):
+            raise ValueError(f"epsilon must be finite and at least 0 (nats), got {self.epsilon!r}")
+        if not (0 <= self.delta < 1):
+            raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
+        if self.distance != int(self.distance) or self.distance < 1:
+            raise ValueError(f"distance must be a whole number >= 1, got {self.distance!r}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityClaim:
+    """P[loss(database, output) >= bound(beta)] <= beta, on every database it is promised for.
+
+    `loss` takes a database and outputs with any leading shape and returns losses of that
+    shape; `bound` maps beta to the loss level the theorem names, for every beta in (0, 1) or,
+    where the theorem speaks of a few levels only, for those in `levels`. `databases` are the
+    instances on which the claim is best tested, the tightest first.
+    """
+
+    loss: Callable[[Database, Any], Array]
+    bound: Callable[[float], float]
+    levels: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.01)
+    databases: tuple[Database, ...] = ()
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpectationClaim:
+    """E[quantity(database, output)] <= bound, on each of `databases`.
+
+    `quantity` takes a database and outputs with any leading shape and returns numbers of that
+    shape, all in [low, high]; `variance` is an upper bound on their variance where the theorem
+    or a calculation gives one.
+    """
+
+    quantity: Callable[[Database, Any], Array]
+    bound: float
+    databases: tuple[Database, ...]
+    low: float = 0.0
+    high: float = inf
+    variance: float = inf
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvariantClaim:
+    """margin(case) >= 0 for every case of `cases`, up to `tolerance` of rounding.
+
+    A case is made of plain values (a record of numbers, choices, lists). Where the statement is
+    conditional on a noise event, the noise is part of the case and its domain is the event, so
+    that the edge of the event is reached and not only its likely middle. The margin is the
+    bound minus the measured quantity: the smaller, the nearer to a counterexample.
+    `examples` are cases near the edge, tried first.
+    """
+
+    cases: Row | Domain
+    margin: Callable[[Any], float]
+    examples: tuple[Any, ...] = ()
+    tolerance: float = 1e-9
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EqualityClaim:
+    """The mechanism's output has exactly the law of another sampler, on each of `databases`.
+
+    `other(database, rng, *, size=None)` samples it; `law`, where known, is its exact law, to be
+    set beside the mechanism's own.
+    """
+
+    other: Callable[..., Any]
+    databases: tuple[Database, ...]
+    law: Callable[[Database], FiniteLaw] | None = None
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdClaim:
+    """With n >= `needed` records, P[loss(database, output) > level] <= beta.
+
+    `instance(n)` is the mechanism's `run` for n records, bound to its parameters, and a hard
+    database of that size.
+    """
+
+    needed: int
+    instance: Callable[[int], tuple[Callable[..., Any], Database]]
+    loss: Callable[[Database, Any], Array]
+    level: float
+    beta: float
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityClaim:
+    """compute() equals `stated` within `tolerance`: arithmetic, without randomness."""
+
+    compute: Callable[[], float]
+    stated: float
+    tolerance: float = 1e-12
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+Claim = (
+    PrivacyClaim
+    | UtilityClaim
+    | ExpectationClaim
+    | InvariantClaim
+    | EqualityClaim
+    | ThresholdClaim
+    | IdentityClaim
+)

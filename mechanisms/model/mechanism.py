@@ -1,0 +1,105 @@
+"""A mechanism with what it promises, its broken twins, and the theorems about it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .claims import Claim
+from .domains import Array, Database, Interval
+from .laws import Law, LossLaw
+
+__all__ = ["BrokenStatement", "Mechanism", "NegativeControl", "Parameter", "Subject", "Theorem"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """A randomised function of a database, with what it promises.
+
+    `run(database, rng)` or `run(database, rng, *, size=None)`: with `size` the result has that
+    leading shape. `databases` is a `Domain`, a Hypothesis strategy of databases or of pairs, or
+    None. `seeded` is False when the mechanism draws from the operating system instead of `rng`.
+    `identifier` is the catalogue's short code for the entry, such as EM-3.10.
+
+    Where the law of the output is known exactly, one of three says so, all in nats:
+    `law(database)`; `privacy_loss(database, neighbour)`, the law of the privacy loss; and
+    `log_probability(database, outputs)`, the log-probability or log-density of given outputs
+    (with any leading shape) with respect to a measure that is the same for all databases.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    claims: tuple[Claim, ...] = ()
+    databases: Any = None
+    reference: str = ""
+    seeded: bool = True
+    identifier: str = ""
+    law: Callable[[Database], Law] | None = None
+    privacy_loss: Callable[[Database, Database], LossLaw] | None = None
+    log_probability: Callable[[Database, Any], Array] | None = None
+
+    def __call__(self, database: Database, rng: np.random.Generator, **keywords: Any) -> Any:
+        """Run the mechanism once, or `size` times."""
+        return self.run(database, rng, **keywords)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NegativeControl:
+    """A mechanism known to break one of its claims, kept to test the auditors.
+
+    `breaks` is the claim that must be refuted and `defect` says in a line what is wrong.
+    `detectable` is False where sampling at the default budget cannot show the defect and only
+    an exact method does.
+    """
+
+    mechanism: Mechanism
+    breaks: Claim
+    defect: str
+    identifier: str = ""
+    detectable: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenStatement:
+    """A false statement without a mechanism, an invariant or an identity, kept for the same end."""
+
+    identifier: str
+    claim: Claim
+    defect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """A number a theorem depends on: its default, the range it is stated for, what it means."""
+
+    default: float
+    within: Interval
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A theorem at fixed parameters: a claim, and the mechanism it is about, if it is about one."""
+
+    claim: Claim
+    mechanism: Mechanism | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theorem:
+    """A published statement: `subject(**parameters)` is it at given parameters.
+
+    `identifier` is the catalogue's code and `statement` one line. A statement printed wrongly is
+    a theorem with `holds` False, expected to be refuted; `corrected` then names the identifier
+    of the one that says it right and `remark` what the print gets wrong.
+    """
+
+    identifier: str
+    statement: str
+    reference: str
+    subject: Callable[..., Subject]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    holds: bool = True
+    corrected: str = ""
+    remark: str = ""
