@@ -16,45 +16,55 @@ FEW = 16
 
 def from_texts(array: NDArray[Any]) -> Column:
     """A column of strings as labels."""
-    labels = np.full(len(array), None, dtype=object)
-    left = np.ones(len(array), dtype=bool)
+    if not len(array):
+        return constant(ABSENT, 0)
+    names = [label_of(array[0])]
+    left = array != array[0]
+    codes: NDArray[Any] = left.astype(np.int8)  # the number of names an entry is not
     # A few different strings are found by comparing; sorting them all is much slower.
-    for _ in range(FEW):
+    while len(names) < FEW:
         first = int(np.argmax(left))
         if not left[first]:
-            return Column(np.full(len(array), np.nan), labels)
+            break
         same = array == array[first]
-        labels[same] = label_of(array[first])
+        names.append(label_of(array[first]))
         left &= ~same
-    distinct, codes = np.unique(array[left], return_inverse=True)
-    labels[left] = np.array([label_of(value) for value in distinct], dtype=object)[codes]
-    return Column(np.full(len(array), np.nan), labels)
+        codes += left
+    else:
+        distinct, places = np.unique(array[left], return_inverse=True)
+        codes = codes.astype(np.int32)
+        codes[left] = places + len(names)
+        names += [label_of(value) for value in distinct]
+    return Column(np.broadcast_to(np.nan, len(array)), codes, tuple(names))
 
 
 def walked(items: list[Any], ask: Callable[[Any], Any]) -> Column:
     """The answer for every item: a text is a label, anything else a number."""
     answers = [ask(item) for item in items]
-    texts = [answer if isinstance(answer, str) else None for answer in answers]
-    numbers = [np.nan if isinstance(answer, str) else answer for answer in answers]
+    places: dict[str, int] = {}
+    numbers, codes = [], []
+    for answer in answers:
+        text = isinstance(answer, str)
+        numbers.append(np.nan if text else answer)
+        codes.append(places.setdefault(answer, len(places)) if text else -1)
     values = np.array(numbers, dtype=float)
-    if all(text is None for text in texts):
+    if not places:
         return Column(values)
-    return Column(values, np.array(texts, dtype=object))
+    return Column(values, np.array(codes, dtype=np.int32), tuple(places))
 
 
 def difference(one: Column, two: Column) -> Column:
     """First minus second where both are numbers."""
     with np.errstate(invalid="ignore"):
         values = np.asarray(one.values, dtype=float) - np.asarray(two.values, dtype=float)
-    if one.labels is None and two.labels is None:
+    if one.codes is None and two.codes is None:
         return Column(values)
-    labels = np.full(len(values), None, dtype=object)
-    for column in (one, two):
-        if column.labels is not None:
-            labels[column.labelled()] = ABSENT
-    return Column(values, labels)
+    absent = one.labelled() | two.labelled()
+    if not absent.any():
+        return Column(values)
+    return Column(values, absent.astype(np.int32) - 1, (ABSENT,))
 
 
 def constant(label: str, count: int) -> Column:
     """The same label everywhere."""
-    return Column(np.full(count, np.nan), np.full(count, label, dtype=object))
+    return Column(np.full(count, np.nan), np.zeros(count, dtype=np.int32), (label,))

@@ -6,7 +6,7 @@ by more than a standard error over a simpler one.
 """
 
 from dataclasses import dataclass
-from math import exp, log, sqrt
+from math import log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from scipy.special import ndtri
 from .cuts import Aim, Family, Rule, lepski, predicted_bound, smoothed
 from .events import Event
 from .learners import LEARNERS
-from .learners.half_lines import half_lines
-from .learners.ordered_bins import ordered_bins
 from .outputs import Outputs
 from .pilot import make_pilot
 
-__all__ = ["Choice", "learn", "quick_score"]
+__all__ = ["Choice", "learn"]
 
 Floats = NDArray[np.float64]
 
@@ -91,8 +89,9 @@ def _everything(outputs: Outputs) -> Choice:
     path = (outputs.paths() or [()])[0]
     feature = Feature("value", path)
     column = outputs[:1].column(feature)
-    if column.labels is not None and len(column.labels) and column.labels[0] is not None:
-        return Choice(Among(feature, (str(column.labels[0]),)), False, 0.0, 1.0, (1.0, 1.0))
+    label = column.label(0) if len(column.values) else None
+    if label is not None:
+        return Choice(Among(feature, (label,)), False, 0.0, 1.0, (1.0, 1.0))
     value = float(column.values[0]) if len(column.values) else 0.0
     if np.isnan(value):
         return Choice(Among(feature, (value,)), False, 0.0, 1.0, (1.0, 1.0))
@@ -155,33 +154,3 @@ def _as_choice(trial: _Trial, aim: Aim) -> Choice:
         return Choice(event, trial.family.reversed, -np.inf, 1.0, (p, q))
     spread = sqrt(max(p * (1 - p), 1e-12) / (excess**2 * n) + (1 - q) / (q * m))
     return Choice(event, trial.family.reversed, log(excess / cautious), spread, (p, q))
-
-
-def quick_score(first: Outputs, second: Outputs, *, epsilon: float, delta: float) -> float:
-    """How badly a pair violates the claim, in standard deviations per root draw, held out.
-
-    The event with the largest excess p - exp(epsilon) q - delta is chosen on one fold and its
-    excess measured on the other; smooth enough to steer a search, and decides nothing.
-    """
-    if min(len(first), len(second)) < FEWEST:
-        return 0.0
-    pilot = make_pilot(first, second)
-    ratio = exp(min(epsilon, 50.0))
-    best, found = -np.inf, None
-    for family in (*half_lines(pilot), *ordered_bins(pilot)):
-        excess, spread = _excess(family.hits[0], family.sizes[0], ratio, delta)
-        index = int(np.argmax(excess / spread))
-        if excess[index] / spread[index] > best:
-            best, found = excess[index] / spread[index], (family, index)
-    if found is None:
-        return 0.0
-    family, index = found
-    excess, spread = _excess(family.hits[1], family.sizes[1], ratio, delta)
-    return float(excess[index] / spread[index])
-
-
-def _excess(
-    hits: NDArray[np.int64], sizes: NDArray[np.int64], ratio: float, delta: float
-) -> tuple[Floats, Floats]:
-    p, q = (hits[0] + 0.25) / (sizes[0] + 0.5), (hits[1] + 0.25) / (sizes[1] + 0.5)
-    return p - ratio * q - delta, np.sqrt(p * (1 - p) + ratio**2 * q * (1 - q))

@@ -37,7 +37,7 @@ FEW = 8
 
 
 def _numeric(column: Column, mask: Bools) -> Bools:
-    return mask if column.labels is None else mask & ~column.labelled()
+    return mask if column.codes is None else mask & ~column.labelled()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ class Among:
         numbers = [value for value in self.values if not isinstance(value, str)]
         labels = {value for value in self.values if isinstance(value, str)}
         inside = _numeric(column, _among(column.values, numbers))
-        if labels and column.labels is not None:
-            inside |= _labelled(column.labels, labels)
+        if labels and column.codes is not None:
+            inside |= _labelled(column.codes, column.names, labels)
         return inside
 
     def describe(self) -> str:
@@ -142,12 +142,13 @@ class Among:
         return {"kind": "among", "feature": self.feature.to_json(), "values": values}
 
 
-def _labelled(texts: NDArray[np.object_], labels: set[str]) -> Bools:
-    if len(labels) > FEW:
-        return np.fromiter((text in labels for text in texts), dtype=bool, count=len(texts))
-    inside = np.zeros(len(texts), dtype=bool)
-    for label in labels:
-        inside |= np.asarray(texts == label, dtype=bool)
+def _labelled(codes: NDArray[Any], names: tuple[str, ...], labels: set[str]) -> Bools:
+    wanted = [code for code, name in enumerate(names) if name in labels]
+    if len(wanted) > FEW:
+        return np.isin(codes, wanted)
+    inside = np.zeros(len(codes), dtype=bool)
+    for code in wanted:
+        inside |= codes == code
     return inside
 
 

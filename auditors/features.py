@@ -30,18 +30,32 @@ DEEPEST = 20
 class Column:
     """One feature of n outputs: numbers, and labels where an entry is not a number.
 
-    `values` has shape (n,) and any numeric type; `labels` is None when all entries are numbers,
-    else an object array of shape (n,) with a text where one is not and None where it is.
+    `values` has shape (n,) and any numeric type. `codes` is None when all entries are numbers,
+    else whole numbers of shape (n,): the place in `names` of an entry's label, -1 for a number.
     """
 
     values: NDArray[Any]
-    labels: NDArray[np.object_] | None = None
+    codes: NDArray[np.integer] | None = None
+    names: tuple[str, ...] = ()
 
     def labelled(self) -> NDArray[np.bool_]:
         """Which entries are not numbers, shape (n,)."""
-        if self.labels is None:
+        if self.codes is None:
             return np.zeros(len(self.values), dtype=bool)
-        return np.asarray(self.labels != None, dtype=bool)  # noqa: E711 - elementwise
+        return self.codes >= 0
+
+    def label(self, index: int) -> str | None:
+        """The label of one entry, None for a number."""
+        if self.codes is None or self.codes[index] < 0:
+            return None
+        return self.names[self.codes[index]]
+
+    def replaced(self, numbers: NDArray[Any], known: Mapping[str, Any], other: Any) -> NDArray[Any]:
+        """`numbers`, with every label's entry replaced by what `known` says, else `other`."""
+        if self.codes is None:
+            return numbers
+        meaning = np.array([known.get(name, other) for name in (*self.names, "")])
+        return np.where(self.codes < 0, numbers, meaning[self.codes])
 
 
 @dataclass(frozen=True, slots=True)

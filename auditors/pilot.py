@@ -23,6 +23,7 @@ __all__ = [
     "features_of",
     "make_pilot",
     "tidy",
+    "usable",
 ]
 
 MOST_DISTINCT = 64
@@ -77,14 +78,25 @@ def make_pilot(first: Outputs, second: Outputs) -> Pilot:
     Wide outputs are learnt from fewer draws, so that the cost stays the same.
     """
     size = min(len(first), len(second))
-    width = max(1, len(features_of((first[:64], second[:64]))))
-    most = max(1, min(size // 3, MOST_FIT, MOST_CELLS // 3 // width))
-    end = min(size, most + min(2 * MOST_CUT, MOST_CELLS // width))
+    to_fit, to_cut = _most((first, second))
+    most = max(1, min(size // 3, to_fit))
+    end = min(size, most + to_cut)
     fit = (first[:most], second[:most])
     even = (first[most:end:2], second[most:end:2])
     odd = (first[most + 1 : end : 2], second[most + 1 : end : 2])
     columns = [bin_column(feature, (fit, even, odd)) for feature in features_of(fit)]
     return Pilot(fit, (even, odd), tuple(c for c in columns if c is not None))
+
+
+def usable(sides: tuple[Outputs, Outputs]) -> int:
+    """How many draws a side of outputs like these a pilot has a use for."""
+    return sum(_most(sides))
+
+
+def _most(sides: tuple[Outputs, Outputs]) -> tuple[int, int]:
+    first, second = sides
+    width = max(1, len(features_of((first[:64], second[:64]))))
+    return min(MOST_FIT, MOST_CELLS // 3 // width), min(2 * MOST_CUT, MOST_CELLS // width)
 
 
 def features_of(sides: tuple[Outputs, Outputs]) -> list[Feature]:
@@ -107,8 +119,7 @@ def bin_column(feature: Feature, parts: tuple[tuple[Outputs, Outputs], ...]) -> 
     columns = [[side.column(feature) for side in part] for part in parts]
     pooled = np.concatenate([_numbers(column) for column in columns[0]])
     finite = np.sort(pooled[~np.isnan(pooled)])
-    texts = [c.labels[c.labelled()] for c in columns[0] if c.labels is not None]
-    labels = tuple(sorted(set(np.concatenate(texts).tolist()))[:MOST_DISTINCT]) if texts else ()
+    labels = tuple(sorted({name for c in columns[0] for name in c.names})[:MOST_DISTINCT])
     distinct, repeats = np.unique(finite, return_counts=True)
     # A handful of draws of a continuous output are few different values too.
     discrete = len(distinct) <= min(MOST_DISTINCT, len(finite) // 2)
@@ -131,7 +142,7 @@ def bin_column(feature: Feature, parts: tuple[tuple[Outputs, Outputs], ...]) -> 
 
 def _numbers(column: Column) -> NDArray[np.float64]:
     values = _separated(column)
-    return values if column.labels is None else values[~column.labelled()]
+    return values if column.codes is None else values[~column.labelled()]
 
 
 def _separated(column: Column) -> NDArray[np.float64]:
@@ -190,8 +201,5 @@ def _codes(
     elif exact is not None:
         codes[exact[np.minimum(codes, numeric - 1)] != values] = numeric + 1 + len(labels)
     codes[nan] = numeric
-    if column.labels is not None:
-        places = {text: numeric + 1 + i for i, text in enumerate(labels)}
-        rows = np.flatnonzero(column.labelled())
-        codes[rows] = [places.get(column.labels[i], numeric + 1 + len(labels)) for i in rows]
-    return codes
+    places = {text: numeric + 1 + i for i, text in enumerate(labels)}
+    return column.replaced(codes, places, numeric + 1 + len(labels))

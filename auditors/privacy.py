@@ -17,6 +17,7 @@ from .choose import Choice, learn
 from .e_process import mix_log_wealth, single_event_log_e
 from .grid import STEP
 from .outputs import Outputs
+from .pilot import usable
 from .results import Count, Pair
 from .sampling import Sampler
 
@@ -65,10 +66,11 @@ class Test:
         """The event to judge next, from draws that will not judge it.
 
         It is the best for a test of 16 times the draws it is learnt on, at most all trials: an
-        event that pays off later still is better learnt from more draws.
+        event that pays off later still is better learnt from more draws, while there are more.
         """
         epsilon, delta = self.null
-        trials = min(self.trials, AHEAD * len(first))
+        full = len(first) >= _pool(first, second)
+        trials = self.trials if full else min(self.trials, AHEAD * len(first))
         return learn(first, second, epsilon=epsilon, delta=delta, trials=trials, level=self.alpha)
 
 
@@ -139,7 +141,7 @@ def judge(
         if out_of_time():
             complete = False
             break
-        keep = min(size, max(0, POOL - len(first)))
+        keep = min(size, max(0, _pool(first, second) - len(first)))
         event = choice.event if choice else None
         hits, new_first, new_second = sampler.count(pair, event, "judge", chunk, size, keep)
         draws += size
@@ -181,6 +183,11 @@ def judge(
 def _pace(outputs: Outputs) -> int:
     """How many times more draws are worth learning from again; wide outputs cost more to learn."""
     return 2 if len(outputs.paths()) <= 1 else 8
+
+
+def _pool(first: Outputs, second: Outputs) -> int:
+    """How many draws a side are kept to learn from."""
+    return min(POOL, usable((first, second))) if len(first) and len(second) else POOL
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

@@ -48,17 +48,13 @@ class Table:
         width = (self.high - self.low) / cells or 1.0
         place = (np.asarray(column.values, dtype=np.float64) - self.low) * (1 / width)
         np.clip(place, 0, cells - 1, out=place)
-        plain = column.labels is None and not np.isnan(place).any()
+        plain = column.codes is None and not np.isnan(place).any()
         index = place.astype(np.int32) if plain else np.nan_to_num(place).astype(np.int32)
         found = np.asarray(self.values)[index]
         if plain:
             return found
         found[np.isnan(place)] = self.other
-        if column.labels is not None:
-            known = dict(self.labels)
-            texts = np.flatnonzero(column.labelled())
-            found[texts] = [known.get(column.labels[i], self.other) for i in texts]
-        return found
+        return column.replaced(found, dict(self.labels), self.other)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that the table is rebuilt from."""

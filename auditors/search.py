@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from .choose import quick_score
 from .encoding import canonical
 from .neighbours import Source
 from .outputs import Outputs
+from .quick_score import quick_score
 from .results import Pair
 from .sampling import Sampler
 

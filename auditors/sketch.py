@@ -1,10 +1,12 @@
 """A picture's worth of two output distributions: counts per bin of the event's main feature."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
 from .events import AnyOf, Event
-from .features import Feature
+from .features import Column, Feature
 from .outputs import Outputs
 from .results import Sketch
 from .scores import AdditiveScore
@@ -12,7 +14,6 @@ from .scores import AdditiveScore
 __all__ = ["sketch"]
 
 Floats = NDArray[np.float64]
-Values = tuple[Floats, NDArray[np.object_] | None]
 
 BINS = 48
 MOST_CATEGORIES = 20
@@ -23,13 +24,12 @@ def sketch(event: Event, first: Outputs, second: Outputs) -> Sketch | None:
     if not len(first) or not len(second):
         return None
     feature = _feature(event)
-    columns = [_values(event, feature, side) for side in (first, second)]
+    columns = [_column(event, feature, side) for side in (first, second)]
     inside = [event.contains(side) for side in (first, second)]
-    texts = [["" if t is None else t for t in c[1]] if c[1] is not None else None for c in columns]
-    pooled = np.concatenate([c[0] for c in columns])
+    pooled = np.concatenate([np.asarray(c.values, dtype=float) for c in columns])
     finite = pooled[np.isfinite(pooled)]
     distinct = np.unique(finite[:100_000])
-    if texts[0] is None and texts[1] is None and len(distinct) > MOST_CATEGORIES:
+    if len(distinct) > MOST_CATEGORIES and not any(c.labelled().any() for c in columns):
         return _numeric(_name(event, feature), finite, columns, inside)
     return _categories(_name(event, feature), columns, inside)
 
@@ -48,23 +48,23 @@ def _name(event: Event, feature: Feature | None) -> str:
     return "sum of learnt log-ratios" if feature is None else str(feature)
 
 
-def _values(event: Event, feature: Feature | None, side: Outputs) -> Values:
+def _column(event: Event, feature: Feature | None, side: Outputs) -> Column:
     if feature is None:
         assert isinstance(event, AdditiveScore)
-        return event.score(side), None
-    column = side.column(feature)
-    return np.asarray(column.values, dtype=float), column.labels
+        return Column(event.score(side))
+    return side.column(feature)
 
 
 def _numeric(
-    name: str, finite: Floats, columns: list[Values], inside: list[NDArray[np.bool_]]
+    name: str, finite: Floats, columns: list[Column], inside: list[NDArray[np.bool_]]
 ) -> Sketch:
     low, high = np.quantile(finite, [0.002, 0.998])
     if low == high:
         low, high = finite.min(), finite.max()
     edges = np.linspace(low, high, BINS + 1)
     counts, within = [], np.zeros(BINS)
-    for (values, _), mask in zip(columns, inside, strict=True):
+    for column, mask in zip(columns, inside, strict=True):
+        values = np.asarray(column.values, dtype=float)
         counts.append(np.histogram(values, edges)[0])
         within += np.histogram(values[mask], edges)[0]
     total = np.sum(counts, axis=0)
@@ -77,17 +77,13 @@ def _numeric(
     )
 
 
-def _categories(name: str, columns: list[Values], inside: list[NDArray[np.bool_]]) -> Sketch:
+def _categories(name: str, columns: list[Column], inside: list[NDArray[np.bool_]]) -> Sketch:
     tallies: dict[str, list[int]] = {}
     hit: dict[str, int] = {}
-    for side, ((values, labels), mask) in enumerate(zip(columns, inside, strict=True)):
-        shown = [
-            f"{v:g}" if labels is None or labels[i] is None else labels[i]
-            for i, v in enumerate(values.tolist())
-        ]
-        for text, inner in zip(shown, mask.tolist(), strict=True):
-            tallies.setdefault(text, [0, 0])[side] += 1
-            hit[text] = hit.get(text, 0) + inner
+    for side, (column, mask) in enumerate(zip(columns, inside, strict=True)):
+        for text, total, within in _tally(column, mask):
+            tallies.setdefault(text, [0, 0])[side] += total
+            hit[text] = hit.get(text, 0) + within
     common = sorted(tallies, key=lambda t: -sum(tallies[t]))[:MOST_CATEGORIES]
     common.sort(key=_order)
     return Sketch(
@@ -100,6 +96,21 @@ def _categories(name: str, columns: list[Values], inside: list[NDArray[np.bool_]
         ),
         inside=tuple(hit[t] * 2 > sum(tallies[t]) for t in common),
     )
+
+
+def _tally(column: Column, mask: NDArray[np.bool_]) -> Iterator[tuple[str, int, int]]:
+    """Each different entry as text, how often it occurs, and how often inside the mask."""
+    numbers = np.ones(len(mask), dtype=bool)
+    for code, name in enumerate(column.names):
+        here = column.codes == code
+        numbers &= ~here
+        yield name, int(np.count_nonzero(here)), int(np.count_nonzero(mask & here))
+    values = np.asarray(column.values, dtype=float)[numbers]
+    distinct, places = np.unique(values, return_inverse=True)
+    totals = np.bincount(places, minlength=len(distinct)).tolist()
+    within = np.bincount(places[mask[numbers]], minlength=len(distinct)).tolist()
+    for value, total, inner in zip(distinct.tolist(), totals, within, strict=True):
+        yield f"{value:g}", total, inner
 
 
 def _order(text: str) -> tuple[int, float, str]:

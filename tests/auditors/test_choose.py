@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
-from dpwitness.auditors.choose import learn, quick_score
+from dpwitness.auditors.choose import learn
 from dpwitness.auditors.cuts import Aim, lepski, smoothed
 from dpwitness.auditors.outputs import Outputs
 from dpwitness.auditors.pilot import tidy
@@ -139,7 +139,6 @@ def test_there_is_always_an_event(size):
         sides = [Outputs.of(make(np.random.default_rng(s)), size) for s in (1, 2)]
         choice = learn(*sides, epsilon=1.0, delta=0.0, trials=10_000, level=1e-3)
         assert choice.event.contains(sides[0]).shape == (size,)
-        assert np.isfinite(quick_score(*sides, epsilon=1.0, delta=0.0))
         picture = sketch(choice.event, *sides)
         assert sum(picture.counts[0]) <= size
 
@@ -148,20 +147,6 @@ def test_learning_is_a_function_of_the_draws():
     sides = [Outputs.of(np.random.default_rng(s).laplace(s, size=5000), 5000) for s in (1, 2)]
     one, two = (learn(*sides, epsilon=1.0, delta=0.0, trials=10_000, level=0.01) for _ in range(2))
     assert one == two
-
-
-def test_the_score_of_a_pair_grows_with_its_loss():
-    base = Outputs.of(np.random.default_rng(0).laplace(size=3000), 3000)
-    scores = [
-        quick_score(
-            base,
-            Outputs.of(np.random.default_rng(1).laplace(shift, size=3000), 3000),
-            epsilon=1.0,
-            delta=0.0,
-        )
-        for shift in (0.0, 1.0, 2.0, 4.0)
-    ]
-    assert max(scores[:2]) < 0.1 < scores[2] < scores[3]
 
 
 def test_thresholds_have_few_digits_and_cut_the_same():
