@@ -19,6 +19,7 @@ from dpwitness.mechanisms.exponential import exponential
 from dpwitness.mechanisms.geometric import geometric
 from dpwitness.mechanisms.laplace import laplace
 from dpwitness.mechanisms.queries import histogram
+from dpwitness.mechanisms.randomized_response import RANDOMIZED_RESPONSE
 
 BLOCK = 32768
 
@@ -49,6 +50,7 @@ def main(sizes):
             partial(laplace, query=lambda d: np.full(10, d / 10), sensitivity=1, epsilon=1),
             (0, 1),
         ),
+        "randomized response": (RANDOMIZED_RESPONSE.run, ("no", "yes")),
     }
     for run, pair in cases.values():
         audit(run, pair=pair, epsilon=1.0, trials=20_000)
