@@ -1,12 +1,23 @@
-"""Sparse vectors that were published and are not private, after Lyu, Su and Li (2017)."""
+"""Sparse vectors that were published and are not private, after Lyu, Su and Li (2017).
+
+Algorithms are numbered as there.
+"""
 
 from dataclasses import replace
 from functools import partial
 from math import inf
+from typing import Any
 
-from ..above_threshold import SPARSE_VECTOR, above_threshold, above_threshold_law, take
-from ..model import Histogram, Mechanism, NegativeControl, Neighbouring
-from ..numeric_sparse_vector import numeric_sparse_vector_mechanism
+from ..above_threshold import (
+    SPARSE_VECTOR,
+    above_threshold,
+    above_threshold_law,
+    above_threshold_mechanism,
+    noise_scales,
+    take,
+)
+from ..model import Histogram, NegativeControl, Neighbouring
+from ..numeric_sparse_vector import numeric_sparse_vector
 
 __all__ = [
     "NOISY_QUERY_RELEASED",
@@ -15,77 +26,82 @@ __all__ = [
     "UNSCALED_NOISE",
 ]
 
-BELOWS = 12
+# What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
+SOUND: dict[str, Any] = {
+    "queries": partial(take, bins=(1, 1, 1, 0, 0, 0)),
+    "threshold": 10.0,
+    **noise_scales(sensitivity=1.0, threshold_epsilon=0.5, query_epsilon=1.0, positives=3),
+}
+NOISE_OF_ONE_QUERY = 1.0
 
-# Sensitivity over the queries' epsilon of `SPARSE_VECTOR`, as if it were asked one query.
-SCALE_OF_ONE = 1.0
 
-
-def _altered(name: str, **changed: float) -> Mechanism:
-    """`SPARSE_VECTOR` with some of its arguments changed, and the exact law that follows."""
-    arguments = {**SPARSE_VECTOR.run.keywords, **changed}  # type: ignore[attr-defined]
-    return replace(
-        SPARSE_VECTOR,
-        name=name,
-        run=partial(above_threshold, **arguments),
-        law=partial(above_threshold_law, **arguments),
+def _altered(name: str, identifier: str, defect: str, **changed: float) -> NegativeControl:
+    arguments = {**SOUND, **changed}
+    return NegativeControl(
+        identifier=identifier,
+        mechanism=replace(
+            SPARSE_VECTOR,
+            name=name,
+            run=partial(above_threshold, **arguments),
+            law=partial(above_threshold_law, **arguments),
+        ),
+        breaks=SPARSE_VECTOR.claims[0],
+        defect=defect,
     )
 
 
-_many_below = numeric_sparse_vector_mechanism(
-    queries=partial(take, bins=(1,) * BELOWS + (0,)),
-    length=BELOWS + 1,
-    threshold=10.0,
+# A single record leaves the bin of the last query for that of the others.
+_queries = partial(take, bins=(1, 1, 1, 1, 1, 0))
+
+_bits = above_threshold_mechanism(
+    queries=_queries,
+    length=6,
+    threshold=1.0,
     sensitivity=1.0,
     threshold_epsilon=0.5,
-    query_epsilon=1.0,
-    answer_epsilon=0.5,
+    query_epsilon=2.0,
     neighbouring=Neighbouring.REPLACE_ONE,
-    databases=Histogram(bins=2, total=20),
+    databases=Histogram(bins=2, total=1),
     name="sparse-vector-noisy-query-released",
-)
-
-_released = replace(
-    _many_below, run=partial(_many_below.run, answer_scale=None), log_probability=None
 )
 
 NOISY_QUERY_RELEASED = NegativeControl(
     identifier="SVT-3",
-    mechanism=_released,
-    breaks=_released.claims[0],
-    defect="the value compared is released: it bounds the threshold's noise (Algorithm 3)",
+    mechanism=replace(
+        _bits,
+        run=partial(
+            numeric_sparse_vector,
+            queries=_queries,
+            threshold=1.0,
+            threshold_scale=2.0,
+            query_scale=1.0,
+            answer_scale=None,
+            positives=1,
+        ),
+        law=None,
+    ),
+    breaks=_bits.claims[0],
+    defect="the value compared is released, which bounds the noise of the threshold (Algorithm 3)",
 )
 
-_unscaled = _altered(
+UNSCALED_NOISE = _altered(
     "sparse-vector-unscaled-noise",
-    query_scale=SCALE_OF_ONE,
+    "SVT-4",
+    "the noise of the queries does not grow with the number of positives (Algorithm 4)",
+    query_scale=NOISE_OF_ONE_QUERY,
 )
 
-UNSCALED_NOISE = NegativeControl(
-    identifier="SVT-4",
-    mechanism=_unscaled,
-    breaks=_unscaled.claims[0],
-    defect="the queries' noise does not grow with the number of positives (Algorithm 4)",
+NO_QUERY_NOISE = _altered(
+    "sparse-vector-no-query-noise",
+    "SVT-5",
+    "only the threshold is noised, so the order of two queries is revealed (Algorithm 5)",
+    query_scale=0.0,
 )
 
-_silent = _altered("sparse-vector-no-query-noise", query_scale=0.0)
-
-NO_QUERY_NOISE = NegativeControl(
-    identifier="SVT-5",
-    mechanism=_silent,
-    breaks=_silent.claims[0],
-    defect="only the threshold is noised: two queries' order is revealed (Algorithm 5)",
-)
-
-_endless = _altered(
+NO_CUT_OFF = _altered(
     "sparse-vector-no-cut-off",
+    "SVT-6",
+    "the noise of one query for any number of positives (Algorithm 6)",
+    query_scale=NOISE_OF_ONE_QUERY,
     positives=inf,
-    query_scale=SCALE_OF_ONE,
-)
-
-NO_CUT_OFF = NegativeControl(
-    identifier="SVT-6",
-    mechanism=_endless,
-    breaks=_endless.claims[0],
-    defect="any number of positives at the noise for one (Algorithm 6)",
 )
