@@ -22,7 +22,7 @@ from ..numeric_sparse_vector import numeric_sparse_vector
 __all__ = [
     "NOISY_QUERY_RELEASED",
     "NO_CUT_OFF",
-    "NO_QUERY_NOISE",
+    "UNNOISED_QUERIES",
     "UNSCALED_NOISE",
 ]
 
@@ -51,11 +51,11 @@ def _altered(name: str, identifier: str, defect: str, **changed: float) -> Negat
 
 
 # A single record leaves the bin of the last query for that of the others.
-_queries = partial(take, bins=(1, 1, 1, 1, 1, 0))
+_queries = partial(take, bins=(1, 1, 1, 1, 0))
 
 _bits = above_threshold_mechanism(
     queries=_queries,
-    length=6,
+    length=5,
     threshold=1.0,
     sensitivity=1.0,
     threshold_epsilon=0.5,
@@ -91,7 +91,7 @@ UNSCALED_NOISE = _altered(
     query_scale=NOISE_OF_ONE_QUERY,
 )
 
-NO_QUERY_NOISE = _altered(
+UNNOISED_QUERIES = _altered(
     "sparse-vector-no-query-noise",
     "SVT-5",
     "only the threshold is noised, so the order of two queries is revealed (Algorithm 5)",
