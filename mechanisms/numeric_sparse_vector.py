@@ -102,7 +102,7 @@ def numeric_log_probability(
     logs = np.where(codes[found] == kinds @ places, law.log_probabilities[found], -inf)
     errors = np.abs(outputs[..., 1] - np.asarray(queries(database), dtype=float)) / answer_scale
     answered = np.where(kinds == ABOVE, -errors - log(2 * answer_scale), 0.0)
-    return logs + answered.sum(axis=-1)
+    return logs + np.nan_to_num(answered, nan=-inf).sum(axis=-1)
 
 
 def numeric_sparse_vector_mechanism(

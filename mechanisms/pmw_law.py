@@ -48,10 +48,9 @@ def log_probability(
         margins[:, step] = np.abs(exact - estimate) - threshold
         noise = np.abs(answers[:, step] - exact) / scale
         public = np.where(np.abs(answers[:, step] - estimate) <= ROUNDING, 0.0, -inf)
+        answered = np.nan_to_num(-noise - np.log(2 * scale), nan=-inf)
         logs += np.select(
-            [kinds[:, step] == ABOVE, kinds[:, step] == BELOW],
-            [-noise - np.log(2 * scale), public],
-            0.0,
+            [kinds[:, step] == ABOVE, kinds[:, step] == BELOW], [answered, public], 0.0
         )
     # Few patterns of bits and signs occur, whatever the number of transcripts.
     rounded = np.concatenate([kinds, margins.round(12)], axis=1)
