@@ -16,8 +16,10 @@ from .model import Array
 
 __all__ = ["ABOVE", "BELOW", "HALTED", "log_bits", "log_laplace_cdf", "transcripts"]
 
-BELOW, ABOVE, HALTED = 0, 1, 2
-"""Kinds of an answer: below the threshold, above it, and none because the run had ended."""
+# Kinds of an answer: below the threshold, above it, and none because the run had ended.
+BELOW = 0
+ABOVE = 1
+HALTED = 2
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
