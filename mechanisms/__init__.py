@@ -3,6 +3,7 @@
 if __name__ != "dpwitness.mechanisms":
     raise ImportError(f"import dpwitness.mechanisms, not {__name__}; install dpwitness first")
 
+from .above_threshold import ABOVE_THRESHOLD, SPARSE_VECTOR, above_threshold_mechanism
 from .exponential import EXPONENTIAL, exponential_mechanism
 from .geometric import GEOMETRIC, geometric_mechanism
 from .laplace import LAPLACE, LAPLACE_VECTOR, laplace_mechanism
@@ -22,6 +23,12 @@ from .model import (
     UtilityClaim,
     Value,
 )
+from .numeric_sparse_vector import NUMERIC_SPARSE_VECTOR, numeric_sparse_vector_mechanism
+from .private_multiplicative_weights import (
+    PMW_ITERATION,
+    PRIVATE_MULTIPLICATIVE_WEIGHTS,
+    private_multiplicative_weights_mechanism,
+)
 from .randomized_response import RANDOMIZED_RESPONSE, randomized_response_mechanism
 
 __all__ = [
@@ -40,9 +47,12 @@ __all__ = [
     "Rows",
     "UtilityClaim",
     "Value",
+    "above_threshold_mechanism",
     "exponential_mechanism",
     "geometric_mechanism",
     "laplace_mechanism",
+    "numeric_sparse_vector_mechanism",
+    "private_multiplicative_weights_mechanism",
     "randomized_response_mechanism",
 ]
 
@@ -52,4 +62,9 @@ CATALOGUE: tuple[Mechanism, ...] = (
     GEOMETRIC,
     EXPONENTIAL,
     RANDOMIZED_RESPONSE,
+    ABOVE_THRESHOLD,
+    SPARSE_VECTOR,
+    NUMERIC_SPARSE_VECTOR,
+    PMW_ITERATION,
+    PRIVATE_MULTIPLICATIVE_WEIGHTS,
 )

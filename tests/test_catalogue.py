@@ -48,6 +48,9 @@ def examples(domain):
             rows = rows_of(domain.row)
             sizes = {domain.least, max(1, domain.least), len(rows), domain.most}
             return [(rows * domain.most)[:size] for size in sorted(sizes)]
+        case Histogram(total=int(total)):
+            rest = [0] * (domain.bins - 2)
+            return [[total, 0, *rest], [total - total // 2, total // 2, *rest]]
         case Histogram():
             return [[0] * domain.bins, [domain.most] * domain.bins]
         case Value():

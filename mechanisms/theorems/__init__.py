@@ -4,7 +4,12 @@ Literal forms that are printed wrongly stand beside the forms that hold.
 """
 
 from ..model import Theorem
+from . import pmw_accuracy, pmw_records, private_multiplicative_weights
 
 __all__ = ["THEOREMS"]
 
-THEOREMS: tuple[Theorem, ...] = ()
+THEOREMS: tuple[Theorem, ...] = (
+    *private_multiplicative_weights.THEOREMS,
+    *pmw_accuracy.THEOREMS,
+    *pmw_records.THEOREMS,
+)
