@@ -2,13 +2,12 @@
 
 `judge` runs two tests on the same chunks and splits the error probability between them: an
 e-process that may stop after any chunk, and the exact two-sample test combined over doubling
-chunks with weights fixed beforehand. `confirm` repeats the finding once, on new streams, with
-one event: its counts are the ones a witness shows.
+chunks with weights fixed beforehand.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, inf, log, sqrt
+from math import inf, log
 
 from dpwitness.mechanisms.model import PrivacyClaim
 
@@ -26,8 +25,7 @@ __all__ = [
     "Judgement",
     "Test",
     "bound_of",
-    "confirm",
-    "confirm_size",
+    "counted",
     "growth",
     "judge",
     "schedule",
@@ -43,9 +41,10 @@ FIRST = 64
 AHEAD = 16
 POOL = 131_072
 LOOKS = 6
-PRECISION = 0.005
-LEAST_CONFIRMED = 4096
 PICTURE_STEP = 0.02
+
+ONE_SHOT = ("confirm", "recheck")
+"""Stages of a single count, whose event was fixed before the stage began."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +145,7 @@ def judge(
         hits, new_first, new_second = sampler.count(pair, event, "judge", chunk, size, keep)
         draws += size
         if choice is not None:
-            count = _count("judge", chunk, choice, hits, (size, size))
+            count = counted("judge", chunk, choice, hits, (size, size))
             experts = [
                 wealth + _log_e(count, caution, test)
                 for wealth, caution in zip(experts, CAUTION, strict=True)
@@ -196,9 +195,10 @@ def _joined(old: Outputs, new: Outputs) -> Outputs:
     return Outputs.concatenate([old, new]) if len(old) else new
 
 
-def _count(
+def counted(
     stage: str, chunk: int, choice: Choice, hits: tuple[int, int], trials: tuple[int, int]
 ) -> Count:
+    """Hits of an event that was chosen before, with what was foreseen of it."""
     return Count(
         stage=stage,
         chunk=chunk,
@@ -223,7 +223,7 @@ def _log_e(count: Count, caution: float, test: Test) -> float:
 
 def bound_of(counts: tuple[Count, ...], test: Test, level: float) -> float:
     """The bound that counts give: one confirmed count, or the judged chunks of the schedule."""
-    if counts[0].stage == "confirm":
+    if counts[0].stage in ONE_SHOT:
         return _one_shot(counts[0], test, level)
     _, judged = schedule(test.trials)
     return _combined(counts, test, level, tuple((size, size) for size in judged))
@@ -258,35 +258,6 @@ def _combined(
         grid_step=grid_step,
         also=(claim.epsilon,),
     )
-
-
-def confirm_size(judgement: Judgement, choice: Choice, test: Test) -> int:
-    """Draws a side for the confirmation, at most the trials allowed.
-
-    After a full run: as many again. After an early stop: four times what was used, and at least
-    4096, or as many as bring the half-width of the bound to half a percent if that is more.
-    """
-    if judgement.decided_after is None:
-        return test.trials
-    p, q = choice.rates
-    _, delta = test.null
-    wanted = max(4.0 * judgement.draws, LEAST_CONFIRMED)
-    if choice.predicted > 0 and q > 10 / judgement.draws and p > delta:
-        per_draw = sqrt((1 - p) * p / (p - delta) ** 2 + (1 - q) / q)
-        width = PRECISION * choice.predicted
-        wanted = max(
-            wanted, (two_sample.threshold(test.alpha, test.alpha / 50) * per_draw / width) ** 2
-        )
-    return min(test.trials, ceil(wanted))
-
-
-def confirm(
-    sampler: Sampler, pair: Pair, choice: Choice, test: Test, *, chunk: int, draws: int
-) -> tuple[Count, float]:
-    """Count one event on `draws` new outputs a side; the bound has error `test.alpha`."""
-    hits, _, _ = sampler.count(pair, choice.event, "confirm", chunk, draws)
-    count = _count("confirm", chunk, choice, hits, (draws, draws))
-    return count, _one_shot(count, test, test.alpha)
 
 
 def growth(counts: tuple[Count, ...], test: Test, level: float) -> tuple[tuple[int, float], ...]:

@@ -1,6 +1,7 @@
 """Counting again: the same events on the same streams must give the same integers."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,7 @@ from .privacy import Test, bound_of
 from .results import Count, Pair, Verdict
 from .sampling import STAGES, Sampler
 
-__all__ = ["Replay", "recount"]
+__all__ = ["Replay", "read_record", "recount"]
 
 MOST_TRIALS = 10**10
 
@@ -47,17 +48,11 @@ def recount(
     `record` is one entry of `results` in an evidence file. Raises EvidenceFormatError when it
     is malformed and ContractError when the mechanism fails.
     """
-    try:
-        pair, test, counts, level, sampler = _read(mechanism, record, workers, timeout)
+    pair, test, counts, level, sampler = read_record(mechanism, record, workers, timeout)
+    with _damage():
         recorded = Verdict(record["verdict"])
         old_bound = _number(record["epsilon_lower"])
         blocks = (int(record["plan"]["block"]), sampler.block)
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
-        if isinstance(error, EvidenceFormatError):
-            raise
-        raise EvidenceFormatError(
-            f"the evidence lacks a needed field or has one of the wrong kind ({error!r:.120})"
-        ) from None
     again = tuple(_again(sampler, pair, count) for count in counts)
     bound = bound_of(again, test, level)
     verdict = recorded
@@ -71,6 +66,29 @@ def recount(
         differences=differences,
         seeded=sampler.seeded,
     )
+
+
+def read_record(
+    mechanism: Any, record: Mapping[str, Any], workers: int, timeout: float
+) -> tuple[Pair, Test, tuple[Count, ...], float, Sampler]:
+    """(pair, test, counts, level of the bound, sampler) of one entry of `results`.
+
+    Raises EvidenceFormatError when it is malformed.
+    """
+    with _damage():
+        return _read(mechanism, record, workers, timeout)
+
+
+@contextmanager
+def _damage() -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        if isinstance(error, EvidenceFormatError):
+            raise
+        raise EvidenceFormatError(
+            f"the evidence lacks a needed field or has one of the wrong kind ({error!r:.120})"
+        ) from None
 
 
 def _read(

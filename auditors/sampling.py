@@ -25,7 +25,7 @@ from .results import Pair
 
 __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract"]
 
-STAGES = {"contract": 0, "search": 1, "judge": 2, "shrink": 3, "confirm": 4}
+STAGES = {"contract": 0, "search": 1, "judge": 2, "shrink": 3, "confirm": 4, "recheck": 5}
 BLOCK = {True: 32768, False: 1024}
 PROBE = 4
 

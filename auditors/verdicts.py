@@ -8,10 +8,11 @@ from dpwitness.mechanisms.model import Mechanism, PrivacyClaim
 
 from . import power, two_sample
 from .choose import Choice
+from .confirm import confirm, confirm_size
 from .neighbours import Source
 from .outputs import Outputs
 from .pilot import MOST_FIT
-from .privacy import Judgement, Test, confirm, confirm_size, growth
+from .privacy import Judgement, Test, growth
 from .results import AuditResult, Count, Evidence, Pair, Verdict, Witness
 from .sampling import Sampler
 from .search import Found, SearchPlan, shrink

@@ -64,6 +64,8 @@ def _middles(column: Binned) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     if column.discrete:
         return np.array(column.atoms, dtype=float)
     edges = column.edges
+    if not len(edges):  # too few numbers among NaN and labels to be cut
+        return np.zeros(1)
     inner = (edges[1:] + edges[:-1]) / 2
     width = edges[-1] - edges[0]
     return np.concatenate([[edges[0] - 0.02 * width], inner, [edges[-1] + 0.02 * width]])

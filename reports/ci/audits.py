@@ -1,0 +1,204 @@
+"""The audit behind the fixture: a share of alpha, an old witness first, and words for a failure."""
+
+import json
+import shlex
+import warnings
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from math import inf, isfinite
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpwitness.auditors import audit_claims, request
+from dpwitness.auditors.errors import DpWitnessError, InvalidArgument
+from dpwitness.auditors.p_value import p_value
+from dpwitness.auditors.recheck import recheck
+from dpwitness.auditors.results import AuditResult, Verdict
+
+from .. import as_text, evidence, files, wording
+from . import witnesses
+from .locate import target_of
+from .plugin import PROPERTY, Run, Share
+
+__all__ = ["DpAudit", "PrivacyViolation"]
+
+WIDTH = 88
+STATED = ("epsilon", "delta", "relation", "distance", "pair")
+
+
+class PrivacyViolation(AssertionError):
+    """A claim was refuted; the message is the witness."""
+
+
+class DpAudit:
+    """Audits inside one test, each at its part of the test's share of alpha."""
+
+    def __init__(self, *, item: pytest.Item, run: Run, share: Share) -> None:
+        self.item, self.run, self.share = item, run, share
+        self.calls = 0
+        self.directory = item.config.rootpath / run.settings.directory
+
+    def __call__(self, mechanism: Any, **options: Any) -> AuditResult | tuple[AuditResult, ...]:
+        """Audit the claims of `mechanism`; the result, or all of them when it has several.
+
+        `options` are those of `dpwitness.auditors.audit` but alpha and progress, which the run
+        decides; `seed` and `trials` or `seconds` replace those of the run. Raises
+        PrivacyViolation when a claim is refuted.
+        """
+        __tracebackhide__ = True
+        number = self._begin(options)
+        name = self.item.nodeid + (f" #{number}" if number > 1 else "")
+        options = self._filled(mechanism, name, options)
+        found = self._old_witness(mechanism, name, options)
+        results = found or audit_claims(mechanism, **options)
+        self._tell(results, name, number, fresh=not found)
+        for result in results:
+            if result.refuted:
+                raise PrivacyViolation(self._message(result, name, options))
+        self._weigh(results)
+        return results[0] if len(results) == 1 else results
+
+    def _begin(self, options: Mapping[str, Any]) -> int:
+        if forbidden := {"alpha", "progress"} & options.keys():
+            raise InvalidArgument(
+                f"dp_audit shares one alpha over the run and takes no {sorted(forbidden)[0]}; "
+                "set it in [tool.dpwitness], and give a test more of it by @pytest.mark.dp(weight=)"
+            )
+        self.calls += 1
+        if self.calls > self.share.audits:
+            raise InvalidArgument(
+                f"this test announced {self.share.audits} audit(s) and calls dp_audit for the "
+                f"{self.calls}th time; mark it @pytest.mark.dp(audits={self.calls})"
+            )
+        return self.calls
+
+    def _filled(self, mechanism: Any, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        settings = self.run.settings
+        budget: dict[str, Any] = {"trials": settings.trials}
+        if settings.seconds is not None:
+            budget["seconds"] = settings.seconds
+        if self.share.budget:
+            budget = dict(self.share.budget)
+        digest = blake2b(f"{self.run.seed}\n{name}".encode(), digest_size=6).digest()
+        filled = {
+            "alpha": self.share.alpha / self.share.audits,
+            "seed": int.from_bytes(digest, "big"),
+            **({} if {"trials", "seconds"} & options.keys() else budget),
+            **options,
+        }
+        if "target" not in filled:
+            filled["target"] = target_of(mechanism, self.item) or ""
+        return filled
+
+    def _old_witness(
+        self, mechanism: Any, name: str, options: dict[str, Any]
+    ) -> tuple[AuditResult, ...]:
+        """What became of the witness of an earlier run; it costs half of the audit's alpha."""
+        path = witnesses.place(self.directory, name)
+        record = witnesses.stored(path)
+        if record is None:
+            return ()
+        options["alpha"] /= 2
+        subject = request.subject(mechanism, "", "", options.get("seeded"))
+        stated = {key: options.get(key) for key in STATED}
+        try:
+            again = recheck(
+                subject,
+                record,
+                claims=request.claims(subject, **stated),
+                trials=int(options.get("trials", 200_000)),
+                alpha=options["alpha"],
+                seed=options["seed"],
+                timeout=options.get("timeout", 10.0),
+            )
+        except DpWitnessError:
+            again = None  # what it was found on is no more; the audit that follows will tell
+        return (again,) if again is not None and again.refuted else ()
+
+    def _tell(self, results: Sequence[AuditResult], name: str, number: int, *, fresh: bool) -> None:
+        path = witnesses.place(self.directory, name)
+        had = path.exists()
+        refuted = [result for result in results if result.refuted]
+        fixed = had and not refuted and all(r.verdict is Verdict.NOT_REFUTED for r in results)
+        if refuted and fresh:
+            self._keep(path, refuted[0])
+        if fixed:
+            witnesses.retire(path)
+        for index, result in enumerate(results):
+            record = _record(result, 1000 * number + index)
+            record["old_witness"] = "fixed" if fixed else "holds" if had and refuted else ""
+            self.item.user_properties.append((PROPERTY, json.dumps(record)))
+        if self.run.report is not None:
+            self._report(self.run.report, results, name)
+
+    def _keep(self, path: Path, result: AuditResult) -> None:
+        data = {**evidence.document([result], replay=self._replay(path)), "test": self.item.nodeid}
+        try:
+            witnesses.keep(path, evidence.to_text(data))
+        except OSError as error:
+            warnings.warn(
+                pytest.PytestWarning(f"the witness was not kept: {error}; the verdict stands"),
+                stacklevel=2,
+            )
+
+    def _report(self, folder: Path, results: Sequence[AuditResult], name: str) -> None:
+        from ..as_html import render
+
+        folder.mkdir(parents=True, exist_ok=True)
+        stem = folder / witnesses.place(folder, name).stem
+        data = evidence.document(results, replay=f"dpwitness replay {stem.name}.json")
+        files.write_atomically(f"{stem}.json", evidence.to_text(data))
+        files.write_atomically(f"{stem}.html", render(results, data))
+
+    def _replay(self, path: Path) -> str:
+        root = self.item.config.rootpath
+        shown = path.relative_to(root) if path.is_relative_to(root) else path
+        return shlex.join(["dpwitness", "replay", str(shown)])
+
+    def _message(self, result: AuditResult, name: str, options: Mapping[str, Any]) -> str:
+        path = witnesses.place(self.directory, name)
+        rerun = shlex.join(["pytest", self.item.nodeid, "--dp-seed", str(self.run.seed)])
+        replay = self._replay(path) if options["target"] else rerun
+        story = as_text.render(result, replay=replay, width=WIDTH)
+        return "\n".join(
+            [
+                story,
+                "",
+                "  Next: compare the two databases and the event, mend the mechanism or weaken the "
+                "claim,",
+                f"  and run {rerun}",
+                "  The witness is kept and counted first in the next run; it retires when it no "
+                "longer holds.",
+            ]
+        )
+
+    def _weigh(self, results: Sequence[AuditResult]) -> None:
+        __tracebackhide__ = True
+        weak = [r for r in results if r.verdict is Verdict.INCONCLUSIVE]
+        if weak and self.run.settings.inconclusive == "fail":
+            pytest.fail(f"{wording.headline(weak[0])} {weak[0].note}", pytrace=False)
+
+
+def _record(result: AuditResult, number: int) -> dict[str, Any]:
+    """What the controller needs of one result, as JSON data."""
+    return {
+        "number": number,
+        "mechanism": result.mechanism,
+        "claim": wording.claim_phrase(result.claim),
+        "verdict": result.verdict.value,
+        "epsilon_lower": _finite(result.epsilon_lower),
+        "detectable_epsilon": _finite(result.detectable_epsilon),
+        "draws": result.samples,
+        "seconds": round(result.seconds, 3),
+        "alpha": result.evidence.alpha,
+        "p_value": p_value(result),
+        "seed": result.seed,
+        "target": result.target,
+        "note": result.note,
+    }
+
+
+def _finite(value: float) -> float | str:
+    return value if isfinite(value) else "inf" if value == inf else "-inf"

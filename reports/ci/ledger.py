@@ -1,0 +1,111 @@
+"""One alpha for a whole run: how it is shared out before anything is drawn, and Holm at the end.
+
+Every audit decides alone at its share, so that no order, worker or early end changes a verdict;
+the shares add up to at most alpha, so that by the union bound nothing sound fails the run with a
+larger probability. Shares come from the weights of all collected tests, or from a committed lock
+file, with which selecting some tests, splitting a run over machines or adding a test shifts
+nobody's share: tests that the lock does not list live on its reserve.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Lock", "LockError", "holm", "lock_text", "read_lock", "shares"]
+
+SCHEMA = "dpwitness-lock/1"
+
+
+class LockError(ValueError):
+    """A lock file that cannot be used, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lock:
+    """Weights by name of test, and the weight kept for tests that are not listed."""
+
+    weights: Mapping[str, float]
+    reserve: float
+
+
+def shares(
+    weights: Mapping[str, float], alpha: float, lock: Lock | None = None
+) -> dict[str, float]:
+    """The share of `alpha` of every test named in `weights`.
+
+    Without a lock alpha is split by weight. With one, a listed test has its locked weight out of
+    all locked weights and the reserve, and the others split the reserve's part.
+    """
+    if lock is None:
+        total = sum(weights.values())
+        return {name: alpha * weight / total for name, weight in weights.items()}
+    whole = sum(lock.weights.values()) + lock.reserve
+    new = {name: weight for name, weight in weights.items() if name not in lock.weights}
+    added = sum(new.values())
+    return {
+        name: alpha * lock.weights[name] / whole
+        if name in lock.weights
+        else alpha * (lock.reserve / whole) * (weight / added)
+        for name, weight in weights.items()
+    }
+
+
+def holm(p_values: Mapping[str, float], shares: Mapping[str, float], alpha: float) -> set[str]:
+    """Names rejected by the weighted Holm procedure, Holm (1979), with `shares` as weights.
+
+    Contains every name whose p-value is at most its share. `shares` may add up to less than
+    `alpha`; then the rest stays unspent.
+    """
+    total = min(alpha, sum(shares.values()))
+    left = dict(shares)
+    rejected: set[str] = set()
+    while left:
+        # Never below 1, where rounding would lose what a test rejected at its own share.
+        scale = max(1.0, total / sum(left.values()))
+        found = [name for name, share in left.items() if p_values[name] <= share * scale]
+        if not found:
+            break
+        for name in found:
+            rejected.add(name)
+            del left[name]
+    return rejected
+
+
+def read_lock(path: Path) -> Lock | None:
+    """The lock file, None where there is none; LockError when it is not one."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    except (OSError, UnicodeDecodeError) as error:
+        raise LockError(f"{path.name} cannot be read ({error}); write it anew") from None
+    try:
+        data = json.loads(text)
+        if data["schema"] != SCHEMA:
+            raise ValueError(data["schema"])
+        weights = {str(name): _weight(weight) for name, weight in data["tests"].items()}
+        return Lock(weights=weights, reserve=_weight(data["reserve"]))
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise LockError(
+            f"{path.name} is not a lock file of dpwitness ({error!r:.80}); write it anew with "
+            "pytest --dp-lock"
+        ) from None
+
+
+def _weight(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
+        raise ValueError(f"weight {value!r}")
+    return float(value)
+
+
+def lock_text(weights: Mapping[str, float], reserve: float | None = None) -> str:
+    """The lock file for these tests; the reserve is by default a fifth of their weight."""
+    whole = sum(weights.values())
+    data = {
+        "schema": SCHEMA,
+        "reserve": reserve if reserve is not None else max(whole / 5, 1.0),
+        "tests": dict(sorted(weights.items())),
+    }
+    return json.dumps(data, indent=1) + "\n"

@@ -1,0 +1,271 @@
+"""The pytest plugin: hooks only. Nothing heavy is imported before a test asks for an audit.
+
+One alpha for the whole run is shared out over the tests that use `dp_audit` as soon as they are
+collected, before `-k`, `-m` or `--lf` put any aside; every worker collects the same tests and
+reckons the same shares. Verdicts are reached where the test runs and travel to the controller in
+the test's user properties, which the JUnit report carries too.
+"""
+
+import json
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from .ledger import Lock, LockError, lock_text, read_lock, shares
+from .settings import Settings, SettingsError, read_settings
+
+if TYPE_CHECKING:
+    from .audits import DpAudit
+
+__all__ = [
+    "PROPERTY",
+    "Run",
+    "Share",
+    "dp_audit",
+    "pytest_addoption",
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_configure_node",
+    "pytest_sessionfinish",
+    "pytest_terminal_summary",
+]
+
+PROPERTY = "dpwitness"
+FIXTURE = "dp_audit"
+
+
+@dataclass(slots=True)
+class Run:
+    """What one pytest process knows of the run; `records` and `crashed` grow in the controller."""
+
+    settings: Settings
+    seed: int
+    refusal: str = ""
+    report: Path | None = None
+    lock: Lock | None = None
+    weights: dict[str, float] = field(default_factory=dict)
+    records: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    crashed: list[str] = field(default_factory=list)
+    added: set[tuple[str, int]] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one test may spend: its part of alpha, the audits it announced, its own budget."""
+
+    alpha: float
+    audits: int
+    budget: dict[str, Any]
+
+
+RUN = pytest.StashKey[Run]()
+SHARE = pytest.StashKey[Share]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options; each overrides the setting of the same name in [tool.dpwitness]."""
+    group = parser.getgroup("dpwitness", "differential-privacy audits")
+    group.addoption("--dp-alpha", type=float, help="Chance that anything sound fails the run.")
+    group.addoption(
+        "--dp-budget",
+        metavar="N|SECONDSs",
+        help="Draws a side for each audit, such as 1e6, or seconds, such as 20s.",
+    )
+    group.addoption("--dp-seed", metavar="K|random", help="Seed of the run's draws.")
+    group.addoption("--dp-profile", help="dev, ci, nightly, or a profile of your own.")
+    group.addoption("--dp-report", metavar="DIR", help="Write each audit as JSON and HTML there.")
+    group.addoption("--dp-strict", action="store_true", help="Inconclusive audits fail.")
+    group.addoption("--dp-lock", action="store_true",
+                    help="Write the lock file that keeps every test's share of alpha.")  # fmt: skip
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Read the settings; a bad one is a usage error, in a sentence."""
+    config.addinivalue_line(
+        "markers",
+        "dp(weight=1, budget=None, audits=1): share of the run's alpha, budget (draws a side, or "
+        "seconds such as '20s') and number of dp_audit calls of a test",
+    )
+    option = config.option
+    try:
+        given = {"alpha": option.dp_alpha, "profile": option.dp_profile,
+                 "seed": _seed(option.dp_seed),
+                 "inconclusive": "fail" if option.dp_strict else None,
+                 **_budget(option.dp_budget, "--dp-budget")}  # fmt: skip
+        settings = read_settings(config.rootpath, given)
+        lock = read_lock(config.rootpath / settings.lock)
+    except (SettingsError, LockError) as error:
+        raise pytest.UsageError(f"dpwitness: {error}") from None
+    handed: Mapping[str, Any] = getattr(config, "workerinput", {})
+    seed = handed.get("dpwitness_seed", settings.seed)
+    config.stash[RUN] = Run(
+        settings=settings,
+        seed=secrets.randbits(48) if seed is None else seed,
+        refusal=handed.get("dpwitness_refusal", _refusal(config)),
+        report=Path(option.dp_report).absolute() if option.dp_report else None,
+        lock=lock,
+    )
+    if not handed:
+        config.pluginmanager.register(_Collector(config.stash[RUN]), "dpwitness-collector")
+
+
+def _seed(text: str | None) -> Any:
+    if text is None or text == "random":
+        return text
+    try:
+        return int(text)
+    except ValueError:
+        raise SettingsError(f'--dp-seed takes a whole number or "random", got {text!r}') from None
+
+
+def _budget(given: Any, name: str) -> dict[str, Any]:
+    """Seconds from "20s", draws from a number; nothing from None."""
+    if given is None:
+        return {}
+    text = str(given)
+    try:
+        if text.endswith("s"):
+            return {"seconds": float(text[:-1])}
+        number = float(text)
+        if number == int(number):
+            return {"trials": int(number)}
+    except (ValueError, OverflowError):
+        pass
+    raise SettingsError(
+        f"{name} takes draws a side, such as 200000 or 1e6, or seconds, such as '20s'; got {text!r}"
+    )
+
+
+def _refusal(config: pytest.Config) -> str:
+    """Why audits cannot be run this way; empty where they can."""
+    if config.getoption("dist", "no") == "each":
+        return (
+            "--dist each runs every test once per worker and would spend the error probability "
+            "many times over; use --dist load, loadscope, loadfile, loadgroup or worksteal"
+        )
+    if config.getoption("reruns", 0):
+        return (
+            "--reruns gives a refuted audit further chances; an audit is to be run once, "
+            "so leave the option out or put the audits into a run of their own"
+        )
+    return ""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Hand the seed and the refusal to a worker of pytest-xdist."""
+    run = node.config.stash[RUN]
+    node.workerinput["dpwitness_seed"] = run.seed
+    node.workerinput["dpwitness_refusal"] = run.refusal
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Share alpha out over the collected audits, before any test is put aside or run."""
+    run = config.stash[RUN]
+    audits = [item for item in items if FIXTURE in getattr(item, "fixturenames", ())]
+    marks = {}
+    for item in audits:
+        mark = item.get_closest_marker("dp")
+        options = _mark_options(item, mark)
+        marks[item.nodeid] = options
+        run.weights[item.nodeid] = options["weight"]
+    if not audits:
+        return
+    if config.option.dp_lock and not hasattr(config, "workerinput"):
+        path = config.rootpath / run.settings.lock
+        path.write_text(lock_text(run.weights), encoding="utf-8")
+        run.lock = read_lock(path)
+    allotted = shares(run.weights, run.settings.alpha, run.lock)
+    for item in audits:
+        options = marks[item.nodeid]
+        item.stash[SHARE] = Share(allotted[item.nodeid], options["audits"], options["budget"])
+
+
+def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]:
+    given = dict(mark.kwargs) if mark else {}
+    weight, audits = given.pop("weight", 1), given.pop("audits", 1)
+    budget = given.pop("budget", None)
+    try:
+        if given or (mark and mark.args):
+            raise SettingsError(f"it takes weight, budget and audits, got {mark}")
+        if not isinstance(weight, (int, float)) or not 0 < weight < 1e12:
+            raise SettingsError(f"weight must be a positive number, got {weight!r}")
+        if not isinstance(audits, int) or audits < 1:
+            raise SettingsError(f"audits must be a whole number from 1, got {audits!r}")
+        options = _budget(budget, "budget")
+    except SettingsError as error:
+        raise pytest.UsageError(f"dpwitness: marker dp of {item.nodeid}: {error}") from None
+    return {"weight": float(weight), "audits": audits, "budget": options}
+
+
+@pytest.fixture
+def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
+    """Audit a mechanism: `dp_audit(mechanism, epsilon=1.0, ...)`, options as of `audit`.
+
+    A refuted claim fails the test with the witness; otherwise the result is returned.
+    """
+    run, item = request.config.stash[RUN], request.node
+    flaky = item.get_closest_marker("flaky")
+    refusal = run.refusal or (
+        "the marker flaky gives a refuted audit further chances; an audit is to be run once, "
+        "so take the marker off" if flaky else ""
+    )  # fmt: skip
+    if refusal:
+        pytest.fail(f"dpwitness: {refusal}", pytrace=False)
+    from .audits import DpAudit
+
+    return DpAudit(item=item, run=run, share=item.stash[SHARE])
+
+
+class _Collector:
+    """What the controller hears: records of audits, tests whose worker died."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        for name, value in report.user_properties:
+            if name == PROPERTY:
+                record = json.loads(str(value))
+                self.run.records.setdefault((report.nodeid, record["number"]), record)
+        if report.failed and report.when not in ("setup", "call", "teardown"):
+            self.run.crashed.append(report.nodeid)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", None) or {}
+        self.run.weights.update(told.get("dpwitness_weights", {}))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let Holm's procedure add rejections, and set the exit status if it does."""
+    config = session.config
+    if RUN not in config.stash:
+        return
+    run = config.stash[RUN]
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["dpwitness_weights"] = run.weights
+        return
+    if run.records:
+        from .summary import added_by_holm
+
+        run.added = added_by_holm(run.records, run.settings.alpha)
+        if run.added and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """One line for every audit."""
+    run = config.stash[RUN] if RUN in config.stash else None
+    if run is None or hasattr(config, "workerinput"):
+        return
+    if run.records or run.crashed:
+        from .summary import write_summary
+
+        write_summary(terminalreporter, run)

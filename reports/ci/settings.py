@@ -1,0 +1,128 @@
+"""The settings of a project: `[tool.dpwitness]` in pyproject.toml, or dpwitness.toml.
+
+    [tool.dpwitness]
+    alpha = 1e-3              # of the whole run: the chance that anything sound fails it
+    profile = "ci"            # "dev", "ci", "nightly", or one of [tool.dpwitness.profiles]
+    trials = 200_000          # draws a side for each audit
+    seconds = 20              # or a wall-clock budget for each audit
+    seed = 0                  # or "random": another one in every run, printed
+    inconclusive = "warn"     # or "fail"
+    directory = ".dpwitness"  # witnesses and history
+    lock = "dpwitness.lock"   # the shares of alpha, once committed
+
+A profile is a table of the same keys; what stands in [tool.dpwitness] itself has precedence over
+the built-in profiles, and a profile of the project's own over that.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+__all__ = ["PROFILES", "Settings", "SettingsError", "find_table", "read_settings"]
+
+PROFILES: dict[str, dict[str, Any]] = {
+    "dev": {"trials": 50_000, "seed": 0},
+    "ci": {"trials": 200_000, "seed": 0},
+    "nightly": {"trials": 2_000_000, "seed": "random"},
+}
+NOT_SETTINGS = {"profiles", "gate"}
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be used, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How audits are run in a project; `trials` draws a side unless `seconds` are given."""
+
+    alpha: float = 1e-3
+    profile: str = "ci"
+    trials: int = 200_000
+    seconds: float | None = None
+    seed: int | None = 0
+    inconclusive: str = "warn"
+    directory: str = ".dpwitness"
+    lock: str = "dpwitness.lock"
+
+
+def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
+    """The table of settings and the name of the file it stands in; empty where there is none."""
+    for name in ("dpwitness.toml", "pyproject.toml"):
+        path = root / name
+        if not path.is_file():
+            continue
+        try:
+            data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{name} is not TOML ({error}); correct it") from None
+        table = data if name == "dpwitness.toml" else data.get("tool", {}).get("dpwitness", {})
+        if table:
+            return table, name
+    return {}, "pyproject.toml"
+
+
+def read_settings(root: Path, given: Mapping[str, Any] | None = None) -> Settings:
+    """The settings of the project at `root`, with those `given` on the command line on top.
+
+    Raises SettingsError, with a sentence, for a name or a value that cannot be used.
+    """
+    table, name = find_table(root)
+    own = {key: value for key, value in table.items() if key not in NOT_SETTINGS}
+    given = {key: value for key, value in (given or {}).items() if value is not None}
+    profile = str(given.get("profile", own.get("profile", Settings().profile)))
+    layers = [PROFILES.get(profile, {}), own]
+    custom = table.get("profiles", {})
+    if not isinstance(custom, Mapping):
+        raise SettingsError(f"profiles in {name} must be tables of settings, got {custom!r:.60}")
+    if profile in custom:
+        layers.append(custom[profile])
+    elif profile not in PROFILES:
+        known = ", ".join(sorted({*PROFILES, *custom}))
+        raise SettingsError(f"there is no profile {profile!r}; there are {known}")
+    layers += [given, {"profile": profile}]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        # A budget in seconds replaces one in draws that a deeper layer set, and the reverse.
+        if "trials" in layer and "seconds" not in layer:
+            merged["seconds"] = None
+        merged.update(layer)
+    return _checked(merged, name)
+
+
+def _checked(merged: Mapping[str, Any], name: str) -> Settings:
+    known = {field.name for field in fields(Settings)}
+    for key in merged:
+        if key not in known:
+            raise SettingsError(
+                f"{name} has the setting {key!r}, which dpwitness does not know; there are "
+                f"{', '.join(sorted(known))}"
+            )
+    values = dict(merged)
+    if values.get("seed") == "random":
+        values["seed"] = None
+    settings = replace(Settings(), **values)
+    number = (int, float)
+    wanted = (
+        ("alpha", _is(settings.alpha, number) and 0 < settings.alpha < 0.5,
+         "a number between 0 and 0.5"),
+        ("trials", _is(settings.trials, int) and settings.trials >= 2, "a whole number from 2"),
+        ("seconds", settings.seconds is None or (_is(settings.seconds, number)
+         and settings.seconds > 0), "a positive number"),
+        ("seed", settings.seed is None or (_is(settings.seed, int) and settings.seed >= 0),
+         'a whole number from 0, or "random"'),
+        ("inconclusive", settings.inconclusive in ("warn", "fail"), '"warn" or "fail"'),
+        ("directory", isinstance(settings.directory, str) and settings.directory != "",
+         "the name of a folder"),
+        ("lock", isinstance(settings.lock, str) and settings.lock != "", "the name of a file"),
+    )  # fmt: skip
+    for key, holds, expected in wanted:
+        if not holds:
+            raise SettingsError(f"{key} must be {expected}, got {getattr(settings, key)!r}")
+    return settings
+
+
+def _is(value: Any, kind: Any) -> bool:
+    return isinstance(value, kind) and not isinstance(value, bool)

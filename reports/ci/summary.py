@@ -1,0 +1,68 @@
+"""The plugin's last words: every audit in a line, and what Holm's procedure adds."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..terminal import printable
+from .ledger import holm
+from .plugin import Run
+
+__all__ = ["added_by_holm", "summary_lines", "write_summary"]
+
+Records = Mapping[tuple[str, int], dict[str, Any]]
+
+WORDS = {"refuted": "REFUTED", "not_refuted": "not refuted", "inconclusive": "inconclusive"}
+
+
+def added_by_holm(records: Records, alpha: float) -> set[tuple[str, int]]:
+    """Audits that were not refuted alone but are by Holm's procedure over the whole run."""
+    named = {f"{test} {number}": (test, number) for test, number in records}
+    p_values = {name: records[key]["p_value"] for name, key in named.items()}
+    shares = {name: records[key]["alpha"] for name, key in named.items()}
+    found = holm(p_values, shares, alpha)
+    return {named[name] for name in found if records[named[name]]["verdict"] == "not_refuted"}
+
+
+def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
+    """(line, verdict) for every audit, ordered by test."""
+    lines = []
+    for key, record in sorted(run.records.items()):
+        verdict = "refuted" if key in run.added else record["verdict"]
+        lines.append((_line(key[0], record, verdict, width), verdict))
+        if key in run.added:
+            lines.append(("    by Holm's procedure over the run: give it more draws", verdict))
+        if record["old_witness"] == "fixed":
+            lines.append(("    the witness of an earlier run no longer holds: retired", verdict))
+        elif record["old_witness"] == "holds":
+            lines.append(("    the witness of an earlier run still holds", verdict))
+        if record["note"] and verdict == "inconclusive":
+            lines.append((f"    {printable(record['note'])}"[:width], verdict))
+    for test in sorted(set(run.crashed)):
+        if not run.weights or test in run.weights:
+            lines.append((f"no result     {test}: the worker died while it ran", "crashed"))
+    return lines
+
+
+def _line(test: str, record: Mapping[str, Any], verdict: str, width: int) -> str:
+    bound = record["epsilon_lower"]
+    shown = f"{bound:.3f}" if isinstance(bound, float) and bound > 0 else "0"
+    seen = record["detectable_epsilon"]
+    power = f", could see {seen:.3g}" if isinstance(seen, float) else ""
+    figures = f"epsilon >= {shown}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
+    line = f"{WORDS[verdict]:<13} {printable(record['mechanism'])}, {record['claim']}: {figures}"
+    name = test.rpartition("/")[2]
+    return f"{line}  {name}" if len(line) + len(name) + 2 <= width else f"{line}\n    {name}"
+
+
+def write_summary(reporter: Any, run: Run) -> None:
+    """Write the section at the end of pytest's output."""
+    width = reporter._tw.fullwidth
+    spent = sum(record["alpha"] for record in run.records.values())
+    reporter.section("differential privacy", sep="=")
+    colours = {"refuted": {"red": True}, "crashed": {"red": True}, "inconclusive": {"yellow": True}}
+    for line, verdict in summary_lines(run, width):
+        reporter.write_line(line, **colours.get(verdict, {}))
+    reporter.write_line(
+        f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it spent; seed {run.seed}, "
+        f"profile {run.settings.profile}. Not refuted is not proved."
+    )

@@ -1,0 +1,266 @@
+"""The pytest plugin: budget, failures, witnesses, refusals; mostly in this process."""
+
+import json
+import re
+
+import pytest
+
+MECHANISMS = """
+import numpy as np
+import pytest
+
+def shape(size):
+    return () if size is None else np.shape(np.empty(size))
+
+def sound(x, rng, *, size=None):
+    return x + rng.laplace(size=shape(size))
+
+def broken(x, rng, *, size=None):
+    return x + rng.laplace(scale=0.2, size=shape(size))
+
+CLAIM = dict(pair=(0, 1), epsilon=1.0)
+"""
+
+
+def records(result):
+    """What the audits of a run put into their user properties."""
+    return {
+        report.nodeid.partition("::")[2]: [
+            json.loads(value) for name, value in report.user_properties if name == "dpwitness"
+        ]
+        for report in result.reprec.getreports("pytest_runtest_logreport")
+        if report.when == "call"
+    }
+
+
+def write_tests(project, text):
+    project.makepyfile(test_it=MECHANISMS + text)
+
+
+def test_a_broken_mechanism_fails_with_its_witness_and_a_sound_one_does_not(project):
+    write_tests(
+        project,
+        """
+def test_sound(dp_audit):
+    assert not dp_audit(sound, **CLAIM).refuted
+
+def test_broken(dp_audit):
+    dp_audit(broken, **CLAIM)
+""",
+    )
+    result = project.run_here()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*PrivacyViolation: Refuted: broken does not keep epsilon 1 (replace-one); it loses*",
+            "*D  *",
+            "*event     output*",
+            "*bound     epsilon >= * with confidence 99.5 %*",
+            "*dpwitness replay .dpwitness/witnesses/test-broken-*.json*",
+            "*pytest test_it.py::test_broken --dp-seed 0*",
+            "*differential privacy*",
+            "REFUTED *broken, epsilon 1*",
+            "not refuted *sound, epsilon 1*",
+            "alpha 0.01 for the run, 0.01 of it spent*",
+        ]
+    )
+
+
+def test_shares_follow_the_weights_and_selection_does_not_shift_them(project):
+    write_tests(
+        project,
+        """
+@pytest.mark.dp(weight=3)
+def test_heavy(dp_audit):
+    dp_audit(sound, **CLAIM)
+
+def test_light(dp_audit):
+    dp_audit(sound, **CLAIM)
+
+@pytest.mark.dp(audits=2)
+def test_twice(dp_audit):
+    dp_audit(sound, **CLAIM)
+    dp_audit(sound, **CLAIM)
+""",
+    )
+    found = records(project.run_here())
+    assert found["test_heavy"][0]["alpha"] == pytest.approx(0.006)
+    assert found["test_light"][0]["alpha"] == pytest.approx(0.002)
+    assert [r["alpha"] for r in found["test_twice"]] == pytest.approx([0.001, 0.001])
+    assert found["test_twice"][0]["seed"] != found["test_twice"][1]["seed"]
+    alone = records(project.run_here("-k", "light"))
+    assert alone == {"test_light": alone["test_light"]}
+    for key in ("alpha", "seed", "epsilon_lower", "draws", "p_value"):
+        assert alone["test_light"][0][key] == found["test_light"][0][key]
+
+
+def test_a_lock_keeps_the_shares_when_tests_are_added(project):
+    write_tests(project, "\ndef test_one(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
+    before = records(project.run_here("--dp-lock"))["test_one"][0]["alpha"]
+    write_tests(
+        project,
+        "\ndef test_one(dp_audit):\n    dp_audit(sound, **CLAIM)\n"
+        "\ndef test_new(dp_audit):\n    dp_audit(sound, **CLAIM)\n",
+    )
+    found = records(project.run_here())
+    assert found["test_one"][0]["alpha"] == before == pytest.approx(0.005)
+    assert found["test_new"][0]["alpha"] == pytest.approx(0.005)
+
+
+def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
+    text = "\ndef test_it(dp_audit):\n    dp_audit({}, **CLAIM)\n"
+    write_tests(project, text.format("broken"))
+    project.run_here().assert_outcomes(failed=1)
+    folder = project.path / ".dpwitness"
+    (kept,) = (folder / "witnesses").iterdir()
+    data = json.loads(kept.read_text())
+    assert data["results"][0]["verdict"] == "refuted"
+    assert data["test"] == "test_it.py::test_it"
+    assert (folder / ".gitignore").read_text().startswith("*\n")
+
+    again = project.run_here()
+    again.assert_outcomes(failed=1)
+    again.stdout.fnmatch_lines(["*a witness of an earlier run, counted again*"])
+    again.stdout.fnmatch_lines(["*the witness of an earlier run still holds*"])
+    assert list((folder / "witnesses").iterdir()) == [kept]
+
+    write_tests(project, text.format("sound"))
+    mended = project.run_here()
+    mended.assert_outcomes(passed=1)
+    mended.stdout.fnmatch_lines(["*the witness of an earlier run no longer holds: retired*"])
+    assert not list((folder / "witnesses").iterdir())
+    assert [p.name for p in (folder / "retired").iterdir()] == [kept.name]
+
+
+def test_a_damaged_witness_costs_nothing_but_itself(project):
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(broken, **CLAIM)\n")
+    project.run_here().assert_outcomes(failed=1)
+    (kept,) = (project.path / ".dpwitness" / "witnesses").iterdir()
+    for text in ("", "{}", '{"results": [{"verdict": "refuted"}]}', "[" * 10_000):
+        kept.write_text(text)
+        project.run_here().assert_outcomes(failed=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        ("dp_audit(sound, alpha=0.1, **CLAIM)", "takes no alpha; set it in [[]tool.dpwitness[]]"),
+        ("dp_audit(sound, **CLAIM); dp_audit(sound, **CLAIM)", "mark it @pytest.mark.dp(audits=2)"),
+        ("dp_audit(sound, pair=(0, 1))", "carries no privacy claim"),
+        ("dp_audit(3, **CLAIM)", "expected a function of (database, rng) or a Mechanism, got int"),
+    ],
+)
+def test_a_wrong_call_is_a_sentence(project, call, sentence):
+    write_tests(project, f"\ndef test_it(dp_audit):\n    {call}\n")
+    result = project.run_here()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"*{sentence}*"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "sentence"),
+    [
+        ("weight=0", "weight must be a positive number, got 0"),
+        ("audits=0", "audits must be a whole number from 1, got 0"),
+        ("budget='soon'", "budget takes draws a side"),
+        ("wait=1", "it takes weight, budget and audits"),
+    ],
+)
+def test_a_wrong_marker_stops_the_run_in_a_sentence(project, mark, sentence):
+    write_tests(project, f"\n@pytest.mark.dp({mark})\ndef test_it(dp_audit):\n    pass\n")
+    result = project.run_here()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert re.search(f"dpwitness: marker dp of test_it.py::test_it: {sentence}", str(result.stderr))
+
+
+def test_budgets_of_the_run_and_of_a_test(project):
+    write_tests(
+        project,
+        """
+def test_run(dp_audit):
+    dp_audit(sound, **CLAIM)
+
+@pytest.mark.dp(budget=1000)
+def test_own(dp_audit):
+    dp_audit(sound, **CLAIM)
+
+@pytest.mark.dp(budget="0.2s")
+def test_seconds(dp_audit):
+    dp_audit(sound, **CLAIM)
+""",
+    )
+    found = records(project.run_here("--dp-budget", "4e3"))
+    assert found["test_run"][0]["draws"] == 8024
+    assert found["test_own"][0]["draws"] == 2024
+    assert project.run_here("--dp-budget", "much").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_inconclusive_audits_pass_unless_strict(project):
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, trials=40, **CLAIM)\n")
+    plain = project.run_here()
+    plain.assert_outcomes(passed=1)
+    plain.stdout.fnmatch_lines(["inconclusive *sound*", "*too few trials*"])
+    strict = project.run_here("--dp-strict")
+    strict.assert_outcomes(failed=1)
+    strict.stdout.fnmatch_lines(["*Inconclusive: this run cannot say whether sound keeps*"])
+
+
+def test_reruns_are_refused_in_a_sentence(project):
+    write_tests(
+        project, "\n@pytest.mark.flaky\ndef test_it(dp_audit):\n    dp_audit(sound, **CLAIM)\n"
+    )
+    result = project.run_here("-W", "ignore::pytest.PytestUnknownMarkWarning")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*dpwitness: the marker flaky gives a refuted audit further*"])
+
+
+def test_a_random_seed_is_told_and_repeats_the_run(project):
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
+    first = project.run_here("--dp-seed", "random")
+    seed = re.search(r"; seed (\d+),", str(first.stdout)).group(1)
+    again = records(project.run_here("--dp-seed", seed))
+    assert again["test_it"][0]["seed"] == records(first)["test_it"][0]["seed"]
+    assert project.run_here("--dp-seed", "soon").ret == pytest.ExitCode.USAGE_ERROR
+
+
+def test_reports_and_junit_carry_every_audit(project):
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
+    project.run_here("--dp-report", "out", "--junit-xml", "junit.xml").assert_outcomes(passed=1)
+    names = sorted(path.suffix for path in (project.path / "out").iterdir())
+    assert names == [".html", ".json"]
+    text = (project.path / "junit.xml").read_text()
+    assert 'property name="dpwitness"' in text
+    assert "&quot;verdict&quot;: &quot;not_refuted&quot;" in text
+
+
+def test_a_run_without_audits_hears_nothing_of_us(project):
+    project.makepyfile(test_plain="def test_it():\n    pass\n")
+    result = project.run_here()
+    result.assert_outcomes(passed=1)
+    assert "differential privacy" not in str(result.stdout)
+    assert not (project.path / ".dpwitness").exists()
+
+
+def test_holm_can_fail_a_run_whose_tests_all_passed(project):
+    """Three gross refutations leave the whole alpha to a fourth that its share did not reject."""
+    write_tests(
+        project,
+        """
+def slightly(x, rng, *, size=None):
+    return x + rng.laplace(scale=1 / 1.02, size=shape(size))
+
+@pytest.mark.parametrize("number", range(30))
+def test_gross(dp_audit, number):
+    with pytest.raises(AssertionError):
+        dp_audit(broken, trials=400, **CLAIM)
+
+def test_slight(dp_audit):
+    dp_audit(slightly, trials=20_000, seed=0, **CLAIM)
+""",
+    )
+    result = project.run_here("--dp-alpha", "0.3")
+    found = records(result)["test_slight"][0]
+    assert found["verdict"] == "not_refuted"
+    assert found["alpha"] < found["p_value"] <= 0.3
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    result.stdout.fnmatch_lines(["*by Holm's procedure over the run*"])
