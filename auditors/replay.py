@@ -15,7 +15,7 @@ from .privacy import Test, bound_of
 from .results import Count, Pair, Verdict
 from .sampling import STAGES, Sampler
 
-__all__ = ["Replay", "read_record", "recount"]
+__all__ = ["Replay", "read_count", "read_record", "recount"]
 
 MOST_TRIALS = 10**10
 
@@ -95,7 +95,7 @@ def _read(
     mechanism: Any, record: Mapping[str, Any], workers: int, timeout: float
 ) -> tuple[Pair, Test, tuple[Count, ...], float, Sampler]:
     evidence, claim, plan = record["evidence"], record["claim"], record["plan"]
-    counts = tuple(_read_count(data) for data in evidence["counts"])
+    counts = tuple(read_count(data) for data in evidence["counts"])
     if not counts:
         raise EvidenceFormatError("the evidence holds no counts, so there is nothing to replay")
     seeded = bool(record["seeded"])
@@ -122,7 +122,8 @@ def _read(
     return pair, test, counts, level, sampler
 
 
-def _read_count(data: Mapping[str, Any]) -> Count:
+def read_count(data: Mapping[str, Any]) -> Count:
+    """One count of an evidence file; EvidenceFormatError for impossible integers."""
     hits, trials = (tuple(int(n) for n in data[key]) for key in ("hits", "trials"))
     if len(hits) != 2 or len(trials) != 2 or trials[0] != trials[1]:
         raise EvidenceFormatError("hits and trials must be two whole numbers each, trials equal")

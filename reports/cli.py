@@ -4,152 +4,16 @@ Exit status: 0 nothing refuted, 1 refuted, 2 usage error, 3 inconclusive, 4 the 
 its contract or failed, 130 interrupted.
 """
 
-import os
-import shutil
-import sys
-import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
 
-from .terminal import ProgressLine, printable
-
-if TYPE_CHECKING:
-    from dpwitness.auditors.results import Verdict
-
-    from .commands import Console
+from .ci.cli import gate, init
+from .shell import WHOLE, Output, Sentences, finish
+from .shell import console as speaking
 
 __all__ = ["main"]
-
-UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
-MOST_ERROR = 2000
-
-
-class _Sentences(click.Group):
-    """A group whose commands end with a sentence and a status, never with a traceback."""
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command and translate what went wrong."""
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(AttributeError, ValueError, OSError):
-                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-        try:
-            return super().invoke(ctx)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except KeyboardInterrupt:
-            _warn("interrupted; no result, and nothing half-written")
-            ctx.exit(INTERRUPTED)
-        except Exception as error:  # noqa: BLE001 - the last place that can turn it into words
-            if os.environ.get("DPWITNESS_DEBUG") == "1":
-                traceback.print_exc()
-            sentence, status = _explained(error)
-            _warn(sentence)
-            ctx.exit(status)
-
-
-def _explained(error: Exception) -> tuple[str, int]:
-    # An error of ours can only come from a module that is loaded; loading it here might fail too.
-    ours = sys.modules.get("dpwitness.auditors.errors")
-    if ours is not None and isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError)):
-        return str(error), UNUSABLE
-    if ours is not None and isinstance(error, ours.DpWitnessError):
-        return str(error), FAILED
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return (
-        f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",
-        FAILED,
-    )
-
-
-def _warn(sentence: str) -> None:
-    line = printable(sentence.replace("\n", " "))[:MOST_ERROR]
-    with suppress(OSError, ValueError):
-        click.echo(f"dpwitness: {line}", err=True)
-
-
-class _Output:
-    """Standard output that may be closed or full without costing the audit its result."""
-
-    def __init__(self) -> None:
-        self.failed = False
-
-    def say(self, text: str) -> None:
-        """Print; a reader that went away is no error, a full disk is."""
-        try:
-            click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            self._give_up()
-        except OSError as error:
-            self.failed = True
-            self._give_up()
-            _warn(f"could not write to standard output: {(error.strerror or str(error)).lower()}")
-
-    def _give_up(self) -> None:
-        # What is left in the buffer would raise once more when the interpreter ends.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-@contextmanager
-def _console(output: _Output, quiet: bool = False) -> Iterator["Console"]:
-    from .commands import Console
-
-    watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    width = shutil.get_terminal_size((80, 24)).columns if _sized() else 80
-    with ProgressLine(sys.stderr, enabled=watched) as progress:
-
-        def say(text: str) -> None:
-            progress.clear()
-            output.say(text)
-
-        def warn(text: str) -> None:
-            progress.clear()
-            _warn(text)
-
-        yield Console(
-            say=say,
-            warn=warn,
-            progress=progress,
-            paint=_paint,
-            width=width,
-            quiet=quiet,
-        )
-
-
-def _sized() -> bool:
-    return sys.stdout.isatty() or "COLUMNS" in os.environ
-
-
-def _paint(text: str, verdict: "Verdict") -> str:
-    colours = {"refuted": "red", "not_refuted": "blue", "inconclusive": "yellow"}
-    return click.style(text, fg=colours.get(verdict.value), bold=True)
-
-
-def _finish(output: _Output, status: int) -> None:
-    click.get_current_context().exit(UNUSABLE if output.failed else status)
-
-
-class _Whole(click.ParamType[int]):
-    """A whole number, also written 1e6 or 1_000_000."""
-
-    name = "integer"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int:
-        try:
-            return int(value)
-        except ValueError:
-            with suppress(ValueError, OverflowError):
-                number = float(value)
-                if number == int(number) and abs(number) < 2**53:
-                    return int(number)
-        self.fail(f"{value!r} is not a whole number.", param, ctx)
-
-
-WHOLE = _Whole()
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -164,7 +28,7 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=_Sentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
     help="Show the version and exit.",
@@ -231,11 +95,11 @@ def _audit(
     """
     from . import commands
 
-    output = _Output()
+    output = Output()
     options["seeded"] = False if unseeded else None
-    with _console(output, quiet) as console:
+    with speaking(output, quiet) as console:
         status = commands.audit(console, target, options, json_path=json_path, html_path=html_path)
-    _finish(output, status)
+    finish(output, status)
 
 
 @main.command("replay")
@@ -250,10 +114,10 @@ def _replay(evidence: str, workers: int, timeout: float) -> None:
     """
     from . import commands
 
-    output = _Output()
-    with _console(output) as console:
+    output = Output()
+    with speaking(output) as console:
         status = commands.replay(console, evidence, workers=workers, timeout=timeout)
-    _finish(output, status)
+    finish(output, status)
 
 
 @main.command("list")
@@ -262,10 +126,10 @@ def _list(as_json: bool) -> None:
     """Show what is in the catalogue, with claims and controls."""
     from . import commands
 
-    output = _Output()
-    with _console(output) as console:
+    output = Output()
+    with speaking(output) as console:
         status = commands.catalogue(console, as_json=as_json)
-    _finish(output, status)
+    finish(output, status)
 
 
 @main.command("demo")
@@ -273,11 +137,14 @@ def _demo() -> None:
     """Audit a sound and a broken mechanism and write dpwitness-demo.html here."""
     from . import commands
 
-    output = _Output()
-    with _console(output) as console:
+    output = Output()
+    with speaking(output) as console:
         status = commands.demo(console)
-    _finish(output, status)
+    finish(output, status)
 
+
+main.add_command(gate)
+main.add_command(init)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")

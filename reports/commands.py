@@ -30,6 +30,7 @@ __all__ = [
     "catalogue",
     "demo",
     "replay",
+    "save",
 ]
 
 REFUTED = 1
@@ -130,7 +131,7 @@ def _deliver(
     data = evidence.document(results, replay=again)
     saved = True
     if json_path is not None:
-        saved = _save(console, json_path, evidence.to_text(data), ".json")
+        saved = save(console, json_path, evidence.to_text(data), ".json")
     parts = [
         wording.headline(result)
         if console.quiet
@@ -141,11 +142,12 @@ def _deliver(
     if html_path is not None:
         from .as_html import render
 
-        saved = _save(console, html_path, render(results, data), ".html") and saved
+        saved = save(console, html_path, render(results, data), ".html") and saved
     return _status([result.verdict for result in results]) if saved else UNUSABLE
 
 
-def _save(console: Console, path: str, text: str, suffix: str) -> bool:
+def save(console: Console, path: str, text: str, suffix: str) -> bool:
+    """Write a file; where that fails keep its text elsewhere, say so, and return False."""
     try:
         files.write_atomically(path, text)
     except OSError as error:

@@ -20,6 +20,7 @@ from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms import CATALOGUE
 from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
 from dpwitness.reports import cli, evidence, files
+from dpwitness.reports.terminal import ProgressLine
 
 CODE = """
 import os, time
@@ -404,10 +405,10 @@ class Screen:
 
 def test_progress_is_for_terminals_only():
     screen = Screen()
-    with cli.ProgressLine(screen, enabled=False) as line:
+    with ProgressLine(screen, enabled=False) as line:
         line("searching", 1, 2)
     assert screen.text == ""
-    with cli.ProgressLine(screen, enabled=True) as line:
+    with ProgressLine(screen, enabled=True) as line:
         line("searching", 1, 2)
         line("searching", 1, 0)
     first, *_, last = [part for part in screen.text.split("\r") if part]

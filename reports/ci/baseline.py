@@ -1,0 +1,143 @@
+"""An accepted state of the gate, and what has become worse since.
+
+Three things fail against a baseline: a refutation it does not have, a lower bound that rose by
+more than a stated amount, and an entry that vanished. The rise is measured on the pair of the
+baseline, so that a search which happens upon another pair is no rise. If the loss on that pair
+did not grow, the new bound exceeds it with probability at most the entry's share of alpha, so a
+false rise needs an old bound that was too low by the whole amount.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .gate import Gated
+
+__all__ = ["Baseline", "BaselineError", "Worse", "baseline_text", "compare", "read_baseline"]
+
+SCHEMA = "dpwitness-baseline/1"
+
+
+class BaselineError(ValueError):
+    """A baseline that cannot be used, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Baseline:
+    """Results by name of entry, as the evidence files had them."""
+
+    results: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worse:
+    """One reason to stop: `kind` is refuted, rose, vanished, failed or inconclusive."""
+
+    kind: str
+    name: str
+    sentence: str
+
+
+def read_baseline(path: Path) -> Baseline:
+    """The baseline in a file; BaselineError when it is not one."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        if data["schema"] != SCHEMA:
+            raise ValueError(data["schema"])
+        results = {str(name): tuple(map(_known, found)) for name, found in data["entries"].items()}
+    except FileNotFoundError:
+        raise BaselineError(
+            f"there is no baseline at {path}; write the first one with --accept"
+        ) from None
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise BaselineError(
+            f"{path} is not a baseline of dpwitness ({error!r:.80}); write it anew with --accept"
+        ) from None
+    return Baseline(results=results)
+
+
+def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
+    _bound(data)
+    for key in ("epsilon", "delta", "relation", "distance"):
+        data["claim"][key]
+    for key in ("database", "neighbour"):
+        data["pair"][key]
+    str(data["verdict"])
+    return data
+
+
+def _bound(result: Mapping[str, Any]) -> float:
+    value = float(result["epsilon_lower"])
+    return max(value, 0.0)
+
+
+def baseline_text(gated: Sequence[Gated]) -> str:
+    """The baseline that accepts these results."""
+    keys = ("mechanism", "claim", "verdict", "epsilon_lower", "pair", "seed")
+    entries = {
+        one.entry.name: [
+            {key: result[key] for key in keys} | {"epsilon_lower": _bound(result)}
+            for result in one.results
+        ]
+        for one in gated
+        if not one.problem
+    }
+    return json.dumps({"schema": SCHEMA, "entries": entries}, indent=1, sort_keys=True) + "\n"
+
+
+def compare(
+    gated: Sequence[Gated], baseline: Baseline | None, *, rise: float, strict: bool
+) -> tuple[Worse, ...]:
+    """Reasons to stop the change, in the order of the entries; none is good news."""
+    found: list[Worse] = []
+    for one in gated:
+        name = one.entry.name
+        if one.problem:
+            found.append(Worse(kind="failed", name=name, sentence=one.problem))
+            continue
+        old = () if baseline is None else baseline.results.get(name, ())
+        accepted = {_claim(result) for result in old if result["verdict"] == "refuted"}
+        for result in (*one.results, *one.again):
+            if result["verdict"] == "refuted" and _claim(result) not in accepted:
+                found.append(Worse(kind="refuted", name=name, sentence=_refuted(result)))
+                accepted.add(_claim(result))  # one witness says it
+        if strict and one.verdict == "inconclusive":
+            found.append(Worse(kind="inconclusive", name=name, sentence=_note(one)))
+        for before, after in zip(old, one.again, strict=False):
+            if _bound(after) > _bound(before) + rise:
+                found.append(Worse(kind="rose", name=name, sentence=_rose(before, after, rise)))
+    if baseline is not None:
+        present = {one.entry.name for one in gated}
+        found += [
+            Worse(kind="vanished", name=name, sentence="it is in the baseline and no longer "
+                  "listed; put it back, or accept with --accept")
+            for name in baseline.results if name not in present
+        ]  # fmt: skip
+    return tuple(dict.fromkeys(found))
+
+
+def _claim(result: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(result["claim"][key] for key in ("epsilon", "delta", "relation", "distance"))
+
+
+def _refuted(result: Mapping[str, Any]) -> str:
+    event = (result.get("witness") or {}).get("event", {}).get("description", "an event")
+    claim = result["claim"]
+    return (
+        f"{result['mechanism']} does not keep epsilon {claim['epsilon']:g} ({claim['relation']}): "
+        f"the draws show epsilon >= {_bound(result):.3f} by the event {event}"
+    )
+
+
+def _note(one: Gated) -> str:
+    notes = [r.get("note", "") for r in one.results if r["verdict"] == "inconclusive"]
+    return f"the audit cannot say: {notes[0] if notes else 'give it more draws'}"
+
+
+def _rose(before: Mapping[str, Any], after: Mapping[str, Any], rise: float) -> str:
+    return (
+        f"on the pair of the baseline the draws now show epsilon >= {_bound(after):.3f}, and "
+        f"showed {_bound(before):.3f}: more than {rise:g} above"
+    )

@@ -1,0 +1,81 @@
+"""`dpwitness gate` and `dpwitness init`; nothing heavy is imported before they run."""
+
+from typing import Any
+
+import click
+
+from ..shell import WHOLE, Output, finish
+from ..shell import console as speaking
+
+__all__ = ["gate", "init"]
+
+
+@click.command("gate")
+@click.option("--baseline", metavar="FILE", help="Compare with this accepted result.")
+@click.option("--accept", is_flag=True, help="Rewrite the baseline with what is found now.")
+@click.option(
+    "--rise",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="How much a lower bound may exceed the baseline's.",
+)
+@click.option("--alpha", type=float, help="Chance that anything sound stops the gate.")
+@click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
+@click.option("--trials", type=WHOLE, help="Draws a side for each entry without its own budget.")
+@click.option("--seconds", type=float, help="Seconds for each entry without its own budget.")
+@click.option("--seed", type=WHOLE, help="Random seed of the run.")
+@click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
+)
+@click.option("--junit", metavar="PATH", help="Write JUnit XML here.")
+@click.option("--sarif", metavar="PATH", help="Write SARIF 2.1.0 here.")
+@click.option("--markdown", metavar="PATH", help="Write a summary in Markdown here.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
+@click.option("--html", metavar="PATH", help="Write a report page here.")
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
+@click.option("--quiet", is_flag=True, help="Print the outcome only.")
+def gate(
+    baseline: str | None,
+    accept: bool,
+    rise: float,
+    strict: bool,
+    jobs: int,
+    junit: str | None,
+    sarif: str | None,
+    markdown: str | None,
+    json_path: str | None,
+    html: str | None,
+    github: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Audit what [tool.dpwitness] lists, and stop a change that makes something worse.
+
+    Exit status: 0 nothing stands against the change, 1 a refutation, a bound that rose or an
+    entry that vanished, 2 usage error, 3 inconclusive with --strict, 4 an audit failed.
+    """
+    from . import commands
+
+    output = Output()
+    given["inconclusive"] = "fail" if strict else None
+    paths = {"junit": junit, "sarif": sarif, "markdown": markdown, "json": json_path, "html": html}
+    with speaking(output, quiet) as console:
+        status = commands.gate(
+            console, given, baseline=baseline, accept=accept, rise=rise, jobs=jobs,
+            paths=paths, github=github,
+        )  # fmt: skip
+    finish(output, status)
+
+
+@click.command("init")
+@click.argument("target")
+def init(target: str) -> None:
+    """Write settings and a first test for TARGET, your mechanism as module:function."""
+    from . import commands
+
+    output = Output()
+    with speaking(output) as console:
+        status = commands.init(console, target)
+    finish(output, status)

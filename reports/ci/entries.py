@@ -1,0 +1,125 @@
+"""What the gate runs: the tables `[[tool.dpwitness.gate]]`, or `[[gate]]` in dpwitness.toml.
+
+    [[tool.dpwitness.gate]]
+    target = "mylib/counts.py:noisy_count"   # as for `dpwitness audit`
+    epsilon = 1.0
+    relation = "add-remove"
+    databases = "mylib/counts.py:PEOPLE"     # or pair = ["[]", "[1]"], two JSON texts
+    weight = 2                               # of alpha; 1 where it is not given
+
+Any option of `dpwitness audit` may stand there but alpha and the files to write.
+"""
+
+import ast
+import importlib.util
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .settings import SettingsError, find_table
+
+__all__ = ["Entry", "read_entries", "source_of"]
+
+FLAGS: dict[str, tuple[type, ...]] = {
+    "epsilon": (int, float),
+    "delta": (int, float),
+    "relation": (str,),
+    "distance": (int,),
+    "databases": (str,),
+    "pair": (list,),
+    "trials": (int,),
+    "seconds": (int, float),
+    "timeout": (int, float),
+    "unseeded": (bool,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One target with its claim and budget; `options` are those of `dpwitness audit`."""
+
+    target: str
+    weight: float = 1.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The target, with what tells it from others of the same target."""
+        stated = [f"{k} {self.options[k]}" for k in ("epsilon", "delta", "relation", "distance")
+                  if k in self.options]  # fmt: skip
+        return f"{self.target} ({', '.join(stated)})" if stated else self.target
+
+
+def read_entries(root: Path) -> tuple[Entry, ...]:
+    """The entries of the project at `root`; SettingsError, with a sentence, for a bad one."""
+    table, name = find_table(root)
+    given = table.get("gate", [])
+    if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
+        raise SettingsError(f"gate in {name} must be tables, each under [[tool.dpwitness.gate]]")
+    if not given:
+        raise SettingsError(
+            f"{name} lists nothing to audit; add a table [[tool.dpwitness.gate]] with target = "
+            '"file.py:function", or let `dpwitness init file.py:function` write one'
+        )
+    entries = tuple(_entry(data, index, name) for index, data in enumerate(given, start=1))
+    names = [entry.name for entry in entries]
+    for entry in names:
+        if names.count(entry) > 1:
+            raise SettingsError(f"{name} lists {entry} twice; give each claim once")
+    return entries
+
+
+def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
+    place = f"entry {index} of gate in {name}"
+    target = data.get("target")
+    if not isinstance(target, str) or not target:
+        raise SettingsError(f'{place} needs target = "file.py:function", got {target!r}')
+    weight = data.get("weight", 1.0)
+    if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < 1e12:
+        raise SettingsError(f"{place}: weight must be a positive number, got {weight!r}")
+    options = {key: value for key, value in data.items() if key not in ("target", "weight")}
+    for key, value in options.items():
+        if key not in FLAGS:
+            raise SettingsError(f"{place} has {key!r}; it takes target, weight, {', '.join(FLAGS)}")
+        wrong_bool = isinstance(value, bool) and bool not in FLAGS[key]
+        if not isinstance(value, FLAGS[key]) or wrong_bool:
+            wanted = " or ".join(kind.__name__ for kind in FLAGS[key])
+            raise SettingsError(f"{place}: {key} must be of type {wanted}, got {value!r}")
+    pair = options.get("pair", ["", ""])
+    if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
+        raise SettingsError(f"{place}: pair must be two JSON texts, got {pair!r}")
+    return Entry(target=target, weight=float(weight), options=options)
+
+
+def source_of(target: str, root: Path) -> tuple[str, int] | None:
+    """(file under `root`, line) where the target is defined, read off the text, never run."""
+    place, colon, attribute = target.rpartition(":")
+    if not colon:
+        return None
+    file = root / place
+    if not place.endswith(".py"):
+        spec = None
+        with suppress(ImportError, ValueError, AttributeError):
+            spec = importlib.util.find_spec(place) if "." not in place else None
+        inside = root.joinpath(*place.split(".")).with_suffix(".py")
+        file = inside if inside.is_file() else Path(str(spec.origin)) if spec else inside
+    try:
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        shown = file.resolve().relative_to(root.resolve()).as_posix()
+    except (OSError, SyntaxError, ValueError):
+        return None
+    for node in tree.body:
+        if attribute in _names_of(node):
+            return shown, node.lineno
+    return shown, 1
+
+
+def _names_of(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}

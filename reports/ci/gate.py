@@ -1,0 +1,155 @@
+"""The gate: every listed audit in a process of its own, and one verdict for the pull request.
+
+A process of its own, because code under audit may take the interpreter down with it; what died
+is reported as that. The shares of alpha and the seeds follow from the list alone, so any number
+of jobs gives the same verdicts.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from .entries import Entry, source_of
+from .ledger import shares
+from .settings import Settings
+
+__all__ = ["DRIFT", "Gated", "run_gate"]
+
+DRIFT = 0.5
+"""Share of an entry's alpha for judging the baseline's pair again, where there is a baseline."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gated:
+    """What became of one entry.
+
+    `results` are entries of an evidence file. `problem` says in a sentence why there are none.
+    `again` are results on the pairs of the baseline, in its order. `source` is file and line.
+    """
+
+    entry: Entry
+    results: tuple[Mapping[str, Any], ...] = ()
+    again: tuple[Mapping[str, Any], ...] = ()
+    problem: str = ""
+    environment: Mapping[str, Any] | None = None
+    source: tuple[str, int] | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The worst verdict of its claims, or "failed"."""
+        if self.problem:
+            return "failed"
+        found = {result["verdict"] for result in (*self.results, *self.again)}
+        return next(v for v in ("refuted", "inconclusive", "not_refuted", "proved") if v in found)
+
+
+def run_gate(
+    entries: Sequence[Entry],
+    settings: Settings,
+    root: Path,
+    *,
+    seed: int,
+    pairs: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    jobs: int = 1,
+    done: Callable[[Gated], None] = lambda gated: None,
+) -> tuple[Gated, ...]:
+    """Audit every entry at its share of alpha, in order; `done` hears of each as it ends.
+
+    `pairs` maps the name of an entry to the results of a baseline, whose pairs are judged again.
+    """
+    allotted = shares({entry.name: entry.weight for entry in entries}, settings.alpha)
+
+    def one(entry: Entry) -> Gated:
+        known = tuple((pairs or {}).get(entry.name, ()))
+        alpha = allotted[entry.name] * (1 - DRIFT if known else 1.0)
+        gated = _audited(entry, settings, root, alpha, _seed(seed, entry.name), known)
+        done(gated)
+        return gated
+
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        return tuple(pool.map(one, entries))
+
+
+def _seed(seed: int, name: str) -> int:
+    return int.from_bytes(blake2b(f"{seed}\n{name}".encode(), digest_size=6).digest(), "big")
+
+
+def _audited(
+    entry: Entry,
+    settings: Settings,
+    root: Path,
+    alpha: float,
+    seed: int,
+    known: tuple[Mapping[str, Any], ...],
+) -> Gated:
+    source = source_of(entry.target, root)
+    data, problem = _run(_words(entry, settings, alpha, seed, entry.options), root)
+    if data is None:
+        return Gated(entry=entry, problem=problem, source=source)
+    again = []
+    for old in known:
+        part = alpha / (1 - DRIFT) * DRIFT / len(known)
+        claim = {key: old["claim"][key] for key in ("epsilon", "delta", "relation", "distance")}
+        kept = {k: v for k, v in entry.options.items() if k not in ("databases", "pair", *claim)}
+        pair = [json.dumps(old["pair"][side]) for side in ("database", "neighbour")]
+        # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
+        options = {**kept, **claim, "pair": pair}
+        found, problem = _run(_words(entry, settings, part, seed + 1, options), root)
+        if found is None:
+            return Gated(entry=entry, problem=problem, source=source)
+        again += found["results"][:1]
+    return Gated(
+        entry=entry,
+        results=tuple(data["results"]),
+        again=tuple(again),
+        environment=data["environment"],
+        source=source,
+    )
+
+
+def _words(
+    entry: Entry, settings: Settings, alpha: float, seed: int, options: Mapping[str, Any]
+) -> list[str]:
+    chosen = dict(options)
+    if not {"trials", "seconds"} & chosen.keys():
+        chosen["trials"] = settings.trials
+        if settings.seconds is not None:
+            chosen["seconds"] = settings.seconds
+    words = ["audit", "--alpha", repr(alpha), "--seed", str(seed), "--quiet"]
+    for key, value in chosen.items():
+        if key == "unseeded":
+            words += ["--unseeded"] if value else []
+        else:
+            words += [f"--{key}", *(value if key == "pair" else [str(value)])]
+    return [*words, "--", entry.target]
+
+
+def _run(words: list[str], root: Path) -> tuple[dict[str, Any] | None, str]:
+    """The evidence that `dpwitness audit` wrote, or why it wrote none."""
+    with tempfile.TemporaryDirectory(prefix="dpwitness-gate-") as folder:
+        path = Path(folder) / "evidence.json"
+        ran = subprocess.run(
+            [sys.executable, "-m", "dpwitness.reports.cli", *words[:-2], "--json", str(path),
+             *words[-2:]],
+            cwd=root, capture_output=True, text=True, check=False, errors="replace",
+        )  # fmt: skip
+        if path.is_file():
+            return json.loads(path.read_text(encoding="utf-8")), ""
+    if ran.returncode < 0:
+        name = signal.Signals(-ran.returncode).name
+        return None, (
+            f"the process that ran the mechanism died of {name}; run it alone with "
+            f"`dpwitness audit {words[-1]}` to see where"
+        )
+    said = [line for line in ran.stderr.splitlines() if line.strip()]
+    return None, (said[-1] if said else "the audit ended without a result").removeprefix(
+        "dpwitness: "
+    )

@@ -1,0 +1,322 @@
+"""The gate: its list, the comparison with a baseline, and what it writes."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+
+from dpwitness.reports.ci.as_junit import junit
+from dpwitness.reports.ci.as_markdown import annotations, markdown
+from dpwitness.reports.ci.as_sarif import sarif
+from dpwitness.reports.ci.baseline import (
+    BaselineError,
+    Worse,
+    baseline_text,
+    compare,
+    read_baseline,
+)
+from dpwitness.reports.ci.entries import Entry, read_entries, source_of
+from dpwitness.reports.ci.gate import Gated
+from dpwitness.reports.ci.scaffold import scaffold
+from dpwitness.reports.ci.settings import SettingsError, read_settings
+
+SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
+HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
+
+
+def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
+    return {
+        "mechanism": "counts",
+        "claim": {"epsilon": epsilon, "delta": 0, "relation": "add-remove", "distance": 1},
+        "verdict": verdict,
+        "epsilon_lower": bound,
+        "detectable_epsilon": 1.1,
+        "pair": {"database": [], "neighbour": [0]},
+        "witness": {"database": [], "neighbour": [0], "event": {"description": "output >= 1"}}
+        if verdict == "refuted"
+        else None,
+        "evidence": {"hits": [9, 1], "trials": [10, 10]},
+        "samples": 1000,
+        "seed": 3,
+        "seconds": 0.5,
+        "note": "",
+    } | changes
+
+
+def gated(name="lib.py:f", *results, again=(), problem="", source=("lib.py", 7)):
+    return Gated(
+        entry=Entry(target=name), results=results, again=again, problem=problem, source=source
+    )
+
+
+def kinds(*args, **keywords):
+    chosen = {"rise": 0.1, "strict": False} | keywords
+    return [reason.kind for reason in compare(*args, **chosen)]
+
+
+def baseline_of(tmp_path, *found):
+    path = tmp_path / "base.json"
+    path.write_text(baseline_text(found))
+    return read_baseline(path)
+
+
+def test_without_a_baseline_a_refutation_and_a_failure_stop():
+    assert kinds([gated("a", result()), gated("b", result("inconclusive"))], None) == []
+    assert kinds([gated("a", result("refuted"))], None) == ["refuted"]
+    assert kinds([gated("a", problem="it died")], None) == ["failed"]
+    assert kinds([gated("a", result("inconclusive"))], None, strict=True) == ["inconclusive"]
+
+
+def test_against_a_baseline_only_what_became_worse_stops(tmp_path):
+    known = baseline_of(tmp_path, gated("a", result()), gated("b", result("refuted", 2.0)))
+    same = [gated("a", result(), again=(result(bound=0.95),)), gated("b", result("refuted", 2.0))]
+    assert kinds(same, known) == []
+    assert kinds(same[:1], known) == ["vanished"]
+    rose = [gated("a", result(), again=(result(bound=1.0 + 1e-9),)), same[1]]
+    assert kinds(rose, known) == ["rose"]
+    assert kinds(rose, known, rise=0.2) == []
+    assert kinds([gated("a", result("refuted", 1.4)), same[1]], known) == ["refuted"]
+    again = [gated("a", result("refuted", 1.4), again=(result("refuted", 1.3),)), same[1]]
+    assert kinds(again, known) == ["refuted", "rose"]
+    other_pair = [gated("a", result(bound=0.99), again=(result(bound=0.9),)), same[1]]
+    assert kinds(other_pair, known) == []
+    assert kinds([*same, gated("new", result(bound=3.0, epsilon=4.0))], known) == []
+
+
+def test_a_bound_of_minus_infinity_counts_as_none(tmp_path):
+    known = baseline_of(tmp_path, gated("a", result(bound="-inf")))
+    assert kinds([gated("a", result(), again=(result(bound=0.05),))], known) == []
+    assert kinds([gated("a", result(), again=(result(bound=0.2),))], known) == ["rose"]
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 99999, '{"schema": "dpwitness-baseline/1"}',
+    '{"schema": "dpwitness-baseline/1", "entries": {"a": [{}]}}'])  # fmt: skip
+def test_a_bad_baseline_is_a_sentence(tmp_path, text):
+    path = tmp_path / "base.json"
+    path.write_text(text)
+    with pytest.raises(BaselineError, match=r"is not a baseline of dpwitness .* --accept"):
+        read_baseline(path)
+    with pytest.raises(BaselineError, match="write the first one with --accept"):
+        read_baseline(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "lists nothing to audit"),
+        ("gate = 3", "gate in dpwitness.toml must be tables"),
+        ("[[gate]]\nepsilon = 1", 'needs target = "file.py:function", got None'),
+        ("[[gate]]\ntarget = 'a:b'\nweight = 0", "weight must be a positive number, got 0"),
+        ("[[gate]]\ntarget = 'a:b'\nepsilno = 1", "has 'epsilno'; it takes target, weight"),
+        ("[[gate]]\ntarget = 'a:b'\nepsilon = 'x'", "epsilon must be of type int or float"),
+        ("[[gate]]\ntarget = 'a:b'\nepsilon = true", "epsilon must be of type"),
+        ("[[gate]]\ntarget = 'a:b'\npair = ['1']", "pair must be two JSON texts"),
+        ("[[gate]]\ntarget = 'a:b'\n[[gate]]\ntarget = 'a:b'", "lists a:b twice"),
+    ],
+)
+def test_a_bad_list_is_a_sentence(tmp_path, text, sentence):
+    (tmp_path / "dpwitness.toml").write_text(text)
+    with pytest.raises(SettingsError, match=sentence):
+        read_entries(tmp_path)
+
+
+def test_the_line_of_a_target_is_read_off_the_text():
+    assert source_of("noise/counts.py:noisy_count", SAMPLE) == ("noise/counts.py", 15)
+    assert source_of("noise.counts:AGES", SAMPLE) == ("noise/counts.py", 8)
+    assert source_of("noise/counts.py:absent", SAMPLE) == ("noise/counts.py", 1)
+    assert source_of("noise/none.py:f", SAMPLE) is None
+    assert source_of("laplace", SAMPLE) is None
+    assert source_of("json:loads", SAMPLE) is None
+
+
+def bad_gate():
+    """A gate in which everything goes wrong, with hostile names."""
+    found = [
+        gated("a.py:f", result()),
+        gated(f"b.py:{HOSTILE}", result("refuted", 2.0), source=("b,c:d.py", 3)),
+        gated("c.py:h", problem=HOSTILE, source=None),
+    ]
+    worse = [*compare(found, None, rise=0.1, strict=False),
+             Worse(kind="vanished", name="gone", sentence="it vanished"),
+             Worse(kind="rose", name="a.py:f", sentence="it rose"),
+             Worse(kind="inconclusive", name="a.py:f", sentence="too few")]  # fmt: skip
+    return found, worse
+
+
+XUNIT2 = {
+    "testsuites": ({"name", "time", "tests", "failures", "errors"}, {"testsuite"}),
+    "testsuite": (
+        {"name", "tests", "failures", "errors", "time", "skipped", "timestamp", "hostname", "id"},
+        {"testcase", "properties", "system-out", "system-err"},
+    ),
+    "testcase": ({"name", "time", "classname"}, {"properties", "failure", "error", "skipped"}),
+    "properties": (set(), {"property"}),
+    "property": ({"name", "value"}, set()),
+    "failure": ({"message", "type"}, set()),
+    "error": ({"message", "type"}, set()),
+}
+"""Attributes and children that the xunit2 schema of the Jenkins plugin allows, where we use it."""
+
+
+def test_junit_has_the_form_of_xunit2():
+    root = ElementTree.fromstring(junit(*bad_gate()))
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        attributes, children = XUNIT2[element.tag]
+        assert set(element.attrib) <= attributes
+        assert {child.tag for child in element} <= children
+    (suite,) = root
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("4", "3", "1")
+    assert len(suite.findall("testcase")) == 4
+
+
+TEXT = {"type": "object", "required": ["text"], "additionalProperties": False,
+        "properties": {"text": {"type": "string"}}}  # fmt: skip
+LEVEL = {"enum": ["none", "note", "warning", "error"]}
+
+
+def closed(required, **properties):
+    return {"type": "object", "required": required, "properties": properties,
+            "additionalProperties": False}  # fmt: skip
+
+
+SARIF = closed(
+    ["version", "runs"],
+    **{"$schema": {"type": "string", "format": "uri"}},
+    version={"const": "2.1.0"},
+    runs={"type": "array", "items": closed(
+        ["tool"],
+        tool=closed(["driver"], driver=closed(
+            ["name"], name={"type": "string"},
+            semanticVersion={"type": "string"},
+            rules={"type": "array", "uniqueItems": True, "items": closed(
+                ["id"], id={"type": "string"}, name={"type": "string"}, shortDescription=TEXT,
+                fullDescription=TEXT, defaultConfiguration=closed([], level=LEVEL))},
+        )),
+        columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},
+        invocations={"type": "array", "items": closed(
+            ["executionSuccessful"], executionSuccessful={"type": "boolean"})},
+        results={"type": "array", "items": closed(
+            ["message"], message=TEXT, ruleId={"type": "string"}, level=LEVEL,
+            ruleIndex={"type": "integer", "minimum": -1},
+            partialFingerprints={"type": "object", "additionalProperties": {"type": "string"}},
+            locations={"type": "array", "items": closed(
+                [],
+                logicalLocations={"type": "array", "items": closed(
+                    [], fullyQualifiedName={"type": "string"})},
+                physicalLocation=closed(
+                    [], artifactLocation=closed(
+                        [], uri={"type": "string", "format": "uri-reference"},
+                        uriBaseId={"type": "string"}),
+                    region=closed([], startLine={"type": "integer", "minimum": 1})),
+            )},
+        )},
+    )},
+)  # fmt: skip
+"""The part of the SARIF 2.1.0 schema that we use, closed to everything else."""
+
+
+def test_sarif_has_the_form_of_2_1_0():
+    found, worse = bad_gate()
+    data = json.loads(sarif(found, worse))
+    jsonschema.validate(data, SARIF)
+    (run,) = data["runs"]
+    assert [r["ruleId"] for r in run["results"]] == [f"dpwitness/{w.kind}" for w in worse]
+    for entry in run["results"]:
+        assert run["tool"]["driver"]["rules"][entry["ruleIndex"]]["id"] == entry["ruleId"]
+    assert not run["invocations"][0]["executionSuccessful"]
+
+
+def test_markdown_and_annotations_keep_hostile_text_inside():
+    found, worse = bad_gate()
+    text = markdown(found, worse, alpha=0.001, seed=1)
+    assert "<script>" not in text
+    assert "\x1b" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
+    lines = annotations(found, worse).splitlines()
+    assert len(lines) == len(worse)
+    assert all(line.startswith(("::error ", "::warning ")) for line in lines)
+    assert "file=b%2Cc%3Ad.py,line=3," in lines[0]
+
+
+def test_scaffolds_run_as_they_are(tmp_path):
+    for name, text in scaffold("pkg/mech.py:count", tmp_path):
+        name.parent.mkdir(exist_ok=True)
+        name.write_text(text)
+    assert read_settings(tmp_path).alpha == 1e-3
+    (entry,) = read_entries(tmp_path)
+    assert entry.target == "pkg/mech.py:count"
+    test = (tmp_path / "tests" / "test_count_privacy.py").read_text()
+    compile(test, "test", "exec")
+    assert "from pkg.mech import count" in test
+    again = scaffold("pkg/mech.py:other", tmp_path)
+    for name, text in again:
+        name.write_text(text)
+    assert [entry.target for entry in read_entries(tmp_path)] == [
+        "pkg/mech.py:count",
+        "pkg/mech.py:other",
+    ]
+
+
+@pytest.fixture
+def sample(tmp_path):
+    folder = tmp_path / "sample"
+    shutil.copytree(SAMPLE, folder, ignore=shutil.ignore_patterns(".dpwitness", "__pycache__"))
+    return folder
+
+
+def gate(folder, *options):
+    command = [sys.executable, "-m", "dpwitness.reports.cli", "gate", *options]
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
+
+
+@pytest.mark.slow
+def test_halved_noise_is_caught_and_a_refactoring_is_not(sample):
+    assert gate(sample, "--baseline", "base.json", "--accept").returncode == 0
+    assert gate(sample, "--baseline", "base.json").returncode == 0
+    code = sample / "noise" / "counts.py"
+    text = code.read_text()
+    code.write_text(text.replace("counts = np.bincount", "shape = (*_shape(size), 3)\n    counts = "
+        "np.bincount").replace("counts + rng.laplace(scale=2.0, size=(*_shape(size), 3))",
+        "counts - rng.laplace(scale=2.0, size=shape)"))  # fmt: skip
+    refactored = gate(sample, "--baseline", "base.json")
+    assert refactored.returncode == 0, refactored.stdout
+    code.write_text(text.replace("scale=2.0", "scale=1.0"))
+    done = gate(sample, "--baseline", "base.json", "--junit", "j.xml", "--sarif", "s.json",
+                "--markdown", "m.md", "--json", "g.json", "--html", "g.html")  # fmt: skip
+    assert done.returncode == 1
+    assert "refuted: noise/counts.py:noisy_histogram" in done.stdout
+    assert "rose: noise/counts.py:noisy_histogram" in done.stdout
+    assert done.stdout.count("refuted: ") == 1
+    jsonschema.validate(json.loads((sample / "s.json").read_text()), SARIF)
+    assert ElementTree.parse(sample / "j.xml").getroot()[0].get("failures") == "1"
+    assert "<svg" in (sample / "g.html").read_text()
+    assert len(json.loads((sample / "g.json").read_text())["results"]) == 4
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
+    (sample / "bad.py").write_text(
+        "import os, signal\n"
+        "def dies(x, rng):\n    os.kill(os.getpid(), signal.SIGSEGV)\n\n"
+        "def raises(x, rng):\n    raise RuntimeError('no')\n"
+    )
+    (sample / "dpwitness.toml").write_text(
+        "".join(
+            f"[[gate]]\ntarget = 'bad.py:{name}'\nepsilon = 1.0\npair = ['0', '1']\n"
+            for name in ("dies", "raises", "absent")
+        )
+    )
+    done = gate(sample, "--jobs", "2")
+    assert done.returncode == 4
+    assert "died of SIGSEGV" in done.stdout
+    assert "the mechanism raised RuntimeError" in " ".join(done.stdout.split())
+    assert "absent" in done.stdout
