@@ -1,24 +1,22 @@
-"""Composition of private steps by zero-concentrated differential privacy.
-
-Bun and Steinke (2016): epsilon-DP implies (epsilon^2 / 2)-zCDP, zCDP adds up under adaptive
-composition, and rho-zCDP implies (rho + 2 sqrt(rho ln(1 / delta)), delta)-DP.
-"""
+"""What compositions of differentially private mechanisms promise, as arithmetic in nats."""
 
 from math import log, sqrt
-
-from ._checks import require_positive
 
 __all__ = ["zcdp_root"]
 
 
 def zcdp_root(epsilon: float, delta: float) -> float:
-    """The s for which s^2-zCDP implies (epsilon, delta)-DP: s^2 + 2 s sqrt(ln(1/delta)) = epsilon.
+    """Square root of the largest rho that Bun and Steinke's conversion turns into (epsilon, delta).
 
-    `epsilon` is in nats, `delta` in (0, 1). Raises ValueError outside these ranges.
+    It is s = sqrt(L + epsilon) - sqrt(L) with L = ln(1 / delta), the positive root of
+    s**2 + 2 s sqrt(L) = epsilon, so that s**2-zCDP implies (epsilon, delta)-differential
+    privacy. Raises ValueError unless epsilon is positive and 0 < delta < 1.
+    Source: Bun and Steinke (2016), Proposition 1.3.
     """
-    require_positive(epsilon=epsilon, delta=delta)
-    if delta >= 1:
-        raise ValueError(f"delta must be below 1, got {delta}")
-    slack = log(1 / delta)
-    # The same as sqrt(slack + epsilon) - sqrt(slack), without the cancellation.
-    return epsilon / (sqrt(slack + epsilon) + sqrt(slack))
+    if not 0 < epsilon < float("inf"):
+        raise ValueError(f"epsilon must be positive and finite, got {epsilon}")
+    if not 0 < delta < 1:
+        raise ValueError(f"delta must be between 0 and 1, got {delta}")
+    logarithm = log(1 / delta)
+    # The difference of the two roots, without its cancellation.
+    return epsilon / (sqrt(logarithm + epsilon) + sqrt(logarithm))
