@@ -1,10 +1,11 @@
-"""Laplace mechanism for numbers and vectors, Dwork, McSherry, Nissim and Smith (2006).
+"""Textbook Laplace mechanism, in real arithmetic, Dwork, McSherry, Nissim and Smith (2006).
 
-Theorem numbers follow Dwork and Roth (2014). They are about real numbers. In floating point
-the utility bound holds up to rounding, and the privacy bound for events made of intervals much
-wider than the spacing of the outputs and within some 36 scales of the answer, where the noise
-ends. It does not hold for every event: the last bits of answer + noise depend on the answer,
-Mironov (2012). `geometric` has no such bits.
+To protect data use `grid_laplace`; this is the mechanism that the theorems speak of, numbered
+as in Dwork and Roth (2014). They are about real numbers. In floating point the utility bound
+holds up to rounding, and the privacy bound for events made of intervals much wider than the
+spacing of the outputs and within some 36 scales of the answer, where the noise ends. The
+privacy bound does not hold for every event: the last bits of answer + noise depend on the
+answer, Mironov (2012). `grid_laplace` and `geometric` have no such bits.
 """
 
 from collections.abc import Callable
@@ -20,6 +21,7 @@ from .model import (
     Database,
     Domain,
     Interval,
+    LaplaceLaw,
     Mechanism,
     Neighbouring,
     PrivacyClaim,
@@ -43,6 +45,8 @@ def laplace(
 ) -> Array:
     """Answer `query` with independent Laplace(sensitivity / epsilon) noise on each coordinate.
 
+    As the textbook has it: private in real arithmetic, while the low bits of a float give the
+    answer away. `grid_laplace` is the same mechanism without that leak.
     `query` maps a database to a number or to an array of shape s; neighbours move it by at
     most `sensitivity` in L1. `epsilon` is in nats.
     Returns floats of shape `size` + s. Raises ValueError on a parameter that is not positive.
@@ -66,6 +70,7 @@ def laplace_mechanism(
 ) -> Mechanism:
     """`laplace` at fixed parameters, with the theorems it is claimed to satisfy.
 
+    The claims, and the exact law, are those of real arithmetic; see the module.
     `sensitivity` is in L1 under `neighbouring`; `coordinates` is the length of the query's
     answer, None when the answer is a number.
     """
@@ -77,6 +82,10 @@ def laplace_mechanism(
 
     def error_bound(beta: float) -> float:
         return sensitivity * log((coordinates or 1) / beta) / epsilon
+
+    def law(database: Database) -> LaplaceLaw:
+        centres = np.asarray(query(database), dtype=float)
+        return LaplaceLaw(centres=centres, scale=sensitivity / epsilon)
 
     return Mechanism(
         name=name,
@@ -96,6 +105,7 @@ def laplace_mechanism(
             ),
         ),
         reference="Dwork, McSherry, Nissim and Smith (2006)",
+        law=law,
     )
 
 

@@ -61,6 +61,7 @@ _inverted = replace(
         name="laplace-inverted-scale",
     ),
     run=partial(laplace, query=total, sensitivity=0.5, epsilon=1.0),
+    law=None,
 )
 
 INVERTED_SCALE = NegativeControl(
@@ -88,6 +89,7 @@ SHARED_NOISE = NegativeControl(
         LAPLACE_VECTOR,
         name="laplace-shared-noise",
         run=partial(shared_noise, categories=3, epsilon=1.0),
+        law=None,
     ),
     breaks=LAPLACE_VECTOR.claims[0],
     defect="all counts get the same noise, which their differences cancel",
@@ -107,6 +109,7 @@ ONE_SIDED_NOISE = NegativeControl(
         name="laplace-one-sided-noise",
         identifier="",
         run=partial(one_sided_noise, epsilon=1.0),
+        law=None,
     ),
     breaks=LAPLACE.claims[0],
     defect="noise is never negative: an output below one count rules that count out",
@@ -128,6 +131,7 @@ EMPTY_DATABASE_UNNOISED = NegativeControl(
         name="laplace-empty-database-unnoised",
         identifier="",
         run=partial(empty_database_unnoised, epsilon=1.0),
+        law=None,
     ),
     breaks=LAPLACE.claims[0],
     defect="an empty database is answered with exactly 0, without noise",
