@@ -13,7 +13,7 @@ parameters can promise less, because randomized response attains them.
 from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
-from math import exp, expm1, lgamma, log, log1p, prod, sqrt
+from math import exp, expm1, inf, lgamma, log, log1p, prod, sqrt
 
 import numpy as np
 
@@ -88,7 +88,8 @@ def basic_composition(
 
     Source: Dwork and Roth (2014), Theorem 3.16 and Corollary B.2.
     """
-    _require_all_positive(epsilons)
+    if not all(0 <= epsilon < inf for epsilon in epsilons):
+        raise ValueError(f"epsilons must be finite and at least 0, got {epsilons}")
     if not all(0 <= delta < 1 for delta in deltas) or len(deltas) not in (0, len(epsilons)):
         raise ValueError(f"deltas must be in [0, 1), one for each epsilon or none, got {deltas}")
     return float(sum(epsilons)), float(sum(deltas))

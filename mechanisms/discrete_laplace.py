@@ -14,6 +14,8 @@ __all__ = ["discrete_laplace"]
 
 # Leaves room in 64 bits for sums of noise and answers.
 WIDEST = 2**50
+# Draws made at a time: enough to share the cost of a call, and still in the cache.
+CHUNK = 2**17
 
 
 def discrete_laplace(rng: np.random.Generator, *, scale: int, size: Size = None) -> Array:
@@ -27,7 +29,7 @@ def discrete_laplace(rng: np.random.Generator, *, scale: int, size: Size = None)
     noise = np.empty(shape, dtype=np.int64)
     flat, filled = noise.reshape(-1), 0
     while filled < flat.size:
-        kept = _attempts(rng, int(scale), flat.size - filled)
+        kept = _attempts(rng, int(scale), min(flat.size - filled, CHUNK))
         flat[filled : filled + kept.size] = kept
         filled += kept.size
     return noise[()]
@@ -49,15 +51,13 @@ def _decays(rng: np.random.Generator, numerators: Array, denominator: int) -> Ar
     The first k whose draw, true with probability numerator / (k denominator), is false is odd
     with exactly that probability.
     """
-    result = np.zeros(numerators.size, dtype=bool)
-    alive = np.arange(numerators.size)
+    alive = np.flatnonzero(rng.integers(denominator, size=numerators.size) < numerators)
+    result = np.ones(numerators.size, dtype=bool)
     k = 1
     while alive.size:
-        goes_on = rng.integers(k * denominator, size=alive.size) < numerators[alive]
-        if k % 2:
-            result[alive[~goes_on]] = True
-        alive = alive[goes_on]
+        result[alive] = k % 2 == 0
         k += 1
+        alive = alive[rng.integers(k * denominator, size=alive.size) < numerators[alive]]
     return result
 
 

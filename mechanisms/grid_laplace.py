@@ -7,9 +7,9 @@ Roughgarden and Sundararajan (2012) and Canonne, Kamath and Steinke (2020).
 
 What holds in floating point: rounding, sampling and the accounting below are exact, so the
 privacy claim holds for every event, if the query moves by at most `sensitivity` as it is
-computed (a float sum rounds too: sum whole numbers, or add the rounding to the sensitivity) and
-`rng` gives uniform bits. Draws take a time that depends on the noise, and on the answer in no
-way. The utility claim holds up to rounding of the loss, for answers below 2**60 steps.
+computed (a float sum rounds too; `grid_total` does not) and `rng` gives uniform bits. The time
+a draw takes depends on the noise and not on the answer. The utility claim holds up to rounding
+of the loss, for answers below 2**60 steps.
 """
 
 from collections.abc import Callable
@@ -35,7 +35,6 @@ from .model import (
     Size,
     UtilityClaim,
 )
-from .queries import total
 
 __all__ = [
     "GRID_LAPLACE",
@@ -44,6 +43,7 @@ __all__ = [
     "grid_laplace_mechanism",
     "grid_scale",
     "grid_steps",
+    "grid_total",
     "nearest_steps",
 ]
 
@@ -90,6 +90,16 @@ def nearest_steps(answer: Array, granularity: float) -> Array:
     scaled = np.clip(answer / granularity, -FARTHEST, FARTHEST)
     below = np.floor(scaled)
     return below.astype(np.int64) + (scaled - below >= 0.5)
+
+
+def grid_total(database: Database, *, granularity: float) -> float:
+    """Sum of the rows, each rounded to the grid first, so that the sum itself rounds nothing.
+
+    Exact below 2**53 steps. One row in [-c, c], with c on the grid, moves it by at most c under
+    add-remove, as computed and not only in real arithmetic.
+    """
+    rows = np.asarray(database, dtype=float)
+    return float(nearest_steps(rows, granularity).sum() * granularity)
 
 
 def grid_laplace(
@@ -179,6 +189,7 @@ def grid_laplace_mechanism(
             PrivacyClaim(
                 epsilon=epsilon,
                 neighbouring=neighbouring,
+                identifier="T-GRID",
                 reference="Ghosh, Roughgarden and Sundararajan (2012)",
             ),
             UtilityClaim(
@@ -216,7 +227,7 @@ def _require_power_of_two(granularity: float) -> None:
 
 
 GRID_LAPLACE = grid_laplace_mechanism(
-    query=total,
+    query=partial(grid_total, granularity=2.0**-10),
     sensitivity=1.0,
     epsilon=1.0,
     neighbouring=Neighbouring.ADD_REMOVE,

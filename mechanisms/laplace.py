@@ -96,11 +96,13 @@ def laplace_mechanism(
             PrivacyClaim(
                 epsilon=epsilon,
                 neighbouring=neighbouring,
+                identifier="T-LAP-3",
                 reference="Dwork and Roth (2014), Theorem 3.6",
             ),
             UtilityClaim(
                 loss=worst_error,
                 bound=error_bound,
+                identifier="T-LAP-1" if coordinates is None else "T-UB",
                 reference="Dwork and Roth (2014), Theorem 3.8",
             ),
         ),
