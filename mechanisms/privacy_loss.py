@@ -75,7 +75,8 @@ def renyi_divergence(law: LossLaw, order: float) -> float:
         return inf
     exponents = (order - 1) * law.losses
     highest = exponents.max()
-    return (log(fsum(law.probabilities * np.exp(exponents - highest))) + highest) / (order - 1)
+    scaled = fsum(law.probabilities * np.exp(exponents - highest))
+    return (log(scaled) + float(highest)) / (order - 1)
 
 
 def laplace_loss_distribution(loss: Array, shift: float) -> Array:

@@ -5,6 +5,13 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms import Interval, Neighbouring, Rows, laplace_mechanism
+from dpwitness.mechanisms.broken.laplace import (
+    EMPTY_DATABASE_UNNOISED,
+    INVERTED_SCALE,
+    ONE_SIDED_NOISE,
+    SHARED_NOISE,
+    UNDERSTATED_SENSITIVITY,
+)
 from dpwitness.mechanisms.laplace import LAPLACE, LAPLACE_VECTOR, laplace
 from dpwitness.mechanisms.queries import histogram, total
 
@@ -100,3 +107,16 @@ def test_answer_of_any_shape_is_kept(rng):
     shaped = partial(laplace, query=table, sensitivity=3, epsilon=1)
     assert shaped([0], rng).shape == (2, 3)
     assert shaped([0], rng, size=(4, 5)).shape == (4, 5, 2, 3)
+
+
+def test_exact_law_is_that_of_real_arithmetic():
+    law = LAPLACE.law([1, 1, 0])
+    assert (law.centres, law.scale) == (2, 1)
+    vector = LAPLACE_VECTOR.law([0, 2, 2])
+    assert vector.centres.tolist() == [1, 0, 2]
+
+
+def test_twins_with_another_algorithm_do_not_inherit_the_law():
+    for control in (EMPTY_DATABASE_UNNOISED, INVERTED_SCALE, ONE_SIDED_NOISE, SHARED_NOISE):
+        assert control.mechanism.law is None
+    assert UNDERSTATED_SENSITIVITY.mechanism.law([5]).scale == 1
