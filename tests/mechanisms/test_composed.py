@@ -112,7 +112,7 @@ def test_basic_composition_is_claimed_for_common_relations():
 def test_what_cannot_be_composed_is_refused(rng):
     with pytest.raises(ValueError, match="mechanisms must be at least one, got none"):
         compose()
-    with pytest.raises(ValueError, match="databases of .* differ"):
+    with pytest.raises(ValueError, match=r"databases of .* differ"):
         compose(LAPLACE, LAPLACE_VECTOR)
     with pytest.raises(ValueError, match="mechanisms must give numbers, got <U6"):
         compose(RANDOMIZED_RESPONSE)("no", rng)
