@@ -3,10 +3,13 @@
 if __name__ != "dpwitness.mechanisms":
     raise ImportError(f"import dpwitness.mechanisms, not {__name__}; install dpwitness first")
 
-from .above_threshold import ABOVE_THRESHOLD, SPARSE_VECTOR, above_threshold_mechanism
+from .composed import COMPOSED, compose, compose_adaptively
+from .drill_down import DRILL_DOWN
 from .exponential import EXPONENTIAL, exponential_mechanism
 from .geometric import GEOMETRIC, geometric_mechanism
+from .grid_laplace import GRID_LAPLACE, grid_laplace_mechanism
 from .laplace import LAPLACE, LAPLACE_VECTOR, laplace_mechanism
+from .leaky_response import LEAKY_RESPONSE, leaky_response_mechanism
 from .model import (
     Choices,
     Claim,
@@ -23,12 +26,7 @@ from .model import (
     UtilityClaim,
     Value,
 )
-from .numeric_sparse_vector import NUMERIC_SPARSE_VECTOR, numeric_sparse_vector_mechanism
-from .private_multiplicative_weights import (
-    PMW_ITERATION,
-    PRIVATE_MULTIPLICATIVE_WEIGHTS,
-    private_multiplicative_weights_mechanism,
-)
+from .post_processing import post_process
 from .randomized_response import RANDOMIZED_RESPONSE, randomized_response_mechanism
 
 __all__ = [
@@ -47,24 +45,25 @@ __all__ = [
     "Rows",
     "UtilityClaim",
     "Value",
-    "above_threshold_mechanism",
+    "compose",
+    "compose_adaptively",
     "exponential_mechanism",
     "geometric_mechanism",
+    "grid_laplace_mechanism",
     "laplace_mechanism",
-    "numeric_sparse_vector_mechanism",
-    "private_multiplicative_weights_mechanism",
+    "leaky_response_mechanism",
+    "post_process",
     "randomized_response_mechanism",
 ]
 
 CATALOGUE: tuple[Mechanism, ...] = (
+    GRID_LAPLACE,
     LAPLACE,
     LAPLACE_VECTOR,
     GEOMETRIC,
     EXPONENTIAL,
     RANDOMIZED_RESPONSE,
-    ABOVE_THRESHOLD,
-    SPARSE_VECTOR,
-    NUMERIC_SPARSE_VECTOR,
-    PMW_ITERATION,
-    PRIVATE_MULTIPLICATIVE_WEIGHTS,
+    LEAKY_RESPONSE,
+    COMPOSED,
+    DRILL_DOWN,
 )

@@ -1,14 +1,16 @@
 """Mechanisms that break what they promise, each in one known way, kept to test the auditors."""
 
 from ..model import BrokenStatement, NegativeControl
-from .above_threshold import (
-    NO_CUT_OFF,
-    NOISY_QUERY_RELEASED,
-    UNNOISED_QUERIES,
-    UNSCALED_NOISE,
+from .composition import (
+    BUDGET_NOT_SPLIT,
+    NO_LINEAR_TERM,
+    NO_LINEAR_TERM_AND_HALF_ROOT,
+    ONES_FOR_TWOS,
+    ONES_FOR_TWOS_EVERYWHERE,
 )
 from .exponential import DATA_DEPENDENT_RANGE, NAIVE
 from .geometric import TRUNCATED_TO_DATA, WRONG_RATIO
+from .grid_laplace import ANSWER_OFF_GRID, ROUNDING_UNACCOUNTED
 from .laplace import (
     EMPTY_DATABASE_UNNOISED,
     INVERTED_SCALE,
@@ -47,21 +49,12 @@ NEGATIVE_CONTROLS: tuple[NegativeControl, ...] = (
     WRONG_RATIO,
     TRUNCATED_TO_DATA,
     TOO_HONEST,
-    NOISY_QUERY_RELEASED,
-    UNSCALED_NOISE,
-    UNNOISED_QUERIES,
-    NO_CUT_OFF,
-    UNNOISED_COMPARISONS,
-    ANSWER_REUSES_NOISE,
-    ANSWERS_BELOW,
-    BUDGET_OF_ONE_NOISE,
-    NOISE_OF_ONE_RECORD,
-    DIRECTION_FROM_TRUTH,
+    ANSWER_OFF_GRID,
+    ROUNDING_UNACCOUNTED,
+    BUDGET_NOT_SPLIT,
+    NO_LINEAR_TERM_AND_HALF_ROOT,
+    NO_LINEAR_TERM,
+    ONES_FOR_TWOS,
 )
 
-BROKEN_STATEMENTS: tuple[BrokenStatement, ...] = (
-    SIGN_FLIPPED,
-    HALF_LEARNING_RATE,
-    THRESHOLD_TOO_HIGH,
-    NOT_NORMALISED,
-)
+BROKEN_STATEMENTS: tuple[BrokenStatement, ...] = (ONES_FOR_TWOS_EVERYWHERE,)

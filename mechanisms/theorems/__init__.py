@@ -4,12 +4,10 @@ Literal forms that are printed wrongly stand beside the forms that hold.
 """
 
 from ..model import Theorem
-from . import pmw_accuracy, pmw_records, private_multiplicative_weights
+from . import accounting, composition, laplace, tails, zcdp
 
 __all__ = ["THEOREMS"]
 
 THEOREMS: tuple[Theorem, ...] = (
-    *private_multiplicative_weights.THEOREMS,
-    *pmw_accuracy.THEOREMS,
-    *pmw_records.THEOREMS,
+    tails.THEOREMS + laplace.THEOREMS + zcdp.THEOREMS + composition.THEOREMS + accounting.THEOREMS
 )
