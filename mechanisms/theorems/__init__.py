@@ -4,10 +4,30 @@ Literal forms that are printed wrongly stand beside the forms that hold.
 """
 
 from ..model import Theorem
-from . import accounting, composition, laplace, tails, zcdp
+from . import (
+    accounting,
+    boxes,
+    composition,
+    interior_point,
+    laplace,
+    pmw_accuracy,
+    pmw_records,
+    private_multiplicative_weights,
+    tails,
+    zcdp,
+)
 
 __all__ = ["THEOREMS"]
 
 THEOREMS: tuple[Theorem, ...] = (
-    tails.THEOREMS + laplace.THEOREMS + zcdp.THEOREMS + composition.THEOREMS + accounting.THEOREMS
+    *tails.THEOREMS,
+    *laplace.THEOREMS,
+    *composition.THEOREMS,
+    *accounting.THEOREMS,
+    *zcdp.THEOREMS,
+    *boxes.THEOREMS,
+    *interior_point.THEOREMS,
+    *pmw_accuracy.THEOREMS,
+    *pmw_records.THEOREMS,
+    *private_multiplicative_weights.THEOREMS,
 )
