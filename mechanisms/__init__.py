@@ -6,9 +6,12 @@ if __name__ != "dpwitness.mechanisms":
 from .above_threshold import ABOVE_THRESHOLD, SPARSE_VECTOR, above_threshold_mechanism
 from .boxes import BOXES, BOXES_COUNTED, boxes_mechanism
 from .composed import COMPOSED, compose, compose_adaptively
+from .conjunctions import NOISY_CONJUNCTION, noisy_conjunction_mechanism
 from .drill_down import DRILL_DOWN, drill_down_mechanism
 from .exponential import EXPONENTIAL, exponential_mechanism
+from .finite_class import BOX_CLASS, THRESHOLD_CLASS, finite_class_mechanism
 from .geometric import GEOMETRIC, geometric_mechanism
+from .greedy_conjunctions import GREEDY_CONJUNCTION, greedy_conjunction_mechanism
 from .grid_laplace import GRID_LAPLACE, grid_laplace_mechanism
 from .interior_point import INTERIOR_POINT, interior_point_mechanism
 from .laplace import LAPLACE, LAPLACE_VECTOR, laplace_mechanism
@@ -76,11 +79,14 @@ __all__ = [
     "compose_adaptively",
     "drill_down_mechanism",
     "exponential_mechanism",
+    "finite_class_mechanism",
     "geometric_mechanism",
+    "greedy_conjunction_mechanism",
     "grid_laplace_mechanism",
     "interior_point_mechanism",
     "laplace_mechanism",
     "leaky_response_mechanism",
+    "noisy_conjunction_mechanism",
     "numeric_sparse_vector_mechanism",
     "private_multiplicative_weights_mechanism",
     "randomized_response_mechanism",
@@ -106,4 +112,8 @@ CATALOGUE: tuple[Mechanism, ...] = (
     REC_CONCAVE,
     BOXES,
     BOXES_COUNTED,
+    THRESHOLD_CLASS,
+    BOX_CLASS,
+    NOISY_CONJUNCTION,
+    GREEDY_CONJUNCTION,
 )

@@ -42,6 +42,27 @@ WITNESSES = {
         1 / 4,
         exp(-2) / 4,
     ),
+    "noisy-conjunction-scale-of-one-count": (
+        [[0, 0, 1], [0, 0, 1], [1, 1, 1]],
+        [[0, 0, 1], [0, 0, 1], [0, 0, 1]],
+        lambda out: (out == [True, True, False, False]).all(axis=-1),
+        (e / 16) ** 2 * (1 - e**2 / 16) ** 2,
+        (1 / 16) ** 2 * (4 * exp(-3)) ** 2,
+    ),
+    "greedy-conjunction-whole-budget": (
+        [[0, 1], [1, 1]],
+        [[0, 1], [1, 0]],
+        lambda out: (out == 2).all(axis=-1),
+        (1 + 2 * exp(-0.5)) ** -3,
+        (2 + exp(0.5)) ** -3,
+    ),
+    "greedy-conjunction-stops-without-negatives": (
+        [[1, 1, 1]],
+        [[1, 1, 0]],
+        lambda out: out[:, 0] == -1,
+        1,
+        0,
+    ),
 }
 CONTROLS = {control.mechanism.name: control for control in NEGATIVE_CONTROLS}
 
