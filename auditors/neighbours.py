@@ -25,7 +25,6 @@ from .rows import (
     corners,
     different,
     edited_lists,
-    list_strategy,
     list_templates,
     row_strategy,
     row_templates,
@@ -67,9 +66,7 @@ def pair_source(databases: Any, relation: Neighbouring, distance: int, seed: int
     match databases:
         case Rows():
             rows = row_strategy(databases.row)
-            strategy = edited_lists(
-                list_strategy(databases, rows), rows, relation, distance, databases
-            )
+            strategy = edited_lists(rows, relation, distance, databases)
             return Source(list_templates(databases, relation, distance), strategy)
         case Histogram():
             return _histogram_source(databases, relation, distance)
@@ -101,32 +98,35 @@ def _histogram_source(domain: Histogram, relation: Neighbouring, distance: int) 
 
     place = st.integers(0, domain.bins - 1)
 
-    def changed(counts: list[int], up: int, down: int) -> Pair:
-        other = list(counts)
-        other[up] += distance
+    def moved(shared: list[int], first: int, second: int) -> Pair:
+        """The `shared` records beside `distance` more in one bin, or in each of two."""
+        one, other = list(shared), list(shared)
+        other[first] += distance
         if relation is Neighbouring.REPLACE_ONE:
-            other[down] -= distance
-        return Pair(counts, other)
+            one[(first + 1 + second % max(domain.bins - 1, 1)) % domain.bins] += distance
+        return Pair(one, other)
 
-    def valid(pair: Pair) -> bool:
-        return pair.database != pair.neighbour and all(0 <= n for n in pair.neighbour)
-
+    if relation is Neighbouring.REPLACE_ONE and domain.bins < 2:
+        raise InvalidArgument(
+            "a histogram of one bin has no replace-one neighbours; use --relation add-remove"
+        )
     if domain.total is None:
         counts = st.lists(st.integers(0, domain.most), min_size=domain.bins, max_size=domain.bins)
         bases = [[level] * domain.bins for level in (0, distance, 5 * distance)]
         bases += [[distance] + [0] * (domain.bins - 1), [domain.most] + [0] * (domain.bins - 1)]
-    elif relation is Neighbouring.REPLACE_ONE:
-        counts = _counts_of(domain.total, domain.bins)
-        bases = [_spread(domain.total, over, domain.bins) for over in (1, 2, domain.bins)]
+    elif relation is Neighbouring.REPLACE_ONE and domain.total >= distance:
+        left = domain.total - distance
+        counts = _counts_of(left, domain.bins)
+        bases = [_spread(left, over, domain.bins) for over in (1, 2, domain.bins)]
     else:
         raise InvalidArgument(
-            f"the histograms all have {domain.total} records, so none has an add-remove neighbour "
-            "among them; use --relation replace-one"
+            f"the histograms all have {domain.total} records, so none has {relation.value} "
+            f"neighbours {distance} step(s) away among them; use --relation replace-one"
         )
-    strategy = st.builds(changed, counts, place, place).filter(valid)
-    made = [changed(b, up, down) for b in bases for up in (0, domain.bins - 1) for down in (0, 1)
-            if down < domain.bins]  # fmt: skip
-    return Source(tuple(different([pair for pair in made if valid(pair)])), strategy)
+    strategy = st.builds(moved, counts, place, place)
+    made = [moved(base, first, second) for base in bases
+            for first in dict.fromkeys((0, domain.bins - 1)) for second in (0, 1)]  # fmt: skip
+    return Source(tuple(different(made)), strategy)
 
 
 def _counts_of(total: int, bins: int) -> "SearchStrategy[list[int]]":

@@ -1,6 +1,7 @@
 """Databases that are lists of rows: strategies of them, their corners and their templates."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from dpwitness.mechanisms.model import (
 )
 
 from .encoding import canonical
+from .errors import InvalidArgument
 from .results import Pair
 
 if TYPE_CHECKING:
@@ -89,27 +91,42 @@ def _corner_lists(values: list[list[Any]]) -> list[list[Any]]:
 
 
 def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[list[Any]]":
-    """Short lists of anything, and long lists of few different rows."""
+    """Short lists of anything, and long lists of few different rows.
+
+    Every draw is a list of the domain: nothing is filtered, because Hypothesis spends itself on
+    climbing among examples that a filter throws away.
+    """
     from hypothesis import strategies as st
 
     def expand(blocks: list[tuple[Any, int]]) -> list[Any]:
-        return [row for row, copies in blocks for _ in range(copies)][: domain.most]
+        made = [row for row, copies in blocks for _ in range(copies)][: domain.most]
+        return made + made[-1:] * (domain.least - len(made))
 
     block = st.tuples(rows, st.integers(1, max(1, domain.most)))
     short = st.lists(rows, min_size=domain.least, max_size=min(domain.most, domain.least + 8))
-    long = st.lists(block, min_size=1, max_size=3).map(expand)
-    return short | long.filter(lambda made: len(made) >= domain.least)
+    return short | st.lists(block, min_size=1, max_size=3).map(expand)
 
 
 def edited_lists(
-    lists: "SearchStrategy[list[Any]]",
-    rows: "SearchStrategy[Any]",
-    relation: Neighbouring,
-    distance: int,
-    domain: Rows,
+    rows: "SearchStrategy[Any]", relation: Neighbouring, distance: int, domain: Rows
 ) -> "SearchStrategy[Pair]":
-    """Pairs whose neighbour is the list after `distance` edits, both inside the domain."""
+    """Pairs whose neighbour is the list after `distance` edits, both inside the domain.
+
+    Raises InvalidArgument where the domain leaves no room for the edits.
+    """
     from hypothesis import strategies as st
+
+    if relation is Neighbouring.ADD_REMOVE:
+        smaller = replace(domain, most=domain.most - distance)
+    else:
+        smaller = replace(domain, least=max(1, domain.least))
+    if smaller.most < smaller.least:
+        raise InvalidArgument(
+            f"databases of {domain.least} to {domain.most} rows have no {relation.value} "
+            f"neighbours {distance} step(s) away among them; widen the domain or use another "
+            "relation"
+        )
+    lists = list_strategy(smaller, rows)
 
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
@@ -118,12 +135,11 @@ def edited_lists(
         for _ in range(distance):
             if relation is Neighbouring.ADD_REMOVE:
                 other.insert(draw(st.integers(0, len(other))), draw(rows))
-            elif other:
+            else:
                 other[draw(st.integers(0, len(other) - 1))] = draw(rows)
         return Pair(database, other)
 
-    fits = domain.least if relation is Neighbouring.ADD_REMOVE else max(1, domain.least)
-    return pairs().filter(lambda p: fits <= len(p.database) and len(p.neighbour) <= domain.most)
+    return pairs()
 
 
 def list_templates(domain: Rows, relation: Neighbouring, distance: int) -> tuple[Pair, ...]:

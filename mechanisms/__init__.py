@@ -8,7 +8,7 @@ from .boxes import BOXES, BOXES_COUNTED, boxes_mechanism
 from .composed import COMPOSED, compose, compose_adaptively
 from .conjunctions import NOISY_CONJUNCTION, noisy_conjunction_mechanism
 from .drill_down import DRILL_DOWN, drill_down_mechanism
-from .exponential import EXPONENTIAL, exponential_mechanism
+from .exponential import AUCTION, EXPONENTIAL, MONOTONE_EXPONENTIAL, exponential_mechanism
 from .finite_class import BOX_CLASS, THRESHOLD_CLASS, finite_class_mechanism
 from .geometric import GEOMETRIC, geometric_mechanism
 from .greedy_conjunctions import GREEDY_CONJUNCTION, greedy_conjunction_mechanism
@@ -41,6 +41,8 @@ from .model import (
     Value,
 )
 from .numeric_sparse_vector import NUMERIC_SPARSE_VECTOR, numeric_sparse_vector_mechanism
+from .one_sided_noisy_arg_max import ONE_SIDED_NOISY_ARG_MAX, one_sided_noisy_arg_max_mechanism
+from .permute_and_flip import PERMUTE_AND_FLIP, permute_and_flip_mechanism
 from .private_multiplicative_weights import (
     PMW_ITERATION,
     PRIVATE_MULTIPLICATIVE_WEIGHTS,
@@ -48,6 +50,13 @@ from .private_multiplicative_weights import (
 )
 from .randomized_response import RANDOMIZED_RESPONSE, randomized_response_mechanism
 from .rec_concave import REC_CONCAVE, rec_concave_mechanism
+from .report_noisy_max import (
+    REPORT_GUMBEL_MAX,
+    REPORT_NOISY_MAX,
+    report_gumbel_max_mechanism,
+    report_noisy_max_mechanism,
+)
+from .selection import selection_mechanism
 
 __all__ = [
     "CATALOGUE",
@@ -88,9 +97,14 @@ __all__ = [
     "leaky_response_mechanism",
     "noisy_conjunction_mechanism",
     "numeric_sparse_vector_mechanism",
+    "one_sided_noisy_arg_max_mechanism",
+    "permute_and_flip_mechanism",
     "private_multiplicative_weights_mechanism",
     "randomized_response_mechanism",
     "rec_concave_mechanism",
+    "report_gumbel_max_mechanism",
+    "report_noisy_max_mechanism",
+    "selection_mechanism",
 ]
 
 CATALOGUE: tuple[Mechanism, ...] = (
@@ -103,6 +117,12 @@ CATALOGUE: tuple[Mechanism, ...] = (
     COMPOSED,
     DRILL_DOWN,
     EXPONENTIAL,
+    MONOTONE_EXPONENTIAL,
+    AUCTION,
+    REPORT_NOISY_MAX,
+    REPORT_GUMBEL_MAX,
+    ONE_SIDED_NOISY_ARG_MAX,
+    PERMUTE_AND_FLIP,
     ABOVE_THRESHOLD,
     SPARSE_VECTOR,
     NUMERIC_SPARSE_VECTOR,

@@ -5,12 +5,10 @@ Theorem numbers follow Dwork and Roth (2014). The candidates are fixed before th
 
 from collections.abc import Callable
 from functools import partial
-from math import log
-from typing import Any
 
 import numpy as np
 
-from ._checks import require_positive, sample_shape
+from ._checks import sample_shape
 from .model import (
     Array,
     Choices,
@@ -18,16 +16,19 @@ from .model import (
     Domain,
     Mechanism,
     Neighbouring,
-    PrivacyClaim,
     Rows,
     Size,
-    UtilityClaim,
 )
-from .queries import histogram
+from .queries import histogram, revenue
+from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
 
 __all__ = [
+    "AUCTION",
     "EXPONENTIAL",
+    "MONOTONE_EXPONENTIAL",
+    "PRICES",
     "exponential",
+    "exponential_by_weights",
     "exponential_mechanism",
     "log_probabilities",
     "probabilities",
@@ -41,35 +42,67 @@ def exponential(
     score: Callable[[Database], Array],
     sensitivity: float,
     epsilon: float,
+    monotone: bool = False,
     size: Size = None,
 ) -> Array:
     """Draw candidate r with probability proportional to exp(epsilon score_r / (2 sensitivity)).
 
     `score` maps a database to one number per candidate, shape (m,); no entry moves by more
-    than `sensitivity` between neighbours. `epsilon` is in nats.
+    than `sensitivity` between neighbours. With `monotone` scores, which adding a record never
+    lowers, the factor 2 is left out; add-remove only. `epsilon` is in nats.
     Returns candidate indices in [0, m), whole numbers of shape `size`. Raises ValueError on a
     parameter that is not positive.
     """
-    logits = _logits(score(database), sensitivity, epsilon)
+    logits = scaled_scores(
+        score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone
+    )
     # The argmax of logits + Gumbel noise has exactly this law and exponentiates nothing, so
     # that scores far apart cannot overflow.
     noise = rng.gumbel(size=sample_shape(size) + logits.shape)
     return np.argmax(logits + noise, axis=-1)
 
 
-def log_probabilities(scores: Array, *, sensitivity: float, epsilon: float) -> Array:
+def log_probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
     """Log-probability of each candidate under the law of `exponential`.
 
     `scores` has the candidates along its last axis, and so has the answer, in nats.
     """
-    logits = _logits(scores, sensitivity, epsilon)
+    logits = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
     logits = logits - logits.max(axis=-1, keepdims=True)
     return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
 
 
-def probabilities(scores: Array, *, sensitivity: float, epsilon: float) -> Array:
+def probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
     """Probability of each candidate under the law of `exponential`; as `log_probabilities`."""
-    return np.exp(log_probabilities(scores, sensitivity=sensitivity, epsilon=epsilon))
+    return np.exp(
+        log_probabilities(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    )
+
+
+def exponential_by_weights(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    weigh: Callable[..., Array] = probabilities,
+    size: Size = None,
+) -> Array:
+    """`exponential` as it is defined: one uniform number falls into the share of a candidate.
+
+    `weigh(scores, *, sensitivity, epsilon, monotone)` gives the shares; the other parameters,
+    the indices of shape `size` and the errors are those of `exponential`.
+    """
+    shares = weigh(score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    drawn = np.searchsorted(np.cumsum(shares), rng.random(sample_shape(size)), side="right")
+    # By rounding the shares may add up to a little less than 1.
+    return np.minimum(drawn, shares.size - 1)
 
 
 def exponential_mechanism(
@@ -80,6 +113,7 @@ def exponential_mechanism(
     epsilon: float,
     neighbouring: Neighbouring,
     databases: Domain,
+    monotone: bool = False,
     name: str = "exponential",
     identifier: str = "",
 ) -> Mechanism:
@@ -87,45 +121,27 @@ def exponential_mechanism(
 
     `candidates` is the number of scores, `sensitivity` holds under `neighbouring`.
     """
-    require_positive(sensitivity=sensitivity, epsilon=epsilon)
-    unit = 2 * sensitivity / epsilon
-
-    def regret(database: Database, output: Any) -> Array:
-        scores = np.asarray(score(database))
-        return scores.max() - scores[output]
-
-    def regret_and_ties(database: Database, output: Any) -> Array:
-        scores = np.asarray(score(database))
-        best = np.count_nonzero(scores == scores.max())
-        # With several best candidates the theorem promises less regret. Its bound depends on
-        # the database, so that part is on the side of the loss.
-        return regret(database, output) + unit * log(best)
-
-    def regret_bound(beta: float) -> float:
-        return unit * log(candidates / beta)
-
+    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    regrets = partial(regret_claim, score=score, scale=scale, candidates=candidates)
     book = "Dwork and Roth (2014)"
-    return Mechanism(
+    return selection_mechanism(
+        select=exponential,
+        log_probabilities=log_probabilities,
+        utility=(
+            regrets(reference=f"{book}, Theorem 3.11", ties=True),
+            regrets(reference=f"{book}, Corollary 3.12"),
+        ),
+        score=score,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        monotone=monotone,
+        neighbouring=neighbouring,
+        databases=databases,
+        privacy_reference=f"{book}, Theorem 3.10" + (", for monotone scores" if monotone else ""),
         name=name,
         identifier=identifier,
-        run=partial(exponential, score=score, sensitivity=sensitivity, epsilon=epsilon),
-        databases=databases,
-        claims=(
-            PrivacyClaim(
-                epsilon=epsilon, neighbouring=neighbouring, reference=f"{book}, Theorem 3.10"
-            ),
-            UtilityClaim(
-                loss=regret_and_ties, bound=regret_bound, reference=f"{book}, Theorem 3.11"
-            ),
-            UtilityClaim(loss=regret, bound=regret_bound, reference=f"{book}, Corollary 3.12"),
-        ),
         reference="McSherry and Talwar (2007)",
     )
-
-
-def _logits(scores: Array, sensitivity: float, epsilon: float) -> Array:
-    require_positive(sensitivity=sensitivity, epsilon=epsilon)
-    return epsilon * np.asarray(scores, dtype=float) / (2 * sensitivity)
 
 
 EXPONENTIAL = exponential_mechanism(
@@ -136,4 +152,29 @@ EXPONENTIAL = exponential_mechanism(
     neighbouring=Neighbouring.REPLACE_ONE,
     databases=Rows(row=Choices(values=(0, 1, 2))),
     identifier="EM-3.10",
+)
+
+MONOTONE_EXPONENTIAL = exponential_mechanism(
+    score=partial(histogram, categories=4),
+    candidates=4,
+    sensitivity=1.0,
+    epsilon=1.0,
+    neighbouring=Neighbouring.ADD_REMOVE,
+    databases=Rows(row=Choices(values=(0, 1, 2, 3))),
+    monotone=True,
+    name="exponential-monotone",
+    identifier="EM-MONO",
+)
+
+PRICES = (1.0, 2.0, 3.0, 3.01, 3.02)
+
+AUCTION = exponential_mechanism(
+    score=partial(revenue, prices=PRICES),
+    candidates=5,
+    sensitivity=3.02,
+    epsilon=1.0,
+    neighbouring=Neighbouring.ADD_REMOVE,
+    databases=Rows(row=Choices(values=PRICES), most=12),
+    name="exponential-auction",
+    identifier="EM-3.5",
 )

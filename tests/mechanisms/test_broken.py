@@ -63,6 +63,36 @@ WITNESSES = {
         1,
         0,
     ),
+    "exponential-naive-of-voters": (
+        [[1, 0, 0, 0, 0]],
+        [[1, 0, 0, 0, 0], [-1, 1, 1, 1, 1]],
+        lambda out: out == 0,
+        e / (e + 4),
+        1 / (1 + 4 * e),
+    ),
+    "exponential-monotone-under-replacement": (
+        [1, 2],
+        [0, 3],
+        lambda out: out == 0,
+        1 / (1 + e),
+        1 / (1 + e**3),
+    ),
+    "exponential-overflow": ([0], [], lambda out: out == 0, 1 / (1 + e**0.5), 0),
+    # The first pair by quadrature.
+    "report-noisy-max-as-if-monotone": (
+        [[1, 0, 0, 0, 0]],
+        [[1, 0, 0, 0, 0], [-1, 1, 1, 1, 1]],
+        lambda out: out == 0,
+        0.4356648,
+        0.0750324,
+    ),
+    "one-sided-noisy-arg-max-as-if-monotone": (
+        [[1, 0, 0, 0, 0]],
+        [[1, 0, 0, 0, 0], [-1, 1, 1, 1, 1]],
+        lambda out: out == 0,
+        (1 - (1 - exp(-1)) ** 5) * e / 5,
+        exp(-1) / 5,
+    ),
 }
 CONTROLS = {control.mechanism.name: control for control in NEGATIVE_CONTROLS}
 

@@ -7,8 +7,11 @@ import pytest
 
 from dpwitness.mechanisms import Choices, Neighbouring, Rows, exponential_mechanism
 from dpwitness.mechanisms.exponential import (
+    AUCTION,
     EXPONENTIAL,
+    MONOTONE_EXPONENTIAL,
     exponential,
+    exponential_by_weights,
     log_probabilities,
     probabilities,
 )
@@ -156,6 +159,49 @@ def test_ties_make_the_first_utility_claim_stronger():
     with_ties, plain = choosing(4).claims[1:]
     scores = [4, 4, 0, 1]
     assert with_ties.loss(scores, 2) == pytest.approx(plain.loss(scores, 2) + 2 * math.log(2))
+
+
+@pytest.mark.parametrize("sampler", [exponential, exponential_by_weights])
+def test_both_samplers_have_the_law(sampler, rng, assert_frequencies):
+    scores = [0, 0, 4, 1]
+    draws = sampler(scores, rng, score=as_scores, sensitivity=1, epsilon=1, size=(50, 1000))
+    assert draws.shape == (50, 1000)
+    counts = np.bincount(draws.ravel(), minlength=4)
+    assert_frequencies(counts, probabilities(scores, sensitivity=1, epsilon=1))
+
+
+def test_the_law_of_a_mechanism_is_that_of_its_draws(rng, assert_frequencies):
+    bids = [1.0, 1.0, 1.0, 3.01]
+    for mechanism, database in ((AUCTION, bids), (MONOTONE_EXPONENTIAL, [0, 1, 1, 3])):
+        law = mechanism.law(database)
+        draws = mechanism(database, rng, size=50_000)
+        counts = np.bincount(draws, minlength=law.outcomes.size)
+        assert_frequencies(counts, np.exp(law.log_probabilities))
+
+
+def test_monotone_weights_leave_out_the_factor():
+    found = log_probabilities([0, 1, 3], sensitivity=1, epsilon=1, monotone=True)
+    assert found == pytest.approx(log_probabilities([0, 2, 6], sensitivity=1, epsilon=1))
+    first, second = (MONOTONE_EXPONENTIAL.law(rows).log_probabilities for rows in ([], [0]))
+    assert (second - first).max() == pytest.approx(0.6426, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("counts", "loss"), [([(1, 5), (0, 6)], 1.9843), ([(1, 2), (0, 3)], 1.7353)]
+)
+def test_the_saving_is_false_when_a_record_is_replaced(counts, loss):
+    logs = log_probabilities(np.array(counts), sensitivity=1, epsilon=1, monotone=True)
+    assert (logs[0] - logs[1]).max() == pytest.approx(loss, abs=5e-5)
+    with pytest.raises(ValueError, match=r"^monotone must be False under replace-one, got True$"):
+        exponential_mechanism(
+            score=as_scores,
+            candidates=2,
+            sensitivity=1,
+            epsilon=1,
+            neighbouring=Neighbouring.REPLACE_ONE,
+            databases=Rows(row=Choices(values=(0, 1))),
+            monotone=True,
+        )
 
 
 @pytest.mark.parametrize(

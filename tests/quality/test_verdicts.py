@@ -14,6 +14,7 @@ pytestmark = pytest.mark.quality
 SMALLEST = {
     "EM-NAIVE": ([0, 0], [0, 1]),
     "EM-DDR": ([], [0]),
+    "exponential-overflow": ([], [0]),
     "laplace-understated-sensitivity": ([], [2]),
     "laplace-shared-noise": ([], [0]),
     "laplace-one-sided-noise": ([], [0]),
