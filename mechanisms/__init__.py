@@ -40,6 +40,11 @@ from .model import (
     UtilityClaim,
     Value,
 )
+from .noisy_gradient_descent import (
+    NOISY_GRADIENT_DESCENT,
+    NOISY_GRADIENTS,
+    noisy_gradient_descent_mechanism,
+)
 from .numeric_sparse_vector import NUMERIC_SPARSE_VECTOR, numeric_sparse_vector_mechanism
 from .one_sided_noisy_arg_max import ONE_SIDED_NOISY_ARG_MAX, one_sided_noisy_arg_max_mechanism
 from .permute_and_flip import PERMUTE_AND_FLIP, permute_and_flip_mechanism
@@ -57,6 +62,7 @@ from .report_noisy_max import (
     report_noisy_max_mechanism,
 )
 from .selection import selection_mechanism
+from .vector_sum import VECTOR_SUM, vector_sum_mechanism
 
 __all__ = [
     "CATALOGUE",
@@ -96,6 +102,7 @@ __all__ = [
     "laplace_mechanism",
     "leaky_response_mechanism",
     "noisy_conjunction_mechanism",
+    "noisy_gradient_descent_mechanism",
     "numeric_sparse_vector_mechanism",
     "one_sided_noisy_arg_max_mechanism",
     "permute_and_flip_mechanism",
@@ -105,6 +112,7 @@ __all__ = [
     "report_gumbel_max_mechanism",
     "report_noisy_max_mechanism",
     "selection_mechanism",
+    "vector_sum_mechanism",
 ]
 
 CATALOGUE: tuple[Mechanism, ...] = (
@@ -135,5 +143,8 @@ CATALOGUE: tuple[Mechanism, ...] = (
     THRESHOLD_CLASS,
     BOX_CLASS,
     NOISY_CONJUNCTION,
+    NOISY_GRADIENTS,
+    NOISY_GRADIENT_DESCENT,
+    VECTOR_SUM,
     GREEDY_CONJUNCTION,
 )
