@@ -5,7 +5,8 @@
      |    +-- UnsupportedClaim   a claim this auditor cannot judge
      +-- EvidenceFormatError   an evidence file that is not what it says
      +-- ContractError         the mechanism broke the contract or failed
-          +-- MechanismHangs     a call did not come back in time
+     |    +-- MechanismHangs     a call did not come back in time
+     +-- HarnessError          two methods that must agree do not; the tool or a claim is wrong
 
 Every message is one sentence that says what was expected, what came and what to do.
 """
@@ -14,6 +15,7 @@ __all__ = [
     "ContractError",
     "DpWitnessError",
     "EvidenceFormatError",
+    "HarnessError",
     "InvalidArgument",
     "MechanismHangs",
     "UnsupportedClaim",
@@ -42,3 +44,7 @@ class ContractError(DpWitnessError):
 
 class MechanismHangs(ContractError):
     """One call of the mechanism took longer than the time limit."""
+
+
+class HarnessError(DpWitnessError):
+    """An exact and a sampled method contradict each other, or a claim contradicts itself."""

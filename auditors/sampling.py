@@ -23,9 +23,18 @@ from .memory import remembered
 from .outputs import Outputs
 from .results import Pair
 
-__all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract"]
+__all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
 
-STAGES = {"contract": 0, "search": 1, "judge": 2, "shrink": 3, "confirm": 4, "recheck": 5}
+STAGES = {
+    "contract": 0,
+    "search": 1,
+    "judge": 2,
+    "shrink": 3,
+    "confirm": 4,
+    "recheck": 5,
+    "claim": 6,
+    "pilot": 7,
+}
 BLOCK = {True: 32768, False: 1024}
 PROBE = 4
 
@@ -142,9 +151,10 @@ def _pair_key(pair: Pair) -> int:
     return int.from_bytes(digest.digest(), "big")
 
 
-def _generator(
+def generator(
     seed: int, key: int, stage: str, side: int, chunk: int, block: int
 ) -> np.random.Generator:
+    """The stream named by these numbers; `key` stands for the databases."""
     source = np.random.SeedSequence([seed, key], spawn_key=(STAGES[stage], side, chunk, block))
     return np.random.Generator(np.random.PCG64(source))
 
@@ -160,7 +170,7 @@ def _one_block(
     size: int,
     keep: bool,
 ) -> tuple[int, Outputs | None]:
-    outputs = _outputs(run, vectorised, seeded, limit, database, _generator(*name), size)
+    outputs = _outputs(run, vectorised, seeded, limit, database, generator(*name), size)
     hits = int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
     return hits, outputs if keep else None
 
@@ -238,7 +248,7 @@ def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
 
 def _probe(sampler: Sampler, pair: Pair, side: int) -> str:
     database = (pair.database, pair.neighbour)[side]
-    rng = _generator(sampler.seed, _pair_key(pair), "contract", side, 0, 0)
+    rng = generator(sampler.seed, _pair_key(pair), "contract", side, 0, 0)
     outputs = _outputs(
         sampler.run, sampler.vectorised, sampler.seeded, sampler.limit, database, rng, PROBE
     )

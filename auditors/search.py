@@ -16,7 +16,7 @@ from .quick_score import quick_score
 from .results import Pair
 from .sampling import Sampler
 
-__all__ = ["Found", "SearchPlan", "hunt", "shrink"]
+__all__ = ["Found", "SearchPlan", "explore", "hunt", "shrink"]
 
 HOPELESS = -0.15
 """A score this low, in deviations per root draw, is not luck."""
@@ -64,7 +64,7 @@ def hunt(
     scored = _Scored(sampler, epsilon, delta, plan.draws, out_of_time)
     for pair in source.templates:
         scored.visit(pair)
-    _explore(source, sampler.seed, plan.examples, scored.visit)
+    explore(source.strategy, sampler.seed, plan.examples, scored.visit)
     return _halve(sampler, scored.best(plan.finalists), scored.scores, epsilon, delta, plan)
 
 
@@ -104,13 +104,14 @@ def _key(pair: Pair) -> bytes:
     return canonical((pair.database, pair.neighbour))
 
 
-def _explore(source: Source, seed: int, examples: int, visit: Callable[[Pair], float]) -> None:
+def explore(strategy: Any, seed: int, examples: int, visit: Callable[[Any], float]) -> None:
+    """Visit examples of a strategy, steered towards those where `visit` is large."""
     from hypothesis import target
 
-    def test(pair: Pair) -> None:
-        target(max(-1e6, min(1e6, visit(pair))))
+    def test(example: Any) -> None:
+        target(max(-1e6, min(1e6, visit(example))))
 
-    _run(source.strategy, test, seed, examples, shrinking=False)
+    _run(strategy, test, seed, examples, shrinking=False)
 
 
 def _run(

@@ -1,0 +1,187 @@
+"""All neighbouring pairs of a small universe of databases, so that an exact law can be checked.
+
+The universe is part of the answer: what was enumerated is said in a sentence.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, product
+from math import comb
+from typing import Any
+
+from dpwitness.mechanisms.model import (
+    Choices,
+    Database,
+    Domain,
+    Histogram,
+    Interval,
+    Neighbouring,
+    Product,
+    Record,
+    Row,
+    Rows,
+    Value,
+)
+
+from .encoding import canonical
+from .results import Pair
+from .rows import corners
+
+__all__ = ["MOST", "Universe", "universe"]
+
+MOST = 300
+"""Databases in a universe."""
+MOST_VALUES = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Universe:
+    """Pairs in one order each (the other order is meant too), and what they are all pairs of."""
+
+    pairs: tuple[Pair, ...]
+    scope: str
+
+
+def universe(
+    domain: Domain, relation: Neighbouring, distance: int = 1, most: int = MOST
+) -> Universe:
+    """All pairs `distance` steps apart among at most `most` small databases of the domain."""
+    match domain:
+        case Rows():
+            databases, about = _lists(domain, most)
+        case Histogram():
+            databases, about = _histograms(domain, most)
+        case Value():
+            values, complete = _values(domain.row)
+            kept = values[:most]
+            whole = complete and len(kept) == len(values)
+            databases, about = kept, f"{'all' if whole else 'the main'} {len(kept)} values"
+    known = {canonical(database): database for database in databases}
+    pairs: dict[frozenset[bytes], Pair] = {}
+    for key, database in known.items():
+        reached = {key: database}
+        for _ in range(distance):
+            reached = {
+                near: other
+                for base in reached.values()
+                for near, other in _neighbours(base, domain, relation, known)
+            }
+        for near, other in reached.items():
+            if near != key:
+                pairs.setdefault(frozenset((key, near)), Pair(database, other))
+    far = "" if distance == 1 else f" {distance} steps apart"
+    return Universe(tuple(pairs.values()), f"all {len(pairs)} neighbouring pairs{far} of {about}")
+
+
+def _neighbours(
+    database: Database,
+    domain: Domain,
+    relation: Neighbouring,
+    known: dict[bytes, Database],
+) -> Iterator[tuple[bytes, Database]]:
+    """The known databases one step away."""
+    for key, other in known.items():
+        if other is not database and _adjacent(database, other, domain, relation):
+            yield key, other
+
+
+def _adjacent(one: Database, two: Database, domain: Domain, relation: Neighbouring) -> bool:
+    if isinstance(domain, Value):
+        return relation is Neighbouring.REPLACE_ONE
+    counts = _moves(one, two) if isinstance(domain, Rows) else _shifts(one, two)
+    if relation is Neighbouring.ADD_REMOVE:
+        return sorted(counts) == [0, 1]
+    return counts == (1, 1)
+
+
+def _shifts(one: list[int], two: list[int]) -> tuple[int, int]:
+    """How many records must leave and how many must come."""
+    gaps = [b - a for a, b in zip(one, two, strict=True)]
+    return sum(-gap for gap in gaps if gap < 0), sum(gap for gap in gaps if gap > 0)
+
+
+def _moves(one: list[Any], two: list[Any]) -> tuple[int, int]:
+    if abs(len(one) - len(two)) > 1:
+        return 2, 2
+    rest = [canonical(row) for row in two]
+    gone = 0
+    for row in one:
+        key = canonical(row)
+        if key in rest:
+            rest.remove(key)
+        else:
+            gone += 1
+    return gone, len(rest)
+
+
+def _lists(domain: Rows, most: int) -> tuple[list[Database], str]:
+    values, complete = _values(domain.row)
+    number = len(values)
+    longest, made = domain.least - 1, 0
+    while longest < domain.most:
+        more = comb(longest + 1 + number - 1, number - 1)
+        if made + more > most:
+            break
+        made, longest = made + more, longest + 1
+    found = [
+        list(rows)
+        for size in range(domain.least, longest + 1)
+        for rows in combinations_with_replacement(values, size)
+    ]
+    kind = "" if complete else " extreme"
+    sizes = f"{domain.least} to {longest}" if longest > domain.least else f"{longest}"
+    return found, f"the lists of {sizes} rows of {number}{kind} values, up to order"
+
+
+def _histograms(domain: Histogram, most: int) -> tuple[list[Database], str]:
+    bins = domain.bins
+    if domain.total is None:
+        level = 0
+        while level < domain.most and (level + 2) ** bins <= most:
+            level += 1
+        found = [list(counts) for counts in product(range(level + 1), repeat=bins)]
+        return found, f"the histograms of {bins} counts up to {level}"
+    used = bins
+    while used > 1 and comb(domain.total + used - 1, used - 1) > most:
+        used -= 1
+    made = [
+        [*counts, *([0] * (bins - used))] for counts in _compositions(domain.total, used)
+    ]  # fmt: skip
+    where = f"{bins} bins" if used == bins else f"the first {used} of {bins} bins"
+    return made, f"the histograms of {domain.total} records in {where}"
+
+
+def _compositions(total: int, parts: int) -> Iterator[list[int]]:
+    if parts == 1:
+        yield [total]
+        return
+    for first in range(total, -1, -1):
+        for rest in _compositions(total - first, parts - 1):
+            yield [first, *rest]
+
+
+def _values(row: Row) -> tuple[list[Any], bool]:
+    """Values of a row, and whether they are all of them."""
+    match row:
+        case Interval(integer=True) if row.high - row.low < MOST_VALUES:
+            return list(range(round(row.low), round(row.high) + 1)), True
+        case Choices() if len(row.values) <= MOST_VALUES:
+            return list(row.values), True
+        case Record():
+            names = list(row.fields)
+            made, complete = _products([row.fields[name] for name in names])
+            return [dict(zip(names, values, strict=True)) for values in made], complete
+        case Product():
+            made, complete = _products(list(row.parts))
+            return [list(values) for values in made], complete
+    return corners(row), False
+
+
+def _products(rows: list[Row]) -> tuple[list[tuple[Any, ...]], bool]:
+    parts = [_values(row) for row in rows]
+    size = 1
+    for values, _ in parts:
+        size *= len(values)
+    if size <= MOST_VALUES:
+        return list(product(*(values for values, _ in parts))), all(done for _, done in parts)
+    return list(product(*(corners(row)[:2] for row in rows)))[:MOST_VALUES], False
