@@ -152,16 +152,22 @@ def _simpler_values(value: Any, leaf: Interval | Choices) -> list[Any]:
             place = next((i for i, other in enumerate(leaf.values) if other == value), 0)
         return list(leaf.values[:place])
     ends = corners(leaf)
-    before = [end for end in ends if _weight(end, ends) < _weight(value, ends)]
     if leaf.integer:
-        nearer = [value - step for step in (abs(value - ends[0]) // 2, 1) if value > ends[0]]
-        nearer += [value + step for step in (abs(value - ends[0]) // 2, 1) if value < ends[0]]
-    else:
-        digits = (round(float(value), places) for places in (0, 1, 2, 3, 6))
-        nearer = [near for near in digits if leaf.low <= near <= leaf.high]
+        gap = int(value) - ends[0]
+        return [ends[0] + near for near in dict.fromkeys(_nearer(gap))]
     weight = _weight(value, ends)
-    made = [*before, *(near for near in nearer if _weight(near, ends) < weight)]
-    return list(dict.fromkeys(made))
+    digits = (round(float(value), places) for places in (0, 1, 2, 3, 6))
+    nearer = [near for near in digits if leaf.low <= near <= leaf.high]
+    return [near for near in dict.fromkeys([*ends, *nearer]) if _weight(near, ends) < weight]
+
+
+def _nearer(gap: int) -> list[int]:
+    """Whole numbers between 0 and `gap`, halving the way back to it."""
+    found, step = [], gap
+    while step:
+        found.append(gap - step)
+        step = int(step / 2)
+    return found
 
 
 def _weight(value: Any, ends: list[Any]) -> tuple[int, int, float]:

@@ -107,7 +107,8 @@ def _compare(
             require_law(law, part, what)
     distance, upper = total_variation_upper(counts[0], counts[1], alpha)
     chances = [_on_cells(law, cells, len(names)) for law in (own, other)]
-    order = np.argsort(-(counts[0] + counts[1]), kind="stable")[:ROWS]
+    pooled = counts[0] + counts[1]
+    order = [k for k in np.argsort(-pooled, kind="stable")[:ROWS].tolist() if pooled[k]]
     return _Compared(
         database=database,
         p=p_value(counts[0], counts[1], alpha, rng),
@@ -122,7 +123,7 @@ def _compare(
                 *(float(c[k] / c.sum()) for c in counts),
                 *(None if law is None else law[k] for law in chances),
             )
-            for k in order.tolist()
+            for k in order
         ),
     )
 

@@ -102,7 +102,7 @@ def _explored(seen: _Seen, number: int, seed: int) -> Any:
             found.append(case)
         return -seen.margin(case)
 
-    explore(case_strategy(seen.claim.cases), seed, number, score)
+    explore(case_strategy(seen.claim.cases), seed, number, score, attempts=3 * number)
     return found[0] if found else None
 
 

@@ -23,7 +23,7 @@ from .errors import HarnessError
 
 __all__ = ["Loss", "Shift", "delta_bounds", "epsilon_of", "losses_of", "smallest_epsilon"]
 
-GRID = 4000
+GRID = 8000
 """Steps of the grid from zero loss to the largest."""
 RELATIVE = 1e-9
 """More than the rounding of any sum or convolution here."""

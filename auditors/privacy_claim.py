@@ -101,10 +101,11 @@ def _finding(
         true_epsilon = exact.epsilon / claim.distance
         if proved is Verdict.REFUTED and witness is None:
             witness = exact.pair
-    elif density is not None and density.refuted:
-        proved, witness = Verdict.REFUTED, witness or density.pair
-        scope = "at an output drawn, by the density"
-        note = f"loss {density.epsilon:.4g} at a drawn output"
+    elif density is not None:
+        note = note or f"the largest loss at a drawn output is {density.epsilon:.4g}"
+        if density.refuted:
+            proved, witness = Verdict.REFUTED, witness or density.pair
+            scope = "by the density at drawn outputs"
     worst = "epsilon" if claim.delta == 0 else "delta at the claimed epsilon"
     return Finding(
         claimed=claim.epsilon,

@@ -104,14 +104,44 @@ def _key(pair: Pair) -> bytes:
     return canonical((pair.database, pair.neighbour))
 
 
-def explore(strategy: Any, seed: int, examples: int, visit: Callable[[Any], float]) -> None:
-    """Visit examples of a strategy, steered towards those where `visit` is large."""
+def explore(
+    strategy: Any,
+    seed: int,
+    examples: int,
+    visit: Callable[[Any], float],
+    attempts: int | None = None,
+) -> None:
+    """Visit examples of a strategy, steered towards those where `visit` is large.
+
+    With `attempts` the run ends after so many tries to make an example: climbing a plateau of
+    equal values can take thousands that come to nothing.
+    """
+    from hypothesis import strategies as st
     from hypothesis import target
+    from hypothesis.errors import Flaky
+
+    made = [0]
+
+    @st.composite
+    def limited(draw: Any) -> Any:
+        made[0] += 1
+        if attempts is not None and made[0] > attempts:
+            raise _Enough
+        return draw(strategy)
 
     def test(example: Any) -> None:
         target(max(-1e6, min(1e6, visit(example))))
 
-    _run(strategy, test, seed, examples, shrinking=False)
+    try:
+        _run(strategy if attempts is None else limited(), test, seed, examples, shrinking=False)
+    except (_Enough, Flaky, ExceptionGroup):
+        # How Hypothesis reports that the last attempt failed.
+        if attempts is None or made[0] <= attempts:
+            raise
+
+
+class _Enough(Exception):
+    """The attempts are used up."""
 
 
 def _run(

@@ -183,8 +183,8 @@ def _finding(
     if known:
         proved = Verdict.REFUTED if any(wrong) else Verdict.PROVED
     shares = [
-        (high if row.exact is None else row.exact) / row.beta
-        for row, (_, high) in zip(rows, limits, strict=True)
+        (count / made if row.exact is None else row.exact) / row.beta
+        for row, count in zip(rows, hits, strict=True)
     ]
     databases = len(_grouped(rows))
     return Finding(

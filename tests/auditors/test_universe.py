@@ -1,0 +1,86 @@
+from math import comb
+
+import pytest
+
+from dpwitness.auditors.universe import universe
+from dpwitness.mechanisms.model import (
+    Choices,
+    Histogram,
+    Interval,
+    Neighbouring,
+    Product,
+    Record,
+    Rows,
+    Value,
+)
+
+ADD, REPLACE = Neighbouring.ADD_REMOVE, Neighbouring.REPLACE_ONE
+BIT = Choices(values=(0, 1))
+
+
+def unordered(pairs):
+    return {tuple(sorted((str(p.database), str(p.neighbour)))) for p in pairs}
+
+
+def test_lists_under_add_remove():
+    found = universe(Rows(row=BIT, most=2), ADD)
+    assert unordered(found.pairs) == {
+        ("[0]", "[]"),
+        ("[1]", "[]"),
+        ("[0, 0]", "[0]"),
+        ("[0, 1]", "[0]"),
+        ("[0, 1]", "[1]"),
+        ("[1, 1]", "[1]"),
+    }
+    assert found.scope == (
+        "all 6 neighbouring pairs of the lists of 0 to 2 rows of 2 values, up to order"
+    )
+
+
+def test_lists_under_replace_one():
+    found = universe(Rows(row=BIT, least=2, most=2), REPLACE)
+    assert unordered(found.pairs) == {("[0, 0]", "[0, 1]"), ("[0, 1]", "[1, 1]")}
+
+
+def test_two_steps():
+    found = universe(Rows(row=BIT, least=2, most=2), REPLACE, distance=2)
+    assert ("[0, 0]", "[1, 1]") in unordered(found.pairs)
+    assert "2 steps apart" in found.scope
+
+
+def test_histograms():
+    free = universe(Histogram(bins=2, most=1), ADD)
+    assert len(free.pairs) == 4
+    fixed = universe(Histogram(bins=3, total=4), REPLACE)
+    assert len({str(p.database) for p in fixed.pairs}) <= comb(6, 2)
+    for pair in fixed.pairs:
+        gaps = sorted(a - b for a, b in zip(pair.database, pair.neighbour, strict=True))
+        assert gaps == [-1, 0, 1]
+    large = universe(Histogram(bins=4, total=40), REPLACE)
+    assert "first 2 of 4 bins" in large.scope
+    assert len(large.pairs) == 40
+
+
+def test_values_are_all_neighbours_of_each_other():
+    assert len(universe(Value(row=Choices(values=("a", "b", "c"))), REPLACE).pairs) == 3
+
+
+@pytest.mark.parametrize(
+    ("row", "number", "extreme"),
+    [
+        (Interval(low=0, high=3, integer=True), 4, False),
+        (Interval(low=0, high=1), 3, True),
+        (Product(parts=(BIT, BIT)), 4, False),
+        (Record(fields={"a": BIT, "b": Interval(low=0, high=1)}), 6, True),
+    ],
+)
+def test_rows_with_infinitely_many_values_are_said_to_be_extreme(row, number, extreme):
+    found = universe(Rows(row=row, most=1), ADD)
+    assert len(found.pairs) == number
+    assert ("extreme" in found.scope) == extreme
+
+
+def test_the_universe_is_as_large_as_allowed_and_no_larger():
+    found = universe(Rows(row=BIT), ADD, most=30)
+    databases = {str(d) for p in found.pairs for d in (p.database, p.neighbour)}
+    assert 20 < len(databases) <= 30
