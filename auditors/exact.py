@@ -15,7 +15,7 @@ from dpwitness.mechanisms.model import Database, FiniteLaw, Law, Mechanism, Priv
 from .agreement import require_law
 from .draws import Draws
 from .encoding import canonical, show
-from .loss_laws import Loss, delta_bounds, epsilon_of, losses_of, smallest_epsilon
+from .loss_laws import Loss, Shift, delta_bounds, epsilon_of, losses_of, smallest_epsilon
 from .neighbours import pair_source
 from .results import Pair, Verdict
 from .two_sample import at_distance
@@ -68,20 +68,24 @@ def exact_privacy(
         _require_agreement(mechanism, laws, judged, seed)
     epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
     scored = []
+    deltas: list[tuple[float, float]] = []
     for pair in judged:
         for turned in (pair, pair.reversed()):
             parts = laws.losses(turned)
-            worst = epsilon_of(parts) if delta == 0 else delta_bounds(parts, epsilon)[0]
-            scored.append((worst, turned, parts))
+            if delta == 0:
+                scored.append((epsilon_of(parts), turned, parts))
+            else:
+                deltas.append(laws.deltas(parts, epsilon))
+                scored.append((deltas[-1][0], turned, parts))
     # The first of equals, which is the smallest.
     value, pair, parts = max(scored, key=lambda one: one[0])
-    bounds = delta_bounds(parts, epsilon)
+    bounds = laws.deltas(parts, epsilon)
     if delta == 0:
         least = value
         verdict = Verdict.REFUTED if value > epsilon + TOLERANCE else Verdict.PROVED
     else:
         least = smallest_epsilon(parts, delta)
-        verdict = _verdict([delta_bounds(p, epsilon) for _, _, p in scored], delta)
+        verdict = _verdict(deltas, delta)
     rows = sorted(scored, key=lambda one: -one[0])[:10]
     return ExactPrivacy(
         verdict=verdict,
@@ -115,6 +119,7 @@ class _Laws:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.known: dict[bytes, Law] = {}
+        self.shifted: dict[tuple[float, ...], tuple[float, float]] = {}
 
     def law(self, database: Database) -> Any:
         key = canonical(database)
@@ -126,6 +131,16 @@ class _Laws:
         if self.mechanism.privacy_loss is not None:
             return [self.mechanism.privacy_loss(pair.database, pair.neighbour)]
         return losses_of(self.law(pair.database), self.law(pair.neighbour))
+
+    def deltas(self, parts: list[Loss], epsilon: float) -> tuple[float, float]:
+        """Bounds of delta at the one epsilon of the check; equal shifts are convolved once."""
+        shifts = [part.size for part in parts if isinstance(part, Shift)]
+        if len(shifts) < len(parts):
+            return delta_bounds(parts, epsilon)
+        key = tuple(sorted(shifts))
+        if key not in self.shifted:
+            self.shifted[key] = delta_bounds(parts, epsilon)
+        return self.shifted[key]
 
 
 def _pairs(

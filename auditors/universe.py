@@ -42,6 +42,14 @@ class Universe:
     scope: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A database with its rows as bytes, to compare."""
+
+    database: Database
+    rows: list[bytes]
+
+
 def universe(
     domain: Domain, relation: Neighbouring, distance: int = 1, most: int = MOST
 ) -> Universe:
@@ -56,39 +64,35 @@ def universe(
             kept = values[:most]
             whole = complete and len(kept) == len(values)
             databases, about = kept, f"{'all' if whole else 'the main'} {len(kept)} values"
-    known = {canonical(database): database for database in databases}
+    listed = isinstance(domain, Rows)
+    known = {
+        canonical(database): _Known(database, [canonical(r) for r in database] if listed else [])
+        for database in databases
+    }
     pairs: dict[frozenset[bytes], Pair] = {}
-    for key, database in known.items():
-        reached = {key: database}
+    for key, start in known.items():
+        reached = {key: start}
         for _ in range(distance):
             reached = {
                 near: other
                 for base in reached.values()
-                for near, other in _neighbours(base, domain, relation, known)
+                for near, other in known.items()
+                if other is not base and _adjacent(base, other, domain, relation)
             }
         for near, other in reached.items():
             if near != key:
-                pairs.setdefault(frozenset((key, near)), Pair(database, other))
+                pairs.setdefault(frozenset((key, near)), Pair(start.database, other.database))
     far = "" if distance == 1 else f" {distance} steps apart"
     return Universe(tuple(pairs.values()), f"all {len(pairs)} neighbouring pairs{far} of {about}")
 
 
-def _neighbours(
-    database: Database,
-    domain: Domain,
-    relation: Neighbouring,
-    known: dict[bytes, Database],
-) -> Iterator[tuple[bytes, Database]]:
-    """The known databases one step away."""
-    for key, other in known.items():
-        if other is not database and _adjacent(database, other, domain, relation):
-            yield key, other
-
-
-def _adjacent(one: Database, two: Database, domain: Domain, relation: Neighbouring) -> bool:
+def _adjacent(one: _Known, two: _Known, domain: Domain, relation: Neighbouring) -> bool:
     if isinstance(domain, Value):
         return relation is Neighbouring.REPLACE_ONE
-    counts = _moves(one, two) if isinstance(domain, Rows) else _shifts(one, two)
+    if isinstance(domain, Rows):
+        counts = _moves(one.rows, two.rows)
+    else:
+        counts = _shifts(one.database, two.database)
     if relation is Neighbouring.ADD_REMOVE:
         return sorted(counts) == [0, 1]
     return counts == (1, 1)
@@ -100,13 +104,11 @@ def _shifts(one: list[int], two: list[int]) -> tuple[int, int]:
     return sum(-gap for gap in gaps if gap < 0), sum(gap for gap in gaps if gap > 0)
 
 
-def _moves(one: list[Any], two: list[Any]) -> tuple[int, int]:
+def _moves(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
     if abs(len(one) - len(two)) > 1:
         return 2, 2
-    rest = [canonical(row) for row in two]
-    gone = 0
-    for row in one:
-        key = canonical(row)
+    rest, gone = list(two), 0
+    for key in one:
         if key in rest:
             rest.remove(key)
         else:
