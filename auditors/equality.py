@@ -70,9 +70,7 @@ def audit_equality(
         draws=2 * each * len(found),
         error=alpha,
         method="permutation test of chi-square on cells learnt from pilot draws",
-        scope=f"{len(found)} database(s), equal up to {EXACT:g} in total variation"
-        if proved
-        else "",
+        scope=f"{len(found)} database(s), laws compared up to {EXACT:g}" if proved else "",
         note=f"on these cells no log-ratio is above {max(one.log_ratio for one in found):.4g}",
         table=Table(columns=COLUMNS, rows=tuple(row for one in found for row in one.rows)),
         witness=worst.database if any(refuted) or proved is Verdict.REFUTED else None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import product
+from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
 from dpwitness.mechanisms.model import (
@@ -70,7 +70,7 @@ def corners(row: Row) -> list[Any]:
         case Record():
             names = list(row.fields)
             values = [corners(row.fields[name])[:3] for name in names]
-            return [dict(zip(names, made, strict=True)) for made in list(product(*values))[:6]]
+            return [dict(zip(names, made, strict=True)) for made in islice(product(*values), 6)]
         case Product():
             return _corner_lists([corners(part) for part in row.parts])
         case Rows():

@@ -171,19 +171,22 @@ def _values(row: Row) -> tuple[list[Any], bool]:
             return list(row.values), True
         case Record():
             names = list(row.fields)
-            made, complete = _products([row.fields[name] for name in names])
-            return [dict(zip(names, values, strict=True)) for values in made], complete
+            found = _products([row.fields[name] for name in names])
+            if found is not None:
+                return [dict(zip(names, made, strict=True)) for made in found[0]], found[1]
         case Product():
-            made, complete = _products(list(row.parts))
-            return [list(values) for values in made], complete
+            found = _products(list(row.parts))
+            if found is not None:
+                return [list(made) for made in found[0]], found[1]
     return corners(row), False
 
 
-def _products(rows: list[Row]) -> tuple[list[tuple[Any, ...]], bool]:
+def _products(rows: list[Row]) -> tuple[list[tuple[Any, ...]], bool] | None:
+    """All combinations, and whether they are really all; None where they are too many."""
     parts = [_values(row) for row in rows]
     size = 1
     for values, _ in parts:
         size *= len(values)
-    if size <= MOST_VALUES:
-        return list(product(*(values for values, _ in parts))), all(done for _, done in parts)
-    return list(product(*(corners(row)[:2] for row in rows)))[:MOST_VALUES], False
+    if size > MOST_VALUES:
+        return None
+    return list(product(*(values for values, _ in parts))), all(done for _, done in parts)

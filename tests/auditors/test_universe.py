@@ -72,6 +72,8 @@ def test_values_are_all_neighbours_of_each_other():
         (Interval(low=0, high=1), 3, True),
         (Product(parts=(BIT, BIT)), 4, False),
         (Record(fields={"a": BIT, "b": Interval(low=0, high=1)}), 6, True),
+        (Product(parts=(BIT,) * 64), 8, True),
+        (Record(fields={str(name): BIT for name in range(64)}), 6, True),
     ],
 )
 def test_rows_with_infinitely_many_values_are_said_to_be_extreme(row, number, extreme):
