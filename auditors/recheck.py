@@ -11,6 +11,7 @@ from dpwitness.mechanisms.model import PrivacyClaim
 from . import request
 from .choose import Choice
 from .confirm import confirm
+from .fingerprint import fingerprint
 from .privacy import Test
 from .replay import read_record
 from .results import AuditResult, Evidence, Verdict, Witness
@@ -72,4 +73,5 @@ def recheck(
         seeded=sampler.seeded,
         note="a witness of an earlier run, counted again",
         plan={"trials": trials, "block": sampler.block, "vectorised": sampler.vectorised},
+        source=fingerprint(sampler.run),
     )

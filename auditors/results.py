@@ -123,7 +123,9 @@ class AuditResult:
     this run would have refuted with probability 0.9 on `pair`, and `detectable_probability` the
     smallest probability of an output impossible under the other database that it would have
     seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `samples` counts all
-    mechanism outputs drawn, searching included.
+    mechanism outputs drawn, searching included. `judged` are the counts of the judged draws
+    whatever became of the claim, for evidence that accumulates; `source` is the fingerprint of
+    the mechanism, empty where it has none.
     """
 
     mechanism: str
@@ -144,6 +146,8 @@ class AuditResult:
     growth: tuple[tuple[int, float], ...] = ()
     sketch: Sketch | None = None
     plan: dict[str, Any] = field(default_factory=dict)
+    judged: tuple[Count, ...] = ()
+    source: str = ""
 
     @property
     def refuted(self) -> bool:

@@ -9,6 +9,7 @@ from dpwitness.mechanisms.model import Mechanism, PrivacyClaim
 from . import power, two_sample
 from .choose import Choice
 from .confirm import confirm, confirm_size
+from .fingerprint import fingerprint
 from .neighbours import Source
 from .outputs import Outputs
 from .pilot import MOST_FIT
@@ -252,4 +253,6 @@ def _result(
         growth=growth(judgement.counts, test, judgement.level),
         sketch=sketch(event, *sides),
         plan={"trials": test.trials, "block": sampler.block, "vectorised": sampler.vectorised},
+        judged=judgement.counts,
+        source=fingerprint(audit.subject.run),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from .ci.cli import gate, init
+from .history.cli import history, report
 from .shell import WHOLE, Output, Sentences, finish
 from .shell import console as speaking
 
@@ -144,7 +145,9 @@ def _demo() -> None:
 
 
 main.add_command(gate)
+main.add_command(history)
 main.add_command(init)
+main.add_command(report)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")

@@ -100,7 +100,16 @@ def _result(result: AuditResult, replay: str) -> dict[str, Any]:
         "sketch": _sketch(result.sketch),
         "plan": {key: to_json(value) for key, value in result.plan.items()},
         "replay": replay,
+        "source": result.source,
+        **_judged(result),
     }
+
+
+def _judged(result: AuditResult) -> dict[str, Any]:
+    """The judged counts where they are not the ones the verdict rests on."""
+    if result.judged in ((), result.evidence.counts):
+        return {}
+    return {"judged": [_count(count) for count in result.judged]}
 
 
 def _witness(witness: Witness | None) -> dict[str, Any] | None:

@@ -18,7 +18,17 @@ from dpwitness.auditors.results import AuditResult, Sketch
 
 from .terminal import printable
 
-__all__ = ["growth_figure", "sketch_figure"]
+__all__ = [
+    "CLAIM",
+    "FIRST",
+    "INK",
+    "SECOND",
+    "few_ticks",
+    "figure",
+    "growth_figure",
+    "sketch_figure",
+    "svg",
+]
 
 FIRST, SECOND, CLAIM = "#0072B2", "#D55E00", "#009E73"
 INK = "#010203"
@@ -36,7 +46,7 @@ def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
     """
     shares = [np.asarray(side, dtype=float) / max(1, sum(side)) for side in sketch.counts]
     rare = _is_rare(sketch, shares)
-    with _figure() as (figure, axes):
+    with figure() as (drawing, axes):
         if sketch.edges:
             _numeric(axes, sketch, shares, names, filled=not rare)
         else:
@@ -49,8 +59,8 @@ def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
             handlelength=1.2, columnspacing=1.2, borderaxespad=0.2,
         )  # fmt: skip
-        return _svg(
-            figure,
+        return svg(
+            drawing,
             key,
             f"Outputs under {names[0]} and {names[1]}",
             f"Share of outputs per value of {sketch.feature} for both databases; the event is "
@@ -127,7 +137,7 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
     """How the lower bound on epsilon grew with the draws judged, and the claim it is up against."""
     points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
     confirmed = result.epsilon_lower if result.refuted and isfinite(result.epsilon_lower) else None
-    with _figure() as (figure, axes):
+    with figure() as (drawing, axes):
         if points:
             axes.plot(
                 *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
@@ -147,24 +157,25 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
         axes.set_xlim(left=0)
         axes.set_xlabel("draws a side")
         axes.set_ylabel("epsilon (nats)")
-        axes.xaxis.set_major_locator(_few_ticks())
+        axes.xaxis.set_major_locator(few_ticks())
         axes.xaxis.set_major_formatter(_thousands())
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
             handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
         )  # fmt: skip
-        return _svg(
-            figure,
+        return svg(
+            drawing,
             key,
             "How the bound grew",
             f"Lower bound on epsilon against draws a side; the claim is {claimed:g}.",
         )
 
 
-def _few_ticks() -> Any:
+def few_ticks(*, whole: bool = False) -> Any:
+    """About five ticks on an axis, at whole numbers only if so wished."""
     from matplotlib.ticker import MaxNLocator
 
-    return MaxNLocator(5)
+    return MaxNLocator(5, integer=whole)
 
 
 def _thousands() -> Any:
@@ -208,20 +219,20 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def _figure() -> Iterator[tuple[Any, Any]]:
+def figure() -> Iterator[tuple[Any, Any]]:
     """A figure of the object interface: nothing global, no display."""
     import matplotlib
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context(STYLE):
-        figure = Figure(figsize=SIZE, layout="constrained")
-        yield figure, figure.add_subplot()
+        drawing = Figure(figsize=SIZE, layout="constrained")
+        yield drawing, drawing.add_subplot()
 
 
-def _svg(figure: Any, key: str, title: str, description: str) -> str:
+def svg(drawing: Any, key: str, title: str, description: str) -> str:
     """The figure as an SVG element to put into a page, small and without foreign ids."""
     out = StringIO()
-    figure.savefig(
+    drawing.savefig(
         out,
         format="svg",
         transparent=True,

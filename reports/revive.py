@@ -52,6 +52,8 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
         growth=tuple((draws, float(bound)) for draws, bound in record["growth"]),
         sketch=_sketch(sketch),
         plan={key: from_json(value) for key, value in record["plan"].items()},
+        judged=tuple(read_count(count) for count in record.get("judged", ())),
+        source=str(record.get("source", "")),
     )
 
 

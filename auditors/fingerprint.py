@@ -1,0 +1,205 @@
+"""The version of a mechanism: a hash of its source, so that evidence on two is never mixed.
+
+Covered: the bytes of the source file of every function the mechanism is made of (through
+`functools.partial`, decorators, closures and bound arguments), and of the first-party modules
+those files import anywhere, directly or through others, packages on the way included; the
+names of these functions and the values bound to them; and the `__version__` of the other packages
+the files import by name.
+
+First-party is what lies in a file outside the standard library and the folders of installed
+packages, or in the same top-level package as the mechanism. Not covered: code reached by other
+means than an import statement, data files, environment variables, compiled libraries without a
+version, and the machine. File names and folders are left out, so that two checkouts of the same
+source agree.
+"""
+
+import ast
+import dataclasses
+import importlib.machinery
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from enum import Enum
+from functools import partial
+from hashlib import blake2b
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["fingerprint"]
+
+DEEPEST = 40
+STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
+INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+
+
+class _UnknownError(Exception):
+    """Something whose value cannot be told by its source."""
+
+
+def fingerprint(run: Any) -> str:
+    """The hash of what `run` is made of, 32 hex digits; empty where it cannot be told.
+
+    It is empty for code without a source file and for bound values that have no plain form: the
+    evidence on such a mechanism is not to be added to that of another day.
+    """
+    modules: set[str] = set()
+    try:
+        said = "\n".join(_said(run, modules, 0))
+        files, versions = _closure(modules)
+    except (_UnknownError, OSError, SyntaxError, ValueError, RecursionError):
+        return ""
+    digest = blake2b(digest_size=16)
+    for part in (said, *sorted(files), *sorted(versions)):
+        encoded = part.encode("utf-8", errors="backslashreplace")
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return digest.hexdigest()
+
+
+def _said(value: Any, modules: set[str], depth: int) -> Iterator[str]:
+    """What a callable or a bound value is, in lines; names the modules of its code."""
+    if depth > DEEPEST:
+        raise _UnknownError
+    inner = [value]
+    if value is None or isinstance(value, (bool, int, float, complex, str, bytes, Enum)):
+        yield f"{type(value).__name__} {value!r}"
+        return
+    if isinstance(value, (np.ndarray, np.generic)):
+        array = np.asarray(value)
+        if array.dtype.hasobject:
+            raise _UnknownError
+        yield f"array {array.dtype.str} {array.shape} {blake2b(array.tobytes()).hexdigest()}"
+        return
+    if isinstance(value, partial):
+        inner = [value.func, list(value.args), value.keywords]
+    elif isinstance(value, FunctionType):
+        inner = list(_of_function(value, modules))
+    elif isinstance(value, MethodType):
+        inner = [value.__func__, value.__self__]
+    elif inspect.isbuiltin(value) or isinstance(value, (np.ufunc, type, ModuleType)):
+        inner = [_name(value, modules)]
+    elif isinstance(value, Mapping):
+        inner = [item for pair in value.items() for item in pair]
+    elif isinstance(value, (list, tuple)):
+        inner = list(value)
+    elif isinstance(value, (set, frozenset)):
+        inner = sorted(map(repr, value))
+    elif not isinstance(value, type):
+        inner = list(_of_object(value, modules))
+    yield f"{type(value).__name__} {len(inner)}"
+    for item in inner:
+        yield from _said(item, modules, depth + 1)
+
+
+def _name(value: Any, modules: set[str]) -> str:
+    name = getattr(value, "__module__", None) or ""
+    if isinstance(value, (type, ModuleType)):
+        modules.add(value.__name__ if isinstance(value, ModuleType) else name)
+    return f"{name}.{getattr(value, '__qualname__', getattr(value, '__name__', ''))}"
+
+
+def _of_function(function: FunctionType, modules: set[str]) -> Iterator[Any]:
+    modules.add(function.__module__)
+    yield function.__qualname__
+    yield from _lines(function.__code__)
+    yield function.__defaults__
+    yield function.__kwdefaults__
+    for cell in function.__closure__ or ():
+        with suppress(ValueError):
+            # A function may close over itself; its own name has been said.
+            yield cell.cell_contents if cell.cell_contents is not function else "itself"
+
+
+def _lines(code: CodeType) -> Iterator[str]:
+    """Two lambdas of one file differ by where they stand in it."""
+    if code.co_name == "<lambda>":
+        yield f"line {code.co_firstlineno} {list(code.co_positions())[-1]}"
+
+
+def _of_object(value: Any, modules: set[str]) -> Iterator[Any]:
+    modules.add(type(value).__module__)
+    yield f"{type(value).__module__.rpartition('.')[2]}.{type(value).__qualname__}"
+    if dataclasses.is_dataclass(value):
+        yield from (getattr(value, field.name) for field in dataclasses.fields(value))
+    elif hasattr(value, "__dict__") and type(value).__module__ in sys.modules:
+        yield dict(sorted(vars(value).items()))
+    else:
+        raise _UnknownError
+
+
+def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
+    """(hashes of the first-party files reached, "name version" of the other packages)."""
+    own = {name.partition(".")[0] for name in modules}
+    waiting, seen = set(modules), set[str]()
+    files, versions = set[str](), set[str]()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        top = name.partition(".")[0]
+        file = _located(name)
+        if top in sys.stdlib_module_names or (top not in own and not _first_party(file)):
+            version = getattr(sys.modules.get(top), "__version__", "")
+            versions.add(f"{top} {version}")
+            if name in modules and top not in sys.stdlib_module_names and not version:
+                raise _UnknownError
+            continue
+        if file is None:
+            if name in modules:
+                raise _UnknownError
+            continue
+        data = file.read_bytes()
+        files.add(blake2b(data, digest_size=16).hexdigest())
+        waiting |= set(_imports(data, name, file)) - seen
+    return files, versions
+
+
+def _first_party(file: Path | None) -> bool:
+    if file is None:
+        return False
+    return not any(file.is_relative_to(folder) for folder in (STDLIB, *INSTALLED))
+
+
+def _located(name: str) -> Path | None:
+    """The source file of a module, loaded or not; nothing is run to find it."""
+    module = sys.modules.get(name)
+    found = getattr(module, "__file__", None)
+    if found is None and module is None:
+        path: Any = None
+        whole = ""
+        for part in name.split("."):
+            whole = f"{whole}.{part}" if whole else part
+            spec = None
+            with suppress(ImportError, ValueError):
+                spec = importlib.machinery.PathFinder.find_spec(whole, path)
+            if spec is None:
+                return None
+            path, found = spec.submodule_search_locations, spec.origin
+    return Path(found).resolve() if found and found.endswith(".py") else None
+
+
+def _imports(source: bytes, name: str, file: Path) -> Iterator[str]:
+    """Full names of what a file may import: `from a import b` names a and a.b."""
+    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield from _with_parents(alias.name)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                with suppress(ImportError):
+                    relative = "." * node.level + base
+                    base = importlib.util.resolve_name(relative, package)
+            if base:
+                yield from _with_parents(base)
+                yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    yield from (".".join(parts[: end + 1]) for end in range(len(parts)))

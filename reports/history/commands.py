@@ -1,0 +1,115 @@
+"""What `dpwitness history` and `dpwitness report` do, apart from reading their options."""
+
+import json
+from collections.abc import Mapping, Sequence
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from dpwitness.auditors.accumulate import ALPHA
+from dpwitness.auditors.errors import InvalidArgument
+
+from .. import files
+from ..ci.settings import SettingsError, read_settings
+from ..commands import FAILED, UNUSABLE, Console, save
+from ..terminal import printable
+from .export import export_text, kind_of, statement, write_parquet
+from .reading import Subject, audit_rows, claim_text, count_rows, opened, subjects
+from .verify import head, verify
+
+__all__ = ["history", "report"]
+
+
+def history(
+    console: Console,
+    *,
+    export: str | None = None,
+    in_toto: str | None = None,
+    run: str | None = None,
+    directory: str | None = None,
+) -> int:
+    """Tell what is recorded, check it, write the files asked for; the exit status."""
+    kind = kind_of(export) if export is not None else ""
+    for path in (export, in_toto):
+        if path is not None:
+            files.require_writable(path)
+    saved = True
+    with opened(_directory(directory)) as (store, told):
+        for sentence in told:
+            console.warn(sentence)
+        broken = verify(store)
+        rows = audit_rows(store)
+        if in_toto is not None:
+            name, chosen = _of_run(rows, run)
+            text = json.dumps(statement(name, chosen, head(store)), indent=2) + "\n"
+            saved = save(console, in_toto, text, ".json")
+        if export is not None and kind == "parquet":
+            write_parquet(export, rows)
+        elif export is not None:
+            saved = save(console, export, export_text(kind, rows, count_rows(store)), f".{kind}")
+    for subject in subjects(rows):
+        console.say(printable(_line(subject)))
+    return _end(console, rows, broken) if saved else UNUSABLE
+
+
+def _directory(given: str | None) -> Path:
+    if given is not None:
+        return Path(given)
+    try:
+        return Path.cwd() / read_settings(Path.cwd()).directory
+    except SettingsError as error:
+        raise InvalidArgument(str(error)) from None
+
+
+def _of_run(rows: Sequence[Mapping[str, Any]], run: str | None) -> tuple[str, list[Any]]:
+    name = run if run is not None else rows[-1]["run"] if rows else ""
+    chosen = [row for row in rows if row["run"] == name]
+    if not chosen:
+        raise InvalidArgument(f"the history has no run {name!r}; `dpwitness history` lists them")
+    return name, chosen
+
+
+def _line(subject: Subject) -> str:
+    audits, last = subject.audits, subject.audits[-1]
+    sources = len(dict.fromkeys(row["source"] for row in audits))
+    runs = len({row["run"] for row in audits})
+    joint = max(last["joint_bound"] or 0.0, 0.0)
+    level = exp(-max(last["joint_log_wealth"] or 0.0, 0.0))
+    verdict = last["verdict"].replace("_", " ")
+    together = f"together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
+    if not last["counted"]:
+        together += f"; the last run adds nothing ({last['remark']})"
+    return (
+        f"{verdict:<13} {subject.mechanism}, {claim_text(subject.claim)}: {runs} runs, {sources} "
+        f"versions; last epsilon >= {max(last['epsilon_lower'], 0.0):.3f}, {together}; "
+        f"run {last['run']}"
+    )
+
+
+def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str) -> int:
+    if broken:
+        console.warn(f"the history was changed after it was written: {broken}")
+        return FAILED
+    runs = len({row["run"] for row in rows})
+    console.say(
+        f"{runs} runs, {len(rows)} audits, every row as it was written. Evidence of runs with "
+        f"different seeds on the same source adds up at error probability {ALPHA:g} over all of "
+        "them, for each claim."
+    )
+    return 0
+
+
+def report(console: Console, *, html: str, directory: str | None = None) -> int:
+    """Write the page of the history; the exit status."""
+    from .page import render
+
+    files.require_writable(html)
+    with opened(_directory(directory)) as (store, told):
+        for sentence in told:
+            console.warn(sentence)
+        broken = verify(store)
+        rows = audit_rows(store)
+    if not save(console, html, render(subjects(rows), broken), ".html"):
+        return UNUSABLE
+    console.say(f"Wrote {html}.")
+    return _end(console, rows, broken)

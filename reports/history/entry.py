@@ -1,0 +1,118 @@
+"""From one result in the form of an evidence file to the rows of the store, as plain JSON."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from .schema import COLUMNS, digest
+
+__all__ = ["checked", "entries_of", "evidence_digest"]
+
+STATED = ("epsilon", "delta", "relation", "distance")
+LONGEST = 200_000
+"""Characters of a definition that are kept; of a longer one only the digest is."""
+
+
+def entries_of(
+    run: str,
+    results: Sequence[Mapping[str, Any]],
+    tests: Sequence[str],
+    version: str,
+) -> tuple[dict[str, Any], ...]:
+    """One entry for each result: its audit, its counts and the texts behind their digests.
+
+    `tests` names the test of each result. Tests of several results get a number each, so the
+    same results give the same keys.
+    """
+    recorded = datetime.now(UTC).isoformat(timespec="seconds")
+    made, seen = [], dict[str, int]()
+    for result, test in zip(results, tests, strict=True):
+        seen[test] = seen.get(test, 0) + 1
+        name = test if seen[test] == 1 else f"{test} ({seen[test]})"
+        made.append(_entry(run, name, result, recorded, version))
+    return tuple(made)
+
+
+def _entry(
+    run: str, test: str, result: Mapping[str, Any], recorded: str, version: str
+) -> dict[str, Any]:
+    definitions: dict[str, str] = {}
+
+    def defined(data: Any) -> str:
+        text = json.dumps(data, sort_keys=True)
+        name = digest(text)
+        if len(text) <= LONGEST:
+            definitions[name] = text
+        return name
+
+    claim = defined({key: result["claim"][key] for key in STATED})
+    pair = defined(result["pair"])
+    counts = [
+        row
+        for count in _judged(result)
+        for row in _sides(run, test, pair, defined(count["event"]), count)
+    ]
+    audit = {
+        "run": run,
+        "test": test,
+        "recorded": recorded,
+        "claim": claim,
+        "alpha": result["evidence"]["alpha"],
+        "draws": result["samples"],
+        # A mechanism that ignores its generator has no seed that could repeat its draws.
+        "seed": str(result["seed"]) if result["seeded"] else "",
+        "source": result.get("source", ""),
+        "version": version,
+        "evidence": evidence_digest(counts),
+        **{
+            key: result[key]
+            for key in ("mechanism", "target", "verdict", "epsilon_lower", "detectable_epsilon",
+                        "seconds", "note")
+        },
+    }  # fmt: skip
+    return {"audit": audit, "counts": counts, "definitions": definitions}
+
+
+def _judged(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    counts = result.get("judged") or result["evidence"]["counts"]
+    return [count for count in counts if count["stage"] == "judge"]
+
+
+def _sides(
+    run: str, test: str, pair: str, event: str, count: Mapping[str, Any]
+) -> list[dict[str, Any]]:
+    rates = [float(rate) for rate in count["rates"]][:: -1 if count["reversed"] else 1]
+    return [
+        {
+            "run": run,
+            "test": test,
+            "pair": pair,
+            "event": event,
+            "side": side,
+            "chunk": int(count["chunk"]),
+            "hits": int(count["hits"][side]),
+            "trials": int(count["trials"][side]),
+            "rate": rates[side],
+            "reversed": int(bool(count["reversed"])),
+        }
+        for side in (0, 1)
+    ]
+
+
+def evidence_digest(counts: Sequence[Mapping[str, Any]]) -> str:
+    """The digest of the counts of one audit, whatever order they come in."""
+    return digest(sorted([row[name] for name in COLUMNS["counts"]] for row in counts))
+
+
+def checked(data: Any) -> dict[str, Any]:
+    """The entry if it is one; KeyError, TypeError or ValueError if not."""
+    audit, counts, definitions = data["audit"], data["counts"], data["definitions"]
+    for row, table in [(audit, "audits"), *((row, "counts") for row in counts)]:
+        for name in COLUMNS[table]:
+            row[name]
+    if evidence_digest(counts) != audit["evidence"]:
+        raise ValueError("the counts are not those of the audit")
+    if any(digest(text) != name for name, text in definitions.items()):
+        raise ValueError("a definition is not the one its digest names")
+    return {"audit": audit, "counts": counts, "definitions": definitions}

@@ -1,0 +1,142 @@
+"""The evidence accumulated after each recorded audit: `auditors.accumulate` over the store.
+
+Evidence adds up over the audits of one mechanism name, one source and one claim. What is kept
+here follows from the chained rows; where it does not fit them it is made again.
+"""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+from dpwitness.auditors.accumulate import (
+    Bet,
+    Capital,
+    capital_from_json,
+    carried,
+    epsilon_lower,
+    log_wealth,
+    start,
+)
+from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from dpwitness.mechanisms.model import Neighbouring, PrivacyClaim
+
+from .schema import digest
+from .store import Store, transaction
+
+__all__ = ["REPEATED", "UNKNOWN_SOURCE", "grow"]
+
+REPEATED = "repeated seed"
+UNKNOWN_SOURCE = "unknown source"
+
+
+def grow(store: Store) -> int:
+    """Add every recorded audit that is not in the evidence yet, in order; how many there were."""
+    added = 0
+    connection = store.connection
+    while True:
+        with transaction(connection):
+            row = _next_audit(connection)
+            if row is None:
+                return added
+            _add(connection, row)
+        added += 1
+
+
+def _next_audit(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
+    rows, last = connection.execute(
+        "SELECT count(*), coalesce(max(sequence), 0) FROM capital"
+    ).fetchone()
+    (audits,) = connection.execute("SELECT count(*) FROM audits").fetchone()
+    if rows != last or last > audits:
+        connection.execute("DELETE FROM capital")
+        last = 0
+    names = ("sequence", "run", "test", "mechanism", "source", "claim", "seed")
+    row = connection.execute(
+        f"SELECT {', '.join(names)} FROM audits WHERE sequence > ? ORDER BY sequence LIMIT 1",
+        (last,),
+    ).fetchone()
+    return dict(zip(names, row, strict=True)) if row else None
+
+
+def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
+    key = digest([audit["mechanism"], audit["source"], audit["claim"]])
+    capital, remark = _latest(connection, key) or _beginning(connection, audit["claim"]), ""
+    if capital is None:
+        remark = "unknown claim"
+    elif not audit["source"]:
+        remark = UNKNOWN_SOURCE
+    else:
+        try:
+            capital = carried(
+                capital, _bets(connection, audit["run"], audit["test"]), seed=audit["seed"]
+            )
+        except InvalidArgument:
+            remark = REPEATED
+    figures = (log_wealth(capital), epsilon_lower(capital)) if capital else (0.0, float("-inf"))
+    # Only the newest state of a key is ever read.
+    connection.execute("UPDATE capital SET state = '' WHERE key = ?", (key,))
+    connection.execute(
+        "INSERT INTO capital (sequence, key, counted, remark, log_wealth, epsilon_lower, state) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            audit["sequence"], key, int(not remark), remark, *figures,
+            json.dumps(capital.to_json()) if capital else "",
+        ),
+    )  # fmt: skip
+
+
+def _latest(connection: sqlite3.Connection, key: str) -> Capital | None:
+    row = connection.execute(
+        "SELECT state FROM capital WHERE key = ? AND state <> '' ORDER BY sequence DESC LIMIT 1",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return None
+    try:
+        return capital_from_json(json.loads(row[0]))
+    except ValueError as error:
+        raise EvidenceFormatError(
+            f"the evidence accumulated in the history cannot be read ({error!r:.80}); empty its "
+            "table capital and it is made again from the counts"
+        ) from None
+
+
+def _beginning(connection: sqlite3.Connection, claim: str) -> Capital | None:
+    row = connection.execute("SELECT text FROM definitions WHERE digest = ?", (claim,)).fetchone()
+    if row is None:
+        return None
+    data = json.loads(row[0])
+    return start(
+        PrivacyClaim(
+            epsilon=float(data["epsilon"]),
+            delta=float(data["delta"]),
+            neighbouring=Neighbouring(data["relation"]),
+            distance=int(data["distance"]),
+        )
+    )
+
+
+def _bets(connection: sqlite3.Connection, run: str, test: str) -> list[Bet]:
+    """The judged counts of one audit in the order they were made, likelier side first."""
+    rows = connection.execute(
+        "SELECT first.pair, first.event, first.reversed, first.hits, first.trials, first.rate, "
+        "second.hits, second.trials, second.rate FROM counts AS first JOIN counts AS second "
+        "USING (run, test, pair, event, chunk) "
+        "WHERE run = ? AND test = ? AND first.side = 0 AND second.side = 1 ORDER BY chunk",
+        (run, test),
+    )
+    bets = []
+    for pair, event, turned, *figures in rows:
+        one, two = figures[:3], figures[3:]
+        if turned:
+            one, two = two, one
+        bets.append(
+            Bet(
+                place=f"{pair} {event} {turned}",
+                hits=(one[0], two[0]),
+                trials=(one[1], two[1]),
+                rates=(one[2], two[2]),
+            )
+        )
+    return bets

@@ -1,0 +1,93 @@
+"""What the store holds, in the form the commands show and export."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dpwitness.auditors.errors import InvalidArgument
+
+from . import lines
+from .growth import grow
+from .places import is_on_network
+from .recorder import merge
+from .schema import COLUMNS
+from .store import NAME, Store, open_memory, open_store
+
+__all__ = ["Subject", "audit_rows", "claim_text", "count_rows", "opened", "subjects"]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One mechanism and claim, with its audits over all versions of the source, oldest first."""
+
+    mechanism: str
+    claim: dict[str, Any]
+    audits: tuple[dict[str, Any], ...]
+
+
+@contextmanager
+def opened(directory: Path) -> Iterator[tuple[Store, tuple[str, ...]]]:
+    """The store with all lines merged and all evidence added up, and what there is to tell.
+
+    On a network file system the lines are read into a store that is gone afterwards. Raises
+    InvalidArgument where nothing was ever recorded.
+    """
+    if not (directory / NAME).exists() and not any((directory / lines.FOLDER).glob("*.jsonl")):
+        raise InvalidArgument(
+            f"there is no history in {directory}; pytest and `dpwitness gate` write one when they "
+            "audit, and --directory names another place"
+        )
+    store = open_memory() if is_on_network(directory) else open_store(directory)
+    try:
+        told = (*store.notices, *merge(store, directory))
+        grow(store)
+        yield store, told
+    finally:
+        store.close()
+
+
+def audit_rows(store: Store) -> list[dict[str, Any]]:
+    """Every audit in the order of recording, with its claim and the evidence up to it."""
+    columns = COLUMNS["audits"]
+    names = (*columns, "sequence", "digest", "counted", "remark", "joint_log_wealth", "joint_bound")
+    found = store.connection.execute(
+        f"SELECT {', '.join(f'audits.{name}' for name in columns)}, audits.sequence, "
+        "audits.digest, counted, remark, capital.log_wealth, capital.epsilon_lower "
+        "FROM audits LEFT JOIN capital USING (sequence) ORDER BY audits.sequence"
+    )
+    texts = dict(store.connection.execute("SELECT digest, text FROM definitions"))
+    rows = []
+    for values in found:
+        row = dict(zip(names, values, strict=True))
+        row["claim"] = json.loads(texts.get(row["claim"], "{}"))
+        rows.append(row)
+    return rows
+
+
+def count_rows(store: Store) -> list[dict[str, Any]]:
+    """Every count, with its link of the chain, in the order of recording."""
+    names = (*COLUMNS["counts"], "sequence", "digest")
+    found = store.connection.execute(f"SELECT {', '.join(names)} FROM counts ORDER BY sequence")
+    return [dict(zip(names, values, strict=True)) for values in found]
+
+
+def subjects(rows: list[dict[str, Any]]) -> list[Subject]:
+    """The audits by mechanism and claim, in the order of their names."""
+    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        name = (row["mechanism"], json.dumps(row["claim"], sort_keys=True))
+        grouped.setdefault(name, []).append(row)
+    return [
+        Subject(mechanism, json.loads(claim), tuple(audits))
+        for (mechanism, claim), audits in sorted(grouped.items())
+    ]
+
+
+def claim_text(claim: Mapping[str, Any]) -> str:
+    """The claim of a recorded audit in a few words."""
+    delta = f", delta {claim['delta']:g}" if claim.get("delta") else ""
+    steps = f", distance {claim['distance']}" if claim.get("distance", 1) != 1 else ""
+    return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
