@@ -12,14 +12,15 @@ alpha.
 Proof. Let F_t be all draws up to and with the t-th count, over all runs. The event of a count, its
 direction, the rates foreseen of it and the pair it is made on are functions of F_(t-1), and its
 hits are counted on fresh draws; so by `e_process` its e-value has E[e_t | F_(t-1)] <= 1, once for
-each of the experts, which differ in how far they shrink the rates. Hence each expert's product of
-e-values is a nonnegative supermartingale from 1. There is one such product over all counts, and
-one for each (pair, event, direction) that takes only its own counts, with rates learnt from its
-own past, and is 1 up to its first. The capital is their average with the weights 1/2 for the
-first and 1 / (2 k (k + 1)) for the k-th (pair, event, direction) in the order of appearance; the
-weights sum to 1, and what is not allotted yet keeps its 1. At the time t the k-th strand is opened
-its value is 1, so opening it changes nothing. A weighted sum of supermartingales is one, and
-Ville's inequality (1939) bounds the chance that it ever reaches 1 / alpha. []
+each of the experts, which differ in what of F_(t-1) they take the rates from. Hence each expert's
+product of e-values is a nonnegative supermartingale from 1, and so is the average of the experts.
+There is one such product over all counts, and one for each (pair, event, direction) that takes
+only its own counts, with rates learnt from its own past, and is 1 up to its first. The capital is
+their average with the weights 1/2 for the first and 1 / (2 k (k + 1)) for the k-th (pair, event,
+direction) in the order of appearance; the weights sum to 1, and what is not allotted yet keeps its
+1. At the time t the k-th strand is opened its value is 1, so opening it changes nothing. A
+weighted sum of supermartingales is one, and Ville's inequality (1939) bounds the chance that it
+ever reaches 1 / alpha. []
 
 The bound on epsilon is the last point of the initial segment of the grid where the capital was
 ever that high. It exceeds the truth only if the capital was so high at the first grid point from
@@ -61,8 +62,9 @@ __all__ = [
 ALPHA = 1e-3
 """Error probability of accumulated evidence on one claim of one version, over all its runs."""
 
-CAUTION = (0.0, 0.3, 0.6)
-"""How far the experts shrink the foreseen rates towards equality."""
+EXPERTS = ((False, 0.0), (False, 0.1), (True, 0.0), (True, 0.02))
+"""Whether an expert takes the ratio of the rates from its strand's past, where there is one, and
+how far it shrinks the rates towards equality."""
 
 MOST_STRANDS = 12
 
@@ -134,7 +136,7 @@ def start(claim: PrivacyClaim) -> Capital:
 
 
 def _strand(place: str, points: int) -> Strand:
-    return Strand(place=place, logs=((0.0,) * points,) * len(CAUTION))
+    return Strand(place=place, logs=((0.0,) * points,) * len(EXPERTS))
 
 
 def carried(capital: Capital, bets: Iterable[Bet], *, seed: str) -> Capital:
@@ -177,13 +179,25 @@ def _foreseen(strand: Strand, bet: Bet) -> tuple[float, float]:
     return (x + 0.5) / (n + 1), (y + 0.5) / (m + 1)
 
 
+def _pooled(strand: Strand, rates: tuple[float, float]) -> tuple[float, float]:
+    """The foreseen rate of the likelier side, and the other by the ratio of all earlier counts.
+
+    The events of many runs differ a little and their rates with them, while the ratio that gives
+    a mechanism away is nearly that of all of them, and known far better than from one run.
+    """
+    (x, y), (n, m) = strand.hits, strand.trials
+    if not (n and m and x):
+        return rates
+    return rates[0], min(1.0, rates[0] * ((y + 0.5) / m) / (x / n))
+
+
 def _won(
     strand: Strand, bet: Bet, rates: tuple[float, float], nulls: Sequence[tuple[float, float]]
 ) -> Strand:
-    p, q = rates
-    middle = (p + q) / 2
     logs = []
-    for caution, old in zip(CAUTION, strand.logs, strict=True):
+    for (pooled, caution), old in zip(EXPERTS, strand.logs, strict=True):
+        p, q = _pooled(strand, rates) if pooled else rates
+        middle = (p + q) / 2
         shrunk = (p + caution * (middle - p), q + caution * (middle - q))
         logs.append(
             tuple(

@@ -118,7 +118,7 @@ def _of_function(function: FunctionType, modules: set[str]) -> Iterator[Any]:
 def _lines(code: CodeType) -> Iterator[str]:
     """Two lambdas of one file differ by where they stand in it."""
     if code.co_name == "<lambda>":
-        yield f"line {code.co_firstlineno} {list(code.co_positions())[-1]}"
+        yield f"line {code.co_firstlineno} {list(code.co_positions())}"
 
 
 def _of_object(value: Any, modules: set[str]) -> Iterator[Any]:

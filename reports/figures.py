@@ -30,7 +30,9 @@ __all__ = [
     "svg",
 ]
 
-FIRST, SECOND, CLAIM = "#0072B2", "#D55E00", "#009E73"
+FIRST = "#0072B2"
+SECOND = "#D55E00"
+CLAIM = "#009E73"
 INK = "#010203"
 """Stands for the colour of the page's text until the SVG is done."""
 EVENT = "#E69F00"

@@ -20,11 +20,13 @@ from dpwitness.auditors.results import AuditResult, Verdict
 from .. import as_text, evidence, files, wording
 from . import witnesses
 from .locate import target_of
-from .plugin import PROPERTY, Run, Share
+from .plugin import HISTORY, PROPERTY, Run, Share
 
 __all__ = ["DpAudit", "PrivacyViolation"]
 
 WIDTH = 88
+DRAWN = ("growth", "sketch", "witness")
+"""What is for pictures and pages; the history does without."""
 STATED = ("epsilon", "delta", "relation", "distance", "pair")
 
 
@@ -130,6 +132,10 @@ class DpAudit:
             record = _record(result, 1000 * number + index)
             record["old_witness"] = "fixed" if fixed else "holds" if had and refuted else ""
             self.item.user_properties.append((PROPERTY, json.dumps(record)))
+        kept = evidence.document(results, replay="")["results"]
+        self.item.stash.setdefault(HISTORY, []).extend(
+            {key: value for key, value in result.items() if key not in DRAWN} for result in kept
+        )
         if self.run.report is not None:
             self._report(self.run.report, results, name)
 

@@ -61,6 +61,7 @@ def gate(
         entries, settings, root, seed=seed, jobs=jobs, done=tell,
         pairs=known.results if known and not accept else None,
     )  # fmt: skip
+    _record(console, root / settings.directory, gated, seed)
     worse = compare(gated, known, rise=rise, strict=settings.inconclusive == "fail")
     if accept and baseline is not None:
         return _accept(console, baseline, gated, worse)
@@ -80,6 +81,16 @@ def gate(
         if path is not None
     ]
     return _status(worse) if all(saved) else UNUSABLE
+
+
+def _record(console: Console, directory: Path, gated: Sequence[Gated], seed: int) -> None:
+    from ..history.recorder import new_run, record
+
+    found = [(result, one.entry.name) for one in gated for result in one.results]
+    if found:
+        results, names = zip(*found, strict=True)
+        for sentence in record(directory, new_run(), results, names, seed):
+            console.warn(sentence)
 
 
 def _first(baseline: str, accept: bool) -> bool:

@@ -8,7 +8,7 @@ the test's user properties, which the JUnit report carries too.
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .audits import DpAudit
 
 __all__ = [
+    "HISTORY",
     "PROPERTY",
     "Run",
     "Share",
@@ -30,6 +31,7 @@ __all__ = [
     "pytest_collection_modifyitems",
     "pytest_configure",
     "pytest_configure_node",
+    "pytest_runtest_makereport",
     "pytest_sessionfinish",
     "pytest_terminal_summary",
 ]
@@ -51,6 +53,8 @@ class Run:
     records: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
     crashed: list[str] = field(default_factory=list)
     added: set[tuple[str, int]] = field(default_factory=set)
+    history: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    told: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,8 @@ class Share:
 
 RUN = pytest.StashKey[Run]()
 SHARE = pytest.StashKey[Share]()
+HISTORY = pytest.StashKey[list[dict[str, Any]]]()
+"""The results of one test as entries of an evidence file, for the history."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -222,6 +228,15 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
     return DpAudit(item=item, run=run, share=item.stash[SHARE])
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Send what the history keeps to the controller, beside the report and not in the JUnit."""
+    report = yield
+    if report.when == "call" and HISTORY in item.stash:
+        report.dpwitness_history = json.dumps(item.stash[HISTORY])
+    return report
+
+
 class _Collector:
     """What the controller hears: records of audits, tests whose worker died."""
 
@@ -233,6 +248,8 @@ class _Collector:
             if name == PROPERTY:
                 record = json.loads(str(value))
                 self.run.records.setdefault((report.nodeid, record["number"]), record)
+        for result in json.loads(getattr(report, "dpwitness_history", "[]")):
+            self.run.history.append((report.nodeid, result))
         if report.failed and report.when not in ("setup", "call", "teardown"):
             self.run.crashed.append(report.nodeid)
 
@@ -258,6 +275,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         run.added = added_by_holm(run.records, run.settings.alpha)
         if run.added and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+    if run.history:
+        from ..history.recorder import new_run, record
+
+        # By test, as workers may report in any order.
+        tests, results = zip(*sorted(run.history, key=lambda one: one[0]), strict=True)
+        place = config.rootpath / run.settings.directory
+        run.told = record(place, new_run(), results, tests, run.seed)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

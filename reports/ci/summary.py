@@ -62,6 +62,8 @@ def write_summary(reporter: Any, run: Run) -> None:
     colours = {"refuted": {"red": True}, "crashed": {"red": True}, "inconclusive": {"yellow": True}}
     for line, verdict in summary_lines(run, width):
         reporter.write_line(line, **colours.get(verdict, {}))
+    for sentence in run.told:
+        reporter.write_line(printable(f"history: {sentence}"))
     reporter.write_line(
         f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it spent; seed {run.seed}, "
         f"profile {run.settings.profile}. Not refuted is not proved."

@@ -107,7 +107,12 @@ def _news(store: Store, run_id: str, seed: int) -> list[str]:
         if counted and verdict != "refuted" and wealth >= log(1 / ALPHA)
     ]
     repeated = sum(remark == REPEATED for *_, remark, _, _ in rows)
-    if repeated:
+    (before,) = store.connection.execute(
+        "SELECT count(*) FROM audits JOIN capital USING (sequence) WHERE run <> ? AND remark = ?",
+        (run_id, REPEATED),
+    ).fetchone()
+    # Said once; a project that always draws with one seed has been told.
+    if repeated and not before:
         told.append(
             f"{repeated} of {len(rows)} audits drew with seed {seed} what an earlier run drew, and "
             'add no evidence to it; seed = "random" or the profile nightly would'
