@@ -264,3 +264,31 @@ def test_slight(dp_audit):
     assert found["alpha"] < found["p_value"] <= 0.3
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     result.stdout.fnmatch_lines(["*by Holm's procedure over the run*"])
+
+
+def test_a_run_is_recorded_once_by_the_controller(project):
+    from dpwitness.reports.history.store import open_store
+    from dpwitness.reports.history.verify import verify
+
+    text = """
+def test_sound(dp_audit):
+    dp_audit(sound, **CLAIM)
+
+def test_broken(dp_audit):
+    dp_audit(broken, **CLAIM)
+"""
+    write_tests(project, text)
+    project.run_here("--dp-seed", "1")
+    project.run_apart("-n", "2", "--dp-seed", "2")
+    again = project.run_here("--dp-seed", "2", "-k", "sound")
+    again.stdout.fnmatch_lines(["history: 1 of 1 audits drew with seed 2 what an earlier*"])
+    store = open_store(project.path / ".dpwitness")
+    rows = store.connection.execute(
+        "SELECT test, mechanism, verdict, counted, length(source) FROM audits "
+        "JOIN capital USING (sequence) ORDER BY sequence"
+    ).fetchall()
+    assert verify(store) == ""
+    store.close()
+    broken = ("test_it.py::test_broken", "broken", "refuted", 1, 32)
+    sound = ("test_it.py::test_sound", "sound", "not_refuted", 1, 32)
+    assert rows == [broken, sound, broken, sound, (*sound[:3], 0, 32)]
