@@ -6,8 +6,8 @@ those files import anywhere, directly or through others, packages on the way inc
 names of these functions and the values bound to them; and the `__version__` of the other packages
 the files import by name.
 
-First-party is what lies in a file outside the standard library and the folders of installed
-packages, or in the same top-level package as the mechanism. Not covered: code reached by other
+First-party is what lies in a file outside the standard library, the folders of installed packages
+and dpwitness, or in the same top-level package as the mechanism. Not covered: code reached by other
 means than an import statement, data files, environment variables, compiled libraries without a
 version, and the machine. File names and folders are left out, so that two checkouts of the same
 source agree.
@@ -142,7 +142,8 @@ def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
         seen.add(name)
         top = name.partition(".")[0]
         file = _located(name)
-        if top in sys.stdlib_module_names or (top not in own and not _first_party(file)):
+        foreign = top == "dpwitness" or not _first_party(file)
+        if top in sys.stdlib_module_names or (top not in own and foreign):
             version = getattr(sys.modules.get(top), "__version__", "")
             versions.add(f"{top} {version}")
             if name in modules and top not in sys.stdlib_module_names and not version:

@@ -14,7 +14,7 @@ from ..ci.settings import SettingsError, read_settings
 from ..commands import FAILED, UNUSABLE, Console, save
 from ..terminal import printable
 from .export import export_text, kind_of, statement, write_parquet
-from .reading import Subject, audit_rows, claim_text, count_rows, opened, subjects
+from .reading import Subject, audit_rows, claim_text, count_rows, opened, refuted_together, subjects
 from .verify import head, verify
 
 __all__ = ["history", "report"]
@@ -77,6 +77,8 @@ def _line(subject: Subject) -> str:
     level = exp(-max(last["joint_log_wealth"] or 0.0, 0.0))
     verdict = last["verdict"].replace("_", " ")
     together = f"together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
+    if refuted_together(last):
+        together += " (refuted by the runs together)"
     if not last["counted"]:
         together += f"; the last run adds nothing ({last['remark']})"
     return (

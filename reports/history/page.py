@@ -11,12 +11,13 @@ from dpwitness.auditors.accumulate import ALPHA
 
 from .. import figures
 from ..terminal import printable
-from .reading import Subject, claim_text
+from .reading import Subject, claim_text, refuted_together
 
 __all__ = ["render"]
 
 MOST_ROWS = 60
 MOST_PICTURES = 80
+JOINTLY = "The runs of this source together refute the claim"
 
 
 def render(subjects: Sequence[Subject], broken: str) -> str:
@@ -85,10 +86,16 @@ def _article(subject: Subject, key: str, *, pictured: bool) -> str:
         if pictured
         else ""
     )
+    joint = (
+        f'<p class="note">{JOINTLY}, whatever one of them says by itself.</p>'
+        if refuted_together(last)
+        else ""
+    )
     return (
         f'<article id="{key}" class="{_safe(last["verdict"])}">\n<header><h2>'
         f'<span class="verdict">{_word(last)}.</span> {_safe(subject.mechanism)}, '
-        f"{_safe(claim_text(subject.claim))}</h2></header>\n{figure}\n{_sources(subject)}\n{_runs(subject)}"
+        f'{_safe(claim_text(subject.claim))}</h2>{joint}</header>\n<div class="two"><section>'
+        f"{figure}</section>\n<section>{_sources(subject)}</section></div>\n{_runs(subject)}"
         "</article>"
     )
 

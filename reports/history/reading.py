@@ -4,9 +4,11 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 from typing import Any
 
+from dpwitness.auditors.accumulate import ALPHA
 from dpwitness.auditors.errors import InvalidArgument
 
 from . import lines
@@ -16,7 +18,15 @@ from .recorder import merge
 from .schema import COLUMNS
 from .store import NAME, Store, open_memory, open_store
 
-__all__ = ["Subject", "audit_rows", "claim_text", "count_rows", "opened", "subjects"]
+__all__ = [
+    "Subject",
+    "audit_rows",
+    "claim_text",
+    "count_rows",
+    "opened",
+    "refuted_together",
+    "subjects",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +101,9 @@ def claim_text(claim: Mapping[str, Any]) -> str:
     delta = f", delta {claim['delta']:g}" if claim.get("delta") else ""
     steps = f", distance {claim['distance']}" if claim.get("distance", 1) != 1 else ""
     return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
+
+
+def refuted_together(row: Mapping[str, Any]) -> bool:
+    """Whether the evidence up to this audit refutes its claim, over all runs of its source."""
+    wealth = row["joint_log_wealth"]
+    return wealth is not None and wealth >= log(1 / ALPHA)
