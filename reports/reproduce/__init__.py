@@ -1,0 +1,1 @@
+"""Theorems and their measurements side by side."""

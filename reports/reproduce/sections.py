@@ -1,0 +1,78 @@
+"""What a run of `dpwitness reproduce` has to show: sections of results and pictures."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dpwitness.auditors.claim_results import ClaimResult
+from dpwitness.auditors.results import Verdict
+
+__all__ = ["Gallery", "Picture", "Reproduction", "Section"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduction:
+    """One statement, checked at one setting of its parameters.
+
+    `expected` is NOT_REFUTED for a statement that holds, REFUTED for one known to be false.
+    """
+
+    parameters: Mapping[str, float]
+    expected: Verdict
+    result: ClaimResult
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict is the expected one; a proof is more than NOT_REFUTED asks."""
+        verdict = self.result.verdict
+        return (Verdict.NOT_REFUTED if verdict is Verdict.PROVED else verdict) is self.expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A figure: `svg` stands inside a page and as a file, `pdf` as a file.
+
+    `key` is unique in its section and good for a file name, `caption` says what to see.
+    """
+
+    key: str
+    title: str
+    caption: str
+    svg: str
+    pdf: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A statement with its results, one for each setting of a sweep, and its pictures.
+
+    `group` names the part of the catalogue it belongs to. A false statement has `holds` False,
+    names what is right in `corrected` and says in `remark` what is wrong.
+    """
+
+    identifier: str
+    group: str
+    statement: str
+    reference: str
+    holds: bool
+    corrected: str
+    remark: str
+    meanings: Mapping[str, str]
+    reproductions: tuple[Reproduction, ...]
+    pictures: tuple[Picture, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gallery:
+    """A whole run: its sections in the catalogue's order and how it was made.
+
+    `alpha` bounds the probability that sampling refutes any true statement of the run; `budget`
+    is its name and `draws` the draws a statement got.
+    """
+
+    sections: tuple[Section, ...]
+    alpha: float
+    seed: int
+    budget: str
+    draws: int
+    seconds: float
+    command: str
