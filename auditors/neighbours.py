@@ -124,6 +124,8 @@ def _histogram_source(domain: Histogram, relation: Neighbouring, distance: int) 
             f"neighbours {distance} step(s) away among them; use --relation replace-one"
         )
     strategy = st.builds(moved, counts, place, place)
+    # The heavy bins at either end, so that a record also moves between two that are light.
+    bases += [base[::-1] for base in bases]
     made = [moved(base, first, second) for base in bases
             for first in dict.fromkeys((0, domain.bins - 1)) for second in (0, 1)]  # fmt: skip
     return Source(tuple(different(made)), strategy)

@@ -5,7 +5,7 @@ feature at a time is cut into few bins, and the ends of the range and of the ord
 are tried. Every score is measured on draws that did not choose its event.
 """
 
-from math import exp, sqrt
+from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,11 @@ FEWEST_BINS = 6
 DRAWS_A_BIN = 24
 MOST_LABELS = 64
 MOST_FEATURES = 40
+PARTS = (1.0, 0.75, 0.5, 0.25, 0.0)
+"""The claim and the parts of it that a pair may come near to."""
 LUCK = 1.5
 """Standard deviations that are not taken for an excess."""
-HINT = 0.03
+HINT = 0.1
 FEWEST = 12
 """Draws a side below which nothing is said."""
 
@@ -35,27 +37,26 @@ def quick_score(first: Outputs, second: Outputs, *, epsilon: float, delta: float
 
     The event, of either direction, is chosen on the draws of even place and measured on the odd
     ones, and the other way round, and the mean of both is taken. An excess that luck explains
-    counts as none; then the excess over half of epsilon and over nothing, weighed lightly, still
-    tells the pairs that come close to the claim from those that look alike. Smooth enough to
-    steer a search, and decides nothing.
+    counts as none; then how clearly events exceed parts of epsilon, weighed lightly, tells the
+    pairs that come close to the claim from those that look alike. Smooth enough to steer a
+    search, and decides nothing.
     """
     size = min(len(first), len(second))
     if size < FEWEST:
         return 0.0
-    ratios = [exp(min(part * epsilon, 50.0)) for part in (1.0, 0.5, 0.0)]
-    chosen, measured = np.full((3, 2), -np.inf), np.zeros((3, 2))
+    ratios = np.exp(np.minimum(np.array(PARTS) * epsilon, 50.0))
+    chosen, measured = np.full((2, len(PARTS)), -np.inf), np.zeros((2, len(PARTS)))
     for feature in features_of((first[:100], second[:100]))[:MOST_FEATURES]:
         counts = _binned(first.column(feature), second.column(feature))
         if counts.shape[2] < 2:
             continue
-        for index, ratio in enumerate(ratios):
-            ours, theirs = _excess(counts, ratio, delta)
-            measured[index] = np.where(ours > chosen[index], theirs, measured[index])
-            chosen[index] = np.maximum(ours, chosen[index])
-    found, *weaker = measured.mean(axis=1).tolist()
+        ours, theirs = _excess(counts, ratios, delta)
+        measured = np.where(ours > chosen, theirs, measured)
+        chosen = np.maximum(ours, chosen)
+    found, *weaker = measured.mean(axis=0).tolist()
     luck = LUCK / sqrt(size)
     beyond = max(found - luck, 0.0) + min(found + luck, 0.0)
-    return float(beyond + HINT * sum(max(value, 0.0) for value in weaker))
+    return float(beyond + HINT * sum(min(max(value, 0.0), 2 * luck) for value in weaker))
 
 
 def _binned(first: Column, second: Column) -> Floats:
@@ -82,19 +83,19 @@ def _binned(first: Column, second: Column) -> Floats:
     return counts[:, :, counts.sum(axis=(0, 1)) > 0]
 
 
-def _excess(counts: Floats, ratio: float, delta: float) -> tuple[Floats, Floats]:
-    """Excess of the best event of each parity, on the draws that chose it and on the others."""
-    chosen, measured = np.zeros(2), np.zeros(2)
+def _excess(counts: Floats, ratios: Floats, delta: float) -> tuple[Floats, Floats]:
+    """Excess of the best events (parity, ratio), on the draws that chose and on the others."""
+    chosen, measured = np.zeros((2, len(ratios))), np.zeros((2, len(ratios)))
+    each = np.arange(len(ratios))
     for parity in (0, 1):
         a, b = counts[parity] + 0.5
         order = np.argsort(np.log(a / b) / (1 + 1 / a + 1 / b), kind="stable")
-        ours, theirs = (_hits(counts[p], order) for p in (parity, 1 - parity))
-        values = _standardised(ours, counts[parity].sum(axis=1), ratio, delta)
-        place = np.unravel_index(int(values.argmax()), values.shape)
-        chosen[parity] = values[place]
-        measured[parity] = _standardised(theirs, counts[1 - parity].sum(axis=1), ratio, delta)[
-            place
-        ]
+        values, fresh = (
+            _standardised(_hits(half, order), half.sum(axis=1), ratios, delta)
+            for half in (counts[parity], counts[1 - parity])
+        )
+        place = values.argmax(axis=1)
+        chosen[parity], measured[parity] = values[each, place], fresh[each, place]
     return chosen, measured
 
 
@@ -105,8 +106,10 @@ def _hits(counts: Floats, order: NDArray[np.intp]) -> Floats:
     return np.concatenate([*parts, *(total - part for part in parts)], axis=1)
 
 
-def _standardised(hits: Floats, sizes: Floats, ratio: float, delta: float) -> Floats:
-    """Excess over its standard deviation, both ways round: shape (2, events)."""
+def _standardised(hits: Floats, sizes: Floats, ratios: Floats, delta: float) -> Floats:
+    """Excess over its standard deviation at each ratio, of every event both ways round."""
     p = (hits + 1) / (sizes[:, None] + 2)
     q = p[::-1]
-    return (p - ratio * q - delta) / np.sqrt(p * (1 - p) + ratio**2 * q * (1 - q))
+    r = ratios[:, None, None]
+    excess = (p - r * q - delta) / np.sqrt(p * (1 - p) + r**2 * q * (1 - q))
+    return excess.reshape(len(ratios), -1)
