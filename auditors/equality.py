@@ -69,7 +69,7 @@ def audit_equality(
         proved=proved,
         draws=2 * each * len(found),
         error=alpha,
-        method="permutation test of chi-square on cells learnt from pilot draws",
+        method="permutations of chi-square, or Fisher's test, on cells learnt from pilot draws",
         scope=f"{len(found)} database(s), laws compared up to {EXACT:g}" if proved else "",
         note=f"on these cells no log-ratio is above {max(one.log_ratio for one in found):.4g}",
         table=Table(columns=COLUMNS, rows=tuple(row for one in found for row in one.rows)),

@@ -5,6 +5,11 @@ side's counts are multivariate hypergeometric, and so are B simulated ones. T an
 exchangeable, hence P[(1 + #{T_b >= T}) / (B + 1) <= u] <= u for every u, whatever the statistic and
 the cells, as long as both were fixed before the draws (cells are learnt from pilot draws). ∎
 
+A level u below about 1/B is out of its reach. There each cell, and each run of cells up to it, is
+tested by Fisher's exact test: its count on the first side is hypergeometric given the pooled
+counts, so twice the smaller tail is a p-value, and the smallest times the number of tests is one
+for all (union bound). Which of the two is used depends on the level alone. ∎
+
 **Equivalence.** The test proves nothing when it does not reject. Beside it stand, for the law on
 the cells, TV <= TV^ + sqrt((1/n + 1/m) ln(1/alpha) / 2): the frequencies' distance TV^ has mean at
 least TV (Jensen), one draw moves it by at most 1/n or 1/m, and McDiarmid's inequality does the
@@ -17,13 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
-__all__ = ["chi_square", "largest_log_ratio", "p_value", "total_variation_upper"]
+__all__ = ["chi_square", "fisher_p_value", "largest_log_ratio", "p_value", "total_variation_upper"]
 
 Counts = NDArray[np.int64]
 
 RESOLUTION = 20
 MOST = 20_000
 BATCH = 2000
+FEWEST_ABOVE = 2
+"""Permutations expected at the level, below which they cannot reject."""
 
 
 def chi_square(first: NDArray[np.int64], pooled: Counts) -> NDArray[np.float64]:
@@ -35,11 +42,16 @@ def chi_square(first: NDArray[np.int64], pooled: Counts) -> NDArray[np.float64]:
 
 
 def p_value(first: Counts, second: Counts, level: float, rng: np.random.Generator) -> float:
-    """Permutation p-value of the chi-square, from enough permutations to reach `level`."""
+    """A p-value for equal laws that can reach `level`: of the chi-square by permutations.
+
+    Below the reach of permutations it is Fisher's, over cells and runs of cells.
+    """
     pooled = first + second
     pooled, kept = pooled[pooled > 0], first[pooled > 0]
     if len(pooled) < 2:
         return 1.0
+    if MOST * level < FEWEST_ABOVE:
+        return fisher_p_value(first, second)
     number = min(MOST, ceil(RESOLUTION / level)) - 1
     observed, reached = float(chi_square(kept, pooled)), 0
     for start in range(0, number, BATCH):
@@ -49,6 +61,21 @@ def p_value(first: Counts, second: Counts, level: float, rng: np.random.Generato
         # Equal tables must count as equal whatever the order of summation.
         reached += int(np.count_nonzero(chi_square(made, pooled) >= observed * (1 - 1e-12)))
     return (1 + reached) / (number + 1)
+
+
+def fisher_p_value(first: Counts, second: Counts) -> float:
+    """The smallest p-value of Fisher's test over cells and runs of cells, times their number."""
+    from scipy.stats import hypergeom
+
+    pooled = first + second
+    pooled, kept = pooled[pooled > 0], first[pooled > 0]
+    if len(pooled) < 2:
+        return 1.0
+    hits = np.concatenate([kept, np.cumsum(kept)[1:-1]])
+    among = np.concatenate([pooled, np.cumsum(pooled)[1:-1]])
+    law = hypergeom(int(pooled.sum()), among, int(kept.sum()))
+    tails = np.minimum(law.cdf(hits), law.sf(hits - 1))
+    return min(1.0, float(2 * tails.min() * len(hits)))
 
 
 def total_variation_upper(first: Counts, second: Counts, alpha: float) -> tuple[float, float]:

@@ -13,6 +13,7 @@ from dpwitness.mechanisms.model import (
     InvariantClaim,
     Mechanism,
     NegativeControl,
+    Parameter,
     PrivacyClaim,
     Subject,
     Theorem,
@@ -32,7 +33,7 @@ from .results import Verdict
 from .threshold import audit_threshold
 from .utility import audit_utility
 
-__all__ = ["check", "subject_of"]
+__all__ = ["check", "require_parameters", "subject_of"]
 
 KINDS: dict[type, str] = {
     PrivacyClaim: "privacy",
@@ -141,7 +142,8 @@ def subject_of(
     assert_never(statement)
 
 
-def _parameters(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
+def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
+    """Raise InvalidArgument for a parameter the theorem does not have or is not stated for."""
     for name, value in given.items():
         known = theorem.parameters.get(name)
         if known is None:
@@ -150,15 +152,25 @@ def _parameters(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float
                 f"{theorem.identifier} has no parameter {name!r}; it has: {names}"
             )
         within = known.within
-        whole = not within.integer or value == int(value)
+        whole = not within.integer or float(value).is_integer()
         if not (within.low <= value <= within.high and whole):
             kind = "a whole number" if within.integer else "a number"
             raise InvalidArgument(
                 f"{theorem.identifier} is stated for {name} ({known.meaning}) {kind} from "
                 f"{within.low:g} to {within.high:g}, got {value:g}"
             )
-    defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
-    return {**defaults, **given}
+
+
+def _parameters(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
+    require_parameters(theorem, given)
+    return {
+        name: _typed(parameter, given.get(name, parameter.default))
+        for name, parameter in theorem.parameters.items()
+    }
+
+
+def _typed(parameter: Parameter, value: float) -> float:
+    return int(value) if parameter.within.integer else value
 
 
 def _identifier(

@@ -11,6 +11,7 @@ import click
 
 from .ci.cli import gate, init
 from .history.cli import history, report
+from .reproduce.cli import reproduce
 from .shell import WHOLE, Output, Sentences, finish
 from .shell import console as speaking
 
@@ -148,6 +149,7 @@ main.add_command(gate)
 main.add_command(history)
 main.add_command(init)
 main.add_command(report)
+main.add_command(reproduce)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")

@@ -8,7 +8,12 @@ from scipy.special import bdtrc
 from dpwitness.auditors import HarnessError, Verdict
 from dpwitness.auditors.cells import Atoms, Tree, codes, learn_cells
 from dpwitness.auditors.equality import audit_equality
-from dpwitness.auditors.permutation import largest_log_ratio, p_value, total_variation_upper
+from dpwitness.auditors.permutation import (
+    fisher_p_value,
+    largest_log_ratio,
+    p_value,
+    total_variation_upper,
+)
 from dpwitness.mechanisms.model import EqualityClaim, FiniteLaw, Mechanism
 
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])
@@ -95,6 +100,31 @@ def test_permutation_p_values_are_super_uniform_at_equality():
     for level in (0.05, 0.1, 0.3):
         allowed = int(np.argmax(bdtrc(np.arange(runs), runs, level) <= 1e-7))
         assert sum(p <= level for p in found) <= allowed
+
+
+def test_fisher_p_values_are_super_uniform_at_equality_and_reach_any_level():
+    rng, runs = np.random.default_rng(33), 2000
+    found = [
+        fisher_p_value(rng.multinomial(300, CHANCES), rng.multinomial(100, CHANCES))
+        for _ in range(runs)
+    ]
+    for level in (0.01, 0.05, 0.3):
+        allowed = int(np.argmax(bdtrc(np.arange(runs), runs, level) <= 1e-7))
+        assert sum(p <= level for p in found) <= allowed
+    apart = np.array([600, 400]), np.array([400, 600])
+    assert p_value(*apart, 1e-8, rng) == fisher_p_value(*apart) < 1e-8
+    # One table in 20 is as extreme; two tails, two cells.
+    assert fisher_p_value(np.array([3, 0]), np.array([0, 3])) == pytest.approx(2 * 2 / 20)
+
+
+def test_a_difference_is_refuted_at_an_error_no_permutation_test_reaches():
+    def uniform(database, rng, *, size=None):
+        return rng.integers(0, 4, size=size)
+
+    for other, verdict in ((uniform, Verdict.REFUTED), (by_gumbel, Verdict.NOT_REFUTED)):
+        claim = replace(SAME, other=other)
+        found = audit_equality(claim, MECHANISM, alpha=1e-9, draws=40_000, seed=0)
+        assert found.verdict is verdict
 
 
 def test_equivalence_bounds():

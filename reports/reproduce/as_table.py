@@ -1,0 +1,137 @@
+"""A run of reproduce as a table for a terminal."""
+
+from collections.abc import Iterator, Sequence
+from math import isinf
+
+from dpwitness.auditors.claim_results import Estimate
+from dpwitness.auditors.results import Verdict
+
+from .. import wording
+from ..as_text import Paint, wrapped
+from ..terminal import printable
+from .as_json import witness_words
+from .sections import Gallery, Reproduction, Section
+
+__all__ = ["heading", "measured", "rows", "settings_words", "summary"]
+
+NARROWEST, WIDEST = 40, 140
+NUMBERS = (10, 27, 10, 13)
+"""Widths of the columns bound, measured, exact and verdict."""
+WIDE = 110
+"""From this width on a statement stands beside its numbers, not above them."""
+
+
+def heading(width: int) -> str:
+    """The names of the columns and a rule."""
+    width = _fitted(width)
+    names = ("bound", "measured", "exact", "verdict")
+    line = _beside("statement", _columns(names), width)
+    return f"{line}\n{'-' * len(line)}"
+
+
+def rows(section: Section, width: int, paint: Paint) -> str:
+    """The lines of one statement: its numbers at each setting, and what is to be noticed."""
+    width = _fitted(width)
+    title = printable(f"{section.identifier}  {section.statement}")
+    swept = settings_words(section.reproductions)
+    lines = _cut(title, width) if swept else []
+    for reproduction, setting in zip(section.reproductions, swept or [title], strict=True):
+        lines += _row(f"  {setting}" if swept else setting, reproduction, width, paint)
+        for remark in _remarks(reproduction):
+            lines += wrapped(printable(remark), width, "      ")
+    return "\n".join(lines)
+
+
+def _row(title: str, reproduction: Reproduction, width: int, paint: Paint) -> list[str]:
+    result = reproduction.result
+    numbers = _columns(
+        (_number(result.claimed), measured(result.measured), _number(result.exact), "")
+    )
+    word = wording.verdict_word(result.verdict).lower()
+    above = _cut(title, width) if width < WIDE else []
+    return [*above, _beside(title, numbers, width) + paint(word, result.verdict)]
+
+
+def _cut(text: str, width: int) -> list[str]:
+    return [text if len(text) <= width else text[: width - 1].rstrip() + "…"]
+
+
+def _remarks(reproduction: Reproduction) -> Iterator[str]:
+    result = reproduction.result
+    if not reproduction.as_expected:
+        yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
+        if witness_words(result):
+            yield f"witness: {witness_words(result)}"
+    if result.weak:
+        yield "weak: measured below a twentieth of the bound; a wrong mechanism could hide here"
+
+
+def settings_words(reproductions: Sequence[Reproduction]) -> list[str]:
+    """What differs between the settings of a sweep, for each: "epsilon=0.5"; empty without."""
+    first = reproductions[0].parameters
+    swept = [n for n in first if any(one.parameters[n] != first[n] for one in reproductions)]
+    if not swept:
+        return []
+    return [", ".join(f"{n}={one.parameters[n]:g}" for n in swept) for one in reproductions]
+
+
+def measured(estimate: Estimate | None) -> str:
+    """A measured number with its interval; an end that is infinite is left out."""
+    if estimate is None:
+        return "-"
+    value = _number(estimate.value)
+    if estimate.low == estimate.high == estimate.value:
+        return value
+    if isinf(estimate.high):
+        return f">= {wording.at_least(estimate.low)}"
+    return f"{value} [{estimate.low:.3g}, {estimate.high:.3g}]"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _columns(texts: Sequence[str]) -> str:
+    return (
+        "".join(
+            text.ljust(width) if width <= len(text) else text.rjust(width - 2) + "  "
+            for text, width in zip(texts[:-1], NUMBERS, strict=False)
+        )
+        + texts[-1]
+    )
+
+
+def _beside(title: str, numbers: str, width: int) -> str:
+    if width < WIDE:
+        return f"  {numbers}"
+    room = width - sum(NUMBERS)
+    return _cut(title, room - 2)[0].ljust(room) + numbers
+
+
+def _fitted(width: int) -> int:
+    return min(max(width, NARROWEST), WIDEST)
+
+
+def summary(gallery: Gallery, width: int) -> str:
+    """What the whole run found, in a few sentences."""
+    every = [one for section in gallery.sections for one in section.reproductions]
+    found: dict[Verdict, int] = dict.fromkeys(Verdict, 0)
+    for one in every:
+        found[one.result.verdict] += 1
+    words = ", ".join(
+        f"{count} {wording.verdict_word(verdict).lower()}"
+        for verdict, count in found.items()
+        if count
+    )
+    wrong = [
+        section.identifier
+        for section in gallery.sections
+        if not all(one.as_expected for one in section.reproductions)
+    ]
+    expected = "every verdict as expected" if not wrong else f"NOT as expected: {', '.join(wrong)}"
+    text = (
+        f"{len(every)} checks of {len(gallery.sections)} statements: {words}; {expected}. "
+        f"{sum(one.result.draws for one in every):,} draws, seed {gallery.seed}, all true "
+        f"statements together at error probability {gallery.alpha:g}, {gallery.seconds:.1f} s."
+    )
+    return "\n".join(wrapped(text, _fitted(width)))

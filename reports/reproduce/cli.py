@@ -1,0 +1,65 @@
+"""`dpwitness reproduce`; nothing heavy is imported before it runs."""
+
+import click
+
+from ..shell import WHOLE, Output, finish
+from ..shell import console as speaking
+
+__all__ = ["reproduce"]
+
+
+@click.command("reproduce")
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option(
+    "--set", "assignments", metavar="NAME=VALUE,...", multiple=True,
+    help="Sweep a parameter; several --set give every combination.",
+)  # fmt: skip
+@click.option("--controls", is_flag=True, help="The negative controls too.")
+@click.option("--out", metavar="DIR", help="Write a gallery: HTML, SVG, PDF, CSV and JSON.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the numbers here.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
+@click.option(
+    "--budget",
+    type=click.Choice(["small", "default", "large"]),
+    default="default",
+    show_default=True,
+    help="10,000, 100,000 or 1,000,000 draws for each statement.",
+)
+@click.option(
+    "--alpha", type=float, default=1e-3, show_default=True,
+    help="Chance that sampling refutes any true statement of the run.",
+)  # fmt: skip
+@click.option(
+    "--workers", type=click.IntRange(min=1),
+    help="Processes; the numbers do not depend on it  [default: one per core]",
+)  # fmt: skip
+@click.option("--quiet", is_flag=True, help="Print the summary only.")
+def reproduce(
+    names: tuple[str, ...],
+    assignments: tuple[str, ...],
+    controls: bool,
+    out: str | None,
+    json_path: str | None,
+    seed: int,
+    budget: str,
+    alpha: float,
+    workers: int | None,
+    quiet: bool,
+) -> None:
+    """Set the bounds of the catalogue's theorems beside what is measured.
+
+    ID is a theorem, an erratum or a control as in `dpwitness list`, or a pattern such as 'PMW-*';
+    without one every theorem is taken. Printed statements known to be wrong are expected to be
+    refuted. Exit status: 0 every verdict as expected, 1 one is not, 2 usage error, 4 a mechanism
+    failed or two methods contradict each other.
+    """
+    from . import commands
+
+    output = Output()
+    with speaking(output, quiet) as console:
+        status = commands.reproduce(
+            console, names, assignments,
+            controls=controls, out=out, json_path=json_path, seed=seed, budget=budget,
+            alpha=alpha, workers=workers or -1,
+        )  # fmt: skip
+    finish(output, status)

@@ -1,0 +1,120 @@
+"""What `dpwitness reproduce` does, apart from reading its options."""
+
+import json
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.request import require
+
+from .. import files
+from ..commands import UNUSABLE, Console, save
+from . import as_table
+from .as_json import document
+from .run import BUDGETS, run
+from .sections import Gallery
+from .selection import select
+
+__all__ = ["NOT_AS_EXPECTED", "reproduce"]
+
+NOT_AS_EXPECTED = 1
+
+
+def reproduce(
+    console: Console,
+    names: Sequence[str],
+    assignments: Sequence[str],
+    *,
+    controls: bool,
+    out: str | None,
+    json_path: str | None,
+    seed: int,
+    budget: str,
+    alpha: float,
+    workers: int,
+) -> int:
+    """Check the statements, show the table as it grows, write what was asked for; the status."""
+    require(BUDGETS[budget], None, alpha, seed, 1, 1.0)
+    chosen = select(names, assignments, with_controls=controls)
+    _require_places(out, json_path)
+    started = monotonic()
+    sections = []
+    if not console.quiet:
+        console.say(as_table.heading(console.width))
+    for section in run(
+        chosen,
+        alpha=alpha,
+        draws=BUDGETS[budget],
+        seed=seed,
+        workers=workers,
+        pictures=out is not None,
+        started=lambda done: console.progress("reproduce", done, len(chosen)),
+    ):
+        sections.append(section)
+        if not console.quiet:
+            console.say(as_table.rows(section, console.width, console.paint))
+    gallery = Gallery(
+        sections=tuple(sections),
+        alpha=alpha,
+        seed=seed,
+        budget=budget,
+        draws=BUDGETS[budget],
+        seconds=monotonic() - started,
+        command=_command(names, assignments, controls, seed, budget, alpha),
+    )
+    saved = _write(console, gallery, out, json_path)
+    console.say(("" if console.quiet else "\n") + as_table.summary(gallery, console.width))
+    if not saved:
+        return UNUSABLE
+    kept = all(one.as_expected for section in sections for one in section.reproductions)
+    return 0 if kept else NOT_AS_EXPECTED
+
+
+def _require_places(out: str | None, json_path: str | None) -> None:
+    if out is not None:
+        folder = Path(out)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            reason = (getattr(error, "strerror", None) or str(error)).lower()
+            raise InvalidArgument(
+                f"cannot make the folder {out!r}: {reason}; nothing was run"
+            ) from None
+        files.require_writable(str(folder / "index.html"))
+    if json_path is not None:
+        files.require_writable(json_path)
+
+
+def _write(console: Console, gallery: Gallery, out: str | None, json_path: str | None) -> bool:
+    """Write the numbers first, so that nothing after them can lose them."""
+    text = json.dumps(document(gallery), indent=1, allow_nan=False) + "\n"
+    saved = json_path is None or save(console, json_path, text, ".json")
+    if out is None:
+        return saved
+    from .gallery import write_gallery
+
+    saved = save(console, str(Path(out) / "results.json"), text, ".json") and saved
+    try:
+        write_gallery(gallery, Path(out))
+    except OSError as error:
+        console.warn(f"could not write the gallery to {out}: {(error.strerror or str(error))}")
+        return False
+    console.say(f"\nThe gallery is {Path(out) / 'index.html'}.")
+    return saved
+
+
+def _command(
+    names: Sequence[str],
+    assignments: Sequence[str],
+    controls: bool,
+    seed: int,
+    budget: str,
+    alpha: float,
+) -> str:
+    words = ["dpwitness", "reproduce", *names]
+    for assignment in assignments:
+        words += ["--set", assignment]
+    words += ["--controls"] if controls else []
+    return shlex.join([*words, "--seed", str(seed), "--budget", budget, "--alpha", f"{alpha!r}"])

@@ -1,0 +1,119 @@
+"""Checking the chosen statements, on as many processes as asked for."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from itertools import count
+
+from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.theorems import check
+from dpwitness.mechanisms.model import Theorem
+from dpwitness.mechanisms.theorems import THEOREMS
+
+from .sections import Reproduction, Section
+from .selection import Chosen, find, group_of
+
+__all__ = ["BUDGETS", "error_share", "run"]
+
+BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
+"""Draws for each statement and setting."""
+
+SLOW = ("GD-T2", "PMW-MAIN", "GD-PRIV", "PAC-BOX-MAIN", "GD-L3", "GD-T3", "ERR-GD", "PMW-")
+"""Beginnings of identifiers that are started first, so that no process waits for one at the end.
+
+Nothing but the order of the work depends on it.
+"""
+
+
+def error_share(alpha: float, settings: int) -> float:
+    """The error probability of one statement at one of its settings.
+
+    Fixed by the size of the whole catalogue, not by what was chosen: a statement gets the same
+    verdict alone and in the whole run, and any choice of different theorems stays within `alpha`
+    by the union bound.
+    """
+    return alpha / (len(THEOREMS) * settings)
+
+
+def run(
+    chosen: Sequence[Chosen],
+    *,
+    alpha: float,
+    draws: int,
+    seed: int,
+    workers: int,
+    pictures: bool,
+    started: Callable[[int], None] = lambda done: None,
+) -> Iterator[Section]:
+    """Sections in the order chosen, each as soon as it and those before it are there.
+
+    `started` hears how many are finished. The numbers are the same for any `workers`; -1 is one
+    for each core.
+    """
+    from joblib import Parallel, delayed
+
+    order = sorted(range(len(chosen)), key=lambda i: not chosen[i].identifier.startswith(SLOW))
+    jobs = (
+        delayed(_section)(place, chosen[place], alpha, draws, seed, pictures) for place in order
+    )
+    parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
+    waiting: dict[int, Section] = {}
+    following = count()
+    place = next(following)
+    for done, (made, section) in enumerate(parallel(jobs), start=1):
+        waiting[made] = section
+        started(done)
+        while place in waiting:
+            yield waiting.pop(place)
+            place = next(following)
+
+
+def _section(
+    place: int, chosen: Chosen, alpha: float, draws: int, seed: int, pictures: bool
+) -> tuple[int, Section]:
+    theorem = find(chosen.identifier)
+    share = error_share(alpha, len(chosen.settings))
+    reproductions = tuple(
+        _reproduction(theorem, settings, share, draws, seed) for settings in chosen.settings
+    )
+    made = ()
+    if pictures:
+        from .figures import pictures_of
+
+        made = pictures_of(theorem, reproductions, seed=_stream(seed, theorem, {}, "figure"))
+    return place, Section(
+        identifier=theorem.identifier,
+        group=group_of(theorem.identifier),
+        statement=theorem.statement,
+        reference=theorem.reference,
+        holds=theorem.holds,
+        corrected=theorem.corrected,
+        remark=theorem.remark,
+        meanings={name: parameter.meaning for name, parameter in theorem.parameters.items()},
+        reproductions=reproductions,
+        pictures=made,
+    )
+
+
+def _reproduction(
+    theorem: Theorem, settings: Mapping[str, float], alpha: float, draws: int, seed: int
+) -> Reproduction:
+    parameters = {n: p.default for n, p in theorem.parameters.items()} | dict(settings)
+    result = check(
+        theorem,
+        parameters=settings,
+        alpha=alpha,
+        draws=draws,
+        seed=_stream(seed, theorem, parameters, "check"),
+    )
+    return Reproduction(
+        parameters=parameters,
+        expected=Verdict.NOT_REFUTED if theorem.holds else Verdict.REFUTED,
+        result=result,
+    )
+
+
+def _stream(seed: int, theorem: Theorem, parameters: Mapping[str, float], purpose: str) -> int:
+    """The seed of one piece of work, a function of the run's seed and of what it is for."""
+    parts = [f"{name}={float(value)!r}" for name, value in sorted(parameters.items())]
+    words = "/".join([str(seed), theorem.identifier, purpose, *parts])
+    return int.from_bytes(sha256(words.encode()).digest()[:6])

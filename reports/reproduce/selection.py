@@ -1,0 +1,156 @@
+"""Which statements a run takes, and at which settings of their parameters."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import product
+
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
+from dpwitness.mechanisms.theorems import THEOREMS
+
+__all__ = ["Chosen", "controls", "find", "group_of", "select"]
+
+MOST_SETTINGS = 50
+GROUPS = {
+    "T": "Laplace noise and composition",
+    "C": "Laplace noise and composition",
+    "Z": "Laplace noise and composition",
+    "EM": "Exponential mechanism and noisy arg-max",
+    "PMW": "Private multiplicative weights",
+    "BQ": "Boosting for queries",
+    "PAC": "Private learning",
+    "CONJ": "Private learning",
+    "GD": "Gradient descent and vector noise",
+    "MUT": "Negative controls",
+}
+"""The parts of the catalogue, by the first letters of an identifier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A statement by its identifier, and the settings to check it at."""
+
+    identifier: str
+    settings: tuple[Mapping[str, float], ...]
+
+
+def group_of(identifier: str) -> str:
+    """The part of the catalogue a statement belongs to."""
+    letters = identifier.removeprefix("ERR-").partition("-")[0].rstrip("0123456789")
+    return GROUPS.get(letters, GROUPS["MUT"])
+
+
+def controls() -> tuple[Theorem, ...]:
+    """The negative controls of claims of every kind, as statements that do not hold.
+
+    Those are left out whose defect is known to show neither in draws nor in an exact law.
+    """
+    return (
+        *(_false_statement(c) for c in NEGATIVE_CONTROLS if c.detectable or _has_law(c.mechanism)),
+        *(_false_statement(statement) for statement in BROKEN_STATEMENTS),
+    )
+
+
+def _has_law(mechanism: Mechanism) -> bool:
+    return mechanism.law is not None or mechanism.privacy_loss is not None
+
+
+def _false_statement(control: NegativeControl | BrokenStatement) -> Theorem:
+    if isinstance(control, NegativeControl):
+        subject = Subject(claim=control.breaks, mechanism=control.mechanism)
+        identifier = control.identifier or control.mechanism.name
+        if any(theorem.identifier == identifier for theorem in THEOREMS):
+            identifier = f"MUT-{identifier}"
+    else:
+        subject, identifier = Subject(claim=control.claim), control.identifier
+    return Theorem(
+        identifier=identifier,
+        statement=subject.claim.statement or f"The claim {subject.claim.identifier}",
+        reference=subject.claim.reference,
+        subject=lambda: subject,
+        holds=False,
+        corrected=subject.claim.identifier,
+        remark=control.defect,
+    )
+
+
+def find(identifier: str) -> Theorem:
+    """The theorem or the control with this identifier; InvalidArgument if there is none."""
+    for theorem in (*THEOREMS, *controls()):
+        if theorem.identifier == identifier:
+            return theorem
+    raise InvalidArgument(
+        f"the catalogue has no statement {identifier!r}; see dpwitness list, or use a pattern "
+        "such as 'PMW-*'"
+    )
+
+
+def select(
+    names: Sequence[str], assignments: Sequence[str], *, with_controls: bool = False
+) -> tuple[Chosen, ...]:
+    """The statements named, by identifier or pattern, at every combination of the settings.
+
+    Without names every theorem, or with settings every theorem that has the parameters. Raises
+    InvalidArgument for a name, a parameter or a value there is not, naming the range.
+    """
+    swept = _parsed(assignments)
+    if names:
+        theorems = _named(names)
+    else:
+        theorems = [t for t in THEOREMS if swept.keys() <= t.parameters.keys()]
+        if not theorems:
+            raise InvalidArgument(
+                f"no theorem has the parameter{'s' * (len(swept) > 1)} {', '.join(swept)}; "
+                f"there are: {', '.join(sorted({p for t in THEOREMS for p in t.parameters}))}"
+            )
+        if with_controls:
+            theorems += controls()
+    for theorem in theorems:
+        _require_settings(theorem, swept)
+    settings = tuple(dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
+    if len(settings) > MOST_SETTINGS:
+        raise InvalidArgument(
+            f"--set asks for {len(settings)} combinations, at most {MOST_SETTINGS} are drawn; "
+            "give fewer values"
+        )
+    return tuple(Chosen(identifier=t.identifier, settings=settings) for t in theorems)
+
+
+def _named(names: Sequence[str]) -> list[Theorem]:
+    everything = (*THEOREMS, *controls())
+    found: dict[str, Theorem] = {}
+    for name in names:
+        exact = [t for t in everything if t.identifier == name]
+        fitting = exact or [t for t in everything if fnmatchcase(t.identifier, name)]
+        found |= {t.identifier: t for t in fitting or [find(name)]}
+    return list(found.values())
+
+
+def _parsed(assignments: Sequence[str]) -> dict[str, list[float]]:
+    swept: dict[str, list[float]] = {}
+    for text in assignments:
+        name, equals, values = text.partition("=")
+        name = name.strip()
+        if not (name and equals and values.strip()):
+            raise InvalidArgument(f"--set takes name=value,..., got {text!r}")
+        if name in swept:
+            raise InvalidArgument(f"--set names {name} twice; give all its values at once")
+        try:
+            swept[name] = [float(value) for value in values.split(",")]
+        except ValueError:
+            raise InvalidArgument(
+                f"--set {name} takes numbers separated by commas, got {values!r}"
+            ) from None
+        if len(set(swept[name])) < len(swept[name]):
+            raise InvalidArgument(f"--set {name} has a value twice: {values!r}")
+    return swept
+
+
+def _require_settings(theorem: Theorem, swept: Mapping[str, Sequence[float]]) -> None:
+    from dpwitness.auditors.theorems import require_parameters
+
+    for name, values in swept.items():
+        for value in values:
+            require_parameters(theorem, {name: value})
