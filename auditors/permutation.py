@@ -20,7 +20,7 @@ from math import ceil, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
+from scipy.special import betaincinv, gammaln
 
 __all__ = ["chi_square", "fisher_p_value", "largest_log_ratio", "p_value", "total_variation_upper"]
 
@@ -29,6 +29,8 @@ Counts = NDArray[np.int64]
 RESOLUTION = 20
 MOST = 20_000
 BATCH = 2000
+TERMS = 1000
+"""Terms of a tail that are added up; the rest is bounded."""
 FEWEST_ABOVE = 2
 """Permutations expected at the level, below which they cannot reject."""
 
@@ -65,17 +67,39 @@ def p_value(first: Counts, second: Counts, level: float, rng: np.random.Generato
 
 def fisher_p_value(first: Counts, second: Counts) -> float:
     """The smallest p-value of Fisher's test over cells and runs of cells, times their number."""
-    from scipy.stats import hypergeom
-
     pooled = first + second
     pooled, kept = pooled[pooled > 0], first[pooled > 0]
     if len(pooled) < 2:
         return 1.0
     hits = np.concatenate([kept, np.cumsum(kept)[1:-1]])
     among = np.concatenate([pooled, np.cumsum(pooled)[1:-1]])
-    law = hypergeom(int(pooled.sum()), among, int(kept.sum()))
-    tails = np.minimum(law.cdf(hits), law.sf(hits - 1))
+    drawn, everything = int(kept.sum()), int(pooled.sum())
+    tails = np.minimum(
+        _upper_tail(hits, among, drawn, everything),
+        _upper_tail(drawn - hits, everything - among, drawn, everything),
+    )
     return min(1.0, float(2 * tails.min() * len(hits)))
+
+
+def _upper_tail(hits: Counts, among: Counts, drawn: int, everything: int) -> NDArray[np.float64]:
+    """P[X >= hits] for X hypergeometric: `drawn` of `everything`, `among` of which count.
+
+    The ratios of neighbouring terms fall, so that a geometric series bounds what is left out.
+    """
+    misses = everything - among - drawn + hits
+    log_first = (
+        gammaln(among + 1) - gammaln(hits + 1) - gammaln(among - hits + 1)
+        + gammaln(everything - among + 1) - gammaln(drawn - hits + 1) - gammaln(misses + 1)
+        - gammaln(everything + 1) + gammaln(drawn + 1) + gammaln(everything - drawn + 1)
+    )  # fmt: skip
+    step = np.arange(TERMS)[:, None]
+    ratios = np.maximum(among - hits - step, 0) * np.maximum(drawn - hits - step, 0.0)
+    ratios /= (hits + step + 1) * (misses + step + 1.0)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        terms = np.cumprod(ratios, axis=0)
+        rest = np.where(ratios[-1] < 1, terms[-1] * ratios[-1] / (1 - ratios[-1]), np.inf)
+        found = np.exp(log_first) * (1 + terms.sum(axis=0) + rest)
+    return np.where(found < 1, found, 1.0)
 
 
 def total_variation_upper(first: Counts, second: Counts, alpha: float) -> tuple[float, float]:

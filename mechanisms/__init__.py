@@ -4,6 +4,8 @@ if __name__ != "dpwitness.mechanisms":
     raise ImportError(f"import dpwitness.mechanisms, not {__name__}; install dpwitness first")
 
 from .above_threshold import ABOVE_THRESHOLD, SPARSE_VECTOR, above_threshold_mechanism
+from .base_synopsis import BASE_SYNOPSIS, NOISY_ANSWERS, base_mechanism
+from .boosting import BOOSTING, boosting_mechanism
 from .boxes import BOXES, BOXES_COUNTED, boxes_mechanism
 from .composed import COMPOSED, compose, compose_adaptively
 from .conjunctions import NOISY_CONJUNCTION, noisy_conjunction_mechanism
@@ -61,6 +63,12 @@ from .report_noisy_max import (
     report_gumbel_max_mechanism,
     report_noisy_max_mechanism,
 )
+from .sampled_queries import (
+    SAMPLED_QUERY,
+    SAMPLED_QUERY_COUNTS,
+    sampled_query_counts_mechanism,
+    sampled_query_mechanism,
+)
 from .selection import selection_mechanism
 from .vector_sum import VECTOR_SUM, vector_sum_mechanism
 
@@ -89,6 +97,8 @@ __all__ = [
     "UtilityClaim",
     "Value",
     "above_threshold_mechanism",
+    "base_mechanism",
+    "boosting_mechanism",
     "boxes_mechanism",
     "compose",
     "compose_adaptively",
@@ -111,6 +121,8 @@ __all__ = [
     "rec_concave_mechanism",
     "report_gumbel_max_mechanism",
     "report_noisy_max_mechanism",
+    "sampled_query_counts_mechanism",
+    "sampled_query_mechanism",
     "selection_mechanism",
     "vector_sum_mechanism",
 ]
@@ -136,6 +148,9 @@ CATALOGUE: tuple[Mechanism, ...] = (
     NUMERIC_SPARSE_VECTOR,
     PMW_ITERATION,
     PRIVATE_MULTIPLICATIVE_WEIGHTS,
+    BASE_SYNOPSIS,
+    NOISY_ANSWERS,
+    BOOSTING,
     INTERIOR_POINT,
     REC_CONCAVE,
     BOXES,
@@ -147,4 +162,6 @@ CATALOGUE: tuple[Mechanism, ...] = (
     NOISY_GRADIENT_DESCENT,
     VECTOR_SUM,
     GREEDY_CONJUNCTION,
+    SAMPLED_QUERY,
+    SAMPLED_QUERY_COUNTS,
 )

@@ -26,7 +26,10 @@ def wronged_queries(distribution: Array, preference: Array, *, share: float) -> 
     wronged = np.zeros(distribution.shape, dtype=bool)
     taken = np.zeros(len(distribution))
     runs = np.arange(len(distribution))
+    least = distribution.min(axis=-1, initial=1.0)
     for chosen in order.T:
+        if (taken + least > share + ROUNDING).all():
+            break
         weight = distribution[runs, chosen]
         fits = taken + weight <= share + ROUNDING
         wronged[runs, chosen] = fits
@@ -69,7 +72,7 @@ def scripted_base(
     are errors in units of `accuracy`, at most 1; `script["wrong"]` errors beyond `accuracy` in
     units of `attenuation`. Both are signed and used over and over.
     """
-    step, (runs, count) = len(earlier), distribution.shape
+    step, count = len(earlier), distribution.shape[-1]
     often = (np.abs(earlier - truth) > accuracy).sum(axis=0) / max(step, 1)
     greed = script["greed"]
     preference = greed * often + (1 - greed) * np.resize(script["priorities"], count)

@@ -33,14 +33,16 @@ __all__ = [
     "advantage_margin",
     "answer_margin",
     "case_domain",
+    "majority_margin",
     "near_edge",
     "normaliser_margin",
     "play",
     "potential_margin",
 ]
 
-ACCURACY, ATTENUATION = 0.125, 0.25
-WILDEST = 1000
+ACCURACY = 0.125
+ATTENUATION = 0.25
+WILDEST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +94,7 @@ def play(
     reweight: Reweighting = exponential_weights,
 ) -> Played:
     """The run of a case, `accuracy` and `attenuation` being those of this module."""
-    levels = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
+    levels: dict[str, Any] = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
     synopses = boosting(
         np.zeros(queries),
         np.random.default_rng(0),
@@ -172,3 +174,14 @@ def answer_margin(
     )
     answers = combine(run.synopses[:, None])
     return float(ACCURACY + ATTENUATION - np.abs(answers).max())
+
+
+def majority_margin(case: Any, **variant: Any) -> float:
+    """Accuracy + attenuation less the median's largest error on queries with the upper hand.
+
+    Those are the queries whose upper agreements add up to more than 0; inf without any.
+    """
+    run = play(case, **variant)
+    kept = run.upper.sum(axis=0) > 0
+    errors = np.abs(median_answers(run.synopses[:, None])[0][kept])
+    return float(ACCURACY + ATTENUATION - errors.max(initial=-np.inf))

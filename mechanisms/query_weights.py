@@ -22,6 +22,7 @@ __all__ = [
     "exponential_weights",
     "indicator_queries",
     "linear_answers",
+    "log_ratios",
     "log_weights",
     "lower_agreement",
     "rounds_needed",
@@ -97,6 +98,26 @@ def exponential_weights(agreed: Array, rate: float) -> Array:
     # The least agreed has weight 1: nothing overflows, and the sum is never 0.
     weights = np.exp(-rate * (agreed - agreed.min(axis=-1, keepdims=True)))
     return weights / weights.sum(axis=-1, keepdims=True)
+
+
+def log_ratios(
+    truth: Array, neighbour: Array, synopses: Array, *, advantage: float, attenuated: bool = True
+) -> Array:
+    """Ln D_t[q] - ln D'_t[q] of the query weights under two databases, round by round.
+
+    `truth` and `neighbour` are the answers of all queries, shape (m,), `synopses`, shape (t, m),
+    the published answers of t rounds. Errors up to 0 agree fully and from 1 on not at all;
+    without attenuation everything above 0 disagrees. Returns nats, shape (t + 1, m), the first
+    row before any round.
+    """
+    agreement = attenuated_agreement if attenuated else lower_agreement
+    public, rate = np.asarray(synopses, dtype=float), weight_rate(advantage)
+
+    def after_each_round(answers: Array) -> Array:
+        agreed = agreement(np.abs(public - answers), accuracy=0.0, attenuation=1.0)
+        return log_weights(np.pad(agreed.cumsum(axis=0), ((1, 0), (0, 0))), rate)
+
+    return after_each_round(np.asarray(truth)) - after_each_round(np.asarray(neighbour))
 
 
 def sampling_loss(

@@ -6,6 +6,9 @@ Literal forms that are printed wrongly stand beside the forms that hold.
 from ..model import Theorem
 from . import (
     accounting,
+    base_synopsis,
+    boosting,
+    boosting_privacy,
     boxes,
     composition,
     conjunctions,
@@ -22,6 +25,7 @@ from . import (
     pmw_accuracy,
     pmw_records,
     private_multiplicative_weights,
+    query_weights,
     tails,
     vector_sum,
     zcdp,
@@ -37,6 +41,9 @@ THEOREMS: tuple[Theorem, ...] = (
     *zcdp.THEOREMS,
     *exponential.THEOREMS,
     *noisy_arg_max.THEOREMS,
+    *base_synopsis.THEOREMS,
+    *boosting.THEOREMS,
+    *boosting_privacy.THEOREMS,
     *boxes.THEOREMS,
     *conjunctions.THEOREMS,
     *exponential_utility.THEOREMS,
@@ -49,5 +56,6 @@ THEOREMS: tuple[Theorem, ...] = (
     *pmw_accuracy.THEOREMS,
     *pmw_records.THEOREMS,
     *private_multiplicative_weights.THEOREMS,
+    *query_weights.THEOREMS,
     *vector_sum.THEOREMS,
 )

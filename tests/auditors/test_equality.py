@@ -4,6 +4,7 @@ from math import inf, log
 import numpy as np
 import pytest
 from scipy.special import bdtrc
+from scipy.stats import hypergeom
 
 from dpwitness.auditors import HarnessError, Verdict
 from dpwitness.auditors.cells import Atoms, Tree, codes, learn_cells
@@ -115,6 +116,18 @@ def test_fisher_p_values_are_super_uniform_at_equality_and_reach_any_level():
     assert p_value(*apart, 1e-8, rng) == fisher_p_value(*apart) < 1e-8
     # One table in 20 is as extreme; two tails, two cells.
     assert fisher_p_value(np.array([3, 0]), np.array([0, 3])) == pytest.approx(2 * 2 / 20)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [((600, 400), (400, 600)), ((7, 3), (1, 9)), ((90, 910), (10, 990)), ((5, 0), (0, 7))],
+)
+def test_fisher_p_values_of_two_cells_are_those_of_scipy(first, second):
+    # With two cells both tests are the same one.
+    first, second = np.array(first), np.array(second)
+    law = hypergeom(first.sum() + second.sum(), first[0] + second[0], first.sum())
+    tail = min(law.cdf(first[0]), law.sf(first[0] - 1))
+    assert fisher_p_value(first, second) == pytest.approx(min(1, 4 * tail), rel=1e-9)
 
 
 def test_a_difference_is_refuted_at_an_error_no_permutation_test_reaches():
