@@ -34,6 +34,7 @@ STAGES = {
     "recheck": 5,
     "claim": 6,
     "pilot": 7,
+    "figure": 8,
 }
 BLOCK = {True: 32768, False: 1024}
 PROBE = 4

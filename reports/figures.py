@@ -1,14 +1,14 @@
 """The two pictures of a report as SVG text: the outputs of both sides, and how the bound grew.
 
 Text stays text, colours that mean nothing follow the page (`currentColor`), and the same result
-gives the same bytes.
+gives the same bytes. `figure`, `svg` and `pdf` are what every picture is made with.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from html import escape
-from io import StringIO
+from io import BytesIO, StringIO
 from math import isfinite
 from typing import Any
 
@@ -23,11 +23,15 @@ __all__ = [
     "FIRST",
     "INK",
     "SECOND",
+    "draw_sketch",
     "few_ticks",
     "figure",
     "growth_figure",
+    "label_text",
+    "pdf",
     "sketch_figure",
     "svg",
+    "thousands",
 ]
 
 FIRST = "#0072B2"
@@ -46,21 +50,8 @@ def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
 
     `names` label the two sides of the sketch; `key` makes ids unique within a page.
     """
-    shares = [np.asarray(side, dtype=float) / max(1, sum(side)) for side in sketch.counts]
-    rare = _is_rare(sketch, shares)
     with figure() as (drawing, axes):
-        if sketch.edges:
-            _numeric(axes, sketch, shares, names, filled=not rare)
-        else:
-            _categorical(axes, sketch, shares, names)
-        if rare:
-            axes.set_yscale("log")
-        axes.set_ylabel("share of outputs" + (" (log scale)" if rare else ""))
-        axes.set_xlabel(_text(sketch.feature))
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
-            handlelength=1.2, columnspacing=1.2, borderaxespad=0.2,
-        )  # fmt: skip
+        draw_sketch(axes, sketch, names)
         return svg(
             drawing,
             key,
@@ -68,6 +59,24 @@ def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
             f"Share of outputs per value of {sketch.feature} for both databases; the event is "
             "shaded. The counts are in the table of the evidence.",
         )
+
+
+def draw_sketch(axes: Any, sketch: Sketch, names: tuple[str, str]) -> None:
+    """Both output distributions with the event shaded, named axes and a legend."""
+    shares = [np.asarray(side, dtype=float) / max(1, sum(side)) for side in sketch.counts]
+    rare = _is_rare(sketch, shares)
+    if sketch.edges:
+        _numeric(axes, sketch, shares, names, filled=not rare)
+    else:
+        _categorical(axes, sketch, shares, names)
+    if rare:
+        axes.set_yscale("log")
+    axes.set_ylabel("share of outputs" + (" (log scale)" if rare else ""))
+    axes.set_xlabel(label_text(sketch.feature))
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
+        handlelength=1.2, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
 
 
 def _is_rare(sketch: Sketch, shares: Sequence[Any]) -> bool:
@@ -128,7 +137,7 @@ def _categorical(axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[
             hatch="" if side == 0 else "///", edgecolor="white", linewidth=0,
         )  # fmt: skip
     crowded = len(places) > 6 or any(len(label) > 6 for label in sketch.labels)
-    labels = [_text(label, MOST_LABEL) for label in sketch.labels]
+    labels = [label_text(label, MOST_LABEL) for label in sketch.labels]
     axes.set_xticks(
         places, labels, rotation=35 if crowded else 0, ha="right" if crowded else "center"
     )
@@ -160,7 +169,7 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
         axes.set_xlabel("draws a side")
         axes.set_ylabel("epsilon (nats)")
         axes.xaxis.set_major_locator(few_ticks())
-        axes.xaxis.set_major_formatter(_thousands())
+        axes.xaxis.set_major_formatter(thousands())
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
             handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
@@ -180,7 +189,8 @@ def few_ticks(*, whole: bool = False) -> Any:
     return MaxNLocator(5, integer=whole)
 
 
-def _thousands() -> Any:
+def thousands() -> Any:
+    """Numbers on an axis as 500, 20k or 3M."""
     from matplotlib.ticker import FuncFormatter
 
     def written(value: float, _: Any) -> str:
@@ -192,7 +202,7 @@ def _thousands() -> Any:
     return FuncFormatter(written)
 
 
-def _text(label: str, most: int = 60) -> str:
+def label_text(label: str, most: int = 60) -> str:
     """A label that matplotlib takes literally: no formulas between dollar signs."""
     clean = printable(label).replace("\n", " ")
     clean = clean if len(clean) <= most else f"{clean[: most - 1]}…"
@@ -202,6 +212,7 @@ def _text(label: str, most: int = 60) -> str:
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpwitness",
+    "pdf.fonttype": 3,
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
@@ -229,6 +240,13 @@ def figure() -> Iterator[tuple[Any, Any]]:
     with matplotlib.rc_context(STYLE):
         drawing = Figure(figsize=SIZE, layout="constrained")
         yield drawing, drawing.add_subplot()
+
+
+def pdf(drawing: Any) -> bytes:
+    """The figure as a page of its own size; the same figure gives the same bytes."""
+    out = BytesIO()
+    drawing.savefig(out, format="pdf", metadata={"CreationDate": None, "Creator": None})
+    return out.getvalue()
 
 
 def svg(drawing: Any, key: str, title: str, description: str) -> str:

@@ -30,14 +30,16 @@ def require_writable(path: str) -> None:
         raise InvalidArgument(f"cannot write {path!r}: {_reason(error)}; nothing was run") from None
 
 
-def write_atomically(path: str, text: str) -> None:
-    """Write `text` as UTF-8 beside `path` and then put it in place in one step.
+def write_atomically(path: str, content: str | bytes) -> None:
+    """Write bytes, or text as UTF-8, beside `path` and then put it in place in one step.
 
     A device or a pipe is written to directly, and a symbolic link is followed. Raises OSError;
     then no part of the new file is left behind and an old one is as it was.
     """
     final = Path(os.path.realpath(path))
-    data = text.encode("utf-8", errors="backslashreplace")
+    data = content
+    if isinstance(data, str):
+        data = data.encode("utf-8", errors="backslashreplace")
     if not _is_plain(final):
         with open(final, "wb", buffering=0) as device:
             _write_all(device.fileno(), data)

@@ -1,0 +1,75 @@
+"""Invariants: how far the cases looked at are from breaking the bound."""
+
+from typing import Any
+
+import numpy as np
+
+from dpwitness.mechanisms.model import InvariantClaim
+
+from ..figures import INK, few_ticks
+from . import marks
+from .marks import Drawn
+from .statements import Statement, abridged
+
+__all__ = ["margin_figure"]
+
+MOST_POINTS = 160
+
+
+def margin_figure(statement: Statement) -> Drawn:
+    """Share of the cases with at most some margin, zero and the worst case marked."""
+    claim, result = statement.claim, statement.result
+    assert isinstance(claim, InvariantClaim)
+    assert result.table is not None
+    least, worst = result.table.rows[0]
+    every = np.sort(np.array([*result.details["margins"], least], dtype=float))
+    finite = every[np.isfinite(every)]
+    # Hundreds of cases look the same at some of them; the ends stay.
+    kept = np.unique(np.linspace(0, len(finite) - 1, MOST_POINTS).round().astype(int))
+    shares = (kept + 1) / len(every)
+    unbounded = int(np.count_nonzero(every == np.inf))
+
+    def paint(axes: Any) -> None:
+        left, right = _edges(finite, claim.tolerance)
+        axes.axvspan(left, 0, color=INK, alpha=0.06, linewidth=0)
+        axes.axvline(
+            0, color=marks.BOUND, linewidth=1.7, linestyle=marks.DASHES, label="bound: margin 0"
+        )
+        marks.measured_curve(
+            axes,
+            np.append(finite[kept], right),
+            np.append(shares, shares[-1:]),
+            label="cases looked at",
+            drawstyle="steps-post",
+        )
+        if result.refuted:
+            marks.counterexample(axes, max(least, left), 0.0)
+        else:
+            marks.measured_points(axes, [least], [0.0], label="worst case", clip_on=False)
+        axes.set_xlim(left, right)
+        axes.set_ylim(0, 1.04)
+        axes.xaxis.set_major_locator(few_ticks())
+        axes.set_xlabel("margin: bound less measured; below 0 the statement is false")
+        axes.set_ylabel("share of cases")
+        if unbounded:
+            marks.remark(axes, f"{unbounded:,} cases without a bound to meet", y=0.12)
+
+    return Drawn(
+        key="margins",
+        title="Margins of the cases",
+        caption=(
+            f"{result.details['cases']:,} cases, searched for small margins"
+            + (" until one broke the bound, which was then made small" if result.refuted else "")
+            + f". The worst, at {least:.4g}: {abridged(worst, 150)}"
+        ),
+        paint=paint,
+    )
+
+
+def _edges(finite: Any, tolerance: float) -> tuple[float, float]:
+    """Ends of the axis, with zero inside and some room at either side."""
+    low, high = float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
+    if high - low <= 10 * tolerance:
+        return -10 * tolerance, 10 * tolerance
+    room = 0.07 * (high - low)
+    return low - room, high + room
