@@ -262,7 +262,9 @@ def svg(drawing: Any, key: str, title: str, description: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = text.replace(INK, "currentColor")
-    text = re.sub(r"(\d+\.\d\d)\d+", r"\1", text)
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    # Coordinates need no more than two places; numbers that are text stay as they are.
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0]), text)
     used = set(re.findall(r"(?:url\(#|xlink:href=\"#)([^)\"]+)", text))
     text = re.sub(
         r' id="([^"]+)"',

@@ -17,7 +17,7 @@ __all__ = ["balanced_bound", "excess_figure", "noisy_excess_figure", "printed_bo
 
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 25, 36, 50, 70, 100)
 NOISY_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
-RUNS = 60
+RUNS = 200
 ERROR = 1e-3
 LEAST = 1e-4
 

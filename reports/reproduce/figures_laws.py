@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from dpwitness.auditors.encoding import show
 from dpwitness.auditors.holm import intervals
 from dpwitness.mechanisms.model import EqualityClaim, ExpectationClaim, IdentityClaim, Parameter
 
@@ -18,6 +19,7 @@ __all__ = ["identity_figure", "law_figure", "mean_figure"]
 POINTS = 13
 MOST_CELLS = 10
 PILOT = 0.1
+DRAWS, BINS = 5000, 40
 
 
 def mean_figure(statement: Statement) -> Drawn:
@@ -25,7 +27,7 @@ def mean_figure(statement: Statement) -> Drawn:
     claim, rows = statement.claim, list(columns_of(statement.result))
     assert isinstance(claim, ExpectationClaim)
     places = np.arange(len(rows), dtype=float)
-    names = [abridged(label_text(row["database"]), 60 // max(2, len(rows))) for row in rows]
+    names = [str(number + 1) for number in range(len(rows))]
     means, low, high = (np.array([row[name] for row in rows]) for name in ("mean", "low", "high"))
 
     def paint(axes: Any) -> None:
@@ -39,7 +41,7 @@ def mean_figure(statement: Statement) -> Drawn:
         axes.set_ylim(bottom - 0.1 * (top - bottom) * (bottom < 0), top + 0.15 * (top - bottom))
         axes.set_xlim(-0.6, len(rows) - 0.4)
         axes.set_xticks(places, names)
-        axes.set_xlabel("database")
+        axes.set_xlabel("database, as in the table")
         axes.set_ylabel("mean of the quantity")
 
     return Drawn(
@@ -58,6 +60,8 @@ def law_figure(statement: Statement) -> Drawn:
     claim, result = statement.claim, statement.result
     assert isinstance(claim, EqualityClaim)
     every = list(columns_of(result))
+    if any(" <= " in str(row["cell"]) for row in every):
+        return _density_figure(statement, claim)
     database = max(every, key=_gap)["database"]
     rows = sorted(
         [row for row in every if row["database"] == database][:MOST_CELLS],
@@ -100,6 +104,42 @@ def law_figure(statement: Statement) -> Drawn:
             f"have, {draws:,} draws each, with Clopper-Pearson limits that hold together for each "
             f"law but for chance {result.alpha:g}."
             + (" Diamonds are exact." if rows[0]["exact mechanism"] is not None else "")
+        ),
+        paint=paint,
+    )
+
+
+def _density_figure(statement: Statement, claim: EqualityClaim) -> Drawn:
+    """Fresh draws of both samplers as histograms, for outputs too many to be listed."""
+    database = claim.databases[0]
+    runs = (None, claim.other)
+    first, second = (
+        np.asarray(statement.draw(database, DRAWS, run, side), dtype=float).reshape(DRAWS, -1)[:, 0]
+        for side, run in enumerate(runs)
+    )
+    # Edges from one sample only, without its few largest values.
+    low, high = np.quantile(second, [0.002, 0.998])
+    edges = np.linspace(low, high, BINS + 1)
+    width = edges[1] - edges[0]
+
+    def paint(axes: Any) -> None:
+        for values, colour, label, dash in (
+            (second, marks.BOUND, "stated law", marks.DASHES),
+            (first, marks.MEASURED, "mechanism", "-"),
+        ):
+            shares = np.histogram(values, edges)[0] / DRAWS / width
+            axes.stairs(shares, edges, color=colour, linewidth=1.5, linestyle=dash, label=label)
+        axes.set_xlim(low, high)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel("output")
+        axes.set_ylabel("density")
+
+    return Drawn(
+        key="law",
+        title="Two laws",
+        caption=(
+            f"{DRAWS:,} fresh draws each of the mechanism and of the law it is said to have, on "
+            f"{abridged(show(database))}. The check compares their counts on learnt cells."
         ),
         paint=paint,
     )
@@ -167,7 +207,7 @@ def _swept(statement: Statement) -> tuple[str, Parameter, Any, Any, Any] | None:
             assert isinstance(claim, IdentityClaim)
             sides.append((claim.stated, float(claim.compute())))
         stated, computed = np.array(sides).T
-        if len(values) > 2 and np.isfinite(computed).all() and np.ptp(computed) > 0:
+        if len(values) > 2 and np.isfinite(computed).all() and np.ptp(computed) > 1e-9:
             return name, parameter, values, stated, computed
     return None
 

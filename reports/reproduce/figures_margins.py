@@ -13,7 +13,8 @@ from .statements import Statement, abridged
 
 __all__ = ["margin_figure"]
 
-MOST_POINTS = 160
+MOST_POINTS = 120
+FARTHEST = 1e9
 
 
 def margin_figure(statement: Statement) -> Drawn:
@@ -23,7 +24,8 @@ def margin_figure(statement: Statement) -> Drawn:
     assert result.table is not None
     least, worst = result.table.rows[0]
     every = np.sort(np.array([*result.details["margins"], least], dtype=float))
-    finite = every[np.isfinite(every)]
+    # No picture has room for margins that exceed the others by hundreds of powers of ten.
+    finite = np.clip(every[np.isfinite(every)], -FARTHEST, FARTHEST)
     # Hundreds of cases look the same at some of them; the ends stay.
     kept = np.unique(np.linspace(0, len(finite) - 1, MOST_POINTS).round().astype(int))
     shares = (kept + 1) / len(every)
@@ -31,6 +33,10 @@ def margin_figure(statement: Statement) -> Drawn:
 
     def paint(axes: Any) -> None:
         left, right = _edges(finite, claim.tolerance)
+        wide = _linear_part(finite, claim.tolerance)
+        if wide is not None:
+            axes.set_xscale("symlog", linthresh=wide, linscale=0.5)
+            axes.xaxis.set_major_formatter(_plain())
         axes.axvspan(left, 0, color=INK, alpha=0.06, linewidth=0)
         axes.axvline(
             0, color=marks.BOUND, linewidth=1.7, linestyle=marks.DASHES, label="bound: margin 0"
@@ -48,7 +54,10 @@ def margin_figure(statement: Statement) -> Drawn:
             marks.measured_points(axes, [least], [0.0], label="worst case", clip_on=False)
         axes.set_xlim(left, right)
         axes.set_ylim(0, 1.04)
-        axes.xaxis.set_major_locator(few_ticks())
+        if wide is None:
+            axes.xaxis.set_major_locator(few_ticks())
+        if np.abs(finite).max(initial=0.0) <= claim.tolerance:
+            marks.remark(axes, "every margin is 0 up to rounding", y=0.5)
         axes.set_xlabel("margin: bound less measured; below 0 the statement is false")
         axes.set_ylabel("share of cases")
         if unbounded:
@@ -69,7 +78,21 @@ def margin_figure(statement: Statement) -> Drawn:
 def _edges(finite: Any, tolerance: float) -> tuple[float, float]:
     """Ends of the axis, with zero inside and some room at either side."""
     low, high = float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
-    if high - low <= 10 * tolerance:
-        return -10 * tolerance, 10 * tolerance
+    if high - low <= tolerance:
+        return -1.0, 1.0
     room = 0.07 * (high - low)
     return low - room, high + room
+
+
+def _linear_part(finite: Any, tolerance: float) -> float | None:
+    """Half the width of the linear part of an axis too long to be linear; None for another."""
+    sizes = np.abs(finite[np.abs(finite) > tolerance])
+    if not len(sizes) or sizes.max() <= 1e4 * np.median(sizes):
+        return None
+    return float(10 ** np.floor(np.log10(np.quantile(sizes, 0.25))))
+
+
+def _plain() -> Any:
+    from matplotlib.ticker import FuncFormatter
+
+    return FuncFormatter(lambda value, _: f"{value:g}")

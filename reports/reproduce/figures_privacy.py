@@ -69,8 +69,11 @@ def loss_figure(statement: Statement) -> Drawn:
     )
 
 
-def curve_figure(statement: Statement) -> Drawn:
-    """delta(epsilon): lower bounds from draws, the exact curve and the claimed point."""
+def curve_figure(statement: Statement) -> Drawn | None:
+    """delta(epsilon): lower bounds from draws, the exact curve and the claimed point.
+
+    None where there is neither an exact law nor anything to be seen in the draws.
+    """
     claim, details = statement.claim, statement.result.details
     assert isinstance(claim, PrivacyClaim)
     curve = details["curve"]
@@ -79,6 +82,8 @@ def curve_figure(statement: Statement) -> Drawn:
     width = max(1.25 * epsilon, 1e-3)
     lower = np.array(curve.delta_lower)
     inside = (np.array(curve.epsilons) <= width) & (lower > FLOOR)
+    if exact is None and not inside.any():
+        return None
 
     def paint(axes: Any) -> None:
         at = np.array(curve.epsilons)[inside]
@@ -100,6 +105,8 @@ def curve_figure(statement: Statement) -> Drawn:
             [epsilon, epsilon, width], [1.0, delta, delta], color=marks.BOUND, linewidth=1.2,
             linestyle=marks.DASHES,
         )  # fmt: skip
+        if exact is not None and exact[2].max() <= FLOOR:
+            marks.remark(axes, f"exact: below {FLOOR:g}", y=0.1)
         seen = [height for height in heights if height > FLOOR]
         marks.log_axis(axes, "y", max(FLOOR, min(seen) / 8), min(1.5, 6 * max(seen)))
         axes.set_xlim(0, width)

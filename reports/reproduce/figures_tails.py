@@ -1,6 +1,6 @@
 """Tails of a loss against the bound, and errors against the number of records."""
 
-from math import isfinite
+from math import isfinite, log, log1p
 from typing import Any
 
 import numpy as np
@@ -22,12 +22,9 @@ __all__ = ["levels_figure", "records_figure", "tail_figure"]
 
 DRAWS = 4000
 GRID = 30
-ERROR = 1e-3
+ERROR = 0.01
 LEAST = 1e-3
 SIZES = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
-MOST_RUNS, LEAST_RUNS = 300, 40
-ROOM = 600_000
-"""Records times runs at one number of records."""
 
 Floats = NDArray[np.float64]
 
@@ -55,8 +52,7 @@ def tail_figure(statement: Statement) -> Drawn:
         # The tail falls: a limit at one point of the grid holds up to the next.
         low, high = np.append(limits[1:, 0], 0.0), limits[:, 1]
         marks.band(axes, grid, np.maximum(low, LEAST / 10), high, step="post")
-        shown = np.array(hits) / len(losses)
-        marks.measured_curve(axes, grid[shown > 0], shown[shown > 0])
+        marks.measured_curve(axes, *_survival(losses), drawstyle="steps-pre")
         marks.measured_points(
             axes,
             [row["bound"] for row in rows],
@@ -82,6 +78,13 @@ def tail_figure(statement: Statement) -> Drawn:
         ),
         paint=paint,
     )
+
+
+def _survival(losses: Floats) -> tuple[Floats, Floats]:
+    """P[loss >= t] of a sample, at no more than some points, the far tail in full."""
+    ordered = np.sort(losses.ravel())
+    ranks = np.unique(np.geomspace(1, len(ordered), 110).round().astype(int))[::-1]
+    return ordered[len(ordered) - ranks], ranks / len(ordered)
 
 
 def _levels(claim: UtilityClaim) -> Floats:
@@ -111,8 +114,11 @@ def _exact_tail(
     tail = np.cumsum(np.bincount(places.ravel(), weights=chances[chances > 0])[::-1])[::-1]
     # A law of thousands of atoms looks the same at some of them.
     kept = np.unique(np.linspace(0, len(atoms) - 1, 200).round().astype(int))
-    edge = min(0.0, float(atoms[0])) - 1.0
-    return np.append(edge, atoms[kept]), np.append(1.0, np.maximum(tail[kept], LEAST / 100))
+    edge, end = min(0.0, float(atoms[0])) - 1.0, float(atoms[-1])
+    return (
+        np.array([edge, *atoms[kept], end]),
+        np.array([1.0, *np.maximum(tail[kept], LEAST / 100), LEAST / 100]),
+    )
 
 
 def levels_figure(statement: Statement) -> Drawn:
@@ -127,9 +133,9 @@ def levels_figure(statement: Statement) -> Drawn:
             marks.bound_step(axes, place, row["beta"])
         _probabilities(axes, places, rows)
         axes.set_xlim(-0.6, len(rows) - 0.4)
-        axes.set_xticks(places, [f"{row['bound']:.4g}" for row in rows])
-        axes.set_xlabel("loss at the bound, one for each level" if len(rows) > 1 else "loss t")
-        axes.set_ylabel("P[loss ≥ t]")
+        axes.set_xticks(places, [f"{row['beta']:.3g}" for row in rows])
+        axes.set_xlabel(f"level beta, at a loss of {rows[0]['bound']:.4g}")
+        axes.set_ylabel("P[loss ≥ bound]")
         marks.room_above(axes, *(row["beta"] for row in rows), *(row["high"] for row in rows))
 
     return Drawn(
@@ -171,7 +177,7 @@ def records_figure(statement: Statement) -> Drawn:
         axes.set_xlabel("records n")
         axes.set_ylabel(f"error exceeded with probability {claim.beta:g}")
         axes.annotate(
-            f"needed: {claim.needed:,}", (claim.needed, 0.03), xycoords=("data", "axes fraction"),
+            f"needed: {claim.needed:,}", (claim.needed, 0.09), xycoords=("data", "axes fraction"),
             xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="bottom",
             fontsize=8.5, color=marks.BOUND,
         )  # fmt: skip
@@ -194,14 +200,15 @@ def _quantile(
     statement: Statement, claim: ThresholdClaim, records: int
 ) -> tuple[float, float, float, float] | None:
     """The 1 - beta quantile of the loss with limits; None where there is no such instance."""
-    runs = max(LEAST_RUNS, min(MOST_RUNS, ROOM // records))
+    share = ERROR / len(SIZES) / 2
+    # A little more than enough for the largest of the losses to be an upper limit.
+    runs = round(1.3 * log(share) / log1p(-claim.beta))
     try:
         run, database = claim.instance(records)
         outputs = statement.draw(database, runs, run)
         losses = np.sort(np.asarray(claim.loss(database, outputs), dtype=float).ravel())
     except (DpWitnessError, ValueError):
         return None
-    share = ERROR / len(SIZES) / 2
     below = bdtr(np.arange(runs + 1), runs, 1 - claim.beta)
     first, last = np.searchsorted(below, [share, 1 - share])
     at = min(runs - 1, int(np.ceil((1 - claim.beta) * runs)) - 1)

@@ -46,8 +46,7 @@ def potential_figure(share: float, name: str, statement: Statement) -> Drawn:
             worst = int(drops.argmin()) + 1
             marks.counterexample(axes, worst, after[worst])
         axes.set_xlim(left=0)
-        low = min(0.0, float(after.min()), max(float(allowed[-1]), -0.6 * float(after[0])))
-        axes.set_ylim(low, 1.08 * max(float(after[0]), 1e-9))
+        axes.set_ylim(0, 1.08 * max(float(after[0]), 1e-9))
         axes.xaxis.set_major_locator(few_ticks(whole=True))
         axes.set_xlabel("updates made")
         axes.set_ylabel("KL(data ‖ public), nats")

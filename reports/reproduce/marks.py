@@ -67,10 +67,19 @@ def picture(drawn: Drawn, *, prefix: str) -> Picture:
 def _legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
+    names = sorted(found, key=_rank)
     axes.legend(
-        found.values(), found.keys(), loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4,
+        [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4,
         frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
     )  # fmt: skip
+
+
+def _rank(label: str) -> int:
+    """Bound, measurement, exact value, counterexample: in this order in every legend."""
+    for rank, starts in ((0, ("bound", "claim", "stated")), (2, ("exact", "computed"))):
+        if label.startswith(starts):
+            return rank
+    return 3 if label.startswith(("counterexample", "confirmed", "refuted")) else 1
 
 
 def bound_level(axes: Any, value: float, label: str = "bound") -> None:
@@ -180,7 +189,7 @@ def log_axis(axes: Any, which: str, lowest: float, highest: float) -> None:
     axis = axes.xaxis if which == "x" else axes.yaxis
     getattr(axes, f"set_{which}scale")("log")
     getattr(axes, f"set_{which}lim")(lowest, highest)
-    narrow = highest < 30 * lowest
+    narrow = highest < 100 * lowest
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=8))
     # Plain numbers: formulas would take longer to set than the rest of the picture to draw.
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))

@@ -34,13 +34,15 @@ class Statement:
         """What it is claimed of."""
         return self.subject.mechanism
 
-    def draw(self, database: Database, draws: int, run: Any = None) -> Array:
-        """Fresh outputs, on a stream that no check uses; of `run` if it is given."""
-        source = (
-            Draws.of(self.mechanism, self.seed)
-            if run is None
-            else Draws(run=run, seed=self.seed)
-        )
+    def draw(self, database: Database, draws: int, run: Any = None, side: int = 0) -> Array:
+        """Fresh outputs, on a stream that no check uses; of `run` if it is given.
+
+        `side` tells the streams of two functions on one database apart.
+        """
+        if run is None:
+            source = Draws.of(self.mechanism, self.seed)
+        else:
+            source = Draws(run=run, seed=self.seed, side=side)
         return source.array(database, "figure", 0, draws)
 
 

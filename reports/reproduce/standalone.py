@@ -1,0 +1,15 @@
+"""An SVG that stands inside a page, as a file of its own."""
+
+import re
+
+__all__ = ["standalone"]
+
+STYLE = "background:#fff;color:#1c2128;font-family:'DejaVu Sans',Verdana,sans-serif"
+
+
+def standalone(svg: str) -> str:
+    """The same picture with a size, its own letters and a white background."""
+    box = re.search(r'viewBox="[\d.-]+ [\d.-]+ ([\d.]+) ([\d.]+)"', svg)
+    size = f' width="{box[1]}pt" height="{box[2]}pt"' if box else ""
+    head = f'<?xml version="1.0" encoding="utf-8"?>\n<svg{size} style="{STYLE}"'
+    return svg.replace("<svg", head, 1) + "\n"
