@@ -28,7 +28,7 @@ def balanced_bound(parameters: dict[str, float], steps: int) -> float:
 
 
 def printed_bound(parameters: dict[str, float], steps: int) -> float:
-    """eta / 2 + R / (2 eta T), at G = 1."""
+    """The printed eta / 2 + R / (2 eta T), at G = 1."""
     step_size = parameters["step_size"]
     return step_size / 2 + parameters["diameter"] / (2 * step_size * steps)
 
@@ -43,9 +43,8 @@ def excess_figure(bound: Callable[[dict[str, float], int], float], statement: St
 
     def paint(axes: Any) -> None:
         marks.bound_curve(axes, counts, allowed)
-        marks.measured_curve(
-            axes, counts, np.maximum(excess, LEAST), "worst hand-made case", marker="o", markersize=4
-        )
+        shown = np.maximum(excess, LEAST)
+        marks.measured_curve(axes, counts, shown, "worst hand-made case", marker="o", markersize=4)
         over = np.flatnonzero(excess > allowed + 1e-9)
         if len(over):
             worst = over[(excess - allowed)[over].argmax()]

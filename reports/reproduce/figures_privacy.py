@@ -35,9 +35,8 @@ def loss_figure(statement: Statement) -> Drawn:
         marks.bound_level(axes, claim.epsilon, "claim")
         spent = max([draws for draws, _ in points], default=audit.evidence.decided_after or 0)
         if points:
-            marks.measured_curve(
-                axes, *zip(*points, strict=True), label="lower bound", marker="o", markersize=4
-            )
+            at, bounds = np.array(points).T
+            marks.measured_curve(axes, at, bounds, "lower bound", marker="o", markersize=4)
         if confirmed is not None:
             fresh = audit.evidence.counts[-1].trials[0] if audit.evidence.counts else 0
             marks.counterexample(axes, spent + fresh, confirmed, "confirmed on new draws")

@@ -1,6 +1,5 @@
 """Private multiplicative weights, step by step, on the hardest of its hand-made runs."""
 
-from functools import partial
 from math import log
 from typing import Any
 
@@ -24,10 +23,10 @@ def _hardest(statement: Statement) -> tuple[Played, float]:
     claim, parameters = statement.claim, statement.parameters
     assert isinstance(claim, InvariantClaim)
     cases = sorted(claim.examples, key=claim.margin)
-    setting = {"bins": round(parameters["bins"]), "accuracy": parameters["accuracy"]}
-    runs = (play(case, **setting) for case in cases)
+    bins, accuracy = round(parameters["bins"]), parameters["accuracy"]
+    runs = (play(case, bins=bins, accuracy=accuracy) for case in cases)
     found = next((run for run in runs if np.count_nonzero(run.top) > 1), None)
-    return found or play(cases[0], **setting), parameters["accuracy"]
+    return found or play(cases[0], bins=bins, accuracy=accuracy), accuracy
 
 
 def potential_figure(share: float, name: str, statement: Statement) -> Drawn:
@@ -135,14 +134,15 @@ def _steps(
     def paint(axes: Any) -> None:
         marks.bound_level(axes, bound)
         updated = shown & run.top
-        marks.measured_curve(
-            axes, steps[shown], values[shown], "every query", marker="o", markersize=2.5,
-            linestyle="none",
-        ) if not updated[shown].all() else None  # fmt: skip
+        if not updated[shown].all():
+            marks.measured_curve(
+                axes, steps[shown], values[shown], "every query", marker="o", markersize=2.5,
+                linestyle="none",
+            )  # fmt: skip
         marks.measured_points(axes, steps[updated], values[updated], label="with an update")
         marks.room_above(axes, bound, *values[shown])
         axes.set_xlim(0, len(values) + 1)
         axes.set_xlabel("query")
         axes.set_ylabel(name)
 
-    return Drawn(key=key, title="Step by step", caption=caption, paint=partial(paint))
+    return Drawn(key=key, title="Step by step", caption=caption, paint=paint)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from ..figures import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
-
 from .sections import Picture
 
 __all__ = [
@@ -69,8 +68,8 @@ def _legend(axes: Any) -> None:
     found = dict(zip(labels, handles, strict=True))
     names = sorted(found, key=_rank)
     axes.legend(
-        [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4,
-        frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
+        [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
+        ncols=4, frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
     )  # fmt: skip
 
 

@@ -165,9 +165,7 @@ def _errata(sections: Sequence[Section], names: Mapping[str, str]) -> str:
     )
 
 
-def _erratum(
-    section: Section, names: Mapping[str, str], statements: Mapping[str, str]
-) -> str:
+def _erratum(section: Section, names: Mapping[str, str], statements: Mapping[str, str]) -> str:
     one = shown_result(section)
     known = names.get(section.corrected)
     right = text(section.corrected)
@@ -229,7 +227,7 @@ def _row(section: Section, names: Mapping[str, str]) -> str:
     weak = f' <abbr class="weak" title="{WEAK}">weak</abbr>' if result.weak else ""
     odd = "" if _as_expected(section) else ' <strong class="odd">unexpected</strong>'
     cells = "".join(
-        f'<td class="{label}" data-label="{label}">{text(told)}</td>'
+        f'<td data-label="{label}">{text(told)}</td>'
         for label, told in (
             ("bound", bound_phrase(result)),
             ("measured", measured_phrase(result)),
@@ -245,9 +243,7 @@ def _row(section: Section, names: Mapping[str, str]) -> str:
 
 def _group(place: int, name: str, sections: list[Section], names: Mapping[str, str]) -> str:
     articles = "\n".join(article(section, names) for section in sections)
-    return (
-        f'<section class="group" id="part:{place}"><h2>{text(name)}</h2>\n{articles}</section>'
-    )
+    return f'<section class="group" id="part:{place}"><h2>{text(name)}</h2>\n{articles}</section>'
 
 
 def _made(gallery: Gallery) -> str:

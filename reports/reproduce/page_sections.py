@@ -19,8 +19,8 @@ MOST_CELL = 120
 
 
 def text(told: str) -> str:
-    """Text made harmless for a page."""
-    return escape(printable(told))
+    """Text made harmless for a page, with the signs that a page has."""
+    return escape(printable(told).replace(" <= ", " ≤ ").replace(" >= ", " ≥ "))
 
 
 def verdict_span(verdict: Verdict | None) -> str:
