@@ -72,8 +72,8 @@ def tail_figure(statement: Statement) -> Drawn:
         title="Tail of the loss",
         caption=(
             f"P[loss ≥ t] may not be above the bound, here on {abridged(show(database))}. Points "
-            f"with limits are the checked levels. The curve is of {len(losses):,} fresh draws; the band "
-            f"holds for all t together but for chance {ERROR:g} (Clopper-Pearson at {GRID} "
+            f"with limits are the checked levels. The curve is of {len(losses):,} fresh draws; the "
+            f"band holds for all t together but for chance {ERROR:g} (Clopper-Pearson at {GRID} "
             "points, Bonferroni)."
         ),
         paint=paint,
@@ -188,8 +188,8 @@ def records_figure(statement: Statement) -> Drawn:
         caption=(
             f"The error exceeded in {100 * claim.beta:g} % of runs, against the records; from "
             f"{claim.needed:,} on it may not be above {claim.level:g}. There the check saw it "
-            f"above in {failing['hits']:,} of {failing['draws']:,} runs. The band holds for all sizes "
-            f"together but for chance {ERROR:g} (order statistics); an error of 0 is drawn at the "
+            f"above in {failing['hits']:,} of {failing['draws']:,} runs. The band holds for all "
+            f"sizes together but for chance {ERROR:g} (order statistics); an error of 0 is drawn at the "
             "lower edge."
         ),
         paint=paint,

@@ -69,7 +69,8 @@ def _legend(axes: Any) -> None:
     names = sorted(found, key=_rank)
     axes.legend(
         [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
-        ncols=4, frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
+        ncols=4, frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5,
+        borderaxespad=0.2,
     )  # fmt: skip
 
 
