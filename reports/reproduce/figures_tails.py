@@ -189,8 +189,8 @@ def records_figure(statement: Statement) -> Drawn:
             f"The error exceeded in {100 * claim.beta:g} % of runs, against the records; from "
             f"{claim.needed:,} on it may not be above {claim.level:g}. There the check saw it "
             f"above in {failing['hits']:,} of {failing['draws']:,} runs. The band holds for all "
-            f"sizes together but for chance {ERROR:g} (order statistics); an error of 0 is drawn at the "
-            "lower edge."
+            f"sizes together but for chance {ERROR:g} (order statistics); an error of 0 is drawn "
+            "at the lower edge."
         ),
         paint=paint,
     )

@@ -1,7 +1,6 @@
 """The page of a gallery: what came out, what is printed wrongly, every statement in turn."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from pathlib import Path
 
 from dpwitness.auditors.results import Verdict
@@ -208,7 +207,7 @@ def _filter(sections: list[Section]) -> str:
     selects = "".join(
         f'<label>{label} <select name="{name}"><option value="">all</option>'
         + "".join(
-            f'<option value="{escape(value)}">{text(value.replace("_", " "))}</option>'
+            f'<option value="{text(value)}">{text(value.replace("_", " "))}</option>'
             for value in dict.fromkeys(values)
         )
         + "</select></label>"

@@ -53,7 +53,7 @@ def article(section: Section, names: Mapping[str, str]) -> str:
     return "\n".join(
         (
             f'<article id="{name}" class="{result.verdict.value}" data-kind="{result.kind}" '
-            f'data-group="{escape(section.group)}" data-verdict="{result.verdict.value}" '
+            f'data-group="{text(section.group)}" data-verdict="{result.verdict.value}" '
             f'data-words="{text(words)}">',
             f'<header><p class="code"><a href="#{name}">{text(section.identifier)}</a>{badges}</p>'
             f"<h3>{text(section.statement)}</h3>{_found(section, one)}</header>",

@@ -11,6 +11,12 @@ from select import select
 
 import pytest
 
+from dpwitness.auditors import Verdict, check
+from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.reports.reproduce.figures import pictures_of
+from dpwitness.reports.reproduce.gallery import write_gallery
+from dpwitness.reports.reproduce.sections import Gallery, Reproduction, Section
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0
 
@@ -126,3 +132,71 @@ def browser(tmp_path_factory):
     opened = Browser(program, tmp_path_factory.mktemp("profile"))
     yield opened
     opened.close()
+
+
+FEW = {
+    "T-LAP-1": {},
+    "T-LAP-2": {},
+    "T-LAP-4": {},
+    "T-LAP-3": {"epsilon": (0.5, 1.0, 2.0)},
+    "T-COMP-BASIC": {},
+    "T-COMP-HET*": {},
+    "EM-3.13a": {},
+    "EM-NAIVE": {},
+    "ERR-EM-2": {},
+    "ERR-EM-3": {},
+    "EM-OSNM-3.6": {},
+    "PAC-EML-UTILITY": {},
+    "PMW-KL-3": {},
+    "ERR-PMW-4": {},
+}
+"""One statement of every kind, a sweep, errata with and without their corrected form."""
+
+
+def section_of(identifier, sweep):
+    """A section as a run of reproduce makes it, at few draws."""
+    theorem = next(one for one in THEOREMS if one.identifier == identifier)
+    settings = [{name: value} for name, values in sweep.items() for value in values] or [{}]
+    defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
+    reproductions = tuple(
+        Reproduction(
+            parameters={**defaults, **setting},
+            expected=Verdict.NOT_REFUTED if theorem.holds else Verdict.REFUTED,
+            result=check(theorem, parameters=setting, draws=20_000, seed=1),
+        )
+        for setting in settings
+    )
+    return Section(
+        identifier=identifier,
+        group=identifier.partition("-")[0],
+        statement=theorem.statement,
+        reference=reproductions[0].result.reference,
+        holds=theorem.holds,
+        corrected=theorem.corrected,
+        remark=theorem.remark,
+        meanings={name: parameter.meaning for name, parameter in theorem.parameters.items()},
+        reproductions=reproductions,
+        pictures=pictures_of(theorem, reproductions, seed=1),
+    )
+
+
+@pytest.fixture(scope="session")
+def few():
+    """A gallery of a handful of statements."""
+    return Gallery(
+        sections=tuple(section_of(*item) for item in FEW.items()),
+        alpha=1e-3,
+        seed=1,
+        budget="small",
+        draws=20_000,
+        seconds=3.0,
+        command="dpwitness reproduce --seed 1",
+    )
+
+
+@pytest.fixture(scope="session")
+def written(few, tmp_path_factory):
+    """The folder of that gallery."""
+    folder = tmp_path_factory.mktemp("gallery") / "out"
+    write_gallery(few, folder)
+    return folder
