@@ -8,6 +8,12 @@ from types import MappingProxyType
 from dpwitness.auditors.theorems import subject_of
 from dpwitness.mechanisms.model import Theorem
 
+from .figures_boosting import (
+    agreement_figure,
+    favoured_potential_figure,
+    potential_fall_figure,
+    ratio_figure,
+)
 from .figures_descent import balanced_bound, excess_figure, noisy_excess_figure, printed_bound
 from .figures_laws import identity_figure, law_figure, mean_figure
 from .figures_margins import margin_figure
@@ -33,18 +39,24 @@ BY_KIND: Mapping[str, tuple[Draw, ...]] = MappingProxyType(
         "invariant": (margin_figure,),
     }
 )
-BY_NAME: Mapping[str, tuple[Draw, ...]] = MappingProxyType(
+BY_NAME: Mapping[str, Draw] = MappingProxyType(
     {
-        "GD-T1": (partial(excess_figure, balanced_bound), margin_figure),
-        "ERR-GD-2": (partial(excess_figure, printed_bound), margin_figure),
-        "GD-T2": (noisy_excess_figure, mean_figure),
-        "PMW-ACC-EVENT": (answers_figure, margin_figure),
-        "PMW-GAP": (gaps_figure, margin_figure),
-        "PMW-KL-3": (partial(potential_figure, 1 / 64, "α²/64"), margin_figure),
-        "PMW-KL-3S": (partial(potential_figure, 15 / 512, "15 α²/512"), margin_figure),
-        "ERR-PMW-4": (partial(potential_figure, 1.0, "α²"), margin_figure),
-        "PMW-UPD": (partial(updates_figure, 64.0, "64 ln(bins)/α²"), margin_figure),
-        "ERR-PMW-5": (partial(updates_figure, 1.0, "ln(bins)/α²"), margin_figure),
+        "GD-T1": partial(excess_figure, balanced_bound),
+        "ERR-GD-2": partial(excess_figure, printed_bound),
+        "GD-T2": noisy_excess_figure,
+        "PMW-ACC-EVENT": answers_figure,
+        "PMW-GAP": gaps_figure,
+        "PMW-KL-3": partial(potential_figure, 1 / 64, "α²/64"),
+        "PMW-KL-3S": partial(potential_figure, 15 / 512, "15 α²/512"),
+        "ERR-PMW-4": partial(potential_figure, 1.0, "α²"),
+        "PMW-UPD": partial(updates_figure, 64.0, "64 ln(bins)/α²"),
+        "BQ-ATT": agreement_figure,
+        "BQ-APM": agreement_figure,
+        "ERR-BQ-1": agreement_figure,
+        "BQ-POT": potential_fall_figure,
+        "ERR-BQ-4": favoured_potential_figure,
+        "BQ-6.4": ratio_figure,
+        "ERR-PMW-5": partial(updates_figure, 1.0, "ln(bins)/α²"),
     }
 )
 
@@ -100,5 +112,7 @@ def _drawn(statement: Statement) -> list[Drawn]:
         if result.refuted:
             draws = (*draws, outputs_figure)
     else:
-        draws = BY_NAME.get(statement.theorem.identifier) or BY_KIND[result.kind]
+        draws = BY_KIND[result.kind]
+    if (special := BY_NAME.get(statement.theorem.identifier)) is not None:
+        draws = (special, *draws)
     return [one for draw in draws if (one := draw(statement)) is not None]

@@ -38,6 +38,8 @@ __all__ = [
 
 BOUND, MEASURED, EXACT = CLAIM, FIRST, SECOND
 DASHES = (0, (5, 2))
+HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
+"""Widths in points: of a legend's sign, of a letter, and what there is room for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,10 +69,12 @@ def _legend(axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
     names = sorted(found, key=_rank)
+    # A legend too long for one row would make the picture narrower; it takes two.
+    length = sum(HANDLE + LETTER * len(name) for name in names)
     axes.legend(
         [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
-        ncols=4, frameon=False, handlelength=1.4, columnspacing=1.1, handletextpad=0.5,
-        borderaxespad=0.2,
+        ncols=4 if length < ROW else 2, frameon=False, handlelength=1.4, columnspacing=1.1,
+        handletextpad=0.5, borderaxespad=0.2,
     )  # fmt: skip
 
 
@@ -84,12 +88,12 @@ def _rank(label: str) -> int:
 
 def bound_level(axes: Any, value: float, label: str = "bound") -> None:
     """The bound as a level across the picture."""
-    axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label)
+    axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
 def bound_curve(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
     """The bound as a function."""
-    axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label)
+    axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
 def bound_points(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
