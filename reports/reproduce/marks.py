@@ -36,7 +36,9 @@ __all__ = [
     "room_above",
 ]
 
-BOUND, MEASURED, EXACT = CLAIM, FIRST, SECOND
+BOUND = CLAIM
+MEASURED = FIRST
+EXACT = SECOND
 DASHES = (0, (5, 2))
 HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
 """Widths in points: of a legend's sign, of a letter, and what there is room for."""
