@@ -130,8 +130,13 @@ def summary(gallery: Gallery, width: int) -> str:
     ]
     expected = "every verdict as expected" if not wrong else f"NOT as expected: {', '.join(wrong)}"
     text = (
-        f"{len(every)} checks of {len(gallery.sections)} statements: {words}; {expected}. "
+        f"{_plural(len(every), 'check')} of {_plural(len(gallery.sections), 'statement')}: "
+        f"{words}; {expected}. "
         f"{sum(one.result.draws for one in every):,} draws, seed {gallery.seed}, all true "
         f"statements together at error probability {gallery.alpha:g}, {gallery.seconds:.1f} s."
     )
     return "\n".join(wrapped(text, _fitted(width)))
+
+
+def _plural(number: int, word: str) -> str:
+    return f"{number} {word}" + ("s" if number != 1 else "")

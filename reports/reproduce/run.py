@@ -9,7 +9,7 @@ from dpwitness.auditors.theorems import check
 from dpwitness.mechanisms.model import Theorem
 from dpwitness.mechanisms.theorems import THEOREMS
 
-from .sections import Reproduction, Section
+from .sections import Picture, Reproduction, Section
 from .selection import Chosen, find, group_of
 
 __all__ = ["BUDGETS", "error_share", "run"]
@@ -75,7 +75,7 @@ def _section(
     reproductions = tuple(
         _reproduction(theorem, settings, share, draws, seed) for settings in chosen.settings
     )
-    made = ()
+    made: tuple[Picture, ...] = ()
     if pictures:
         from .figures import pictures_of
 
