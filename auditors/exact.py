@@ -156,6 +156,7 @@ def _pairs(
         found, scope = list(enumerated.pairs), enumerated.scope
     if domain is not None:
         found += pair_source(domain, relation, distance, 0).templates[:HAND_MADE]
+    found += [Pair(*example) for example in claim.examples]
     judged = {canonical((pair.database, pair.neighbour)): pair for pair in [*found, *given]}
     more = len(judged) - (len(enumerated.pairs) if scope else 0)
     extra = f"{more} hand-made pairs" if more > 0 else ""

@@ -4,10 +4,10 @@ The loss ln(p / q) of an output drawn from p decides everything: the smallest pu
 largest value (over both orders), and the hockey-stick divergence is
 delta(epsilon) = E[max(0, 1 - exp(epsilon - loss))], with 1 where the loss is infinite.
 
-Independent parts add their losses. Each part is then rounded up to a grid of step h, which can
-only raise delta, and the parts are convolved term by term, all terms positive, so that rounding
-errors stay relative. The sum of k rounded losses is less than k h above the true one: delta of the
-rounded law at epsilon is an upper bound and at epsilon + k h a lower bound.
+Independent parts add their losses, and delta only rises when losses do. So each part is rounded to
+a grid, once up, for an upper bound of delta, and once down, for a lower bound, and the parts are
+convolved term by term, all terms positive, so that rounding errors stay relative. The grid fits the
+two atoms of Laplace noise, which then are not rounded at all.
 """
 
 from collections import Counter
@@ -101,29 +101,34 @@ def delta_bounds(parts: list[Loss], epsilon: float) -> tuple[float, float]:
     if len(parts) == 1:
         delta = _delta(parts[0], epsilon)
         return delta * (1 - RELATIVE), min(1.0, delta * (1 + RELATIVE))
-    losses, chances, infinite, slack = _convolved(parts)
-    high = infinite + _tail(losses, chances, epsilon)
-    low = infinite + _tail(losses, chances, epsilon + slack)
+    high, low = (_tail(*_convolved(parts, up=up), epsilon) for up in (True, False))
     return low * (1 - RELATIVE), min(1.0, high * (1 + RELATIVE))
 
 
 def smallest_epsilon(parts: list[Loss], delta: float) -> float:
     """The smallest epsilon >= 0 whose delta in this order is certainly at most `delta`."""
-    top = epsilon_of(parts)
-    if delta_bounds(parts, 0.0)[1] <= delta:
+    if not parts:
+        return 0.0
+    sum_of_all = None if len(parts) == 1 else _convolved(parts, up=True)
+
+    def holds(epsilon: float) -> bool:
+        at = _delta(parts[0], epsilon) if sum_of_all is None else _tail(*sum_of_all, epsilon)
+        return at * (1 + RELATIVE) <= delta
+
+    low, top = 0.0, epsilon_of(parts)
+    if holds(0.0):
         return 0.0
     if top == inf:
         top = 1.0
-        while delta_bounds(parts, top)[1] > delta:
+        while not holds(top):
             top *= 2
             if top > 1e4:
                 return inf
-    low = 0.0
     for _ in range(HALVINGS):
         middle = (low + top) / 2
         if top - low < 1e-12:
             break
-        low, top = (low, middle) if delta_bounds(parts, middle)[1] <= delta else (middle, top)
+        low, top = (low, middle) if holds(middle) else (middle, top)
     return top
 
 
@@ -132,48 +137,70 @@ def _delta(part: Loss, epsilon: float) -> float:
         # For 0 <= epsilon <= size; the likelihood ratio is flat outside the two centres.
         return max(0.0, -expm1(-(part.size - epsilon) / 2))
     losses = np.asarray(part.losses, dtype=float)
-    return part.infinite + _tail(losses, np.asarray(part.probabilities, dtype=float), epsilon)
+    chances = np.asarray(part.probabilities, dtype=float)
+    return _tail(losses, chances, part.infinite, epsilon)
 
 
-def _tail(losses: Floats, chances: Floats, epsilon: float) -> float:
+def _tail(losses: Floats, chances: Floats, infinite: float, epsilon: float) -> float:
     above = losses > epsilon
-    return float((chances[above] * -np.expm1(epsilon - losses[above])).sum())
+    return infinite + float((chances[above] * -np.expm1(epsilon - losses[above])).sum())
 
 
-def _convolved(parts: list[Loss]) -> tuple[Floats, Floats, float, float]:
-    """(losses, probabilities, infinite mass, slack) of the sum, every part rounded up."""
+def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
+    """(losses, probabilities, infinite mass) of the sum, every part rounded one way."""
     # Laplace shifts of one size are one part many times over.
     count = Counter(part.size for part in parts if isinstance(part, Shift))
     tables = [part for part in parts if isinstance(part, LossLaw)]
-    sizes = [abs(part.losses).max(initial=0) for part in tables]
-    step = max((sum(sizes) + sum(size * n for size, n in count.items())) / GRID, 1e-12)
+    step = _step(tables, count)
     start, mass, alive = 0, np.ones(1), 1.0
     for part in tables:
-        offset, table = _rounded(np.asarray(part.losses), np.asarray(part.probabilities), step)
+        losses, chances = np.asarray(part.losses), np.asarray(part.probabilities)
+        offset, table = _rounded(losses, chances, step, up=up)
         start, mass = start + offset, np.convolve(mass, table)
         alive *= 1 - part.infinite
     for size, number in count.items():
-        offset, table = _rounded_shift(size, step)
+        offset, table = _rounded_shift(size, step, up=up)
         start, mass = start + number * offset, np.convolve(mass, _power(table, number))
-    losses = (start + np.arange(len(mass))) * step
-    # Everything was rounded upwards, and a hair more for the rounding of the grid itself.
-    return losses + 1e-12, mass, 1 - alive, len(parts) * step + 1e-11
+    # A hair more, the same way, for the rounding of the grid itself.
+    hair = 1e-11 if up else -1e-11
+    return (start + np.arange(len(mass))) * step + hair, mass, 1 - alive
 
 
-def _rounded(losses: Floats, chances: Floats, step: float) -> tuple[int, Floats]:
+def _step(tables: list[LossLaw], count: Counter[float]) -> float:
+    sizes = [abs(part.losses).max(initial=0) for part in tables]
+    whole = sum(sizes) + sum(size * number for size, number in count.items())
+    step = max(whole / GRID, 1e-12)
+    if count:
+        largest = max(count)
+        step = largest / max(1, ceil(largest / step))
+    return float(step)
+
+
+def _rounded(losses: Floats, chances: Floats, step: float, *, up: bool) -> tuple[int, Floats]:
     if not len(losses):
         return 0, np.zeros(1)
-    places = np.ceil(losses / step - 1e-12).astype(np.int64)
+    exact = losses / step
+    places = (np.ceil(exact - 1e-9) if up else np.floor(exact + 1e-9)).astype(np.int64)
     start = int(places.min())
     return start, np.bincount(places - start, weights=chances).astype(np.float64)
 
 
-def _rounded_shift(size: float, step: float) -> tuple[int, Floats]:
-    """The loss of one Laplace coordinate: -size, in between with density, and size, rounded up."""
-    last = ceil(size / step - 1e-12)
-    grid = np.minimum(np.arange(-last, last + 1) * step, size)
-    below = np.where(grid < size, np.exp((np.maximum(grid, -size) - size) / 2) / 2, 1.0)
-    return -last, np.diff(below, prepend=0.0)
+def _rounded_shift(size: float, step: float, *, up: bool) -> tuple[int, Floats]:
+    """The loss of one Laplace coordinate: -size, in between with density, and size, rounded.
+
+    P[loss <= x] is exp((x - size) / 2) / 2 from -size up to size, where it jumps to 1.
+    """
+    last = ceil(size / step - 1e-9)
+    grid = np.arange(-last, last + 1) * step
+    within = np.exp((np.clip(grid, -size, size) - size) / 2) / 2
+    hair = 1e-9 * step
+    if up:
+        # What lies after one place and not after the next goes to the next.
+        at_most = np.where(grid < -size - hair, 0.0, np.where(grid < size - hair, within, 1.0))
+        return -last, np.diff(at_most, prepend=0.0)
+    # What lies from one place to before the next goes to the first of them.
+    before = np.where(grid <= -size + hair, 0.0, np.where(grid <= size + hair, within, 1.0))
+    return -last, np.diff(before, append=1.0)
 
 
 def _power(table: Floats, number: int) -> Floats:

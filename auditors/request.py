@@ -50,6 +50,9 @@ def claims(
     changes: dict[str, Any] = {}
     if relation is not None:
         changes["neighbouring"] = _relation(relation)
+    if relation is not None or distance is not None:
+        # Its examples may not be neighbours any more.
+        changes["examples"] = ()
     for key, value in (("epsilon", epsilon), ("delta", delta), ("distance", distance)):
         if value is not None:
             changes[key] = value

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from dpwitness.mechanisms.model import Neighbouring
+from dpwitness.mechanisms.model import Neighbouring, PrivacyClaim
 
 from . import request
 from .errors import ContractError, InvalidArgument
@@ -78,7 +78,8 @@ def audit_claims(
     claims = request.claims(subject, epsilon, delta, relation, distance, pair)
     request.require(trials, seconds, alpha, seed, workers, timeout)
     given = request.given_pair(pair)
-    databases = databases if databases is not None else subject.databases
+    own = databases is None
+    databases = subject.databases if own else databases
     if given is None and databases is None:
         raise InvalidArgument(
             f"{subject.name} comes without databases; name a strategy of them with --databases "
@@ -90,9 +91,7 @@ def audit_claims(
         audited = Audit(
             subject=subject,
             target=target,
-            source=None
-            if given is not None
-            else pair_source(databases, claim.neighbouring, claim.distance, seed),
+            source=None if given is not None else _source(claim, databases, seed, own=own),
             sampler=Sampler(
                 run=subject.run, seed=seed, seeded=subject.seeded, workers=workers, limit=timeout
             ),
@@ -101,6 +100,13 @@ def audit_claims(
         )
         results.append(_run(_reporting(audited, progress), given))
     return tuple(results)
+
+
+def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Source:
+    """Pairs over the databases, and over the mechanism's own those the claim names."""
+    source = pair_source(databases, claim.neighbouring, claim.distance, seed)
+    named = tuple(Pair(*example) for example in claim.examples) if own else ()
+    return replace(source, templates=(*source.templates, *named))
 
 
 def _reporting(audit: Audit, progress: Progress | None) -> Audit:

@@ -8,7 +8,7 @@ line, and a `reference`, the theorem that promises it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
@@ -35,7 +35,8 @@ class PrivacyClaim:
     every event E: P[M(D) in E] <= exp(k epsilon) P[M(D') in E] + delta_k with k = `distance`
     and delta_k = delta (exp(k epsilon) - 1) / (exp(epsilon) - 1), which is the claim itself at
     distance 1 and its group-privacy consequence beyond. `epsilon` is in nats and always the
-    one of a single step; `reference` is the theorem that promises it.
+    one of a single step; `reference` is the theorem that promises it. `examples` are pairs of
+    neighbours on which the claim is nearly tight, or false; they do not make a claim another one.
     """
 
     epsilon: float
@@ -45,6 +46,7 @@ class PrivacyClaim:
     identifier: str = ""
     statement: str = ""
     reference: str = ""
+    examples: tuple[tuple[Database, Database], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         """Reject numbers outside the definition's range."""

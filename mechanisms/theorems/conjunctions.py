@@ -21,11 +21,13 @@ from ..conjunctions import (
 from ..labelled import labelled_counts
 from ..model import (
     Array,
+    Database,
     IdentityClaim,
     Interval,
     InvariantClaim,
     Neighbouring,
     Parameter,
+    PrivacyClaim,
     Subject,
     Theorem,
 )
@@ -115,12 +117,20 @@ def _event(*, dimension: int, epsilon: float, beta: float) -> Subject:
     return Subject(claim=noisy_counts_event(dimension=dimension, scale=scale, beta=beta))
 
 
+def _extreme_pair(dimension: int) -> tuple[Database, Database]:
+    """Many positives at 0 ... 0, and one more there, or at 1 ... 1: as far as can be from both."""
+    zeros, ones = ([bit] * dimension + [1] for bit in (0, 1))
+    return [*[zeros] * 39, zeros], [*[zeros] * 39, ones]
+
+
 def _claimed(identifier: str, claim: int, **fixed: Any) -> Callable[..., Subject]:
     """A claim of the mechanism by its place, under the name of its theorem."""
 
     def subject(**parameters: Any) -> Subject:
         made = noisy_conjunction_mechanism(**{**fixed, **parameters})
         named = replace(made.claims[claim], identifier=identifier)
+        if isinstance(named, PrivacyClaim) and named.neighbouring is Neighbouring.REPLACE_ONE:
+            named = replace(named, examples=(_extreme_pair(parameters["dimension"]),))
         return Subject(claim=named, mechanism=replace(made, claims=(named,)))
 
     return subject

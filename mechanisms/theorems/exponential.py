@@ -84,12 +84,20 @@ def _privacy(identifier: str, epsilon: float, **fields: Any) -> PrivacyClaim:
     )
 
 
+def _opposed(others: float) -> tuple[tuple[Database, Database], ...]:
+    """One candidate a vote ahead of all others, and a vote behind after one voter more."""
+    ahead = [1] + [0] * round(others)
+    return (([ahead], [ahead, [-1] + [1] * round(others)]),)
+
+
 def _private(epsilon: float = 1.0, others: float = 9) -> Subject:
-    return _subject(_privacy("EM-3.10", epsilon), _of_voters(epsilon, others))
+    claim = _privacy("EM-3.10", epsilon, examples=_opposed(others))
+    return _subject(claim, _of_voters(epsilon, others))
 
 
 def _naive(identifier: str, multiple: float, epsilon: float = 1.0, others: float = 9) -> Subject:
-    claim = _privacy(identifier, multiple * epsilon, reference=f"{BOOK}, Section 3.4")
+    described = {"reference": f"{BOOK}, Section 3.4", "examples": _opposed(others)}
+    claim = _privacy(identifier, multiple * epsilon, **described)
     return _subject(claim, _of_voters(epsilon, others, monotone=True))
 
 

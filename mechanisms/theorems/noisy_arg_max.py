@@ -85,12 +85,17 @@ def _of_voters(
         databases=voters(candidates=candidates, least_vote=0 if monotone else -1),
         monotone=bool(monotone),
     )
+    ahead, behind = [1] + [0] * (candidates - 1), [0] + [1] * (candidates - 1)
+    # One voter more for all but the first candidate, who is behind; or who is ahead, and loses.
+    example = [behind] * 3 if monotone else [ahead]
+    one_more = behind if monotone else [-1] + [1] * (candidates - 1)
     claim = PrivacyClaim(
         identifier=identifier,
         statement=STATEMENTS[identifier],
         reference=reference,
         epsilon=epsilon,
         neighbouring=Neighbouring.ADD_REMOVE,
+        examples=((example, [*example, one_more]),),
     )
     return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
 

@@ -143,3 +143,14 @@ def test_a_density_refutes_at_drawn_outputs(epsilon, delta, refuted):
     found = drawn_losses(mechanism, claim, alpha=1e-3, draws=100_000, seed=0)
     assert found.refuted is refuted
     assert found.epsilon == pytest.approx(log(exp(1) + 0.05), abs=1e-9)
+
+
+def test_the_pairs_a_claim_names_are_judged_too():
+    far = [0] * 9 + [1] * 9 + [2] * 9
+    claim = replace(CLAIM, examples=((far, [*far[:-1], 0]),))
+    plain, named = (exact_privacy(choosing(1.0), one) for one in (CLAIM, claim))
+    assert "hand-made" in named.scope
+    assert named.scope != plain.scope
+    # What a claim is does not depend on where it is best tested.
+    assert claim == CLAIM
+    assert hash(claim) == hash(CLAIM)

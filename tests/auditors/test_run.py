@@ -5,7 +5,7 @@ is not refuted has probability at least 1 - 1e-3 over seeds, and each seed below
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import e, inf
 
@@ -25,6 +25,7 @@ from dpwitness.auditors import (
 from dpwitness.auditors.privacy import schedule
 from dpwitness.mechanisms import LAPLACE, RANDOMIZED_RESPONSE
 from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import Interval, Mechanism, Neighbouring, PrivacyClaim, Rows
 
 
 def essence(result):
@@ -237,6 +238,29 @@ def test_alpha_is_shared_by_the_claims_of_one_call():
 def test_a_constant_mechanism_is_not_refuted():
     result = audit(lambda d, rng: 0, pair=(0, 1), epsilon=0.0, trials=2000)
     assert not result.refuted
+
+
+def test_the_pairs_a_claim_names_are_searched_where_they_are_neighbours():
+    rare = list(range(40, 60))
+
+    def leaks(database, rng, *, size=None):
+        return rng.random(size) < (0.9 if database == rare else 0.1)
+
+    claim = PrivacyClaim(
+        epsilon=0.5, neighbouring=Neighbouring.ADD_REMOVE, examples=((rare[1:], rare),)
+    )
+    domain = Rows(row=Interval(low=0, high=99, integer=True))
+    mechanism = Mechanism(name="leaks", run=leaks, claims=(claim,), databases=domain)
+    assert audit(mechanism, trials=4000).verdict is Verdict.REFUTED
+    silent = replace(mechanism, claims=(replace(claim, examples=()),))
+    for other in (
+        audit(silent, trials=4000),
+        # Neither databases of the caller's nor another relation need have that pair.
+        audit(mechanism, trials=4000, databases=Rows(row=Interval(low=0, high=9))),
+        audit(mechanism, trials=4000, relation="replace-one"),
+        audit(mechanism, trials=4000, distance=2),
+    ):
+        assert other.verdict is Verdict.NOT_REFUTED
 
 
 def test_the_repr_is_the_verdict_in_a_line():

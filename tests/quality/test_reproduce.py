@@ -1,0 +1,98 @@
+"""The whole catalogue, at the default budget: every verdict, and the numbers of the literature."""
+
+import pytest
+
+from dpwitness.auditors import Verdict
+from dpwitness.mechanisms.model import PrivacyClaim
+from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.reports.reproduce.run import BUDGETS, run
+from dpwitness.reports.reproduce.selection import Chosen, controls, select
+
+pytestmark = pytest.mark.quality
+
+# The default seed. A true statement is refuted by luck with probability at most 1e-9 in all.
+ALPHA = 1e-9
+
+
+def reproduced(chosen):
+    return {
+        section.identifier: section.reproductions[0]
+        for section in run(
+            chosen, alpha=ALPHA, draws=BUDGETS["default"], seed=0, workers=1, pictures=False
+        )
+    }
+
+
+@pytest.fixture(scope="module")
+def theorems():
+    return reproduced(select([], []))
+
+
+def test_every_verdict_is_the_expected_one(theorems):
+    assert len(theorems) == len(THEOREMS)
+    assert [name for name, one in theorems.items() if not one.as_expected] == []
+
+
+def test_a_verdict_by_draws_never_contradicts_the_exact_one(theorems):
+    for one in theorems.values():
+        verdicts = {one.result.sampled, one.result.proved}
+        assert not {Verdict.REFUTED, Verdict.PROVED} <= verdicts
+
+
+EXACT = {
+    "T-COMP-ADV": ("claimed", 6.292, 5e-4),
+    "T-COMP-ADV-ZCDP": ("claimed", 4.792, 5e-4),
+    "EM-3.10": ("exact", 0.8970, 5e-5),
+    "EM-3.12": ("exact", 0.2482, 5e-5),
+    "EM-3.6": ("exact", 0.1192, 5e-5),
+    "EM-OSNM": ("exact", 1.0, 5e-5),
+    "EM-RNM": ("exact", 0.9937, 5e-5),
+    "EM-OSNM-3.6": ("exact", 0.18394, 5e-6),
+    "EM-3.13a": ("exact", 0.0, 1e-9),
+    "EM-3.13b": ("exact", 0.0, 1e-9),
+    "BQ-6.4": ("claimed", 0.4, 1e-9),
+    "BQ-T": ("exact", 29, 0),
+    "BQ-EX-F": ("exact", 1.505971, 5e-7),
+    "PAC-IP-EM": ("exact", 0.7990, 5e-5),
+    "CONJ-P1": ("exact", 1.0, 5e-5),
+    "CONJ-P2-PRIV": ("exact", 0.6140, 5e-5),
+    "GD-T2": ("claimed", 0.0641, 5e-5),
+}
+"""What the default instances come to, to the digits that are published."""
+
+
+@pytest.mark.parametrize("identifier", EXACT)
+def test_the_numbers_of_the_literature(identifier, theorems):
+    which, expected, tolerance = EXACT[identifier]
+    assert getattr(theorems[identifier].result, which) == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "low", "high"),
+    [
+        ("T-COMP-ADV", 0.9999e-4, 1.0001e-4),
+        ("T-COMP-ADV-ZCDP", 1.0085e-4, 1.0095e-4),
+        ("GD-T3", 1.5e-4, 1.6e-4),
+        ("GD-T3-LIT", 0.0415, 0.0423),
+        ("ERR-BQ-2", 7.9e-4, 8.1e-4),
+    ],
+)
+def test_the_exact_delta_at_the_claimed_epsilon(identifier, low, high, theorems):
+    found = theorems[identifier].result.details["exact"].delta
+    assert low <= found[0] <= found[1] <= high
+
+
+@pytest.fixture(scope="module")
+def broken():
+    chosen = [
+        Chosen(identifier=control.identifier, settings=({},))
+        for control in controls()
+        if not isinstance(control.subject().claim, PrivacyClaim)
+    ]
+    return reproduced(chosen)
+
+
+def test_every_control_of_another_claim_than_privacy_is_refuted_on_it(broken):
+    assert len(broken) >= 20
+    assert [name for name, one in broken.items() if not one.result.refuted] == []
+    assert all(one.result.witness is not None for one in broken.values())
