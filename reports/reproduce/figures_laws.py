@@ -49,7 +49,7 @@ def mean_figure(statement: Statement) -> Drawn:
         title="Mean and bound",
         caption=(
             "The mean may not be above the bound. Its limits hold together but for chance "
-            f"{statement.result.alpha:g} at either end."
+            f"{statement.result.alpha:.2g} at either end."
         ),
         paint=paint,
     )
@@ -102,7 +102,7 @@ def law_figure(statement: Statement) -> Drawn:
         caption=(
             f"Shares of outputs on {abridged(database)}: the mechanism and the law it is said to "
             f"have, {draws:,} draws each, with Clopper-Pearson limits that hold together for each "
-            f"law but for chance {result.alpha:g}."
+            f"law but for chance {result.alpha:.2g}."
             + (" Diamonds are exact." if rows[0]["exact mechanism"] is not None else "")
         ),
         paint=paint,

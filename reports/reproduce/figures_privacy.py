@@ -60,7 +60,7 @@ def loss_figure(statement: Statement) -> Drawn:
         title="Lower bound on epsilon",
         caption=(
             "A lower bound on epsilon as draws come in, wrong with probability at most "
-            f"{result.alpha:g}: a line above the claim refutes it, one below does not prove it."
+            f"{result.alpha:.2g}: a line above the claim refutes it, one below does not prove it."
             + (f" Exact: the largest loss on {result.scope}." if exact is not None else "")
             + (f" All at delta {claim.delta:g}." if claim.delta else "")
         ),
@@ -118,7 +118,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
         title="delta as a function of epsilon",
         caption=(
             "The claim is broken where delta at the claimed epsilon is above the square. The "
-            f"lower bound holds for all epsilon together but for chance {curve.alpha:g}, on the "
+            f"lower bound holds for all epsilon together but for chance {curve.alpha:.2g}, on the "
             f"pair judged, with {curve.draws:,} draws a side."
             + (" Exact: the worst pair of those checked." if exact is not None else "")
         ),

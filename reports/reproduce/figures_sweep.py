@@ -70,7 +70,7 @@ def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: 
         title=f"Over {name}",
         caption=(
             f"{len(rows)} settings of {name}, each checked on its own with error probability "
-            f"{max(one.alpha for one in results):g}."
+            f"{max(one.alpha for one in results):.2g}."
         ),
         paint=paint,
     )

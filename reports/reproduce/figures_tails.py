@@ -143,7 +143,7 @@ def levels_figure(statement: Statement) -> Drawn:
         title="Checked levels",
         caption=(
             f"How often the loss reaches the bound, with limits that hold together but for chance "
-            f"{statement.result.alpha:g}. It is measured on {abridged(rows[0]['database'])}."
+            f"{statement.result.alpha:.2g}. It is measured on {abridged(rows[0]['database'])}."
         ),
         paint=paint,
     )
@@ -177,7 +177,7 @@ def records_figure(statement: Statement) -> Drawn:
         axes.set_xlabel("records n")
         axes.set_ylabel(f"error exceeded with probability {claim.beta:g}")
         axes.annotate(
-            f"needed: {claim.needed:,}", (claim.needed, 0.09), xycoords=("data", "axes fraction"),
+            f"needed: {claim.needed:,}", (claim.needed, 0.33), xycoords=("data", "axes fraction"),
             xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="bottom",
             fontsize=8.5, color=marks.BOUND,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from dpwitness.auditors.results import Verdict
 from ..terminal import printable
 from ..wording import verdict_word
 from .page_sections import article, shown_result, text, verdict_span
-from .sections import Gallery, Section
+from .sections import CONTROLS, Gallery, Section
 from .wording import bound_phrase, counterexample, exact_phrase, measured_phrase
 
 __all__ = ["gallery_page"]
@@ -61,17 +61,16 @@ def gallery_page(gallery: Gallery, names: Mapping[str, str]) -> str:
 
 def _headline(sections: Iterable[Section]) -> str:
     every = list(sections)
-    unexpected = sum(not _as_expected(section) for section in every)
-    wrong = sum(not section.holds for section in every)
-    statements = f"{len(every)} statement{'s' if len(every) != 1 else ''}"
-    printed = f", {wrong} of them printed wrongly" if wrong else ""
+    unexpected = sum(not section.as_expected for section in every)
+    wrong = sum(section.printed_wrongly for section in every)
+    controls = sum(section.group == CONTROLS for section in every)
+    number = len(every) - controls
+    told = f"{number} statement{'s' if number != 1 else ''}"
+    told += f", {wrong} of them printed wrongly" if wrong else ""
+    told += f", and {controls} negative control{'s' if controls != 1 else ''}" if controls else ""
     if unexpected:
-        return f"{statements}{printed}: {unexpected} came out otherwise than expected."
-    return f"{statements}{printed}: every verdict is as expected."
-
-
-def _as_expected(section: Section) -> bool:
-    return all(one.as_expected for one in section.reproductions)
+        return f"{told}: {unexpected} came out otherwise than expected."
+    return f"{told}: every verdict is as expected."
 
 
 def _masthead(gallery: Gallery) -> str:
@@ -127,8 +126,12 @@ def _contents(every: Sequence[Section], groups: Mapping[str, list[Section]]) -> 
     first = "".join(
         f'<li><a href="#{anchor}">{told}</a></li>'
         for anchor, told, shown in (
-            ("unexpected", "Not as expected", not all(map(_as_expected, every))),
-            ("errata", "What the printed statements get wrong", any(not s.holds for s in every)),
+            ("unexpected", "Not as expected", not all(section.as_expected for section in every)),
+            (
+                "errata",
+                "What the printed statements get wrong",
+                any(section.printed_wrongly for section in every),
+            ),
             ("summary", "All statements in one table", True),
         )
         if shown
@@ -137,7 +140,7 @@ def _contents(every: Sequence[Section], groups: Mapping[str, list[Section]]) -> 
 
 
 def _surprises(sections: Iterable[Section], names: Mapping[str, str]) -> str:
-    found = [section for section in sections if not _as_expected(section)]
+    found = [section for section in sections if not section.as_expected]
     if not found:
         return ""
     rows = "".join(
@@ -151,7 +154,7 @@ def _surprises(sections: Iterable[Section], names: Mapping[str, str]) -> str:
 
 
 def _errata(sections: Sequence[Section], names: Mapping[str, str]) -> str:
-    wrong = [section for section in sections if not section.holds]
+    wrong = [section for section in sections if section.printed_wrongly]
     if not wrong:
         return ""
     statements = {section.identifier: section.statement for section in sections}
@@ -224,7 +227,7 @@ def _row(section: Section, names: Mapping[str, str]) -> str:
     result, number = one.result, len(section.reproductions)
     settings = f' <span class="told">{number} settings</span>' if number > 1 else ""
     weak = f' <abbr class="weak" title="{WEAK}">weak</abbr>' if result.weak else ""
-    odd = "" if _as_expected(section) else ' <strong class="odd">unexpected</strong>'
+    odd = "" if section.as_expected else ' <strong class="odd">unexpected</strong>'
     cells = "".join(
         f'<td data-label="{label}">{text(told)}</td>'
         for label, told in (

@@ -9,7 +9,7 @@ from dpwitness.auditors.results import Verdict
 
 from ..terminal import printable
 from ..wording import verdict_word
-from .sections import Picture, Reproduction, Section
+from .sections import CONTROLS, Picture, Reproduction, Section
 from .wording import bound_phrase, counterexample, exact_phrase, measured_phrase, number
 
 __all__ = ["article", "shown_result", "text", "verdict_span"]
@@ -45,7 +45,8 @@ def article(section: Section, names: Mapping[str, str]) -> str:
         f'<span class="badge">{told}</span>'
         for told, shown in (
             (result.kind, True),
-            ("as printed, false", not section.holds),
+            ("as printed, false", section.printed_wrongly),
+            ("negative control", section.group == CONTROLS),
             ("weak", result.weak),
         )
         if shown
@@ -86,11 +87,12 @@ def _wrong(section: Section, one: Reproduction, names: Mapping[str, str]) -> str
     lines = [f"<p>{text(line)}</p>" for line in counterexample(one.result)]
     if section.remark:
         lines.insert(0, f'<p class="remark">{text(section.remark)}</p>')
-    if section.corrected:
+    if section.corrected and section.corrected != section.identifier:
         known = names.get(section.corrected)
         told = text(section.corrected)
         told = f'<a href="#{known}">{told}</a>' if known else told
-        lines.append(f"<p>The form that holds: {told}</p>")
+        lead = "The form that holds" if section.printed_wrongly else "Made to break"
+        lines.append(f"<p>{lead}: {told}</p>")
     return f'<div class="wrong"><h4>What is wrong</h4>{"".join(lines)}</div>'
 
 
@@ -125,7 +127,8 @@ def _told(section: Section, result: ClaimResult) -> Iterator[tuple[str, str]]:
     yield "Weak", weak if result.weak else ""
     spent = "cases" if result.kind == "invariant" else "draws"
     yield "Cost", f"{result.draws:,} {spent}, {result.seconds:.2g} s" if result.draws else ""
-    yield "Error", f"refutes a true statement with probability at most {result.alpha:g}"
+    if result.alpha:
+        yield "Error", f"refutes a true statement with probability at most {result.alpha:.2g}"
     yield "Source", text(section.reference)
 
 

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from dpwitness.auditors.claim_results import ClaimResult
 from dpwitness.auditors.results import Verdict
 
-__all__ = ["Gallery", "Picture", "Reproduction", "Section"]
+__all__ = ["CONTROLS", "Gallery", "Picture", "Reproduction", "Section"]
+
+CONTROLS = "Negative controls"
+"""The group of the statements that are false on purpose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,16 @@ class Section:
     meanings: Mapping[str, str]
     reproductions: tuple[Reproduction, ...]
     pictures: tuple[Picture, ...] = ()
+
+    @property
+    def printed_wrongly(self) -> bool:
+        """Whether it is a false statement of a text, and not one made false on purpose."""
+        return not self.holds and self.group != CONTROLS
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether the verdict at every setting is the expected one."""
+        return all(one.as_expected for one in self.reproductions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
