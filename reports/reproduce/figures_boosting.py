@@ -23,7 +23,13 @@ from . import marks
 from .marks import Drawn
 from .statements import Statement
 
-__all__ = ["agreement_figure", "favoured_potential_figure", "potential_fall_figure", "ratio_figure"]
+__all__ = [
+    "agreement_figure",
+    "favoured_potential_figure",
+    "log_ratio_width",
+    "potential_fall_figure",
+    "ratio_figure",
+]
 
 LEVELS = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
 ROUNDS, ADVANTAGE, QUERIES = 15, 0.25, 64
@@ -134,7 +140,7 @@ def ratio_figure(statement: Statement) -> Drawn:
         for t in earlier
     ]
     with_it, without = (
-        [_width(which, advantage, int(t)) for t in earlier]
+        [log_ratio_width(which, advantage, int(t)) for t in earlier]
         for which in (attenuated_agreement, lower_agreement)
     )
 
@@ -163,7 +169,7 @@ def ratio_figure(statement: Statement) -> Drawn:
     )
 
 
-def _width(agreement: Agreement, advantage: float, earlier: int) -> float:
+def log_ratio_width(agreement: Agreement, advantage: float, earlier: int) -> float:
     """Length of the interval of log-ratios after rounds whose synopses lie at the steepest place.
 
     Half of the answers go up and half go down by the sensitivity.

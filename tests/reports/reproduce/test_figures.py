@@ -9,9 +9,21 @@ import pytest
 
 from dpwitness.auditors import check
 from dpwitness.mechanisms.model import Subject, Theorem, ThresholdClaim
+from dpwitness.mechanisms.query_weights import (
+    attenuated_agreement,
+    lower_agreement,
+    sampling_loss,
+    weight_rate,
+)
 from dpwitness.mechanisms.theorems import THEOREMS
 from dpwitness.reports.figures import CLAIM, FIRST
 from dpwitness.reports.reproduce.figures import pictures_of
+from dpwitness.reports.reproduce.figures_boosting import (
+    ADVANTAGE,
+    ATTENUATION,
+    SENSITIVITY,
+    log_ratio_width,
+)
 from dpwitness.reports.reproduce.figures_sweep import swept_parameter
 from dpwitness.reports.reproduce.figures_tails import records_figure
 from dpwitness.reports.reproduce.marks import EXACT
@@ -173,3 +185,32 @@ def test_a_hostile_name_is_drawn_as_it_is(few):
 
     made = make(sweep_figure(BY_NAME["T-LAP-3"], odd, "$x_1$ <b>"), prefix="p")
     assert "$x_1$ <b>" in words_of(made.svg)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "key", "breaks"),
+    [
+        ("BQ-APM", "agreement", False),
+        ("ERR-BQ-1", "agreement", True),
+        ("BQ-POT", "potential", False),
+        ("ERR-BQ-4", "potential", True),
+    ],
+)
+def test_boosting_has_figures_of_its_own(identifier, key, breaks):
+    theorem = BY_NAME[identifier]
+    result = check(theorem, draws=10_000, seed=1)
+    parameters = {name: parameter.default for name, parameter in theorem.parameters.items()}
+    one = Reproduction(parameters=parameters, expected=result.verdict, result=result)
+    first, *_ = pictures_of(theorem, (one,), seed=1)
+    assert first.key == key
+    assert ("counterexample" in words_of(first.svg)) == breaks
+
+
+@pytest.mark.parametrize("earlier", [1, 7, 15])
+def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlier):
+    setting = {"advantage": ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
+    allowed = sampling_loss(earlier=earlier, **setting)
+    assert log_ratio_width(attenuated_agreement, ADVANTAGE, earlier) == pytest.approx(allowed)
+    # One step of -1 to +1 a round, whatever the sensitivity.
+    jump = 2 * weight_rate(ADVANTAGE) * earlier
+    assert log_ratio_width(lower_agreement, ADVANTAGE, earlier) == pytest.approx(jump)
