@@ -12,10 +12,10 @@ from select import select
 import pytest
 
 from dpwitness.auditors import Verdict, check
-from dpwitness.mechanisms.theorems import THEOREMS
 from dpwitness.reports.reproduce.figures import pictures_of
 from dpwitness.reports.reproduce.gallery import write_gallery
 from dpwitness.reports.reproduce.sections import Gallery, Reproduction, Section
+from dpwitness.reports.reproduce.selection import find, group_of
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0
@@ -149,13 +149,14 @@ FEW = {
     "PAC-EML-UTILITY": {},
     "PMW-KL-3": {},
     "ERR-PMW-4": {},
+    "one-sided-noisy-arg-max-as-if-monotone": {},
 }
-"""One statement of every kind, a sweep, errata with and without their corrected form."""
+"""One statement of every kind, a sweep, errata with and without their right form, a control."""
 
 
 def section_of(identifier, sweep):
     """A section as a run of reproduce makes it, at few draws."""
-    theorem = next(one for one in THEOREMS if one.identifier == identifier)
+    theorem = find(identifier)
     settings = [{name: value} for name, values in sweep.items() for value in values] or [{}]
     defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
     reproductions = tuple(
@@ -168,7 +169,7 @@ def section_of(identifier, sweep):
     )
     return Section(
         identifier=identifier,
-        group=identifier.partition("-")[0],
+        group=group_of(identifier),
         statement=theorem.statement,
         reference=reproductions[0].result.reference,
         holds=theorem.holds,
