@@ -1,18 +1,18 @@
 """An audit as text for a terminal or a log."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from textwrap import wrap
 
 from dpwitness.auditors.results import AuditResult, Verdict
-from dpwitness.mechanisms.model import Mechanism, NegativeControl, PrivacyClaim
 
 from . import wording
 from .terminal import printable
 
-__all__ = ["command_lines", "list_catalogue", "render", "wrapped"]
+__all__ = ["NARROWEST", "WIDEST", "command_lines", "render", "wrapped"]
 
-NARROWEST, WIDEST = 40, 100
+NARROWEST = 40
+WIDEST = 100
 LABEL = 10
 
 Paint = Callable[[str, Verdict], str]
@@ -87,29 +87,3 @@ def command_lines(command: str, width: int) -> list[str]:
             line = "     "
         line += f" {word}"
     return [*lines, line]
-
-
-def list_catalogue(
-    mechanisms: Sequence[Mechanism], controls: Sequence[NegativeControl], width: int
-) -> str:
-    """What can be audited by name, and the broken mechanisms kept as controls."""
-    width = min(max(width, NARROWEST), WIDEST)
-    lines = ["Mechanisms", ""]
-    for mechanism in mechanisms:
-        lines += _listed(mechanism, mechanism.reference, width)
-    lines += ["", "Negative controls, each to be refuted", ""]
-    for control in controls:
-        lines += _listed(control.mechanism, control.defect, width)
-    return "\n".join(lines)
-
-
-def _listed(mechanism: Mechanism, remark: str, width: int) -> list[str]:
-    code = mechanism.identifier
-    title = mechanism.name + (f"  [{code}]" if code and code != mechanism.name else "")
-    claims = [
-        wording.claim_phrase(claim) for claim in mechanism.claims if isinstance(claim, PrivacyClaim)
-    ]
-    lines = wrapped(title, width, "    ", "  ")
-    for text in (*claims, remark):
-        lines += wrapped(text, width, "      ") if text else []
-    return lines

@@ -125,7 +125,7 @@ def _replay(evidence: str, workers: int, timeout: float) -> None:
 @main.command("list")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def _list(as_json: bool) -> None:
-    """Show what is in the catalogue, with claims and controls."""
+    """Show what is in the catalogue: mechanisms, controls, theorems, broken statements."""
     from . import commands
 
     output = Output()

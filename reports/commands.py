@@ -12,11 +12,9 @@ from dpwitness.auditors import run
 from dpwitness.auditors.encoding import from_json
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
 from dpwitness.auditors.results import AuditResult, Verdict
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
-from dpwitness.mechanisms.model import Mechanism, PrivacyClaim
+from dpwitness.mechanisms.model import PrivacyClaim
 
-from . import as_text, evidence, files, reading, targets, wording
+from . import as_text, evidence, files, listing, reading, targets, wording
 from .terminal import printable
 
 __all__ = [
@@ -215,33 +213,12 @@ def _replayed(record: Mapping[str, Any], outcome: replaying.Replay, width: int) 
 
 
 def catalogue(console: Console, *, as_json: bool) -> int:
-    """List what can be audited by name."""
-    if not as_json:
-        console.say(as_text.list_catalogue(CATALOGUE, NEGATIVE_CONTROLS, console.width))
-        return 0
-    data = {
-        "schema": "dpwitness-list/1",
-        "mechanisms": [_listed(mechanism) for mechanism in CATALOGUE],
-        "controls": [
-            {
-                **_listed(control.mechanism),
-                "breaks": evidence.claim_to_json(control.breaks),
-                "defect": control.defect,
-            }
-            for control in NEGATIVE_CONTROLS
-        ],
-    }
-    console.say(json.dumps(data, indent=2, allow_nan=False))
+    """List what can be audited by name, every theorem and what is broken on purpose."""
+    if as_json:
+        console.say(json.dumps(listing.as_data(), indent=2, allow_nan=False))
+    else:
+        console.say(listing.render(console.width))
     return 0
-
-
-def _listed(mechanism: Mechanism) -> dict[str, Any]:
-    return {
-        "name": mechanism.name,
-        "identifier": mechanism.identifier,
-        "reference": mechanism.reference,
-        "claims": [evidence.claim_to_json(claim) for claim in mechanism.claims],
-    }
 
 
 def demo(console: Console) -> int:

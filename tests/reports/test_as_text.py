@@ -6,8 +6,6 @@ from math import inf
 import pytest
 
 from dpwitness.auditors.results import Pair, Verdict
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
 from dpwitness.reports import as_text, wording
 
 COMMAND = "dpwitness audit 'my file.py:f' --pair '[1, 2]' '[1, 2, 3]' --epsilon 0.5 --seed 0"
@@ -99,14 +97,3 @@ def test_a_broken_command_is_still_the_command(width):
     lines = as_text.command_lines(COMMAND, width)
     assert all(len(line) <= width for line in lines)
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(COMMAND)
-
-
-def test_the_list_names_everything():
-    text = as_text.list_catalogue(CATALOGUE, NEGATIVE_CONTROLS, 60)
-    assert max(map(len, text.splitlines())) <= 60
-    flat = " ".join(text.split())
-    for mechanism in CATALOGUE:
-        assert mechanism.name in text
-    for control in NEGATIVE_CONTROLS:
-        assert control.mechanism.name in text
-        assert control.defect in flat

@@ -1,0 +1,119 @@
+"""The list of the catalogue, for machines and for people."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from dpwitness.mechanisms import CATALOGUE
+from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.reports import listing
+
+IDS = json.loads(Path(__file__).parents[1].joinpath("catalogue_ids.json").read_text())
+KINDS = {"privacy", "utility", "expectation", "invariant", "equality", "threshold", "identity"}
+WIDTHS = (40, 60, 100)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return json.loads(json.dumps(listing.as_data(), allow_nan=False))
+
+
+@pytest.fixture(scope="module")
+def theorems(data):
+    return {entry["identifier"]: entry for entry in data["theorems"]}
+
+
+@pytest.mark.parametrize("identifier", [i for part in IDS.values() for i in part])
+def test_every_statement_of_the_catalogue_is_listed(theorems, identifier):
+    assert identifier in theorems
+
+
+@pytest.mark.parametrize("identifier", IDS["errata"])
+def test_an_erratum_does_not_hold_and_says_why(theorems, identifier):
+    assert not theorems[identifier]["holds"]
+    assert theorems[identifier]["remark"]
+
+
+def test_the_keys_stay_as_they_are(data):
+    mechanism = {"name", "identifier", "reference", "claims"}
+    keys = {
+        "mechanisms": mechanism,
+        "controls": mechanism | {"breaks", "defect", "detectable"},
+        "theorems": {
+            "identifier", "statement", "kind", "reference", "parameters", "mechanism", "holds",
+            "corrected", "remark",
+        },
+        "broken_statements": {"identifier", "breaks", "defect"},
+    }  # fmt: skip
+    assert data.keys() == {"schema", *keys}
+    assert data["schema"] == "dpwitness-list/1"
+    for section, expected in keys.items():
+        assert data[section]
+        for entry in data[section]:
+            assert entry.keys() == expected
+    for theorem in data["theorems"]:
+        for parameter in theorem["parameters"].values():
+            assert parameter.keys() == {"default", "low", "high", "integer", "meaning"}
+
+
+def test_everything_is_listed_once_and_in_order(data):
+    assert [entry["name"] for entry in data["mechanisms"]] == [m.name for m in CATALOGUE]
+    assert [entry["name"] for entry in data["controls"]] == [
+        control.mechanism.name for control in NEGATIVE_CONTROLS
+    ]
+    assert [entry["identifier"] for entry in data["theorems"]] == [t.identifier for t in THEOREMS]
+    assert [entry["identifier"] for entry in data["broken_statements"]] == [
+        statement.identifier for statement in BROKEN_STATEMENTS
+    ]
+    for entry, control in zip(data["controls"], NEGATIVE_CONTROLS, strict=True):
+        assert entry["identifier"] == control.identifier or not control.identifier
+
+
+def test_claims_and_theorems_are_of_a_known_kind(data):
+    for entry in data["mechanisms"] + data["controls"]:
+        assert any(claim["kind"] == "privacy" for claim in entry["claims"])
+    kinds = {claim["kind"] for entry in data["mechanisms"] for claim in entry["claims"]}
+    kinds |= {entry["breaks"]["kind"] for entry in data["controls"] + data["broken_statements"]}
+    assert kinds <= KINDS
+    assert {theorem["kind"] for theorem in data["theorems"]} == KINDS
+
+
+def test_theorems_are_told_whole(theorems):
+    for theorem in theorems.values():
+        assert theorem["statement"]
+        assert theorem["reference"]
+        assert theorem["corrected"] in {"", *theorems}
+        assert bool(theorem["corrected"]) <= (not theorem["holds"])
+        for name, parameter in theorem["parameters"].items():
+            assert parameter["low"] <= parameter["default"] <= parameter["high"], name
+            assert parameter["meaning"], name
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_text_names_everything_and_keeps_to_the_width(width):
+    text = listing.render(width)
+    assert max(map(len, text.splitlines())) <= width
+    flat = " ".join(text.split())
+    for mechanism in CATALOGUE:
+        assert mechanism.name in text
+    for control in NEGATIVE_CONTROLS:
+        # A name longer than the line is broken over two.
+        assert control.mechanism.name in "".join(text.split())
+        assert control.defect in flat
+        assert control.identifier in text
+    told = text.partition("Theorems:")[2].splitlines()
+    starts = [line.split()[0] for line in told if line.strip()]
+    for statement in (*THEOREMS, *BROKEN_STATEMENTS):
+        assert starts.count(statement.identifier) == 1
+    for theorem in THEOREMS:
+        begun = theorem.statement if theorem.holds else f"(false) {theorem.statement}"
+        assert begun[: width - 36].rstrip() in flat
+
+
+def test_a_theorem_takes_one_line():
+    lines = listing.render(60).partition("Theorems:")[2].splitlines()
+    for theorem in THEOREMS:
+        [line] = [line for line in lines if line.startswith(f"  {theorem.identifier} ")]
+        assert line.split(maxsplit=1)[1]
