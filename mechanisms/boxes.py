@@ -8,17 +8,19 @@ no test of whether there are enough positives is needed.
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, log
+from math import ceil, exp, log, log1p
 from typing import Any
 
 import numpy as np
 
 from ._checks import require_positive, sample_shape
 from .interior_point import SOURCE, interior_point, interior_point_law
+from .labelled import grid_points
 from .model import (
     Array,
     Choices,
     Database,
+    FiniteLaw,
     Interval,
     Mechanism,
     Neighbouring,
@@ -35,7 +37,9 @@ __all__ = [
     "block_needed",
     "blocks",
     "boxes_mechanism",
+    "count_bar",
     "counted_boxes",
+    "counted_boxes_law",
     "errors",
     "hard_records",
     "hull",
@@ -108,11 +112,48 @@ def counted_boxes(
     """
     require_positive(count_epsilon=count_epsilon, count_beta=count_beta)
     rows = np.asarray(database, dtype=np.int64)
-    bar = 2 * block + log(1 / (2 * count_beta)) / count_epsilon
+    bar = count_bar(block, count_epsilon, count_beta)
     noise = rng.laplace(scale=1 / count_epsilon, size=sample_shape(size))
     enough = np.count_nonzero(rows[:, -1]) + noise >= bar
     learnt = learn_box(database, rng, grid=grid, block=block, interior=interior, size=size)
     return np.where(np.asarray(enough)[..., None, None], learnt, EMPTY)
+
+
+def counted_boxes_law(
+    database: Database,
+    *,
+    grid: int,
+    block: int,
+    epsilon: float,
+    count_epsilon: float,
+    count_beta: float,
+) -> FiniteLaw:
+    """Exact law of `counted_boxes` over `interior_point` at `epsilon` each call, as a list.
+
+    All grid ** (2 d) boxes come in order and the empty one last.
+    """
+    rows = np.asarray(database, dtype=np.int64)
+    ends = [
+        interior_point_law(points, grid=grid, epsilon=epsilon).log_probabilities
+        for pair in blocks(database, grid=grid, block=block)
+        for points in pair
+    ]
+    lacking = count_bar(block, count_epsilon, count_beta) - np.count_nonzero(rows[:, -1])
+    rarer = -abs(lacking) * count_epsilon - log(2)
+    other = log1p(-exp(rarer))
+    enough, few = (rarer, other) if lacking > 0 else (other, rarer)
+    boxes = grid_points((grid,) * len(ends))
+    learnt = enough + sum(part[boxes[:, i]] for i, part in enumerate(ends))
+    outcomes = np.concatenate([boxes, np.full((1, len(ends)), EMPTY)])
+    return FiniteLaw(
+        outcomes=outcomes.reshape(-1, len(ends) // 2, 2),
+        log_probabilities=np.append(learnt, few),
+    )
+
+
+def count_bar(block: int, count_epsilon: float, count_beta: float) -> float:
+    """What a noisy count has to reach: 2 m + ln(1 / (2 count_beta)) / count_epsilon."""
+    return 2 * block + log(1 / (2 * count_beta)) / count_epsilon
 
 
 def hull(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
@@ -177,29 +218,20 @@ def boxes_mechanism(
     """The box learner over exponential-mechanism interior points, with its privacy claim.
 
     Each of the 2 d calls has `call_epsilon`, by default its even share of `epsilon`. With
-    `count_epsilon` it is the variant that counts the positives first, at that cost.
+    `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
+    law is known in one dimension.
     """
     counted = 0.0 if count_epsilon is None else count_epsilon
     each = call_epsilon or (epsilon - counted) / (2 * dimension)
     interior = partial(interior_point, grid=grid, epsilon=each)
     run: Any = partial(learn_box, grid=grid, block=block, interior=interior)
+    exact: Any = partial(_product_law, grid=grid, block=block, epsilon=each)
     if count_epsilon is not None:
-        run = partial(
-            counted_boxes, grid=grid, block=block, interior=interior,
-            count_epsilon=count_epsilon, count_beta=0.05,
-        )  # fmt: skip
+        count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
+        run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)
+        exact = partial(counted_boxes_law, grid=grid, block=block, epsilon=each, **count)
     axis = Interval(low=0, high=grid - 1, integer=True)
     row = Product(parts=(axis,) * dimension + (Choices(values=(0, 1)),))
-
-    def law(database: Database) -> ProductLaw:
-        return ProductLaw(
-            parts=tuple(
-                interior_point_law(points, grid=grid, epsilon=each)
-                for pair in blocks(database, grid=grid, block=block)
-                for points in pair
-            )
-        )
-
     return Mechanism(
         name=name,
         identifier=identifier,
@@ -214,7 +246,17 @@ def boxes_mechanism(
             ),
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
-        law=law if count_epsilon is None else None,
+        law=exact if count_epsilon is None or dimension == 1 else None,
+    )
+
+
+def _product_law(database: Database, *, grid: int, block: int, epsilon: float) -> ProductLaw:
+    return ProductLaw(
+        parts=tuple(
+            interior_point_law(points, grid=grid, epsilon=epsilon)
+            for pair in blocks(database, grid=grid, block=block)
+            for points in pair
+        )
     )
 
 

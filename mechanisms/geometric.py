@@ -7,7 +7,7 @@ bits behind each draw.
 
 from collections.abc import Callable
 from functools import partial
-from math import exp, expm1, log
+from math import exp, expm1, log, log1p
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .model import (
     Database,
     Domain,
     Interval,
+    LossLaw,
     Mechanism,
     Neighbouring,
     PrivacyClaim,
@@ -25,9 +26,16 @@ from .model import (
     Size,
     UtilityClaim,
 )
+from .privacy_loss import compose_losses, discrete_laplace_loss
 from .queries import count
 
-__all__ = ["GEOMETRIC", "geometric", "geometric_mechanism"]
+__all__ = [
+    "GEOMETRIC",
+    "geometric",
+    "geometric_log_probability",
+    "geometric_loss",
+    "geometric_mechanism",
+]
 
 # Below this the noise no longer fits the 53 bits of a draw.
 FLATTEST = 2.0**-40
@@ -63,6 +71,37 @@ def geometric(
     return answer + up - down
 
 
+def geometric_log_probability(
+    database: Database,
+    outputs: Any,
+    *,
+    query: Callable[[Database], Any],
+    sensitivity: float,
+    epsilon: float,
+) -> Array:
+    """Log-probability of each of the `outputs` of `geometric`, which may have a leading shape."""
+    answer = np.asarray(query(database))
+    scale = sensitivity / epsilon
+    noise = np.asarray(outputs) - answer
+    each = log(-expm1(-1 / scale)) - log1p(exp(-1 / scale)) - np.abs(noise) / scale
+    return each.sum(axis=tuple(range(noise.ndim - answer.ndim, noise.ndim)))
+
+
+def geometric_loss(
+    database: Database,
+    neighbour: Database,
+    *,
+    query: Callable[[Database], Any],
+    sensitivity: float,
+    epsilon: float,
+) -> LossLaw:
+    """Exact law of the privacy loss of `geometric`: a sum of independent ones of coordinates."""
+    apart = np.ravel(np.asarray(query(database)) - np.asarray(query(neighbour)))
+    return compose_losses(
+        discrete_laplace_loss(shift, sensitivity / epsilon) for shift in apart.tolist() if shift
+    )
+
+
 def geometric_mechanism(
     *,
     query: Callable[[Database], Any],
@@ -76,10 +115,11 @@ def geometric_mechanism(
     """`geometric` on a whole-number query, with what it is claimed to satisfy.
 
     The utility claim is the exact tail of the noise, P[|noise| >= t] = 2 r**t / (1 + r) for
-    whole t.
+    whole t. The exact laws of the output and of the privacy loss are known.
     """
     require_positive(sensitivity=sensitivity, epsilon=epsilon)
     ratio = exp(-epsilon / sensitivity)
+    bound: dict[str, Any] = {"query": query, "sensitivity": sensitivity, "epsilon": epsilon}
 
     def error(database: Database, output: Any) -> Array:
         return np.abs(np.asarray(output) - query(database))
@@ -90,7 +130,7 @@ def geometric_mechanism(
     return Mechanism(
         name=name,
         identifier=identifier,
-        run=partial(geometric, query=query, sensitivity=sensitivity, epsilon=epsilon),
+        run=partial(geometric, **bound),
         databases=databases,
         claims=(
             PrivacyClaim(
@@ -105,6 +145,8 @@ def geometric_mechanism(
             ),
         ),
         reference="Ghosh, Roughgarden and Sundararajan (2012)",
+        privacy_loss=partial(geometric_loss, **bound),
+        log_probability=partial(geometric_log_probability, **bound),
     )
 
 

@@ -35,6 +35,7 @@ from .model import (
     Size,
     UtilityClaim,
 )
+from .privacy_loss import discrete_laplace_loss
 
 __all__ = [
     "GRID_LAPLACE",
@@ -172,7 +173,7 @@ def grid_laplace_mechanism(
 
     def privacy_loss(database: Database, neighbour: Database) -> LossLaw:
         apart = nearest_steps(query(database), step) - nearest_steps(query(neighbour), step)
-        return _loss_of_shift(abs(int(apart)), scale)
+        return discrete_laplace_loss(int(apart), scale)
 
     return Mechanism(
         name=name,
@@ -201,22 +202,6 @@ def grid_laplace_mechanism(
         reference="Canonne, Kamath and Steinke (2020)",
         log_probability=log_probability,
         privacy_loss=privacy_loss if coordinates is None else None,
-    )
-
-
-def _loss_of_shift(shift: int, scale: int) -> LossLaw:
-    """Privacy loss of whole-number Laplace noise around 0, against the same around `shift`."""
-    between = np.arange(1, shift)
-    ratio, stop = exp(-1 / scale), -expm1(-1 / scale)
-    if shift == 0:
-        return LossLaw(losses=np.zeros(1), probabilities=np.ones(1))
-    # Noise at most 0, strictly between the two centres, and at or beyond the other.
-    return LossLaw(
-        losses=np.concatenate([[shift], shift - 2 * between, [-shift]]) / scale,
-        probabilities=np.concatenate(
-            [[1.0], stop * np.exp(-between / scale), [exp(-shift / scale)]]
-        )
-        / (1 + ratio),
     )
 
 

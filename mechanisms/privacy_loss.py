@@ -15,6 +15,7 @@ from .model import Array, FiniteLaw, LossLaw
 
 __all__ = [
     "compose_losses",
+    "discrete_laplace_loss",
     "hockey_stick",
     "laplace_hockey_stick",
     "laplace_loss_distribution",
@@ -51,6 +52,26 @@ def compose_losses(laws: Iterable[LossLaw]) -> LossLaw:
     """
     nothing = LossLaw(losses=np.zeros(1), probabilities=np.ones(1))
     return reduce(_sum_of_two, laws, nothing)
+
+
+def discrete_laplace_loss(shift: int, scale: float) -> LossLaw:
+    """Law of the privacy loss of whole-number Laplace noise, the answers `shift` steps apart.
+
+    The noise is k steps with probability proportional to exp(-|k| / scale); the loss is the same
+    in both orders.
+    """
+    require_positive(scale=scale)
+    shift = abs(shift)
+    if shift == 0:
+        return LossLaw(losses=np.zeros(1), probabilities=np.ones(1))
+    between = np.arange(1, shift)
+    # Noise at most 0, strictly between the two centres, and at or beyond the other.
+    inside = -expm1(-1 / scale) * np.exp(-between / scale)
+    return LossLaw(
+        losses=np.concatenate([[shift], shift - 2 * between, [-shift]]) / scale,
+        probabilities=np.concatenate([[1.0], inside, [exp(-shift / scale)]])
+        / (1 + exp(-1 / scale)),
+    )
 
 
 def hockey_stick(law: LossLaw, level: float) -> float:

@@ -5,7 +5,7 @@ Local differential privacy: a database is the single value that one person holds
 
 from collections.abc import Sequence
 from functools import partial
-from math import exp
+from math import exp, log1p
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from .model import (
     Array,
     Choices,
     Database,
+    FiniteLaw,
     Mechanism,
     Neighbouring,
     PrivacyClaim,
@@ -22,7 +23,12 @@ from .model import (
     Value,
 )
 
-__all__ = ["RANDOMIZED_RESPONSE", "randomized_response", "randomized_response_mechanism"]
+__all__ = [
+    "RANDOMIZED_RESPONSE",
+    "randomized_response",
+    "randomized_response_law",
+    "randomized_response_mechanism",
+]
 
 
 def randomized_response(
@@ -40,15 +46,30 @@ def randomized_response(
     Returns values, an array of shape `size`. Raises ValueError when epsilon is not positive or
     the value is not among `values`.
     """
-    require_positive(epsilon=epsilon)
-    if database not in values:
-        raise ValueError(f"the database must be one of {tuple(values)}, got {database!r}")
-    truth = list(values).index(database)
+    truth = _place(database, values, epsilon)
     others = len(values) - 1
     shape = sample_shape(size)
     honest = rng.random(shape) < 1 / (1 + others * exp(-epsilon))
     lie = (truth + rng.integers(1, others, endpoint=True, size=shape)) % len(values)
     return label_array(values)[np.where(honest, truth, lie)]
+
+
+def randomized_response_law(
+    database: Database, *, values: Sequence[Any], epsilon: float
+) -> FiniteLaw:
+    """Exact law of `randomized_response`, the values in their order."""
+    truth = _place(database, values, epsilon)
+    honest = -log1p((len(values) - 1) * exp(-epsilon))
+    logs = np.full(len(values), honest - epsilon)
+    logs[truth] = honest
+    return FiniteLaw(outcomes=label_array(values), log_probabilities=logs)
+
+
+def _place(database: Database, values: Sequence[Any], epsilon: float) -> int:
+    require_positive(epsilon=epsilon)
+    if database not in values:
+        raise ValueError(f"the database must be one of {tuple(values)}, got {database!r}")
+    return list(values).index(database)
 
 
 def randomized_response_mechanism(
@@ -58,7 +79,7 @@ def randomized_response_mechanism(
     name: str = "randomized-response",
     identifier: str = "",
 ) -> Mechanism:
-    """`randomized_response` at fixed parameters, with the privacy it is claimed to have.
+    """`randomized_response` at fixed parameters, with its privacy claim and its exact law.
 
     Raises ValueError when there are fewer than two values.
     """
@@ -77,6 +98,7 @@ def randomized_response_mechanism(
             ),
         ),
         reference=reference,
+        law=partial(randomized_response_law, values=values, epsilon=epsilon),
     )
 
 

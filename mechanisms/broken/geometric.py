@@ -5,17 +5,23 @@ from functools import partial
 
 import numpy as np
 
-from ..geometric import GEOMETRIC, geometric
-from ..model import Array, Database, NegativeControl, Size
+from ..geometric import GEOMETRIC, geometric, geometric_mechanism
+from ..model import Array, Database, NegativeControl, Neighbouring, Size
 from ..queries import count
 
 __all__ = ["TRUNCATED_TO_DATA", "WRONG_RATIO", "truncated_to_data"]
 
 WRONG_RATIO = NegativeControl(
     mechanism=replace(
-        GEOMETRIC,
-        name="geometric-wrong-ratio",
-        run=partial(geometric, query=count, sensitivity=1, epsilon=2.0),
+        geometric_mechanism(
+            query=count,
+            sensitivity=1,
+            epsilon=2.0,
+            neighbouring=Neighbouring.ADD_REMOVE,
+            databases=GEOMETRIC.databases,
+            name="geometric-wrong-ratio",
+        ),
+        claims=GEOMETRIC.claims,
     ),
     breaks=GEOMETRIC.claims[0],
     defect="noise falls off by exp(-2 epsilon) a step where exp(-epsilon) is due: the loss is 2",
@@ -38,6 +44,8 @@ TRUNCATED_TO_DATA = NegativeControl(
         GEOMETRIC,
         name="geometric-truncated-to-data",
         run=partial(truncated_to_data, epsilon=1.0),
+        privacy_loss=None,
+        log_probability=None,
     ),
     breaks=GEOMETRIC.claims[0],
     defect="the noisy count is cut at the true count, which no output of a smaller one passes",
