@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from .._checks import label_array, sample_shape
-from ..exponential import exponential, exponential_by_weights, exponential_mechanism
+from ..exponential import (
+    exponential,
+    exponential_by_weights,
+    exponential_mechanism,
+    log_probabilities,
+)
 from ..model import (
     Array,
     Choices,
@@ -22,7 +27,7 @@ from ..model import (
     Size,
 )
 from ..queries import column_totals, counts, histogram
-from ..selection import scaled_scores, voters
+from ..selection import candidate_law, scaled_scores, voters
 
 __all__ = [
     "DATA_DEPENDENT_RANGE",
@@ -74,6 +79,11 @@ NAIVE_OF_VOTERS = NegativeControl(
     defect="no factor 2 although a voter lowers some scores: the normaliser loses epsilon as well",
 )
 
+# The law of `exponential`; what is wrong is bound where it is used.
+_candidates = partial(
+    partial, candidate_law, log_probabilities=log_probabilities, sensitivity=1.0, epsilon=1.0
+)
+
 _of_counts = exponential_mechanism(
     score=counts,
     candidates=2,
@@ -87,7 +97,11 @@ _of_counts = exponential_mechanism(
 
 MONOTONE_UNDER_REPLACEMENT = NegativeControl(
     identifier="MUT-EM-2",
-    mechanism=replace(_of_counts, run=partial(_of_counts.run, monotone=True), law=None),
+    mechanism=replace(
+        _of_counts,
+        run=partial(_of_counts.run, monotone=True),
+        law=_candidates(score=counts, monotone=True),
+    ),
     breaks=_of_counts.claims[0],
     defect="counts are monotone, but a replaced record raises one and lowers another",
 )
@@ -167,7 +181,9 @@ _best_of_counts = exponential_mechanism(
 WORST_CANDIDATE = NegativeControl(
     identifier="MUT-EM-6",
     mechanism=replace(
-        _best_of_counts, run=partial(_best_of_counts.run, score=_negative_counts), law=None
+        _best_of_counts,
+        run=partial(_best_of_counts.run, score=_negative_counts),
+        law=_candidates(score=_negative_counts),
     ),
     breaks=_best_of_counts.claims[2],
     defect="the sign of the scores is flipped: the worst candidate is the likeliest",

@@ -51,17 +51,15 @@ NO_CLIPPING = NegativeControl(
     defect="rows are to be clipped to [0, 1] before they are summed and are not: the loss is 10",
 )
 
+_at_half = partial(
+    laplace_mechanism,
+    query=total,
+    neighbouring=Neighbouring.ADD_REMOVE,
+    databases=LAPLACE.databases,
+    name="laplace-inverted-scale",
+)
 _inverted = replace(
-    laplace_mechanism(
-        query=total,
-        sensitivity=1.0,
-        epsilon=0.5,
-        neighbouring=Neighbouring.ADD_REMOVE,
-        databases=LAPLACE.databases,
-        name="laplace-inverted-scale",
-    ),
-    run=partial(laplace, query=total, sensitivity=0.5, epsilon=1.0),
-    law=None,
+    _at_half(sensitivity=0.5, epsilon=1.0), claims=_at_half(sensitivity=1.0, epsilon=0.5).claims
 )
 
 INVERTED_SCALE = NegativeControl(

@@ -1,0 +1,196 @@
+"""Whatever states its exact law, sound or broken, draws from it."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors.cells import codes
+from dpwitness.auditors.exact import exact_privacy
+from dpwitness.auditors.neighbours import pair_source
+from dpwitness.auditors.results import Verdict
+from dpwitness.mechanisms import (
+    CATALOGUE,
+    Choices,
+    FiniteLaw,
+    LaplaceLaw,
+    Neighbouring,
+    ProductLaw,
+    Rows,
+    geometric_mechanism,
+)
+from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.geometric import GEOMETRIC
+from dpwitness.mechanisms.privacy_loss import loss_of
+from dpwitness.mechanisms.queries import histogram
+from dpwitness.mechanisms.randomized_response import RANDOMIZED_RESPONSE
+
+EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
+DRAWS = 20_000
+
+
+def those_with(field):
+    found = [mechanism for mechanism in EVERYTHING if getattr(mechanism, field) is not None]
+    return pytest.mark.parametrize("mechanism", found, ids=lambda m: m.name)
+
+
+def pairs_of(mechanism):
+    """The simplest of the neighbours, one in the middle and the last, both ways round."""
+    claim = mechanism.claims[0]
+    source = pair_source(mechanism.databases, claim.neighbouring, claim.distance, 0)
+    pairs = source.templates or (source.first(0),)
+    chosen = (pairs[0], pairs[len(pairs) // 2], pairs[-1])
+    return [way for pair in chosen for way in (pair, pair.reversed())]
+
+
+def flat_parts(law):
+    """(law of the part, how many numbers of the output it is about), in order."""
+    parts = law.parts if isinstance(law, ProductLaw) else (law,)
+    for part in parts:
+        array = part.outcomes[:1] if isinstance(part, FiniteLaw) else part.centres
+        yield part, np.size(array)
+
+
+def check_finite(law, outputs, assert_frequencies):
+    """Chi-square over the outcomes, those expected fewer than 10 times together."""
+    known, drawn = codes(law.outcomes, outputs)
+    chances = np.zeros(max(known.max(), drawn.max()) + 1)
+    np.add.at(chances, known, np.exp(law.log_probabilities))
+    assert (chances[drawn] > 0).all(), "no draw is impossible"
+    counts = np.bincount(drawn, minlength=len(chances))
+    often = chances * len(drawn) >= 10
+    rest, expected = counts[~often].sum(), chances[~often].sum()
+    if expected * len(drawn) >= 10:
+        assert_frequencies([*counts[often], rest], [*chances[often], expected])
+    else:
+        # Too rare to stand alone: with the rarest of the others.
+        cell = np.flatnonzero(often)[np.argmin(chances[often])]
+        counts[cell] += rest
+        chances[cell] += expected
+        if often.sum() > 1:
+            assert_frequencies(counts[often], chances[often])
+
+
+def laplace(x):
+    return np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
+
+
+def check_laplace(law, outputs, assert_distribution, assert_rate):
+    noise = (outputs - np.ravel(law.centres)) / law.scale
+    for column in noise.T:
+        assert_distribution(column, laplace)
+    # Independent: of any two, as many have equal signs as not.
+    for i in range(1, noise.shape[1]):
+        assert_rate(noise[:, i] * noise[:, i - 1] > 0, 0.5)
+        assert_rate((np.abs(noise[:, i - 1 : i + 1]) < np.log(2)).all(axis=1), 0.25)
+
+
+@those_with("law")
+def test_draws_follow_the_law(mechanism, rng, assert_frequencies, assert_distribution, assert_rate):
+    for pair in pairs_of(mechanism)[::2]:
+        law = mechanism.law(pair.database)
+        outputs = mechanism(pair.database, rng, size=DRAWS)
+        if isinstance(law, FiniteLaw):
+            check_finite(law, outputs, assert_frequencies)
+            continue
+        columns, used = outputs.reshape(DRAWS, -1), 0
+        for part, width in flat_parts(law):
+            taken = columns[:, used : used + width]
+            used += width
+            if isinstance(part, LaplaceLaw):
+                check_laplace(part, taken, assert_distribution, assert_rate)
+            else:
+                shaped = taken.reshape(DRAWS, *np.shape(part.outcomes)[1:])
+                check_finite(part, shaped, assert_frequencies)
+        assert used == columns.shape[1]
+
+
+@those_with("log_probability")
+def test_densities_are_those_of_the_draws(mechanism, rng):
+    """An event likelier under the neighbour is so by the mean of the ratio of the densities."""
+    for pair in pairs_of(mechanism):
+        one, two = (
+            mechanism(database, rng, size=DRAWS) for database in (pair.database, pair.neighbour)
+        )
+
+        def gain(outputs, pair=pair):
+            with np.errstate(invalid="ignore"):
+                return np.nan_to_num(
+                    mechanism.log_probability(pair.neighbour, outputs)
+                    - mechanism.log_probability(pair.database, outputs),
+                    posinf=np.inf, neginf=-np.inf,
+                )  # fmt: skip
+
+        assert np.isfinite(mechanism.log_probability(pair.database, one)).all()
+        assert np.isfinite(mechanism.log_probability(pair.neighbour, two)).all()
+        # Where the neighbour is less likely the ratio is at most 1, so its mean is well known.
+        predicted = np.where(gain(one) < 0, np.exp(np.minimum(gain(one), 0)), 0.0)
+        seen = (gain(two) < 0).mean()
+        # Hoeffding at 1e-7 for either mean.
+        assert abs(predicted.mean() - seen) < 2 * np.sqrt(np.log(4e7) / (2 * DRAWS))
+
+
+@those_with("privacy_loss")
+def test_the_law_of_the_loss_is_that_of_drawn_outputs(mechanism, rng, assert_frequencies):
+    for pair in pairs_of(mechanism):
+        stated = mechanism.privacy_loss(pair.database, pair.neighbour)
+        assert np.sum(stated.probabilities) + stated.infinite == pytest.approx(1, rel=1e-12)
+        if mechanism.law is not None:
+            derived = loss_of(mechanism.law(pair.database), mechanism.law(pair.neighbour))
+            np.testing.assert_allclose(derived.losses, stated.losses, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(derived.probabilities, stated.probabilities, rtol=1e-12)
+            assert derived.infinite == pytest.approx(stated.infinite)
+            continue
+        outputs = mechanism(pair.database, rng, size=DRAWS)
+        drawn = mechanism.log_probability(pair.database, outputs)
+        drawn = drawn - mechanism.log_probability(pair.neighbour, outputs)
+        # Cells between whole tenths of the range, each with all of its losses.
+        edges = np.linspace(stated.losses.min(), stated.losses.max(), 9)[1:-1] + 1e-7
+        cells = np.searchsorted(edges, stated.losses)
+        chances = np.bincount(cells, weights=stated.probabilities, minlength=8)
+        counts = np.bincount(np.searchsorted(edges, drawn), minlength=8)
+        often = chances > 0
+        assert counts[~often].sum() == 0
+        if often.sum() > 1:
+            assert_frequencies(counts[often], chances[often])
+
+
+def test_broken_mechanisms_do_not_inherit_a_law():
+    """Only the mechanism with the very same run may have the same law."""
+    for control in NEGATIVE_CONTROLS:
+        for mechanism in CATALOGUE:
+            for field in ("law", "privacy_loss", "log_probability"):
+                mine, theirs = (getattr(m, field) for m in (control.mechanism, mechanism))
+                if mine is not None and mine is theirs:
+                    assert control.mechanism.run is mechanism.run
+
+
+@pytest.mark.parametrize("mechanism", [GEOMETRIC, RANDOMIZED_RESPONSE], ids=lambda m: m.name)
+def test_the_exact_method_proves_the_claim_and_finds_it_tight(mechanism):
+    found = exact_privacy(mechanism, mechanism.claims[0])
+    assert found.verdict is Verdict.PROVED
+    assert found.epsilon == pytest.approx(1)
+    # At half of epsilon: P[noise <= 0] (1 - exp(-1/2)) for counts one apart, and the same share
+    # of the truths told for responses.
+    right = np.e / (1 + np.e) if mechanism is GEOMETRIC else np.e / (2 + np.e)
+    half = replace(mechanism.claims[0], epsilon=0.5)
+    low, high = exact_privacy(mechanism, half).delta
+    assert low <= right * -np.expm1(-0.5) <= high
+
+
+def test_losses_of_counts_add_up():
+    two = geometric_mechanism(
+        query=partial(histogram, categories=3),
+        sensitivity=2,
+        epsilon=1.0,
+        neighbouring=Neighbouring.REPLACE_ONE,
+        databases=Rows(row=Choices(values=(0, 1, 2)), least=2, most=2),
+    )
+    law = two.privacy_loss([0, 1], [0, 2])
+    ratio = np.exp(-0.5)
+    np.testing.assert_allclose(law.losses, [-1, 0, 1], atol=1e-15)
+    np.testing.assert_allclose(
+        law.probabilities, np.array([ratio**2, 2 * ratio, 1]) / (1 + ratio) ** 2
+    )
+    assert two.privacy_loss([0, 1], [1, 0]).losses.tolist() == [0.0]
