@@ -1,27 +1,43 @@
-"""Draws per second of each catalogue mechanism, and how far it is from its noise alone.
+"""Draws per second of every catalogue mechanism, beside plain numpy for the same arithmetic.
 
-Prints, for each mechanism, draws per second of CPU time when one call makes many draws, the
-ratio to plain numpy drawing the same noise, and draws per second when each is a call of its
-own. Run: python benchmarks/draws.py [draws]
+Prints, for each mechanism, draws per second of CPU time when one call makes many draws, the same
+of its baseline in `baselines`, how many times as long the mechanism takes and whether that is
+below 10, and draws per second when each is a call of its own. Exit status 1 where a mechanism is
+10 times slower or has no baseline. Run: python benchmarks/draws.py [draws]
 """
 
 import sys
 import time
 
 import numpy as np
+from baselines import BASELINES
 
-from dpwitness.mechanisms import CATALOGUE, Value
+from dpwitness.auditors.neighbours import pair_source
+from dpwitness.mechanisms import CATALOGUE
 
 REPEATS = 7
-DATABASE = [0, 1, 1, 0, 1]
+SLOWEST = 10.0
 
-BASELINES = {
-    "laplace": lambda rng, n: rng.laplace(size=n),
-    "laplace-vector": lambda rng, n: rng.laplace(size=(n, 3)),
-    "geometric": lambda rng, n: np.subtract(*rng.geometric(0.632, size=(2, n))),
-    "exponential": lambda rng, n: rng.choice(3, size=n, p=[0.2, 0.3, 0.5]),
-    "randomized-response": lambda rng, n: rng.choice(3, size=n, p=[0.2, 0.2, 0.6]),
-}
+
+def database_of(mechanism):
+    """The last, and so one of the largest, of the databases an audit tries first."""
+    claim = mechanism.claims[0]
+    source = pair_source(mechanism.databases, claim.neighbouring, claim.distance, 0)
+    return source.templates[-1].database if source.templates else source.first(0).database
+
+
+def baseline_of(mechanism):
+    """The mechanism's baseline as a function of (database, rng, draws); KeyError without one."""
+    if mechanism.name not in BASELINES:
+        raise KeyError(
+            f"{mechanism.name} has no baseline: write one in benchmarks/baselines.py, plain "
+            "numpy for the same arithmetic"
+        )
+
+    def run(database, rng, draws):
+        return BASELINES[mechanism.name](database, rng, draws, **mechanism.run.keywords)
+
+    return run
 
 
 def seconds(work, rng, draws):
@@ -34,26 +50,49 @@ def seconds(work, rng, draws):
     return max(min(spent), 1e-9)
 
 
+def measure(mechanism, draws):
+    """Seconds for the draws in one call, for the baseline, and for a hundredth one by one."""
+    database, rng = database_of(mechanism), np.random.default_rng(0)
+    baseline = baseline_of(mechanism)
+
+    def many(rng, n):
+        mechanism.run(database, rng, size=n)
+
+    def plain(rng, n):
+        baseline(database, rng, n)
+
+    def one_by_one(rng, n):
+        for _ in range(n):
+            mechanism.run(database, rng)
+
+    few = max(1, draws // 100)
+    return (
+        seconds(many, rng, draws),
+        seconds(plain, rng, draws),
+        seconds(one_by_one, rng, few) / few,
+    )
+
+
 def main(draws):
-    rng = np.random.default_rng(0)
-    print(f"{'mechanism':22}{'draws/s':>14}{'x numpy':>9}{'calls/s':>12}")
+    names = [mechanism.name for mechanism in CATALOGUE]
+    width = max(map(len, names)) + 2
+    print(f"{'mechanism':{width}}{'draws/s':>13}{'numpy/s':>13}{'ratio':>8}{'':6}{'calls/s':>10}")
+    slow = []
     for mechanism in CATALOGUE:
-        values = isinstance(mechanism.databases, Value)
-        database = mechanism.databases.row.values[0] if values else DATABASE
-
-        def many(rng, n, run=mechanism.run, database=database):
-            run(database, rng, size=n)
-
-        def one_by_one(rng, n, run=mechanism.run, database=database):
-            for _ in range(n):
-                run(database, rng)
-
-        calls = max(1, draws // 100)
-        taken = seconds(many, rng, draws)
-        ratio = taken / seconds(BASELINES[mechanism.name], rng, draws)
-        single = calls / seconds(one_by_one, rng, calls)
-        print(f"{mechanism.name:22}{draws / taken:>14,.0f}{ratio:>9.2f}{single:>12,.0f}")
+        try:
+            taken, plain, call = measure(mechanism, draws)
+        except KeyError as error:
+            sys.exit(str(error.args[0]))
+        ratio = taken / plain
+        if ratio >= SLOWEST:
+            slow.append(mechanism.name)
+        print(
+            f"{mechanism.name:{width}}{draws / taken:>13,.0f}{draws / plain:>13,.0f}{ratio:>8.2f}"
+            f"{'ok' if ratio < SLOWEST else 'SLOW':>6}{1 / call:>10,.0f}"
+        )
+    if slow:
+        sys.exit(f"at least {SLOWEST:g} times slower than plain numpy: {', '.join(slow)}")
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000)
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)
