@@ -8,7 +8,7 @@ no test of whether there are enough positives is needed.
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, exp, log, log1p
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from .model import (
     Rows,
     Size,
 )
+from .tails import log_laplace_cdf
 
 __all__ = [
     "BOXES",
@@ -139,9 +140,7 @@ def counted_boxes_law(
         for points in pair
     ]
     lacking = count_bar(block, count_epsilon, count_beta) - np.count_nonzero(rows[:, -1])
-    rarer = -abs(lacking) * count_epsilon - log(2)
-    other = log1p(-exp(rarer))
-    enough, few = (rarer, other) if lacking > 0 else (other, rarer)
+    enough, few = log_laplace_cdf(np.array([-lacking, lacking]) * count_epsilon)
     boxes = grid_points((grid,) * len(ends))
     learnt = enough + sum(part[boxes[:, i]] for i, part in enumerate(ends))
     outcomes = np.concatenate([boxes, np.full((1, len(ends)), EMPTY)])

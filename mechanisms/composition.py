@@ -18,7 +18,8 @@ from math import exp, expm1, inf, lgamma, log, log1p, prod, sqrt
 import numpy as np
 
 from ._checks import require_positive
-from .model import Array
+from .model import Array, LossLaw
+from .privacy_loss import hockey_stick
 
 __all__ = [
     "advanced_calibration",
@@ -26,6 +27,7 @@ __all__ = [
     "basic_composition",
     "bounded_range_to_zcdp",
     "heterogeneous_composition",
+    "log_responses",
     "optimal_delta",
     "pure_to_zcdp",
     "response_delta",
@@ -190,16 +192,22 @@ def response_delta(epsilons: Sequence[float], level: float) -> float:
     laws = [_response_losses(epsilon, many) for epsilon, many in groups.items()]
     losses = reduce(lambda a, b: np.add.outer(a, b).ravel(), [loss for loss, _ in laws])
     logs = reduce(lambda a, b: np.add.outer(a, b).ravel(), [mass for _, mass in laws])
-    above = losses > level
-    return float(np.sum(np.exp(logs[above]) * -np.expm1(level - losses[above])))
+    return hockey_stick(LossLaw(losses=losses, probabilities=np.exp(logs)), level)
 
 
 def _response_losses(epsilon: float, many: int) -> tuple[Array, Array]:
     """Privacy losses of `many` responses and their log-probabilities, by how many are right."""
+    return (2 * np.arange(many + 1) - many) * epsilon, log_responses(epsilon, many)
+
+
+def log_responses(epsilon: float, many: int) -> Array:
+    """Log-probability that 0, 1, ..., `many` of as many responses are right; shape (many + 1,).
+
+    Each is, independently, with probability e**epsilon / (1 + e**epsilon).
+    """
     right = np.arange(many + 1)
     choices = [lgamma(many + 1) - lgamma(i + 1) - lgamma(many - i + 1) for i in right]
-    logs = np.array(choices) + right * epsilon - many * np.logaddexp(0, epsilon)
-    return (2 * right - many) * epsilon, logs
+    return np.array(choices) + right * epsilon - many * np.logaddexp(0, epsilon)
 
 
 def _require_all_positive(epsilons: Sequence[float]) -> None:

@@ -30,6 +30,7 @@ from .model import (
     ThresholdClaim,
     UtilityClaim,
 )
+from .tails import log_laplace_cdf
 
 __all__ = [
     "NOISY_CONJUNCTION",
@@ -119,7 +120,7 @@ def noisy_conjunction_law(
     """
     violated = violations(labelled_counts(database, grid=(2,) * dimension))
     slack = (threshold - violated) / scale
-    logs = np.stack([_laplace_tail(slack), _laplace_tail(-slack)], axis=1)
+    logs = np.stack([log_laplace_cdf(-slack), log_laplace_cdf(slack)], axis=1)
     if dimension > MOST_LISTED:
         decisions = np.array([False, True])
         return ProductLaw(
@@ -128,12 +129,6 @@ def noisy_conjunction_law(
     outcomes = grid_points((2,) * len(violated))
     total = logs[np.arange(len(violated)), outcomes].sum(axis=1)
     return FiniteLaw(outcomes=outcomes.astype(bool), log_probabilities=total)
-
-
-def _laplace_tail(level: Array) -> Array:
-    """Logarithm of P[Laplace(1) > level]."""
-    far = log(0.5) - np.abs(level)
-    return np.where(level >= 0, far, np.log1p(-np.exp(far)))
 
 
 def deletion_threshold(dimension: int, scale: float, beta: float) -> float:

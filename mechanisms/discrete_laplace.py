@@ -5,12 +5,14 @@ to the 53 bits of a float. What is left between it and its law is the quality of
 which in numpy are made for simulation, not for secrets.
 """
 
+from math import exp, expm1, log, log1p
+
 import numpy as np
 
 from ._checks import sample_shape
 from .model import Array, Size
 
-__all__ = ["discrete_laplace"]
+__all__ = ["discrete_laplace", "discrete_laplace_log_probability"]
 
 # Leaves room in 64 bits for sums of noise and answers.
 WIDEST = 2**50
@@ -33,6 +35,11 @@ def discrete_laplace(rng: np.random.Generator, *, scale: int, size: Size = None)
         flat[filled : filled + kept.size] = kept
         filled += kept.size
     return noise[()]
+
+
+def discrete_laplace_log_probability(noise: Array, scale: float) -> Array:
+    """Log-probability of whole numbers under `discrete_laplace`, any shape and scale."""
+    return log(-expm1(-1 / scale)) - log1p(exp(-1 / scale)) - np.abs(noise) / scale
 
 
 def _attempts(rng: np.random.Generator, scale: int, count: int) -> Array:

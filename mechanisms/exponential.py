@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 
 from ._checks import sample_shape
+from .categorical import normalised
 from .model import (
     Array,
     Choices,
@@ -70,8 +71,7 @@ def log_probabilities(
     `scores` has the candidates along its last axis, and so has the answer, in nats.
     """
     logits = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    logits = logits - logits.max(axis=-1, keepdims=True)
-    return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
+    return normalised(logits)
 
 
 def probabilities(

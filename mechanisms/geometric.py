@@ -7,12 +7,13 @@ bits behind each draw.
 
 from collections.abc import Callable
 from functools import partial
-from math import exp, expm1, log, log1p
+from math import exp, expm1, log
 from typing import Any
 
 import numpy as np
 
 from ._checks import require_positive, sample_shape
+from .discrete_laplace import discrete_laplace_log_probability
 from .model import (
     Array,
     Database,
@@ -81,9 +82,8 @@ def geometric_log_probability(
 ) -> Array:
     """Log-probability of each of the `outputs` of `geometric`, which may have a leading shape."""
     answer = np.asarray(query(database))
-    scale = sensitivity / epsilon
     noise = np.asarray(outputs) - answer
-    each = log(-expm1(-1 / scale)) - log1p(exp(-1 / scale)) - np.abs(noise) / scale
+    each = discrete_laplace_log_probability(noise, sensitivity / epsilon)
     return each.sum(axis=tuple(range(noise.ndim - answer.ndim, noise.ndim)))
 
 

@@ -15,13 +15,13 @@ of the loss, for answers below 2**60 steps.
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
-from math import ceil, exp, expm1, frexp, log, log1p
+from math import ceil, exp, frexp, log
 from typing import Any
 
 import numpy as np
 
 from ._checks import require_positive, sample_shape
-from .discrete_laplace import discrete_laplace
+from .discrete_laplace import discrete_laplace, discrete_laplace_log_probability
 from .model import (
     Array,
     Database,
@@ -167,8 +167,8 @@ def grid_laplace_mechanism(
 
     def log_probability(database: Database, outputs: Any) -> Array:
         noise = np.asarray(outputs) / step - nearest_steps(query(database), step)
-        each = np.where(noise == np.rint(noise), -np.abs(noise) / scale, -np.inf)
-        each = each + log(-expm1(-1 / scale)) - log1p(exp(-1 / scale))
+        each = discrete_laplace_log_probability(noise, scale)
+        each = np.where(noise == np.rint(noise), each, -np.inf)
         return each if coordinates is None else each.sum(axis=-1)
 
     def privacy_loss(database: Database, neighbour: Database) -> LossLaw:

@@ -19,8 +19,9 @@ from typing import Literal
 import numpy as np
 
 from .model import Array, LossLaw
+from .privacy_loss import hockey_stick
 
-__all__ = ["Bound", "compose", "grid_loss", "hockey_stick", "laplace_delta", "loss_law"]
+__all__ = ["Bound", "compose", "grid_loss", "laplace_delta", "loss_law"]
 
 Bound = Literal["lower", "upper"]
 
@@ -75,13 +76,6 @@ def loss_law(ratios: Iterable[float], *, bound: Bound, cells: int = 20) -> LossL
     masses = reduce(np.convolve, parts)
     places = np.arange(masses.size) - masses.size // 2
     return LossLaw(losses=places * step, probabilities=masses)
-
-
-def hockey_stick(law: LossLaw, epsilon: float) -> float:
-    """The delta of a pair with this law of the loss at `epsilon`: E[(1 - exp(epsilon - loss))+]."""
-    above = law.losses > epsilon
-    lost = law.probabilities[above] * -np.expm1(epsilon - law.losses[above])
-    return float(lost.sum()) + law.infinite
 
 
 def laplace_delta(

@@ -7,11 +7,12 @@ mechanisms it promises for this one, and what is true of this one is true of all
 """
 
 from functools import partial
-from math import expm1, inf, lgamma, log1p
+from math import expm1, inf, log1p
 
 import numpy as np
 
 from ._checks import require_positive, sample_shape
+from .composition import log_responses
 from .model import (
     Array,
     Choices,
@@ -62,10 +63,8 @@ def leaky_response_law(
 ) -> FiniteLaw:
     """Exact law of `leaky_response`, outcomes from -1 to `rounds` + 1 in order."""
     _check(database, epsilon, delta, rounds)
-    right = np.arange(rounds + 1)
-    choices = [lgamma(rounds + 1) - lgamma(i + 1) - lgamma(rounds - i + 1) for i in right]
     kept = rounds * log1p(-delta)
-    answers = kept + np.array(choices) + right * epsilon - rounds * np.logaddexp(0, epsilon)
+    answers = kept + log_responses(epsilon, rounds)
     leak = np.log(-expm1(kept)) if delta else -inf
     # A database of 0 is that of 1 with all answers turned round.
     law = np.concatenate([[-inf], answers, [leak]])

@@ -81,7 +81,7 @@ def hockey_stick(law: LossLaw, level: float) -> float:
     """
     above = law.losses > level
     excess = law.probabilities[above] * -np.expm1(level - law.losses[above])
-    return fsum(excess) + law.infinite
+    return float(excess.sum()) + law.infinite
 
 
 def renyi_divergence(law: LossLaw, order: float) -> float:

@@ -10,6 +10,7 @@ from math import atanh, floor, log, sqrt
 
 import numpy as np
 
+from .categorical import normalised
 from .composition import zcdp_root
 from .model import Array, Database
 from .pmw_updates import shares_of
@@ -89,8 +90,7 @@ def total_agreement(
 
 def log_weights(agreed: Array, rate: float) -> Array:
     """Log-probabilities of the queries, along the last axis."""
-    logs = -rate * (agreed - agreed.min(axis=-1, keepdims=True))
-    return logs - np.log(np.exp(logs).sum(axis=-1, keepdims=True))
+    return normalised(-rate * agreed)
 
 
 def exponential_weights(agreed: Array, rate: float) -> Array:

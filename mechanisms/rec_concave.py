@@ -6,7 +6,7 @@ stability-based choices and one exponential mechanism a level.
 """
 
 from functools import partial
-from math import ceil, exp, log, log2
+from math import ceil, log, log2
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from .model import (
     Rows,
     Size,
 )
+from .tails import log_laplace_cdf
 
 __all__ = [
     "BASE",
@@ -179,7 +180,8 @@ def _law(
     law[0] = scales[0]
     for power, weight in enumerate(scales[1:]):
         parts = [_gap(padded, starts) for starts in _partitions(len(padded), 2**power)]
-        named = [_laplace_above(_bar(epsilon, delta) - gap, 2 / epsilon) for gap, _ in parts]
+        leads = np.array([gap for gap, _ in parts])
+        named = np.exp(log_laplace_cdf((leads - _bar(epsilon, delta)) * epsilon / 2))
         for pattern in ((True, True), (True, False), (False, True), (False, False)):
             chance = weight * float(
                 np.prod([p if taken else 1 - p for p, taken in zip(named, pattern, strict=True)])
@@ -192,13 +194,6 @@ def _law(
             else:
                 law[0] += chance
     return law
-
-
-def _laplace_above(value: float, scale: float) -> float:
-    if value == -np.inf:
-        return 1.0
-    tail = exp(-abs(value) / scale) / 2
-    return tail if value >= 0 else 1 - tail
 
 
 def points_promised(

@@ -13,8 +13,9 @@ from math import ceil, exp, inf, log, log1p
 import numpy as np
 
 from .model import Array
+from .tails import log_laplace_cdf
 
-__all__ = ["ABOVE", "BELOW", "HALTED", "log_bits", "log_laplace_cdf", "transcripts"]
+__all__ = ["ABOVE", "BELOW", "HALTED", "log_bits", "transcripts"]
 
 # Kinds of an answer: below the threshold, above it, and none because the run had ended.
 BELOW = 0
@@ -25,12 +26,6 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 # Beyond the last kink the integrand falls by a factor e per scale of the threshold's noise.
 REACH = 45.0
-
-
-def log_laplace_cdf(points: Array) -> Array:
-    """Log of the distribution function of Laplace noise of scale 1; log-survival at -points."""
-    tail = np.exp(-np.abs(points)) / 2
-    return np.where(points < 0, points - log(2), np.log1p(-tail))
 
 
 def log_bits(

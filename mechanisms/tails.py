@@ -3,12 +3,16 @@
 from collections.abc import Sequence
 from math import exp, expm1, fsum, inf, log, log1p
 
+import numpy as np
+
 from ._checks import require_positive
+from .model import Array
 
 __all__ = [
     "laplace_difference_tail",
     "laplace_tail",
     "largest_tail",
+    "log_laplace_cdf",
     "log_sum_gap",
     "union_bound",
     "union_threshold",
@@ -24,6 +28,12 @@ def laplace_tail(threshold: float, scale: float) -> float:
     if not threshold >= 0:
         raise ValueError(f"threshold must be at least 0, got {threshold}")
     return exp(-threshold / scale)
+
+
+def log_laplace_cdf(points: Array) -> Array:
+    """Log of the distribution function of Laplace noise of scale 1; log-survival at -points."""
+    tail = np.exp(-np.abs(points)) / 2
+    return np.where(points < 0, points - log(2), np.log1p(-tail))
 
 
 def laplace_difference_tail(threshold: float, scale: float) -> float:

@@ -8,10 +8,10 @@ import pytest
 from dpwitness.mechanisms.laplace_loss import (
     compose,
     grid_loss,
-    hockey_stick,
     laplace_delta,
     loss_law,
 )
+from dpwitness.mechanisms.privacy_loss import hockey_stick
 
 BOUNDS = ("lower", "upper")
 
