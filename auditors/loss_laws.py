@@ -163,7 +163,8 @@ def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
         start, mass = start + number * offset, np.convolve(mass, _power(table, number))
     # A hair more, the same way, for the rounding of the grid itself.
     hair = 1e-11 if up else -1e-11
-    return (start + np.arange(len(mass))) * step + hair, mass, 1 - alive
+    grid: Floats = (start + np.arange(len(mass))) * step + hair
+    return grid, mass, 1 - alive
 
 
 def _step(tables: list[LossLaw], count: Counter[float]) -> float:
