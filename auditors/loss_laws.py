@@ -163,7 +163,7 @@ def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
         start, mass = start + number * offset, np.convolve(mass, _power(table, number))
     # A hair more, the same way, for the rounding of the grid itself.
     hair = 1e-11 if up else -1e-11
-    grid: Floats = (start + np.arange(len(mass))) * step + hair
+    grid = np.asarray(start + np.arange(len(mass)), dtype=np.float64) * step + hair
     return grid, mass, 1 - alive
 
 
