@@ -8,6 +8,7 @@ import pytest
 
 from dpwitness.auditors.cells import codes
 from dpwitness.auditors.exact import exact_privacy
+from dpwitness.auditors.loss_laws import Shift, delta_bounds
 from dpwitness.auditors.neighbours import pair_source
 from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms import (
@@ -22,7 +23,8 @@ from dpwitness.mechanisms import (
 )
 from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
 from dpwitness.mechanisms.geometric import GEOMETRIC
-from dpwitness.mechanisms.privacy_loss import loss_of
+from dpwitness.mechanisms.laplace_loss import laplace_delta
+from dpwitness.mechanisms.privacy_loss import compose_losses, hockey_stick, loss_of
 from dpwitness.mechanisms.queries import histogram
 from dpwitness.mechanisms.randomized_response import RANDOMIZED_RESPONSE
 
@@ -194,3 +196,22 @@ def test_losses_of_counts_add_up():
         law.probabilities, np.array([ratio**2, 2 * ratio, 1]) / (1 + ratio) ** 2
     )
     assert two.privacy_loss([0, 1], [1, 0]).losses.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("ratios", [(1.0,), (0.3,) * 4, (0.7, 0.35, 0.35)])
+@pytest.mark.parametrize("level", [0.0, 0.2, 0.9])
+def test_auditors_compute_the_same_delta_of_noises(ratios, level):
+    low, high = laplace_delta(ratios, level, cells=200)
+    found_low, found_high = delta_bounds([Shift(ratio) for ratio in ratios], level)
+    assert max(low, found_low) <= min(high, found_high) + 1e-12
+    assert found_high - found_low < 1e-3
+
+
+@pytest.mark.parametrize("level", [0.0, 0.5, 1.5])
+def test_auditors_compute_the_same_delta_of_finite_laws(level):
+    loss = loss_of(*(RANDOMIZED_RESPONSE.law(value) for value in ("no", "yes")))
+    for times in (1, 2):
+        exact = hockey_stick(compose_losses([loss] * times), level)
+        low, high = delta_bounds([loss] * times, level)
+        assert low <= exact <= high + 1e-15
+        assert high - low < 1e-3
