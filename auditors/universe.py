@@ -53,10 +53,15 @@ class _Known:
 def universe(
     domain: Domain, relation: Neighbouring, distance: int = 1, most: int = MOST
 ) -> Universe:
-    """All pairs `distance` steps apart among at most `most` small databases of the domain."""
+    """All pairs `distance` steps apart among at most `most` small databases of the domain.
+
+    Where even the shortest lists are too many, their rows take fewer values. Without a pair the
+    scope is empty.
+    """
     match domain:
         case Rows():
-            databases, about = _lists(domain, most)
+            further = distance if relation is Neighbouring.ADD_REMOVE else 0
+            databases, about = _lists(domain, min(domain.least + further, domain.most), most)
         case Histogram():
             databases, about = _histograms(domain, most)
         case Value():
@@ -82,6 +87,8 @@ def universe(
         for near, other in reached.items():
             if near != key:
                 pairs.setdefault(frozenset((key, near)), Pair(start.database, other.database))
+    if not pairs:
+        return Universe((), "")
     far = "" if distance == 1 else f" {distance} steps apart"
     return Universe(tuple(pairs.values()), f"all {len(pairs)} neighbouring pairs{far} of {about}")
 
@@ -116,23 +123,34 @@ def _moves(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
     return gone, len(rest)
 
 
-def _lists(domain: Rows, most: int) -> tuple[list[Database], str]:
+def _lists(domain: Rows, needed: int, most: int) -> tuple[list[Database], str]:
+    """Lists up to the greatest size that fits, at least `needed`, on as many values as fit."""
     values, complete = _values(domain.row)
-    number = len(values)
-    longest, made = domain.least - 1, 0
+    found = len(values)
+    number = found
+    while number > 1 and _number_of_lists(number, domain.least, needed) > most:
+        number -= 1
+    # Spread over all values, the first and the last among them.
+    values = [values[i * (found - 1) // max(number - 1, 1)] for i in range(number)]
+    longest = domain.least - 1
     while longest < domain.most:
-        more = comb(longest + 1 + number - 1, number - 1)
-        if made + more > most:
+        if _number_of_lists(number, domain.least, longest + 1) > most:
             break
-        made, longest = made + more, longest + 1
-    found = [
+        longest += 1
+    lists = [
         list(rows)
         for size in range(domain.least, longest + 1)
         for rows in combinations_with_replacement(values, size)
     ]
     kind = "" if complete else " extreme"
     sizes = f"{domain.least} to {longest}" if longest > domain.least else f"{longest}"
-    return found, f"the lists of {sizes} rows of {number}{kind} values, up to order"
+    some = "" if number == found else f" of {found}"
+    return lists, f"the lists of {sizes} rows of {number}{some}{kind} values, up to order"
+
+
+def _number_of_lists(values: int, least: int, longest: int) -> int:
+    """How many lists of `least` to `longest` rows there are, up to order."""
+    return sum(comb(size + values - 1, values - 1) for size in range(least, longest + 1))
 
 
 def _histograms(domain: Histogram, most: int) -> tuple[list[Database], str]:

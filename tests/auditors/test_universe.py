@@ -42,6 +42,26 @@ def test_lists_under_replace_one():
     assert unordered(found.pairs) == {("[0, 0]", "[0, 1]"), ("[0, 1]", "[1, 1]")}
 
 
+def test_rows_take_fewer_values_where_long_lists_are_too_many():
+    sixteen = Choices(values=tuple(range(16)))
+    found = universe(Rows(row=sixteen, least=6, most=6), REPLACE)
+    # Five equal or different rows and two different ones for the sixth: 126 times 10.
+    assert found.scope == (
+        "all 1260 neighbouring pairs of the lists of 6 rows of 5 of 16 values, up to order"
+    )
+    assert {value for pair in found.pairs for value in pair.database} == {0, 3, 7, 11, 15}
+    longer = universe(Rows(row=sixteen, least=6, most=9), ADD)
+    assert {len(pair.neighbour) - len(pair.database) for pair in longer.pairs} <= {-1, 1}
+    assert longer.pairs
+    assert "lists of 6 to 7 rows" in longer.scope
+
+
+def test_a_universe_without_pairs_says_nothing():
+    found = universe(Rows(row=BIT, least=1000, most=1000), REPLACE)
+    assert found.pairs == ()
+    assert found.scope == ""
+
+
 def test_two_steps():
     found = universe(Rows(row=BIT, least=2, most=2), REPLACE, distance=2)
     assert ("[0, 0]", "[1, 1]") in unordered(found.pairs)
