@@ -12,43 +12,57 @@ __all__ = ["junit"]
 
 
 def junit(gated: Sequence[Gated], worse: Sequence[Worse]) -> str:
-    """One testcase for each entry, with a property for each result; reasons are failures."""
+    """A suite for each entry, with properties for each result; reasons are failures.
+
+    The schema of xunit2 allows properties on suites only, so every entry is a suite of one case.
+    """
     known = {one.entry.name for one in gated}
-    cases = [_case(one, [w for w in worse if w.name == one.entry.name]) for one in gated]
-    cases += [_vanished(reason) for reason in worse if reason.name not in known]
-    errors = sum(reason.kind == "failed" for reason in worse)
-    failures = len({reason.name for reason in worse if reason.kind != "failed"})
-    seconds = sum(_seconds(one) for one in gated)
-    attributes = (
-        f'errors="{errors}" failures="{failures}" tests="{len(cases)}" time="{seconds:.3f}"'
+    suites = [_suite(one, [w for w in worse if w.name == one.entry.name]) for one in gated]
+    suites += [_vanished(reason) for reason in worse if reason.name not in known]
+    attributes = _totals(
+        errors=sum(reason.kind == "failed" for reason in worse),
+        failures=len({reason.name for reason in worse if reason.kind != "failed"}),
+        tests=len(suites),
+        seconds=sum(_seconds(one) for one in gated),
     )
-    body = "\n".join(cases)
+    body = "\n".join(suites)
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n'
-        f'<testsuites name="dpwitness" {attributes}>\n'
-        f'<testsuite name="dpwitness gate" {attributes} skipped="0">\n{body}\n'
-        "</testsuite>\n</testsuites>\n"
+        f'<testsuites name="dpwitness gate" {attributes}>\n{body}\n</testsuites>\n'
     )
+
+
+def _totals(*, errors: int, failures: int, tests: int, seconds: float) -> str:
+    return f'errors="{errors}" failures="{failures}" tests="{tests}" time="{seconds:.3f}"'
 
 
 def _seconds(one: Gated) -> float:
     return float(sum(result["seconds"] for result in (*one.results, *one.again)))
 
 
-def _case(one: Gated, reasons: Sequence[Worse]) -> str:
+def _suite(one: Gated, reasons: Sequence[Worse]) -> str:
     place = one.entry.target.rpartition(":")[0] or "catalogue"
-    head = (
-        f"<testcase classname={_attribute(place)} name={_attribute(one.entry.name)} "
-        f'time="{_seconds(one):.3f}">'
-    )
     properties = [
         f"<property name={_attribute(f'dpwitness.{key}')} value={_attribute(value)}/>"
         for result in one.results
         for key, value in _facts(result).items()
     ]
-    parts = [f"<properties>{''.join(properties)}</properties>"] if properties else []
-    parts += [_reason(reason) for reason in reasons]
-    return "\n".join([head, *parts, "</testcase>"])
+    before = f"<properties>{''.join(properties)}</properties>\n" if properties else ""
+    return _suite_of_one(one.entry.name, place, _seconds(one), reasons, before)
+
+
+def _suite_of_one(
+    name: str, place: str, seconds: float, reasons: Sequence[Worse], before: str = ""
+) -> str:
+    errors = int(any(reason.kind == "failed" for reason in reasons))
+    failures = int(any(reason.kind != "failed" for reason in reasons))
+    totals = _totals(errors=errors, failures=failures, tests=1, seconds=seconds)
+    told = "".join(f"{_reason(reason)}\n" for reason in reasons)
+    return (
+        f'<testsuite name={_attribute(name)} {totals} skipped="0">\n{before}'
+        f"<testcase classname={_attribute(place)} name={_attribute(name)} "
+        f'time="{seconds:.3f}">\n{told}</testcase>\n</testsuite>'
+    )
 
 
 def _facts(result: Mapping[str, Any]) -> dict[str, str]:
@@ -63,8 +77,7 @@ def _reason(reason: Worse) -> str:
 
 
 def _vanished(reason: Worse) -> str:
-    name = _attribute(reason.name)
-    return f'<testcase classname="baseline" name={name} time="0">\n{_reason(reason)}\n</testcase>'
+    return _suite_of_one(reason.name, "baseline", 0.0, [reason])
 
 
 def _clean(text: str) -> str:

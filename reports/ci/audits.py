@@ -19,8 +19,9 @@ from dpwitness.auditors.results import AuditResult, Verdict
 
 from .. import as_text, evidence, files, wording
 from . import witnesses
+from .collector import PROPERTY
 from .locate import target_of
-from .plugin import HISTORY, PROPERTY, Run, Share
+from .plugin import HISTORY, Run, Share
 
 __all__ = ["DpAudit", "PrivacyViolation"]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from .collector import Collector
 from .ledger import Lock, LockError, lock_text, read_lock, shares
 from .settings import Settings, SettingsError, read_settings
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "HISTORY",
-    "PROPERTY",
     "Run",
     "Share",
     "dp_audit",
@@ -36,7 +36,6 @@ __all__ = [
     "pytest_terminal_summary",
 ]
 
-PROPERTY = "dpwitness"
 FIXTURE = "dp_audit"
 
 
@@ -116,7 +115,7 @@ def pytest_configure(config: pytest.Config) -> None:
         lock=lock,
     )
     if not handed:
-        config.pluginmanager.register(_Collector(config.stash[RUN]), "dpwitness-collector")
+        config.pluginmanager.register(Collector(config, config.stash[RUN]), "dpwitness-collector")
 
 
 def _seed(text: str | None) -> Any:
@@ -235,28 +234,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     if report.when == "call" and HISTORY in item.stash:
         report.dpwitness_history = json.dumps(item.stash[HISTORY])
     return report
-
-
-class _Collector:
-    """What the controller hears: records of audits, tests whose worker died."""
-
-    def __init__(self, run: Run) -> None:
-        self.run = run
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        for name, value in report.user_properties:
-            if name == PROPERTY:
-                record = json.loads(str(value))
-                self.run.records.setdefault((report.nodeid, record["number"]), record)
-        for result in json.loads(getattr(report, "dpwitness_history", "[]")):
-            self.run.history.append((report.nodeid, result))
-        if report.failed and report.when not in ("setup", "call", "teardown"):
-            self.run.crashed.append(report.nodeid)
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", None) or {}
-        self.run.weights.update(told.get("dpwitness_weights", {}))
 
 
 @pytest.hookimpl(trylast=True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -228,9 +229,21 @@ def test_reports_and_junit_carry_every_audit(project):
     project.run_here("--dp-report", "out", "--junit-xml", "junit.xml").assert_outcomes(passed=1)
     names = sorted(path.suffix for path in (project.path / "out").iterdir())
     assert names == [".html", ".json"]
-    text = (project.path / "junit.xml").read_text()
-    assert 'property name="dpwitness"' in text
-    assert "&quot;verdict&quot;: &quot;not_refuted&quot;" in text
+    (suite,) = ElementTree.parse(project.path / "junit.xml").getroot()
+    # The schema of xunit2 has no properties in a testcase.
+    assert suite.find("testcase/properties") is None
+    (told,) = suite.findall("properties/property")
+    assert told.get("name").split()[1].endswith("::test_it")
+    assert json.loads(told.get("value"))["verdict"] == "not_refuted"
+
+
+def test_the_older_junit_form_has_the_properties_in_the_testcase(project):
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
+    project.run_here("-o", "junit_family=xunit1", "--junit-xml", "junit.xml")
+    (suite,) = ElementTree.parse(project.path / "junit.xml").getroot()
+    assert suite.find("properties") is None
+    (told,) = suite.findall("testcase/properties/property")
+    assert json.loads(told.get("value"))["verdict"] == "not_refuted"
 
 
 def test_a_run_without_audits_hears_nothing_of_us(project):

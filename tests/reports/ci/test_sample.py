@@ -47,10 +47,13 @@ MODES = ((), ("-n", "2"), ("-n", "2", "--dist", "loadscope"), ("-n", "2", "--dis
 
 def told(done, path):
     """Outcome and record of every test, from the JUnit file."""
+    root, records = ElementTree.parse(path), {}
+    for told in root.iter("property"):
+        _, test, _ = told.get("name").split()
+        records[test.rpartition("::")[2]] = json.loads(told.get("value"))
     found = {}
-    for case in ElementTree.parse(path).iter("testcase"):
-        values = [p.get("value") for p in case.iter("property") if p.get("name") == "dpwitness"]
-        record = json.loads(values[0])
+    for case in root.iter("testcase"):
+        record = records[case.get("name")]
         record.pop("seconds")
         found[case.get("name")] = (case.find("failure") is not None, record)
     return found
