@@ -29,6 +29,12 @@ SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
 HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
 
 
+def evidence(p, q, draws=10**7):
+    """Counts of an event of these frequencies."""
+    hits = [round(p * draws), round(q * draws)]
+    return {"hits": hits, "trials": [draws, draws], "alpha": 1e-3}
+
+
 def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
     return {
         "mechanism": "counts",
@@ -40,7 +46,7 @@ def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
         "witness": {"database": [], "neighbour": [0], "event": {"description": "output >= 1"}}
         if verdict == "refuted"
         else None,
-        "evidence": {"hits": [9, 1], "trials": [10, 10]},
+        "evidence": evidence(0.26, 0.1),
         "samples": 1000,
         "seed": 3,
         "seconds": 0.5,
@@ -89,9 +95,24 @@ def test_against_a_baseline_only_what_became_worse_stops(tmp_path):
 
 
 def test_a_bound_of_minus_infinity_counts_as_none(tmp_path):
-    known = baseline_of(tmp_path, gated("a", result(bound="-inf")))
+    nothing = result(bound="-inf", evidence=evidence(0.3, 0.3))
+    known = baseline_of(tmp_path, gated("a", nothing))
     assert kinds([gated("a", result(), again=(result(bound=0.05),))], known) == []
     assert kinds([gated("a", result(), again=(result(bound=0.2),))], known) == ["rose"]
+
+
+@pytest.mark.parametrize(
+    ("draws", "stops"), [(100, []), (2000, []), (100_000, ["rose"]), (10**7, ["rose"])]
+)
+def test_a_bound_that_few_draws_left_too_low_does_not_rise(tmp_path, draws, stops):
+    # The event's loss is ln 2.6 = .956; from how many draws on is a bound of 1.01 above it?
+    known = baseline_of(tmp_path, gated("a", result(evidence=evidence(0.26, 0.1, draws))))
+    assert kinds([gated("a", result(), again=(result(bound=1.01),))], known) == stops
+
+
+def test_an_event_that_never_happened_on_the_other_side_bounds_nothing(tmp_path):
+    known = baseline_of(tmp_path, gated("a", result(evidence=evidence(0.26, 0.0))))
+    assert known.results["a"][0]["epsilon_upper"] == "inf"
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "[" * 99999, '{"schema": "dpwitness-baseline/1"}',
