@@ -25,6 +25,7 @@ from .errors import EvidenceFormatError, InvalidArgument
 __all__ = ["canonical", "from_json", "show", "to_json"]
 
 DEEPEST = 60
+PLAIN = frozenset({bool, int, str, type(None)})
 SHOWN = 240
 
 
@@ -35,6 +36,12 @@ def to_json(value: Any, depth: int = 0) -> Any:
     """
     if depth > DEEPEST:
         raise InvalidArgument(f"values may be nested {DEEPEST} deep; this one is deeper")
+    # Databases are mostly lists of plain values, and are encoded once for every pair.
+    kind = type(value)
+    if kind in PLAIN or (kind is float and math.isfinite(value)):
+        return value
+    if kind is list:
+        return [to_json(item, depth + 1) for item in value]
     if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, Enum):
@@ -217,7 +224,9 @@ def _text(data: Any) -> str:
 
 def _ordered(data: Any) -> Any:
     if isinstance(data, list):
-        return [_ordered(item) for item in data]
+        # Most lists have nothing in them to order.
+        nested = any(type(item) in (list, dict) for item in data)
+        return [_ordered(item) for item in data] if nested else data
     if not isinstance(data, dict):
         return data
     inner = {key: _ordered(item) for key, item in data.items()}

@@ -23,7 +23,7 @@ import sysconfig
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import blake2b
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -155,7 +155,8 @@ def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
             continue
         data = file.read_bytes()
         files.add(blake2b(data, digest_size=16).hexdigest())
-        waiting |= set(_imports(data, name, file)) - seen
+        package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+        waiting |= _imports(data, package) - seen
     return files, versions
 
 
@@ -183,9 +184,16 @@ def _located(name: str) -> Path | None:
     return Path(found).resolve() if found and found.endswith(".py") else None
 
 
-def _imports(source: bytes, name: str, file: Path) -> Iterator[str]:
-    """Full names of what a file may import: `from a import b` names a and a.b."""
-    package = name if file.name == "__init__.py" else name.rpartition(".")[0]
+@lru_cache(maxsize=1000)
+def _imports(source: bytes, package: str) -> frozenset[str]:
+    """Full names of what a file may import: `from a import b` names a and a.b.
+
+    A function of the file's text, remembered because every audit of a project asks again.
+    """
+    return frozenset(_imported(source, package))
+
+
+def _imported(source: bytes, package: str) -> Iterator[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             for alias in node.names:
