@@ -3,7 +3,10 @@
 if __name__ != "dpwitness.auditors":
     raise ImportError(f"import dpwitness.auditors, not {__name__}; install dpwitness first")
 
-from .claim_results import ClaimResult, Estimate, Table
+from .claims.check import check
+from .claims.claim_results import ClaimResult, Estimate, Table
+from .claims.purity import check_purity
+from .databases.neighbours import add_remove, replace_one
 from .errors import (
     ContractError,
     DpWitnessError,
@@ -13,11 +16,8 @@ from .errors import (
     MechanismHangs,
     UnsupportedClaim,
 )
-from .neighbours import add_remove, replace_one
-from .purity import check_purity
+from .privacy.run import audit, audit_claims
 from .results import AuditResult, Evidence, Pair, Verdict, Witness
-from .run import audit, audit_claims
-from .theorems import check
 
 __all__ = [
     "AuditResult",

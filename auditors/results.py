@@ -6,9 +6,8 @@ from html import escape
 from math import inf
 from typing import Any
 
-from dpwitness.mechanisms.model import Database, PrivacyClaim
-
-from .events import Event
+from ..mechanisms.model import Database, PrivacyClaim
+from .events.events import Event
 
 __all__ = [
     "AuditResult",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dpwitness.mechanisms.interior_point import depth_scores
-from dpwitness.mechanisms.labelled import labelled_counts
+from dpwitness.mechanisms.interior_points.interior_point import depth_scores
+from dpwitness.mechanisms.learning.labelled import labelled_counts
 
 __all__ = [
     "boosting",

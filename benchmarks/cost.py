@@ -15,11 +15,11 @@ from functools import partial
 import numpy as np
 
 from dpwitness.auditors import audit
-from dpwitness.mechanisms.exponential import exponential
-from dpwitness.mechanisms.geometric import geometric
-from dpwitness.mechanisms.laplace import laplace
+from dpwitness.mechanisms.noise.geometric import geometric
+from dpwitness.mechanisms.noise.laplace import laplace
+from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 from dpwitness.mechanisms.queries import histogram
-from dpwitness.mechanisms.randomized_response import RANDOMIZED_RESPONSE
+from dpwitness.mechanisms.selection.exponential import exponential
 
 BLOCK = 32768
 

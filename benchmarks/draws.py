@@ -12,8 +12,8 @@ import time
 import numpy as np
 from baselines import BASELINES
 
-from dpwitness.auditors.neighbours import pair_source
-from dpwitness.mechanisms import CATALOGUE
+from dpwitness.auditors.databases.neighbours import pair_source
+from dpwitness.mechanisms.catalogue import CATALOGUE
 
 REPEATS = 7
 SLOWEST = 10.0
@@ -22,7 +22,7 @@ SLOWEST = 10.0
 def database_of(mechanism):
     """The last, and so one of the largest, of the databases an audit tries first."""
     claim = mechanism.claims[0]
-    source = pair_source(mechanism.databases, claim.neighbouring, claim.distance, 0)
+    source = pair_source(mechanism.databases, claim.relation, claim.distance, 0)
     return source.templates[-1].database if source.templates else source.first(0).database
 
 

@@ -12,10 +12,11 @@ from math import e, exp, log
 
 import numpy as np
 
-from dpwitness.auditors import audit, two_sample
-from dpwitness.mechanisms.exponential import exponential
-from dpwitness.mechanisms.geometric import geometric
-from dpwitness.mechanisms.laplace import laplace
+from dpwitness.auditors import audit
+from dpwitness.auditors.bounds import two_sample
+from dpwitness.mechanisms.noise.geometric import geometric
+from dpwitness.mechanisms.noise.laplace import laplace
+from dpwitness.mechanisms.selection.exponential import exponential
 
 ALPHA = 0.05
 
@@ -73,7 +74,7 @@ def run(trials, runs):
 
 def last_candidate(keywords, scores):
     """P and log-ratio of the event that separates best: the odd candidate out, or its rest."""
-    from dpwitness.mechanisms.exponential import probabilities
+    from dpwitness.mechanisms.selection.exponential import probabilities
 
     one, two = (
         probabilities(

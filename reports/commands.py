@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from os.path import realpath
 from typing import Any
 
-from dpwitness.auditors import replay as replaying
-from dpwitness.auditors import run
-from dpwitness.auditors.encoding import from_json
-from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.auditors.results import AuditResult, Verdict
-from dpwitness.mechanisms.model import PrivacyClaim
-
-from . import as_text, evidence, files, listing, reading, targets, wording
+from ..auditors.errors import EvidenceFormatError, InvalidArgument
+from ..auditors.outputs.encoding import from_json
+from ..auditors.privacy import replay as replaying
+from ..auditors.privacy import run
+from ..auditors.results import AuditResult, Verdict
+from ..mechanisms.model import PrivacyClaim
+from . import files, listing, targets
+from .faces import as_text, wording
+from .record import evidence, reading
 from .terminal import printable
 
 __all__ = [
@@ -138,7 +139,7 @@ def _deliver(
     ]
     console.say(("\n" if console.quiet else "\n\n").join(parts))
     if html_path is not None:
-        from .as_html import render
+        from .faces.as_html import render
 
         saved = save(console, html_path, render(results, data), ".html") and saved
     return _status([result.verdict for result in results]) if saved else UNUSABLE
@@ -174,7 +175,7 @@ def replay(console: Console, path: str, *, workers: int, timeout: float) -> int:
         if not record["target"]:
             raise EvidenceFormatError(
                 f"{path!r} was made from Python and names no target; use "
-                "dpwitness.auditors.replay.recount with the mechanism"
+                "dpwitness.auditors.privacy.replay.recount with the mechanism"
             )
         targets.refuse_foreign(record["target"])
     verdicts, differs = [], False

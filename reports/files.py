@@ -6,7 +6,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from ..auditors.errors import EvidenceFormatError, InvalidArgument
 
 __all__ = ["keep_elsewhere", "read_limited", "require_writable", "write_atomically"]
 

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
-from dpwitness.mechanisms.model import (
+from ..mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
+from ..mechanisms.model import (
     BrokenStatement,
     Claim,
     Mechanism,
@@ -15,13 +14,11 @@ from dpwitness.mechanisms.model import (
     PrivacyClaim,
     Theorem,
 )
-from dpwitness.mechanisms.theorems import THEOREMS
-
-from .as_text import NARROWEST, WIDEST, wrapped
-from .evidence import claim_to_json
+from .faces.as_text import NARROWEST, WIDEST, wrapped
+from .faces.wording import claim_phrase
+from .record.evidence import claim_to_json
 from .reproduce.selection import group_of
 from .terminal import printable
-from .wording import claim_phrase
 
 __all__ = ["SCHEMA", "as_data", "render"]
 

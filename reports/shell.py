@@ -13,8 +13,7 @@ import click
 from .terminal import ProgressLine, printable
 
 if TYPE_CHECKING:
-    from dpwitness.auditors.results import Verdict
-
+    from ..auditors.results import Verdict
     from .commands import Console
 
 __all__ = ["WHOLE", "Output", "Sentences", "Whole", "console", "finish"]

@@ -12,10 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
-from dpwitness.mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
+from ..auditors.errors import EvidenceFormatError, InvalidArgument
+from ..mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
 
 __all__ = ["Target", "find_databases", "find_target", "refuse_foreign"]
 

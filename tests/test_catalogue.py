@@ -7,21 +7,20 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms import (
-    CATALOGUE,
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import (
     Choices,
     Histogram,
     Interval,
     Mechanism,
-    Neighbouring,
     PrivacyClaim,
     Product,
     Record,
+    Relation,
     Rows,
     UtilityClaim,
     Value,
 )
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
 
 EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
 
@@ -159,11 +158,11 @@ def test_claims_are_stated_and_name_their_source(mechanism):
 
 @every_mechanism
 def test_the_relation_has_a_meaning_for_the_databases(mechanism):
-    relations = {c.neighbouring for c in mechanism.claims if isinstance(c, PrivacyClaim)}
+    relations = {c.relation for c in mechanism.claims if isinstance(c, PrivacyClaim)}
     if isinstance(mechanism.databases, Value):
-        assert relations == {Neighbouring.REPLACE_ONE}
+        assert relations == {Relation.REPLACE_ONE}
     else:
-        assert relations <= set(Neighbouring)
+        assert relations <= set(Relation)
 
 
 @every_mechanism

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
 from dpwitness.mechanisms.model import (
     EqualityClaim,
     ExpectationClaim,
@@ -16,7 +15,6 @@ from dpwitness.mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
-from dpwitness.mechanisms.theorems import THEOREMS
 
 WANTED = json.loads((Path(__file__).parent / "catalogue_ids.json").read_text())
 KINDS = (

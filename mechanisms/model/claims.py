@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from .domains import Array, Database, Domain, Neighbouring, Row
+from .domains import Array, Database, Domain, Relation, Row
 from .laws import FiniteLaw
 
 __all__ = [
@@ -31,7 +31,7 @@ __all__ = [
 class PrivacyClaim:
     """(epsilon, delta)-differential privacy under one neighbouring relation.
 
-    For every pair of databases `distance` steps of `neighbouring` apart, in both orders, and
+    For every pair of databases `distance` steps of `relation` apart, in both orders, and
     every event E: P[M(D) in E] <= exp(k epsilon) P[M(D') in E] + delta_k with k = `distance`
     and delta_k = delta (exp(k epsilon) - 1) / (exp(epsilon) - 1), which is the claim itself at
     distance 1 and its group-privacy consequence beyond. `epsilon` is in nats and always the
@@ -40,7 +40,7 @@ class PrivacyClaim:
     """
 
     epsilon: float
-    neighbouring: Neighbouring
+    relation: Relation
     delta: float = 0.0
     distance: int = 1
     identifier: str = ""

@@ -14,9 +14,9 @@ __all__ = [
     "Domain",
     "Histogram",
     "Interval",
-    "Neighbouring",
     "Product",
     "Record",
+    "Relation",
     "Row",
     "Rows",
     "Size",
@@ -28,7 +28,7 @@ Database = Any
 Size = int | tuple[int, ...] | None
 
 
-class Neighbouring(Enum):
+class Relation(Enum):
     """The relation between two databases that a privacy claim protects."""
 
     ADD_REMOVE = "add-remove"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from ..evidence import release
+from ..record.evidence import release
 from .baseline import Worse
 from .gate import Gated
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import pytest
 
-from dpwitness.auditors import audit_claims, request
-from dpwitness.auditors.errors import DpWitnessError, InvalidArgument
-from dpwitness.auditors.p_value import p_value
-from dpwitness.auditors.recheck import recheck
-from dpwitness.auditors.results import AuditResult, Verdict
-
-from .. import as_text, evidence, files, wording
+from ...auditors import audit_claims
+from ...auditors.errors import DpWitnessError, InvalidArgument
+from ...auditors.privacy import request
+from ...auditors.privacy.p_value import p_value
+from ...auditors.privacy.recheck import recheck
+from ...auditors.results import AuditResult, Verdict
+from .. import files
+from ..faces import as_text, wording
+from ..record import evidence
 from . import witnesses
 from .collector import PROPERTY
 from .locate import target_of
@@ -151,7 +153,7 @@ class DpAudit:
             )
 
     def _report(self, folder: Path, results: Sequence[AuditResult], name: str) -> None:
-        from ..as_html import render
+        from ..faces.as_html import render
 
         folder.mkdir(parents=True, exist_ok=True)
         stem = folder / witnesses.place(folder, name).stem

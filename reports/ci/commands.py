@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.errors import InvalidArgument
-
-from .. import evidence, files, targets
+from ...auditors.errors import InvalidArgument
+from .. import files, targets
 from ..commands import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
-from ..revive import revived
+from ..record import evidence
+from ..record.revive import revived
 from ..terminal import printable
 from .as_junit import junit
 from .as_markdown import annotations, markdown
@@ -160,7 +160,7 @@ def _document(gated: Sequence[Gated], worse: Sequence[Worse], seed: int) -> dict
 
 
 def _page(document: Mapping[str, Any]) -> str:
-    from ..as_html import render
+    from ..faces.as_html import render
 
     return render([revived(record) for record in document["results"]], document)
 

@@ -6,9 +6,8 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.accumulate import ALPHA
-from dpwitness.auditors.errors import InvalidArgument
-
+from ...auditors.errors import InvalidArgument
+from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.settings import SettingsError, read_settings
 from ..commands import FAILED, UNUSABLE, Console, save

@@ -9,9 +9,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.errors import InvalidArgument
-
-from ..evidence import environment
+from ...auditors.errors import InvalidArgument
+from ..record.evidence import environment
 
 __all__ = [
     "FORMATS",

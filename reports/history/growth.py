@@ -9,7 +9,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from dpwitness.auditors.accumulate import (
+from ...auditors.errors import EvidenceFormatError, InvalidArgument
+from ...auditors.privacy.accumulate import (
     Bet,
     Capital,
     capital_from_json,
@@ -18,9 +19,7 @@ from dpwitness.auditors.accumulate import (
     log_wealth,
     start,
 )
-from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.mechanisms.model import Neighbouring, PrivacyClaim
-
+from ...mechanisms.model import PrivacyClaim, Relation
 from .schema import digest
 from .store import Store, transaction
 
@@ -111,7 +110,7 @@ def _beginning(connection: sqlite3.Connection, claim: str) -> Capital | None:
         PrivacyClaim(
             epsilon=float(data["epsilon"]),
             delta=float(data["delta"]),
-            neighbouring=Neighbouring(data["relation"]),
+            relation=Relation(data["relation"]),
             distance=int(data["distance"]),
         )
     )

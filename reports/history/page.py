@@ -7,9 +7,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.accumulate import ALPHA
-
-from .. import figures
+from ...auditors.privacy.accumulate import ALPHA
+from ..faces import svg as figures
 from ..terminal import printable
 from .reading import Subject, claim_text, refuted_together
 
@@ -22,7 +21,7 @@ JOINTLY = "The runs of this source together refute the claim"
 
 def render(subjects: Sequence[Subject], broken: str) -> str:
     """The page; `broken` is what is wrong with the chain of the rows, empty for nothing."""
-    style = (Path(__file__).parents[1] / "page.css").read_text(encoding="utf-8")
+    style = (Path(__file__).parents[1] / "faces" / "page.css").read_text(encoding="utf-8")
     body = "\n".join(
         _article(subject, f"m{index}", pictured=index < MOST_PICTURES)
         for index, subject in enumerate(subjects)

@@ -8,9 +8,8 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.accumulate import ALPHA
-from dpwitness.auditors.errors import InvalidArgument
-
+from ...auditors.errors import InvalidArgument
+from ...auditors.privacy.accumulate import ALPHA
 from . import lines
 from .growth import grow
 from .places import is_on_network

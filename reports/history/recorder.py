@@ -8,12 +8,11 @@ from math import log
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.accumulate import ALPHA
-from dpwitness.auditors.errors import DpWitnessError
-
+from ...auditors.errors import DpWitnessError
+from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.witnesses import IGNORED
-from ..evidence import release
+from ..record.evidence import release
 from . import lines
 from .entry import entries_of
 from .growth import REPEATED, grow

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dpwitness.auditors.errors import DpWitnessError
-
+from ...auditors.errors import DpWitnessError
 from .schema import APPLICATION, COLUMNS, KEYS, MIGRATIONS, migrate, row_digest, values
 
 __all__ = ["NAME", "HistoryError", "Store", "add", "open_memory", "open_store", "transaction"]

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dpwitness.auditors.claim_results import ClaimResult, Estimate, Table
-from dpwitness.auditors.encoding import show
-from dpwitness.auditors.results import Witness
-
-from ..evidence import environment
+from ...auditors.claims.claim_results import ClaimResult, Estimate, Table
+from ...auditors.outputs.encoding import show
+from ...auditors.results import Witness
+from ..record.evidence import environment
 from .sections import Gallery, Reproduction, Section
 
 __all__ = ["SCHEMA", "document", "witness_words"]

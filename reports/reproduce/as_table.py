@@ -3,11 +3,10 @@
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from dpwitness.auditors.claim_results import Estimate
-from dpwitness.auditors.results import Verdict
-
-from .. import wording
-from ..as_text import Paint, wrapped
+from ...auditors.claims.claim_results import Estimate
+from ...auditors.results import Verdict
+from ..faces import wording
+from ..faces.as_text import Paint, wrapped
 from ..terminal import printable
 from .as_json import witness_words
 from .sections import Gallery, Reproduction, Section

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import monotonic
 
-from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.request import require
-
+from ...auditors.errors import InvalidArgument
+from ...auditors.privacy.request import require
 from .. import files
 from ..commands import UNUSABLE, Console, save
 from . import as_table
@@ -93,7 +92,7 @@ def _write(console: Console, gallery: Gallery, out: str | None, json_path: str |
     saved = json_path is None or save(console, json_path, text, ".json")
     if out is None:
         return saved
-    from .gallery import write_gallery
+    from ..gallery.gallery import write_gallery
 
     saved = save(console, str(Path(out) / "results.json"), text, ".json") and saved
     try:

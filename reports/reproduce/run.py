@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import count
 
-from dpwitness.auditors.results import Verdict
-from dpwitness.auditors.theorems import check
-from dpwitness.mechanisms.model import Theorem
-from dpwitness.mechanisms.theorems import THEOREMS
-
+from ...auditors.claims.check import check
+from ...auditors.results import Verdict
+from ...mechanisms.catalogue import THEOREMS
+from ...mechanisms.model import Theorem
 from .sections import Picture, Reproduction, Section
 from .selection import Chosen, find, group_of
 
@@ -77,7 +76,7 @@ def _section(
     )
     made: tuple[Picture, ...] = ()
     if pictures:
-        from .figures import pictures_of
+        from ..figures.figures import pictures_of
 
         made = pictures_of(theorem, reproductions, seed=_stream(seed, theorem, {}, "figure"))
     return place, Section(

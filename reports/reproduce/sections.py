@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dpwitness.auditors.claim_results import ClaimResult
-from dpwitness.auditors.results import Verdict
+from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.results import Verdict
 
 __all__ = ["CONTROLS", "Gallery", "Picture", "Reproduction", "Section"]
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import product
 
-from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
-from dpwitness.mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
-from dpwitness.mechanisms.theorems import THEOREMS
+from ...auditors.errors import InvalidArgument
+from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
+from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 
 __all__ = ["Chosen", "controls", "find", "group_of", "select"]
 
@@ -149,7 +148,7 @@ def _parsed(assignments: Sequence[str]) -> dict[str, list[float]]:
 
 
 def _require_settings(theorem: Theorem, swept: Mapping[str, Sequence[float]]) -> None:
-    from dpwitness.auditors.theorems import require_parameters
+    from ...auditors.claims.check import require_parameters
 
     for name, values in swept.items():
         for value in values:

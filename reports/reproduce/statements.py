@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from dpwitness.auditors.claim_results import ClaimResult
-from dpwitness.auditors.draws import Draws
-from dpwitness.mechanisms.model import Array, Claim, Database, Mechanism, Subject, Theorem
+from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.sampling.draws import Draws
+from ...mechanisms.model import Array, Claim, Database, Mechanism, Subject, Theorem
 
 __all__ = ["Statement", "abridged", "columns_of"]
 

@@ -4,11 +4,10 @@ from collections.abc import Mapping
 from math import isfinite
 from typing import Any
 
-from dpwitness.auditors.claim_results import ClaimResult
-from dpwitness.auditors.encoding import show
-from dpwitness.auditors.results import AuditResult, Pair, Witness
-
-from .. import wording
+from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.outputs.encoding import show
+from ...auditors.results import AuditResult, Pair, Witness
+from ..faces import wording
 from ..terminal import printable
 
 __all__ = ["bound_phrase", "counterexample", "exact_phrase", "measured_phrase", "number"]

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms import CATALOGUE
+from dpwitness.mechanisms.catalogue import CATALOGUE
 
 DRAWS = 4_000
 

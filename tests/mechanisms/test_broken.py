@@ -5,8 +5,7 @@ from math import e, exp, inf, log
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 
 # name: (database, neighbour, event, P[event] on the database, P[event] on the neighbour)
 WITNESSES = {

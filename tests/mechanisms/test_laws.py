@@ -6,27 +6,25 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness.auditors.cells import codes
-from dpwitness.auditors.exact import exact_privacy
-from dpwitness.auditors.loss_laws import Shift, delta_bounds
-from dpwitness.auditors.neighbours import pair_source
+from dpwitness.auditors.claims.exact import exact_privacy
+from dpwitness.auditors.claims.loss_laws import Shift, delta_bounds
+from dpwitness.auditors.databases.neighbours import pair_source
+from dpwitness.auditors.outputs.cells import codes
 from dpwitness.auditors.results import Verdict
-from dpwitness.mechanisms import (
-    CATALOGUE,
+from dpwitness.mechanisms.accounting.privacy_loss import compose_losses, hockey_stick, loss_of
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import (
     Choices,
     FiniteLaw,
     LaplaceLaw,
-    Neighbouring,
     ProductLaw,
+    Relation,
     Rows,
-    geometric_mechanism,
 )
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
-from dpwitness.mechanisms.geometric import GEOMETRIC
-from dpwitness.mechanisms.laplace_loss import laplace_delta
-from dpwitness.mechanisms.privacy_loss import compose_losses, hockey_stick, loss_of
+from dpwitness.mechanisms.noise.geometric import GEOMETRIC, geometric_mechanism
+from dpwitness.mechanisms.noise.laplace_loss import laplace_delta
+from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 from dpwitness.mechanisms.queries import histogram
-from dpwitness.mechanisms.randomized_response import RANDOMIZED_RESPONSE
 
 EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
 DRAWS = 20_000
@@ -40,7 +38,7 @@ def those_with(field):
 def pairs_of(mechanism):
     """The simplest of the neighbours, one in the middle and the last, both ways round."""
     claim = mechanism.claims[0]
-    source = pair_source(mechanism.databases, claim.neighbouring, claim.distance, 0)
+    source = pair_source(mechanism.databases, claim.relation, claim.distance, 0)
     pairs = source.templates or (source.first(0),)
     chosen = (pairs[0], pairs[len(pairs) // 2], pairs[-1])
     return [way for pair in chosen for way in (pair, pair.reversed())]
@@ -186,7 +184,7 @@ def test_losses_of_counts_add_up():
         query=partial(histogram, categories=3),
         sensitivity=2,
         epsilon=1.0,
-        neighbouring=Neighbouring.REPLACE_ONE,
+        relation=Relation.REPLACE_ONE,
         databases=Rows(row=Choices(values=(0, 1, 2)), least=2, most=2),
     )
     law = two.privacy_loss([0, 1], [0, 2])

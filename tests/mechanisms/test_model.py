@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from dpwitness.mechanisms import Mechanism, Neighbouring, PrivacyClaim
+from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from dpwitness.mechanisms import Mechanism, Neighbouring, PrivacyClaim
 )
 def test_claims_outside_the_definition_are_refused(numbers, message):
     with pytest.raises(ValueError, match=message):
-        PrivacyClaim(**({"epsilon": 1} | numbers), neighbouring=Neighbouring.ADD_REMOVE)
+        PrivacyClaim(**({"epsilon": 1} | numbers), relation=Relation.ADD_REMOVE)
 
 
 def test_a_claim_names_its_relation():
@@ -28,7 +28,7 @@ def test_a_claim_names_its_relation():
 
 
 def test_a_claim_of_perfect_privacy_is_a_claim():
-    assert PrivacyClaim(epsilon=0, neighbouring=Neighbouring.REPLACE_ONE).delta == 0
+    assert PrivacyClaim(epsilon=0, relation=Relation.REPLACE_ONE).delta == 0
 
 
 def test_calling_a_mechanism_runs_it():

@@ -1,14 +1,7 @@
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.queries import (
-    column_totals,
-    count,
-    counts,
-    histogram,
-    revenue,
-    total,
-)
+from dpwitness.mechanisms.queries import column_totals, count, counts, histogram, revenue, total
 
 
 def test_answers():

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpwitness.auditors.accumulate import Bet, Strand, carried, log_wealth, refutes, start
-from dpwitness.auditors.run import audit
+from dpwitness.auditors.privacy.accumulate import Bet, Strand, carried, log_wealth, refutes, start
+from dpwitness.auditors.privacy.run import audit
 
 pytestmark = pytest.mark.quality
 

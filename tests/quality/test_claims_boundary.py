@@ -11,11 +11,11 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness.auditors import Verdict
-from dpwitness.auditors.equality import audit_equality
-from dpwitness.auditors.expectation import audit_expectation
-from dpwitness.auditors.holm import looks, rejected
-from dpwitness.auditors.means import Wealth
-from dpwitness.auditors.utility import audit_utility
+from dpwitness.auditors.bounds.holm import looks, rejected
+from dpwitness.auditors.bounds.means import Wealth
+from dpwitness.auditors.claims.equality import audit_equality
+from dpwitness.auditors.claims.expectation import audit_expectation
+from dpwitness.auditors.claims.utility import audit_utility
 from dpwitness.mechanisms.model import EqualityClaim, ExpectationClaim, Mechanism, UtilityClaim
 
 pytestmark = pytest.mark.quality

@@ -3,6 +3,7 @@
 import pytest
 
 from dpwitness.auditors import Verdict
+from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.mechanisms.model import (
     EqualityClaim,
     ExpectationClaim,
@@ -11,7 +12,6 @@ from dpwitness.mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
-from dpwitness.mechanisms.theorems import THEOREMS
 from dpwitness.reports.reproduce.run import run
 from dpwitness.reports.reproduce.selection import Chosen, controls, group_of, select
 

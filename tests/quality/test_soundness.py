@@ -10,7 +10,9 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness.auditors import audit
-from dpwitness.mechanisms import GEOMETRIC, LAPLACE, RANDOMIZED_RESPONSE
+from dpwitness.mechanisms.noise.geometric import GEOMETRIC
+from dpwitness.mechanisms.noise.laplace import LAPLACE
+from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 
 pytestmark = pytest.mark.quality
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors import chunked
-from dpwitness.auditors.e_process import multi_bin_log_e, shrunk_rates, single_event_log_e
-from dpwitness.auditors.two_sample import TIE, epsilon_lower, threshold, z_statistic
+from dpwitness.auditors.bounds import chunked
+from dpwitness.auditors.bounds.e_process import multi_bin_log_e, shrunk_rates, single_event_log_e
+from dpwitness.auditors.bounds.two_sample import TIE, epsilon_lower, threshold, z_statistic
 
 pytestmark = pytest.mark.quality
 

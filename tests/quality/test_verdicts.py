@@ -3,8 +3,8 @@
 import pytest
 
 from dpwitness.auditors import Verdict, audit_claims
-from dpwitness.mechanisms import CATALOGUE, PrivacyClaim
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.model import PrivacyClaim
 
 pytestmark = pytest.mark.quality
 

@@ -5,24 +5,14 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
-from dpwitness.auditors.events import Among, HalfLine
-from dpwitness.auditors.features import Feature
-from dpwitness.auditors.results import (
-    AuditResult,
-    Count,
-    Evidence,
-    Pair,
-    Sketch,
-    Verdict,
-    Witness,
-)
-from dpwitness.mechanisms.model import Neighbouring, PrivacyClaim
+from dpwitness.auditors.events.events import Among, HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.results import AuditResult, Count, Evidence, Pair, Sketch, Verdict, Witness
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.cli import main
 
 OUTPUT = Feature()
-CLAIM = PrivacyClaim(
-    epsilon=1.0, neighbouring=Neighbouring.ADD_REMOVE, reference="Dwork and Roth (2014)"
-)
+CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE, reference="Dwork and Roth (2014)")
 
 
 def a_count(event, hits, trials, **changes):
@@ -116,7 +106,7 @@ def engine(monkeypatch):
                 raise answer
             return answer
 
-        monkeypatch.setattr("dpwitness.auditors.run.audit_claims", audit_claims)
+        monkeypatch.setattr("dpwitness.auditors.privacy.run.audit_claims", audit_claims)
         return calls
 
     return pretend

@@ -15,11 +15,11 @@ import pytest
 from click.testing import CliRunner
 
 from dpwitness.auditors.errors import ContractError, InvalidArgument, MechanismHangs
-from dpwitness.auditors.replay import Replay
+from dpwitness.auditors.privacy.replay import Replay
 from dpwitness.auditors.results import Verdict
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
-from dpwitness.reports import cli, evidence, files, listing
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from dpwitness.reports import cli, files, listing
+from dpwitness.reports.record import evidence
 from dpwitness.reports.terminal import ProgressLine
 
 CODE = """
@@ -349,7 +349,7 @@ def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, s
             differences=differences, seeded=seeded,
         )  # fmt: skip
 
-    monkeypatch.setattr("dpwitness.auditors.replay.recount", recount)
+    monkeypatch.setattr("dpwitness.auditors.privacy.replay.recount", recount)
     Path("a.json").write_text(evidence.to_text(evidence.document((sound,), replay="")))
     result = run("replay", "a.json")
     assert result.exit_code == status
@@ -377,7 +377,7 @@ def test_the_catalogue_for_people_and_machines(run):
 def test_the_demo_writes_its_report(run, engine, sound, refuted, monkeypatch):
     answers = {"laplace": sound, "EM-NAIVE": refuted}
     monkeypatch.setattr(
-        "dpwitness.auditors.run.audit_claims",
+        "dpwitness.auditors.privacy.run.audit_claims",
         lambda mechanism, **options: (answers[mechanism.name],),
     )
     result = run("demo")

@@ -5,9 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
-from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
 from dpwitness.reports import listing
 
 IDS = json.loads(Path(__file__).parents[1].joinpath("catalogue_ids.json").read_text())

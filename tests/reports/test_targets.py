@@ -4,8 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.mechanisms import CATALOGUE
-from dpwitness.mechanisms.broken import NEGATIVE_CONTROLS
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Mechanism, Value
 from dpwitness.reports import targets
 
@@ -90,12 +89,12 @@ def test_a_module_of_the_working_folder(write):
 
 
 def test_mechanisms_and_controls_come_whole():
-    catalogue = targets.find_target("dpwitness.mechanisms:CATALOGUE.__class__")
+    catalogue = targets.find_target("dpwitness.mechanisms.catalogue:CATALOGUE.__class__")
     assert catalogue.mechanism is tuple
-    found = targets.find_target("dpwitness.mechanisms.laplace:LAPLACE")
+    found = targets.find_target("dpwitness.mechanisms.noise.laplace:LAPLACE")
     assert isinstance(found.mechanism, Mechanism)
     assert found.name == found.mechanism.name
-    control = targets.find_target("dpwitness.mechanisms.broken.exponential:NAIVE")
+    control = targets.find_target("dpwitness.mechanisms.selection.broken_exponential:NAIVE")
     assert isinstance(control.mechanism, Mechanism)
 
 

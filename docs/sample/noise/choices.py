@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpwitness.mechanisms import Choices, Rows, Value
+from dpwitness.mechanisms.model import Choices, Rows, Value
 
 VOTES = Rows(row=Choices(values=(0, 1, 2)))
 ANSWERS = Value(row=Choices(values=("no", "yes")))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpwitness.mechanisms import Interval, Rows
+from dpwitness.mechanisms.model import Interval, Rows
 
 PEOPLE = Rows(row=Interval(low=0, high=2, integer=True))
 AGES = Rows(row=Interval(low=0, high=100), most=20)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import dpwitness.reports.reproduce
 from dpwitness.auditors import Verdict
-from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
 from dpwitness.reports.reproduce import run as running
 from dpwitness.reports.reproduce.as_table import rows

@@ -3,8 +3,7 @@
 import pytest
 
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.mechanisms.broken import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
-from dpwitness.mechanisms.theorems import THEOREMS
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from dpwitness.reports.reproduce.selection import GROUPS, controls, find, group_of, select
 
 

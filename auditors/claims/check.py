@@ -1,0 +1,178 @@
+"""One way in for a claim of any kind, and for a theorem at chosen parameters."""
+
+from collections.abc import Mapping
+from time import monotonic
+from typing import assert_never
+
+from ...mechanisms.model import (
+    BrokenStatement,
+    Claim,
+    EqualityClaim,
+    ExpectationClaim,
+    IdentityClaim,
+    InvariantClaim,
+    Mechanism,
+    NegativeControl,
+    Parameter,
+    PrivacyClaim,
+    Subject,
+    Theorem,
+    ThresholdClaim,
+    UtilityClaim,
+)
+from ..errors import HarnessError, InvalidArgument
+from ..privacy.request import require
+from ..results import Verdict
+from .claim_results import ClaimResult, Finding
+from .equality import audit_equality
+from .expectation import audit_expectation
+from .identity import audit_identity
+from .invariant import audit_invariant
+from .privacy_claim import audit_privacy_claim
+from .sample_size import audit_threshold
+from .utility import audit_utility
+
+__all__ = ["check", "require_parameters", "subject_of"]
+
+KINDS: dict[type, str] = {
+    PrivacyClaim: "privacy",
+    UtilityClaim: "utility",
+    ExpectationClaim: "expectation",
+    InvariantClaim: "invariant",
+    EqualityClaim: "equality",
+    ThresholdClaim: "threshold",
+    IdentityClaim: "identity",
+}
+
+
+def check(
+    statement: Theorem | Subject | NegativeControl | BrokenStatement,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    alpha: float = 1e-3,
+    draws: int = 200_000,
+    seed: int = 0,
+) -> ClaimResult:
+    """Check one statement by every method there is for its kind of claim.
+
+    A theorem is taken at `parameters`, its defaults where they say nothing. `draws` is for all of
+    the claim's databases together (a side, where two are compared; an invariant looks at a case
+    for every 200), and `alpha` bounds the probability that sampling refutes a true claim. The
+    same seed gives the same numbers.
+
+    Raises InvalidArgument for parameters the theorem does not have or is not stated for, and
+    HarnessError where an exact and a sampled method contradict each other.
+    """
+    require(max(draws, 2), None, alpha, seed, 1, 1.0)
+    started = monotonic()
+    subject = subject_of(statement, parameters)
+    claim = subject.claim
+    found = _find(claim, subject.mechanism, alpha=alpha, draws=draws, seed=seed)
+    if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
+        raise HarnessError(
+            f"{_identifier(statement, claim)}: draws refute at error {found.error:g} what the "
+            f"exact method proves on {found.scope}; one of the two is wrong"
+        )
+    theorem = statement if isinstance(statement, Theorem) else None
+    return ClaimResult(
+        identifier=_identifier(statement, claim),
+        statement=theorem.statement if theorem else claim.statement,
+        reference=(theorem.reference if theorem else "") or claim.reference,
+        kind=KINDS[type(claim)],
+        claimed=found.claimed,
+        measured=found.measured,
+        exact=found.exact,
+        weak=found.weak,
+        verdict=found.verdict,
+        sampled=found.sampled,
+        proved=found.proved,
+        draws=found.draws,
+        seconds=monotonic() - started,
+        seed=seed,
+        alpha=found.error,
+        method=found.method,
+        scope=found.scope,
+        note=found.note,
+        table=found.table,
+        witness=found.witness,
+        details=found.details,
+    )
+
+
+def _find(
+    claim: Claim, mechanism: Mechanism | None, *, alpha: float, draws: int, seed: int
+) -> Finding:
+    match claim:
+        case PrivacyClaim():
+            return audit_privacy_claim(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+        case UtilityClaim():
+            return audit_utility(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+        case ExpectationClaim():
+            return audit_expectation(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+        case InvariantClaim():
+            return audit_invariant(claim, draws=draws, seed=seed)
+        case EqualityClaim():
+            return audit_equality(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+        case ThresholdClaim():
+            return audit_threshold(claim, alpha=alpha, draws=draws, seed=seed)
+        case IdentityClaim():
+            return audit_identity(claim)
+    assert_never(claim)
+
+
+def subject_of(
+    statement: Theorem | Subject | NegativeControl | BrokenStatement,
+    parameters: Mapping[str, float] | None = None,
+) -> Subject:
+    """The claim and the mechanism a statement is about, at these parameters."""
+    if isinstance(statement, Theorem):
+        return statement.subject(**_parameters(statement, parameters or {}))
+    if parameters:
+        raise InvalidArgument(
+            f"only a theorem has parameters; {type(statement).__name__} has none to set"
+        )
+    match statement:
+        case Subject():
+            return statement
+        case NegativeControl():
+            return Subject(claim=statement.breaks, mechanism=statement.mechanism)
+        case BrokenStatement():
+            return Subject(claim=statement.claim)
+    assert_never(statement)
+
+
+def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
+    """Raise InvalidArgument for a parameter the theorem does not have or is not stated for."""
+    for name, value in given.items():
+        known = theorem.parameters.get(name)
+        if known is None:
+            names = ", ".join(sorted(theorem.parameters)) or "none"
+            raise InvalidArgument(
+                f"{theorem.identifier} has no parameter {name!r}; it has: {names}"
+            )
+        within = known.within
+        whole = not within.integer or float(value).is_integer()
+        if not (within.low <= value <= within.high and whole):
+            kind = "a whole number" if within.integer else "a number"
+            raise InvalidArgument(
+                f"{theorem.identifier} is stated for {name} ({known.meaning}) {kind} from "
+                f"{within.low:g} to {within.high:g}, got {value:g}"
+            )
+
+
+def _parameters(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
+    require_parameters(theorem, given)
+    return {
+        name: _typed(parameter, given.get(name, parameter.default))
+        for name, parameter in theorem.parameters.items()
+    }
+
+
+def _typed(parameter: Parameter, value: float) -> float:
+    return int(value) if parameter.within.integer else value
+
+
+def _identifier(
+    statement: Theorem | Subject | NegativeControl | BrokenStatement, claim: Claim
+) -> str:
+    return getattr(statement, "identifier", "") or claim.identifier

@@ -1,0 +1,104 @@
+"""What checking a claim of any kind returns: numbers beside the bound, and what they rest on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..results import Verdict
+
+__all__ = ["ClaimResult", "Estimate", "Finding", "Table"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """A number with an interval that misses the truth with probability at most `error`.
+
+    One-sided where the other end is infinite or the end of the range.
+    """
+
+    value: float
+    low: float
+    high: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Rows of plain values under named columns."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What the auditor of one kind of claim found; `theorems.check` makes a `ClaimResult` of it.
+
+    `sampled` and `proved` are the verdicts of the two kinds of method, None where a method was
+    not used; `scope` says what an exact verdict covers. `error` is the probability that
+    `sampled` refutes a true claim.
+    """
+
+    claimed: float
+    measured: Estimate | None = None
+    exact: float | None = None
+    sampled: Verdict | None = None
+    proved: Verdict | None = None
+    weak: bool = False
+    draws: int = 0
+    error: float = 0.0
+    method: str = ""
+    scope: str = ""
+    note: str = ""
+    table: Table | None = None
+    witness: Any = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The exact verdict where there is one that decides, else the sampled one."""
+        for verdict in (self.proved, self.sampled):
+            if verdict in (Verdict.PROVED, Verdict.REFUTED):
+                return verdict
+        return self.sampled or self.proved or Verdict.INCONCLUSIVE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimResult:
+    """The outcome of checking one claim.
+
+    `claimed` is the bound, `measured` the number set against it, with its interval, and `exact`
+    its true value where the law is known. `verdict` is the headline; `sampled` and `proved` the
+    verdicts of the two kinds of method, side by side, None where a kind was not used. `proved`
+    covers what `scope` says and nothing else. `weak` says that the measured quantity is below a
+    twentieth of the bound, so that a wrong mechanism could hide. `alpha` bounds the probability
+    that sampling refutes a true claim. `table` and `details` are for a figure, `witness` is the
+    counterexample: a case, a database or an audit's witness.
+    """
+
+    identifier: str
+    statement: str
+    reference: str
+    kind: str
+    claimed: float
+    measured: Estimate | None
+    exact: float | None
+    weak: bool
+    verdict: Verdict
+    sampled: Verdict | None
+    proved: Verdict | None
+    draws: int
+    seconds: float
+    seed: int
+    alpha: float
+    method: str
+    scope: str = ""
+    note: str = ""
+    table: Table | None = None
+    witness: Any = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.verdict is Verdict.REFUTED

@@ -1,0 +1,173 @@
+"""Privacy claims checked exactly, from known laws, on every pair of a small universe.
+
+`Mechanism.law` or `Mechanism.privacy_loss` gives the loss of each pair. The pairs are all pairs of
+the universe the domain yields, some hand-made larger ones, and any the caller adds. "Proved" is
+about those pairs and no others; "refuted" comes with the worst of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Database, FiniteLaw, Law, Mechanism, PrivacyClaim
+from ..bounds.two_sample import at_distance
+from ..databases.neighbours import pair_source
+from ..databases.universe import MOST, universe
+from ..outputs.encoding import canonical, show
+from ..results import Pair, Verdict
+from ..sampling.draws import Draws
+from .agreement import require_law
+from .loss_laws import Loss, Shift, delta_bounds, epsilon_of, losses_of, smallest_epsilon
+
+__all__ = ["ExactPrivacy", "exact_privacy", "pair_losses"]
+
+TOLERANCE = 1e-9
+CHECKED, CHECK_DRAWS = 3, 20_000
+HAND_MADE = 40
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactPrivacy:
+    """The worst pair in its worse order.
+
+    `epsilon` is the smallest that holds at the claim's delta on all pairs and `delta` bounds
+    the largest delta at the claim's epsilon from both sides, for the claim's distance (not of a
+    single step). `rows` are (database, neighbour, epsilon or delta) of the worst pairs.
+    """
+
+    verdict: Verdict
+    epsilon: float
+    delta: tuple[float, float]
+    pair: Pair
+    scope: str
+    rows: tuple[tuple[str, str, float], ...]
+
+
+def exact_privacy(
+    mechanism: Mechanism,
+    claim: PrivacyClaim,
+    *,
+    pairs: tuple[Pair, ...] = (),
+    most: int = MOST,
+    seed: int = 0,
+    check: bool = True,
+) -> ExactPrivacy | None:
+    """Check the claim on all pairs of a small universe and on `pairs`; None without a law.
+
+    With `check`, draws on a few databases must agree with the law; HarnessError otherwise.
+    """
+    if mechanism.law is None and mechanism.privacy_loss is None:
+        return None
+    judged, scope = _pairs(mechanism, claim, pairs, most)
+    if not judged:
+        return None
+    laws = _Laws(mechanism)
+    if check and mechanism.law is not None:
+        _require_agreement(mechanism, laws, judged, seed)
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
+    scored = []
+    deltas: list[tuple[float, float]] = []
+    for pair in judged:
+        for turned in (pair, pair.reversed()):
+            parts = laws.losses(turned)
+            if delta == 0:
+                scored.append((epsilon_of(parts), turned, parts))
+            else:
+                deltas.append(laws.deltas(parts, epsilon))
+                scored.append((deltas[-1][0], turned, parts))
+    # The first of equals, which is the smallest.
+    value, pair, parts = max(scored, key=lambda one: one[0])
+    bounds = laws.deltas(parts, epsilon)
+    if delta == 0:
+        least = value
+        verdict = Verdict.REFUTED if value > epsilon + TOLERANCE else Verdict.PROVED
+    else:
+        least = smallest_epsilon(parts, delta)
+        verdict = _verdict(deltas, delta)
+    rows = sorted(scored, key=lambda one: -one[0])[:10]
+    return ExactPrivacy(
+        verdict=verdict,
+        epsilon=least,
+        delta=bounds,
+        pair=pair,
+        scope=scope,
+        rows=tuple((show(p.database), show(p.neighbour), value) for value, p, _ in rows),
+    )
+
+
+def _verdict(bounds: list[tuple[float, float]], delta: float) -> Verdict:
+    slack = delta * (1 + TOLERANCE)
+    if max(low for low, _ in bounds) > slack:
+        return Verdict.REFUTED
+    if max(high for _, high in bounds) <= slack * (1 + TOLERANCE):
+        return Verdict.PROVED
+    return Verdict.INCONCLUSIVE
+
+
+def pair_losses(mechanism: Mechanism, pair: Pair) -> list[Loss] | None:
+    """The exact losses of one pair in its order; None without a law."""
+    if mechanism.law is None and mechanism.privacy_loss is None:
+        return None
+    return _Laws(mechanism).losses(pair)
+
+
+class _Laws:
+    """Laws of databases, each computed once."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self.mechanism = mechanism
+        self.known: dict[bytes, Law] = {}
+        self.shifted: dict[tuple[float, ...], tuple[float, float]] = {}
+
+    def law(self, database: Database) -> Any:
+        key = canonical(database)
+        if key not in self.known and self.mechanism.law is not None:
+            self.known[key] = self.mechanism.law(database)
+        return self.known[key]
+
+    def losses(self, pair: Pair) -> list[Loss]:
+        if self.mechanism.privacy_loss is not None:
+            return [self.mechanism.privacy_loss(pair.database, pair.neighbour)]
+        return losses_of(self.law(pair.database), self.law(pair.neighbour))
+
+    def deltas(self, parts: list[Loss], epsilon: float) -> tuple[float, float]:
+        """Bounds of delta at the one epsilon of the check; equal shifts are convolved once."""
+        shifts = [part.size for part in parts if isinstance(part, Shift)]
+        if len(shifts) < len(parts):
+            return delta_bounds(parts, epsilon)
+        key = tuple(sorted(shifts))
+        if key not in self.shifted:
+            self.shifted[key] = delta_bounds(parts, epsilon)
+        return self.shifted[key]
+
+
+def _pairs(
+    mechanism: Mechanism, claim: PrivacyClaim, given: tuple[Pair, ...], most: int
+) -> tuple[list[Pair], str]:
+    from ...mechanisms.model import Histogram, Rows, Value
+
+    domain, relation, distance = mechanism.databases, claim.relation, claim.distance
+    found: list[Pair] = []
+    scope = ""
+    if isinstance(domain, Rows | Histogram | Value):
+        enumerated = universe(domain, relation, distance, most)
+        found, scope = list(enumerated.pairs), enumerated.scope
+    if domain is not None:
+        found += pair_source(domain, relation, distance, 0).templates[:HAND_MADE]
+    found += [Pair(*example) for example in claim.examples]
+    judged = {canonical((pair.database, pair.neighbour)): pair for pair in [*found, *given]}
+    more = len(judged) - (len(enumerated.pairs) if scope else 0)
+    extra = f"{more} hand-made pairs" if more > 0 else ""
+    return list(judged.values()), " and ".join(filter(None, (scope, extra)))
+
+
+def _require_agreement(mechanism: Mechanism, laws: _Laws, pairs: list[Pair], seed: int) -> None:
+    source = Draws.of(mechanism, seed)
+    places = np.unique(np.linspace(0, len(pairs) - 1, CHECKED).round().astype(int))
+    for place in places.tolist():
+        database = pairs[place].neighbour
+        law = laws.law(database)
+        if isinstance(law, FiniteLaw):
+            outputs = source.array(database, "pilot", 0, CHECK_DRAWS)
+            require_law(law, outputs, f"on database {show(database)}")

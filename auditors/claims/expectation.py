@@ -1,0 +1,208 @@
+"""Expectation claims: E[quantity] <= bound, by betting or Catoni, and exactly where possible.
+
+Refuting needs a lower confidence bound above the claim: by betting when the quantity is bounded
+below, which may stop at any time, else by Catoni's bound from a variance. An upper confidence
+bound below the claim confirms it; it exists when the quantity is bounded above or its variance
+is. Both are proved in `means`.
+"""
+
+from dataclasses import dataclass
+from math import inf, isfinite, log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, Mechanism
+from ..bounds.holm import looks
+from ..bounds.means import Wealth, betting_lower, betting_upper, catoni_upper
+from ..errors import HarnessError, UnsupportedClaim
+from ..outputs.encoding import show
+from ..results import Verdict
+from ..sampling.draws import Draws
+from .agreement import ERROR
+from .claim_results import Estimate, Finding, Table
+from .utility import WEAK
+
+__all__ = ["audit_expectation"]
+
+COLUMNS = ("database", "bound", "mean", "low", "high", "exact", "draws", "refuted", "confirmed")
+ROUNDING = 1e-9
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Measured:
+    """One database's mean with its bounds."""
+
+    database: Database
+    mean: float
+    low: float
+    high: float
+    exact: float | None
+    draws: int
+    refuted: bool
+
+
+def audit_expectation(
+    claim: ExpectationClaim,
+    mechanism: Mechanism | None,
+    *,
+    alpha: float,
+    draws: int,
+    seed: int,
+) -> Finding:
+    """Test the claim on each of its databases, `draws` draws in all.
+
+    A true claim is refuted by sampling with probability at most `alpha`, shared out among the
+    databases; upper bounds spend as much again.
+    """
+    if not isfinite(claim.low) and not isfinite(claim.variance):
+        raise UnsupportedClaim(
+            "an expectation that is not bounded below and has no bound on its variance cannot be "
+            "refuted from draws; state low or variance"
+        )
+    source = Draws.of(mechanism, seed)
+    share, each = alpha / len(claim.databases), max(1, draws // len(claim.databases))
+    found = [
+        _measure(claim, mechanism, source, database, share, each) for database in claim.databases
+    ]
+    worst = max(found, key=lambda one: (one.refuted, one.low - claim.bound, one.mean))
+    known = [one.exact for one in found if one.exact is not None]
+    proved = None
+    if len(known) == len(found):
+        wrong = max(known) > claim.bound + ROUNDING * max(1.0, abs(claim.bound))
+        proved = Verdict.REFUTED if wrong else Verdict.PROVED
+    confirmed = all(one.high <= claim.bound for one in found)
+    refuted = any(one.refuted for one in found)
+    return Finding(
+        claimed=claim.bound,
+        measured=Estimate(value=worst.mean, low=worst.low, high=worst.high, error=2 * alpha),
+        exact=max(known) if proved is not None else None,
+        sampled=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,
+        proved=proved,
+        weak=_weak(claim, found),
+        draws=sum(one.draws for one in found),
+        error=alpha,
+        method="betting" if isfinite(claim.low) else "Catoni's bound",
+        scope=f"{len(found)} database(s)" if proved is not None else "",
+        note="an upper confidence bound is below the claim" if confirmed else "",
+        table=Table(
+            columns=COLUMNS,
+            rows=tuple(
+                (
+                    show(one.database),
+                    claim.bound,
+                    one.mean,
+                    one.low,
+                    one.high,
+                    one.exact,
+                    one.draws,
+                    one.refuted,
+                    one.high <= claim.bound,
+                )
+                for one in found
+            ),
+        ),
+        witness=worst.database if refuted or proved is Verdict.REFUTED else None,
+        details={"confirmed": confirmed},
+    )
+
+
+def _measure(
+    claim: ExpectationClaim,
+    mechanism: Mechanism | None,
+    source: Draws,
+    database: Database,
+    alpha: float,
+    draws: int,
+) -> _Measured:
+    values, refuted = _collect(claim, source, database, alpha, draws)
+    complete = len(values) == draws
+    low, high = _bounds(claim, values, alpha, complete)
+    exact = _exact(claim, mechanism, database)
+    if exact is not None:
+        sure = _bounds(claim, values, ERROR, complete)
+        if not sure[0] - ROUNDING <= exact <= sure[1] + ROUNDING:
+            raise HarnessError(
+                f"the exact law gives the mean {exact:.6g} but draws show it between "
+                f"{sure[0]:.6g} and {sure[1]:.6g}; the sampler, the law or the quantity is wrong"
+            )
+    return _Measured(
+        database=database,
+        mean=float(values.mean()),
+        low=low,
+        high=high,
+        exact=exact,
+        draws=len(values),
+        refuted=refuted or low > claim.bound,
+    )
+
+
+def _collect(
+    claim: ExpectationClaim, source: Draws, database: Database, alpha: float, draws: int
+) -> tuple[Floats, bool]:
+    """Values of the quantity until the betting refutes the claim or all draws are made."""
+    wealth = Wealth(claim.bound, claim.low) if isfinite(claim.low) else None
+    parts: list[Floats] = []
+    made = 0
+    for chunk, look in enumerate(looks(draws, alpha)):
+        for outputs in source.blocks(database, "claim", chunk, look.draws - made):
+            part = np.asarray(claim.quantity(database, outputs), dtype=float).reshape(-1)
+            _require_range(claim, part)
+            parts.append(part)
+            if wealth is not None and wealth.after(part) >= log(1 / alpha):
+                return np.concatenate(parts), True
+        made = look.draws
+    return np.concatenate(parts), False
+
+
+def _require_range(claim: ExpectationClaim, values: Floats) -> None:
+    slack = ROUNDING * max(1.0, abs(claim.low) if isfinite(claim.low) else 1.0)
+    least, most = float(values.min(initial=inf)), float(values.max(initial=-inf))
+    if np.isnan(values).any() or least < claim.low - slack or most > claim.high + slack:
+        raise HarnessError(
+            f"the claim says its quantity is in [{claim.low:g}, {claim.high:g}], but draws gave "
+            f"values from {least:.6g} to {most:.6g}"
+        )
+    np.clip(values, claim.low, claim.high, out=values)
+
+
+def _bounds(
+    claim: ExpectationClaim, values: Floats, alpha: float, complete: bool
+) -> tuple[float, float]:
+    """Lower and upper bound, each wrong with probability at most `alpha`.
+
+    Catoni's needs a number of draws fixed beforehand: there is none after an early stop.
+    """
+    low, high = -inf, inf
+    spread = claim.variance
+    if isfinite(claim.low):
+        low = betting_lower(values, claim.low, alpha)
+    elif complete:
+        low = -catoni_upper(-values, spread, alpha)
+    # Which bound is used is a matter of the claim, not of the values.
+    if isfinite(spread) and complete:
+        high = catoni_upper(values, spread, alpha)
+    elif isfinite(claim.high) and not isfinite(spread):
+        high = betting_upper(values, claim.high, alpha)
+    return low, min(high, claim.high)
+
+
+def _exact(
+    claim: ExpectationClaim, mechanism: Mechanism | None, database: Database
+) -> float | None:
+    law = mechanism.law(database) if mechanism is not None and mechanism.law is not None else None
+    if not isinstance(law, FiniteLaw):
+        return None
+    chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
+    values = np.asarray(claim.quantity(database, law.outcomes), dtype=float)
+    return float(values[chances > 0] @ chances[chances > 0])
+
+
+def _weak(claim: ExpectationClaim, found: list[_Measured]) -> bool:
+    """Whether the mean, seen from the lower end, is below a twentieth of the bound."""
+    if not isfinite(claim.low) or claim.bound <= claim.low:
+        return False
+    values = [one.exact if one.exact is not None else one.mean for one in found]
+    return max(values) - claim.low < WEAK * (claim.bound - claim.low)

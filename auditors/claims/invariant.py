@@ -1,0 +1,158 @@
+"""Invariants: a search for a case with a negative margin, and the way down to a minimal one.
+
+Cases come from the claim's examples, then from Hypothesis, which is steered towards small margins,
+then from a greedy adversary that moves one number at a time in the worst case so far. Noise is
+part of the case, so its event is searched to the edge. The same seed visits the same cases.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isnan
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import InvariantClaim
+from ..databases.cases import case_strategy, leaves, replaced, simpler
+from ..errors import HarnessError
+from ..outputs.encoding import canonical, show
+from ..privacy.search import explore
+from ..results import Verdict
+from .claim_results import Estimate, Finding, Table
+
+__all__ = ["audit_invariant"]
+
+SHARE = 200
+"""One case is looked at for this many draws of the budget."""
+LEAST, MOST = 50, 1000
+SHRINKS = 2000
+WORST = 10
+
+
+@dataclass(slots=True)
+class _Seen:
+    """The cases visited with their margins, each computed once."""
+
+    claim: InvariantClaim
+    margins: dict[bytes, float] = field(default_factory=dict)
+    cases: dict[bytes, Any] = field(default_factory=dict)
+
+    def margin(self, case: Any) -> float:
+        """The margin of a case, minus infinity when it is not a number."""
+        key = canonical(case)
+        if key not in self.margins:
+            try:
+                found = float(self.claim.margin(case))
+            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+                raise HarnessError(
+                    f"the margin of case {show(case)} cannot be computed: "
+                    f"{type(error).__name__}: {error}; the invariant or its domain is wrong"
+                ) from error
+            self.margins[key] = -np.inf if isnan(found) else found
+            self.cases[key] = case
+        return self.margins[key]
+
+    def fails(self, case: Any) -> bool:
+        """Whether the case is a counterexample."""
+        return self.margin(case) < -self.claim.tolerance
+
+    def worst(self, count: int) -> list[bytes]:
+        """The cases of least margin, the simplest first among equals."""
+        order = sorted(self.margins, key=lambda key: (self.margins[key], len(key), key))
+        return order[:count]
+
+
+def audit_invariant(claim: InvariantClaim, *, draws: int, seed: int) -> Finding:
+    """Look for a counterexample among some `draws` / 200 cases; a failing one is shrunk."""
+    seen, number = _Seen(claim), min(MOST, max(LEAST, draws // SHARE))
+    failing = next((case for case in claim.examples if seen.fails(case)), None)
+    if failing is None:
+        failing = _explored(seen, number, seed)
+    if failing is None:
+        failing = _pushed(seen, number, seed)
+    looked_at = len(seen.margins)
+    worst = [(seen.margins[key], show(seen.cases[key])) for key in seen.worst(WORST)]
+    least = seen.margin(failing) if failing is not None else worst[0][0]
+    witness = _shrunk(seen, failing) if failing is not None else None
+    if failing is not None:
+        least = seen.margin(witness)
+        worst.insert(0, (least, show(witness)))
+    return Finding(
+        claimed=0.0,
+        measured=Estimate(value=least, low=-np.inf, high=least, error=0.0),
+        sampled=Verdict.NOT_REFUTED if failing is None else Verdict.REFUTED,
+        draws=looked_at,
+        method="examples, property-based search and a greedy adversary",
+        table=Table(columns=("margin", "case"), rows=tuple(worst)),
+        witness=witness,
+        details={"margins": tuple(sorted(seen.margins.values())), "cases": looked_at},
+    )
+
+
+def _explored(seen: _Seen, number: int, seed: int) -> Any:
+    """The first counterexample Hypothesis meets, going for small margins."""
+    found: list[Any] = []
+
+    def score(case: Any) -> float:
+        # Once there is a counterexample the rest of the run need not be computed.
+        if found:
+            return 0.0
+        if seen.fails(case):
+            found.append(case)
+        return -seen.margin(case)
+
+    explore(case_strategy(seen.claim.cases), seed, number, score, attempts=3 * number)
+    return found[0] if found else None
+
+
+def _pushed(seen: _Seen, number: int, seed: int) -> Any:
+    """A counterexample reached from the worst cases by moving one number at a time."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 8])))
+    left = number
+    for key in seen.worst(3):
+        case, best = seen.cases[key], seen.margins[key]
+        moved = True
+        while moved and left > 0:
+            moved = False
+            places = list(leaves(case, seen.claim.cases))
+            for index in rng.permutation(len(places)):
+                place, leaf = places[index]
+                for value in _moves(rng, case, place, leaf):
+                    left -= 1
+                    other = replaced(case, place, value)
+                    if seen.margin(other) < best:
+                        case, best, moved = other, seen.margin(other), True
+                if seen.fails(case):
+                    return case
+                if left <= 0:
+                    break
+    return None
+
+
+def _moves(rng: np.random.Generator, case: Any, place: tuple[Any, ...], leaf: Any) -> list[Any]:
+    """Both ends, the middle of a random stretch and a small step; or another choice."""
+    for step in place:
+        case = case[step]
+    values = getattr(leaf, "values", None)
+    if values is not None:
+        return [values[int(rng.integers(len(values)))]]
+    low, high = leaf.low, leaf.high
+    near = case + 0.05 * (high - low) * float(rng.normal())
+    made = [low, high, float(rng.uniform(low, high)), min(max(near, low), high)]
+    kind: Callable[[float], Any] = round if leaf.integer else float
+    return [other for other in dict.fromkeys(map(kind, made)) if other != case]
+
+
+def _shrunk(seen: _Seen, failing: Any) -> Any:
+    """A counterexample none of whose simpler forms is one (or the smallest within the effort)."""
+    left, moved = SHRINKS, True
+    while moved and left > 0:
+        moved = False
+        for other in simpler(failing, seen.claim.cases):
+            left -= 1
+            if seen.fails(other):
+                failing, moved = other, True
+                break
+            if left <= 0:
+                break
+    return failing

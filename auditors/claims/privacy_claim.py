@@ -1,0 +1,125 @@
+"""A privacy claim by every method there is for it, side by side.
+
+Sampling searches for a pair and an event; exact laws, where known, are checked on a universe; and
+where only a density is known, at drawn outputs. A pair on which sampling refutes what the exact
+law proves means that one of the two is wrong.
+"""
+
+from dataclasses import replace
+from math import inf
+from typing import Any
+
+from ...mechanisms.model import Mechanism, PrivacyClaim
+from ..errors import HarnessError, InvalidArgument
+from ..privacy.run import audit
+from ..results import AuditResult, Verdict
+from ..sampling.sampling import Sampler
+from .claim_results import Estimate, Finding, Table
+from .curves import privacy_curve
+from .drawn_losses import DrawnLoss, drawn_losses
+from .exact import ExactPrivacy, exact_privacy
+from .utility import WEAK
+
+__all__ = ["audit_privacy_claim"]
+
+CURVE_DRAWS = 100_000
+DENSITY_DRAWS = 50_000
+SHARE = 0.1
+
+
+def audit_privacy_claim(
+    claim: PrivacyClaim,
+    mechanism: Mechanism | None,
+    *,
+    alpha: float,
+    draws: int,
+    seed: int,
+) -> Finding:
+    """Audit the claim with `draws` draws a side, and exactly where a law is known.
+
+    A true claim is refuted by sampling with probability at most `alpha`.
+    """
+    if mechanism is None:
+        raise InvalidArgument("a privacy claim needs the mechanism it is about")
+    subject = replace(mechanism, claims=(claim,))
+    dense = mechanism.log_probability is not None and _lawless(mechanism) and claim.delta > 0
+    share = SHARE * alpha if dense else 0.0
+    result = audit(subject, trials=draws, alpha=alpha - share, seed=seed)
+    exact = exact_privacy(subject, claim, pairs=(result.pair,), seed=seed)
+    if exact is not None:
+        _require_agreement(result, exact)
+    density = None
+    if exact is None:
+        density = drawn_losses(
+            subject,
+            claim,
+            alpha=share or alpha,
+            draws=min(draws, DENSITY_DRAWS),
+            seed=seed,
+            pairs=(result.pair,),
+        )
+    details: dict[str, Any] = {"audit": result, "exact": exact, "density": density}
+    if claim.delta > 0:
+        sampler = Sampler(run=subject.run, seed=seed, seeded=subject.seeded)
+        details["curve"] = privacy_curve(
+            sampler, result.pair, alpha=alpha, draws=min(draws, CURVE_DRAWS)
+        )
+    return _finding(claim, result, exact, density, alpha, details)
+
+
+def _lawless(mechanism: Mechanism) -> bool:
+    return mechanism.law is None and mechanism.privacy_loss is None
+
+
+def _require_agreement(result: AuditResult, exact: ExactPrivacy) -> None:
+    # The pair that sampling judged is among those checked exactly.
+    if result.refuted and exact.verdict is Verdict.PROVED:
+        raise HarnessError(
+            f"sampling refutes the claim of {result.mechanism} (epsilon >= "
+            f"{result.epsilon_lower:.4g}) on a pair where its exact law gives at most "
+            f"{exact.epsilon:.4g}; the sampler or the law is wrong"
+        )
+
+
+def _finding(
+    claim: PrivacyClaim,
+    result: AuditResult,
+    exact: ExactPrivacy | None,
+    density: DrawnLoss | None,
+    alpha: float,
+    details: dict[str, Any],
+) -> Finding:
+    low = max(0.0, result.epsilon_lower)
+    sampled = result.verdict
+    proved: Verdict | None = None
+    witness: Any = result.witness
+    rows: tuple[tuple[Any, ...], ...] = ()
+    scope, note, true_epsilon = "", result.note, None
+    if exact is not None:
+        proved, scope, rows = exact.verdict, exact.scope, exact.rows
+        true_epsilon = exact.epsilon / claim.distance
+        if proved is Verdict.REFUTED and witness is None:
+            witness = exact.pair
+    elif density is not None:
+        note = note or f"the largest loss at a drawn output is {density.epsilon:.4g}"
+        if density.refuted:
+            proved, witness = Verdict.REFUTED, witness or density.pair
+            scope = "by the density at drawn outputs"
+    worst = "epsilon" if claim.delta == 0 else "delta at the claimed epsilon"
+    return Finding(
+        claimed=claim.epsilon,
+        measured=Estimate(value=low, low=low, high=inf, error=alpha),
+        exact=true_epsilon,
+        sampled=sampled,
+        proved=proved,
+        weak=true_epsilon is not None and true_epsilon < WEAK * claim.epsilon,
+        draws=result.samples,
+        error=alpha,
+        method="two-sample test on a searched pair and a learnt event"
+        + (", exact law" if exact is not None else ""),
+        scope=scope,
+        note=note,
+        table=Table(columns=("database", "neighbour", worst), rows=rows) if rows else None,
+        witness=witness,
+        details=details,
+    )

@@ -1,0 +1,58 @@
+"""Purity as a claim: the mechanism is a function of (database, rng) and of nothing else."""
+
+from time import monotonic
+
+from ...mechanisms.model import Mechanism
+from ..errors import ContractError
+from ..outputs.encoding import show
+from ..results import Pair, Verdict
+from ..sampling.draws import some_databases
+from ..sampling.sampling import Sampler, check_contract
+from .claim_results import ClaimResult, Table
+
+__all__ = ["check_purity"]
+
+STATEMENT = (
+    "returns for every database, leaves it alone, and draws all its randomness from the rng it is "
+    "given"
+)
+
+
+def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) -> ClaimResult:
+    """Run the mechanism on a few databases and look whether it keeps its contract.
+
+    A breach refutes with certainty; that none was met proves nothing.
+    """
+    started = monotonic()
+    sampler = Sampler(run=mechanism.run, seed=seed, seeded=mechanism.seeded, limit=timeout)
+    databases = some_databases(mechanism)
+    verdict, note, witness, rows = Verdict.NOT_REFUTED, "", None, []
+    for one, two in zip(databases, [*databases[1:], databases[0]], strict=True):
+        try:
+            check_contract(sampler, Pair(one, two))
+        except ContractError as error:
+            verdict, note, witness = Verdict.REFUTED, str(error), one
+            rows.append((show(one), show(two), note))
+            break
+        rows.append((show(one), show(two), "kept"))
+    return ClaimResult(
+        identifier=f"{mechanism.identifier or mechanism.name}:purity",
+        statement=f"{mechanism.name} {STATEMENT}",
+        reference="",
+        kind="purity",
+        claimed=0.0,
+        measured=None,
+        exact=None,
+        weak=False,
+        verdict=verdict,
+        sampled=verdict,
+        proved=None,
+        draws=sampler.tally.draws,
+        seconds=monotonic() - started,
+        seed=seed,
+        alpha=0.0,
+        method="repeated runs with equal generators",
+        note=note,
+        table=Table(columns=("database", "other database", "contract"), rows=tuple(rows)),
+        witness=witness,
+    )

@@ -1,0 +1,27 @@
+"""Sample-size claims: with n = `needed` records P[loss > level] <= beta, a tail claim."""
+
+from dataclasses import replace
+
+from ...mechanisms.model import ThresholdClaim
+from ..sampling.draws import Draws
+from .claim_results import Finding
+from .utility import Row, audit_rows
+
+__all__ = ["audit_threshold"]
+
+
+def audit_threshold(claim: ThresholdClaim, *, alpha: float, draws: int, seed: int) -> Finding:
+    """Test the claim on its own instance at the smallest n it is made for.
+
+    A true claim is refuted with probability at most `alpha`.
+    """
+    run, database = claim.instance(claim.needed)
+    row = Row(
+        database=database,
+        beta=claim.beta,
+        bound=claim.level,
+        bad=lambda losses: losses > claim.level,
+    )
+    source = Draws(run=run, seed=seed)
+    found = audit_rows([row], [source], claim.loss, alpha=alpha, draws=draws)
+    return replace(found, details={**found.details, "records": claim.needed})

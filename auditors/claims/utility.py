@@ -1,0 +1,222 @@
+"""Utility claims: P[loss >= bound(beta)] <= beta, by counting and, where the law is known, exactly.
+
+The counting and its proof are in `holm`; here a row is a database with a level beta.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
+from ..bounds.holm import Look, detectable, intervals, looks, rejected
+from ..outputs.encoding import show
+from ..results import Verdict
+from ..sampling.draws import Draws, some_databases
+from .agreement import require_frequency
+from .claim_results import Estimate, Finding, Table
+
+__all__ = ["WEAK", "Row", "audit_rows", "audit_utility"]
+
+WEAK = 1 / 20
+"""A check whose exact probability is below this share of the bound says little."""
+COLUMNS = (
+    "database", "beta", "bound", "hits", "draws", "measured", "low", "high", "exact",
+    "detectable", "refuted",
+)  # fmt: skip
+SLACK = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One claim P[loss is bad on `database`] <= `beta`, with its exact probability if known."""
+
+    database: Database
+    beta: float
+    bound: float
+    bad: Callable[[Array], Array]
+    exact: float | None = None
+
+
+def audit_utility(
+    claim: UtilityClaim,
+    mechanism: Mechanism | None,
+    *,
+    alpha: float,
+    draws: int,
+    seed: int,
+) -> Finding:
+    """Test the claim at each of its levels on each of its databases, `draws` draws in all.
+
+    A true claim is refuted by sampling with probability at most `alpha`.
+    """
+    source = Draws.of(mechanism, seed)
+    databases = claim.databases or some_databases(mechanism)
+    rows = []
+    for database in databases:
+        law = _finite_law(mechanism, database)
+        for beta in claim.levels:
+            bound = float(claim.bound(beta))
+            rows.append(
+                Row(
+                    database=database,
+                    beta=beta,
+                    bound=bound,
+                    bad=_reaches(bound),
+                    exact=_exact(claim, law, database, bound),
+                )
+            )
+    sources = [source] * len(databases)
+    return audit_rows(rows, sources, claim.loss, alpha=alpha, draws=draws)
+
+
+def _reaches(bound: float) -> Callable[[Array], Array]:
+    return lambda losses: losses >= bound
+
+
+def _finite_law(mechanism: Mechanism | None, database: Database) -> FiniteLaw | None:
+    if mechanism is None or mechanism.law is None:
+        return None
+    law = mechanism.law(database)
+    return law if isinstance(law, FiniteLaw) else None
+
+
+def _exact(
+    claim: UtilityClaim, law: FiniteLaw | None, database: Database, bound: float
+) -> float | None:
+    if law is None:
+        return None
+    bad = np.asarray(claim.loss(database, law.outcomes)) >= bound
+    return float(np.exp(np.asarray(law.log_probabilities, dtype=float))[bad].sum())
+
+
+def audit_rows(
+    rows: list[Row],
+    sources: list[Draws],
+    loss: Callable[[Database, Any], Array],
+    *,
+    alpha: float,
+    draws: int,
+) -> Finding:
+    """Count the bad events of all rows on the same draws and decide; one source per database.
+
+    Rows of one database stand together. Draws are shared out evenly among the databases.
+    """
+    groups = _grouped(rows)
+    each = max(1, draws // len(groups))
+    hits = [0] * len(rows)
+    made, seen, refuted = 0, Look(each, alpha), np.zeros(len(rows), dtype=bool)
+    betas = [row.beta for row in rows]
+    for chunk, look in enumerate(looks(each, alpha)):
+        for source, places in zip(sources, groups, strict=True):
+            _count(source, rows, places, loss, chunk, look.draws - made, hits)
+        made, seen = look.draws, look
+        refuted = rejected(hits, made, betas, look.level)
+        if refuted.any():
+            break
+    for row, count in zip(rows, hits, strict=True):
+        if row.exact is not None:
+            require_frequency(count, made, row.exact, f"P[loss >= {row.bound:g}]")
+    limits = intervals(hits, made, seen.level)
+    share = seen.level / len(rows)
+    table = tuple(
+        (
+            show(row.database),
+            row.beta,
+            row.bound,
+            count,
+            made,
+            count / made,
+            *limit,
+            row.exact,
+            detectable(made, row.beta, share),
+            bool(no),
+        )
+        for row, count, limit, no in zip(rows, hits, limits, refuted, strict=True)
+    )
+    return _finding(rows, hits, limits, refuted, Table(columns=COLUMNS, rows=table), made, alpha)
+
+
+def _grouped(rows: list[Row]) -> list[list[int]]:
+    """Places of the rows that share a database, in order."""
+    groups: list[list[int]] = []
+    for place, row in enumerate(rows):
+        if groups and rows[groups[-1][0]].database is row.database:
+            groups[-1].append(place)
+        else:
+            groups.append([place])
+    return groups
+
+
+def _count(
+    source: Draws,
+    rows: list[Row],
+    places: list[int],
+    loss: Callable[[Database, Any], Array],
+    chunk: int,
+    draws: int,
+    hits: list[int],
+) -> None:
+    database = rows[places[0]].database
+    for outputs in source.blocks(database, "claim", chunk, draws):
+        losses = np.asarray(loss(database, outputs))
+        for place in places:
+            hits[place] += int(np.count_nonzero(rows[place].bad(losses)))
+
+
+def _finding(
+    rows: list[Row],
+    hits: list[int],
+    limits: list[tuple[float, float]],
+    refuted: np.ndarray[Any, Any],
+    table: Table,
+    made: int,
+    alpha: float,
+) -> Finding:
+    known = all(row.exact is not None for row in rows)
+    worst = _headline(rows, hits, limits, refuted, made)
+    row, (low, high) = rows[worst], limits[worst]
+    wrong = [row.exact is not None and row.exact > row.beta * (1 + SLACK) for row in rows]
+    proved = None
+    if known:
+        proved = Verdict.REFUTED if any(wrong) else Verdict.PROVED
+    shares = [
+        (count / made if row.exact is None else row.exact) / row.beta
+        for row, count in zip(rows, hits, strict=True)
+    ]
+    databases = len(_grouped(rows))
+    return Finding(
+        claimed=row.beta,
+        measured=Estimate(value=hits[worst] / made, low=low, high=high, error=alpha),
+        exact=row.exact,
+        sampled=Verdict.REFUTED if refuted.any() else Verdict.NOT_REFUTED,
+        proved=proved,
+        weak=max(shares) < WEAK,
+        draws=made * databases,
+        error=alpha,
+        method="exact binomial tests with Holm's correction, planned doubling looks",
+        scope=f"{databases} database(s), {len(rows)} rows" if known else "",
+        table=table,
+        witness=row.database if refuted.any() or any(wrong) else None,
+        details={"bound": row.bound, "headline": worst},
+    )
+
+
+def _headline(
+    rows: list[Row],
+    hits: list[int],
+    limits: list[tuple[float, float]],
+    refuted: np.ndarray[Any, Any],
+    made: int,
+) -> int:
+    """The row that speaks loudest: refuted by most, else nearest to its bound."""
+
+    def loudness(place: int) -> tuple[bool, float]:
+        row = rows[place]
+        if refuted.any():
+            return bool(refuted[place]), limits[place][0] / row.beta
+        share = hits[place] / made if row.exact is None else row.exact
+        return False, share / row.beta
+
+    return max(range(len(rows)), key=loudness)

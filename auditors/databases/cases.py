@@ -1,0 +1,176 @@
+"""Cases of an invariant: how they are made up, taken apart and put together again.
+
+A case is a value of a `Row` or a `Domain`. Its leaves are the numbers and choices in it, each with
+the domain it comes from; `simpler` says what a case may become while it shrinks.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...mechanisms.model import (
+    Choices,
+    Domain,
+    Histogram,
+    Interval,
+    Product,
+    Record,
+    Row,
+    Rows,
+    Value,
+)
+from .rows import corners, row_strategy
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["Leaf", "case_strategy", "leaves", "replaced", "simpler"]
+
+Place = tuple[Any, ...]
+Leaf = tuple[Place, Interval | Choices]
+
+SHORT = 6
+
+
+def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":
+    """Any case, half of the time one made of extreme values only."""
+    from hypothesis import strategies as st
+
+    match cases:
+        case Value():
+            return case_strategy(cases.row)
+        case Histogram(total=None):
+            counts = st.integers(0, cases.most)
+            return st.lists(counts, min_size=cases.bins, max_size=cases.bins)
+        case Histogram():
+            cut = st.integers(0, cases.total or 0)
+            cuts = st.lists(cut, min_size=cases.bins - 1, max_size=cases.bins - 1)
+            return cuts.map(lambda made: np.diff([0, *sorted(made), cases.total]).tolist())
+    return row_strategy(cases) | _edges(cases)
+
+
+def _edges(row: Row) -> "SearchStrategy[Any]":
+    """Rows whose every number is at an end of its interval."""
+    from hypothesis import strategies as st
+
+    match row:
+        case Interval():
+            kind = round if row.integer else float
+            return st.sampled_from([kind(row.low), kind(row.high)])
+        case Choices():
+            return st.sampled_from(list(row.values))
+        case Record():
+            return st.fixed_dictionaries({k: _edges(v) for k, v in row.fields.items()})
+        case Product():
+            return st.tuples(*(_edges(part) for part in row.parts)).map(list)
+        case Rows():
+            most = min(row.most, max(row.least, SHORT))
+            short = st.lists(_edges(row.row), min_size=row.least, max_size=most)
+            full = st.lists(_edges(row.row), min_size=row.most, max_size=row.most)
+            return short | full if row.most <= 64 else short
+
+
+def leaves(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
+    """The numbers and choices of a case with the domain of each.
+
+    The counts of a histogram with a public total are no leaves: one cannot change alone.
+    """
+    match cases:
+        case Value():
+            yield from leaves(case, cases.row, place)
+        case Histogram(total=None):
+            for index in range(cases.bins):
+                yield (*place, index), Interval(low=0, high=cases.most, integer=True)
+        case Interval() | Choices():
+            yield place, cases
+        case Record():
+            for name, field in cases.fields.items():
+                yield from leaves(case[name], field, (*place, name))
+        case Product():
+            for index, part in enumerate(cases.parts):
+                yield from leaves(case[index], part, (*place, index))
+        case Rows():
+            for index, row in enumerate(case):
+                yield from leaves(row, cases.row, (*place, index))
+
+
+def replaced(case: Any, place: Place, value: Any) -> Any:
+    """The case with another value at a place, sharing the rest."""
+    if not place:
+        return value
+    copy = dict(case) if isinstance(case, dict) else list(case)
+    copy[place[0]] = replaced(case[place[0]], place[1:], value)
+    return copy
+
+
+def simpler(case: Any, cases: Row | Domain) -> Iterator[Any]:
+    """Cases one step simpler, the boldest first: fewer rows, then simpler numbers and choices."""
+    for place, rows in _lists(case, cases):
+        found = _at(case, place)
+        spare = len(found) - rows.least
+        step = spare
+        while step > 0:
+            for start in range(0, len(found), step):
+                kept = [*found[:start], *found[start + step :]]
+                if rows.least <= len(kept) < len(found):
+                    yield replaced(case, place, kept)
+            step //= 2
+    for place, leaf in leaves(case, cases):
+        for value in _simpler_values(_at(case, place), leaf):
+            yield replaced(case, place, value)
+
+
+def _lists(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[tuple[Place, Rows]]:
+    match cases:
+        case Value():
+            yield from _lists(case, cases.row, place)
+        case Record():
+            for name, field in cases.fields.items():
+                yield from _lists(case[name], field, (*place, name))
+        case Product():
+            for index, part in enumerate(cases.parts):
+                yield from _lists(case[index], part, (*place, index))
+        case Rows():
+            yield place, cases
+            for index, row in enumerate(case):
+                yield from _lists(row, cases.row, (*place, index))
+
+
+def _at(case: Any, place: Place) -> Any:
+    for step in place:
+        case = case[step]
+    return case
+
+
+def _simpler_values(value: Any, leaf: Interval | Choices) -> list[Any]:
+    """Values that are simpler than this one: a corner, fewer digits, nearer to the simplest."""
+    if isinstance(leaf, Choices):
+        place = next((i for i, other in enumerate(leaf.values) if other is value), None)
+        if place is None:
+            place = next((i for i, other in enumerate(leaf.values) if other == value), 0)
+        return list(leaf.values[:place])
+    ends = corners(leaf)
+    if leaf.integer:
+        gap = int(value) - ends[0]
+        return [ends[0] + near for near in dict.fromkeys(_nearer(gap))]
+    weight = _weight(value, ends)
+    digits = (round(float(value), places) for places in (0, 1, 2, 3, 6))
+    nearer = [near for near in digits if leaf.low <= near <= leaf.high]
+    return [near for near in dict.fromkeys([*ends, *nearer]) if _weight(near, ends) < weight]
+
+
+def _nearer(gap: int) -> list[int]:
+    """Whole numbers between 0 and `gap`, halving the way back to it."""
+    found, step = [], gap
+    while step:
+        found.append(gap - step)
+        step = int(step / 2)
+    return found
+
+
+def _weight(value: Any, ends: list[Any]) -> tuple[int, int, float]:
+    """How complicated a number is; equal only for equal numbers or mirror images."""
+    if value in ends:
+        return 0, ends.index(value), 0.0
+    return 1, len(repr(value)), abs(float(value) - float(ends[0]))

@@ -1,0 +1,258 @@
+"""Databases and outputs as JSON and back, without loss and without running anything.
+
+Plain JSON values stand for themselves. Everything else is an object with one key that starts
+with a dollar sign: `{"$tuple": [...]}`, `{"$float": "nan"}`, `{"$ndarray": {...}}` and so on.
+Reading never imports: a dataclass, named tuple or Enum is rebuilt only if its class is already
+loaded, which it is once the mechanism that uses it has been.
+"""
+
+import base64
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ..errors import EvidenceFormatError, InvalidArgument
+
+__all__ = ["canonical", "from_json", "show", "to_json"]
+
+DEEPEST = 60
+PLAIN = frozenset({bool, int, str, type(None)})
+SHOWN = 240
+
+
+def to_json(value: Any, depth: int = 0) -> Any:
+    """The JSON form of any value made of the types named in the module's description.
+
+    Raises InvalidArgument for a type that has no JSON form or for nesting beyond 60 levels.
+    """
+    if depth > DEEPEST:
+        raise InvalidArgument(f"values may be nested {DEEPEST} deep; this one is deeper")
+    # Databases are mostly lists of plain values, and are encoded once for every pair.
+    kind = type(value)
+    if kind in PLAIN or (kind is float and math.isfinite(value)):
+        return value
+    if kind is list:
+        return [to_json(item, depth + 1) for item in value]
+    if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, Enum):
+        return {"$enum": [_class_name(type(value)), value.name]}
+    if isinstance(value, np.generic):
+        return {"$numpy": [value.dtype.str, to_json(value.item(), depth + 1)]}
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
+    if isinstance(value, np.ndarray):
+        return _array_to_json(value, depth)
+    return _container_to_json(value, depth)
+
+
+def _container_to_json(value: Any, depth: int) -> Any:
+    def inner(item: Any) -> Any:
+        return to_json(item, depth + 1)
+
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: inner(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {"$dataclass": [_class_name(type(value)), fields]}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {"$namedtuple": [_class_name(type(value)), [inner(item) for item in value]]}
+    if isinstance(value, list):
+        return [inner(item) for item in value]
+    if isinstance(value, tuple):
+        return {"$tuple": [inner(item) for item in value]}
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) and not key.startswith("$") for key in value):
+            return {key: inner(item) for key, item in value.items()}
+        return {"$dict": [[inner(key), inner(item)] for key, item in value.items()]}
+    if isinstance(value, (set, frozenset)):
+        items = sorted((inner(item) for item in value), key=lambda item: json.dumps(item))
+        return {"$frozenset" if isinstance(value, frozenset) else "$set": items}
+    for kind, name, write in _SCALARS:
+        if isinstance(value, kind):
+            return {name: write(value)}
+    raise InvalidArgument(
+        f"a value of type {type(value).__name__} cannot be written as JSON; use numbers, strings, "
+        "None, lists, tuples, dicts, sets, dataclasses, Enums or numpy arrays"
+    )
+
+
+_SCALARS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
+    (complex, "$complex", lambda z: [to_json(z.real), to_json(z.imag)]),
+    (bytes, "$bytes", lambda b: base64.b64encode(b).decode()),
+    (Fraction, "$fraction", str),
+    (Decimal, "$decimal", str),
+    (datetime, "$datetime", lambda d: d.isoformat()),
+    (date, "$date", lambda d: d.isoformat()),
+)
+
+
+def _array_to_json(array: np.ndarray[Any, Any], depth: int) -> Any:
+    if array.dtype.names is not None:
+        rows = [list(row) for row in array.ravel().tolist()]
+        kind: Any = [[name, array.dtype[name].str] for name in array.dtype.names]
+        return {"$records": {"dtype": kind, "shape": list(array.shape), "data": to_json(rows)}}
+    kind = "object" if array.dtype.hasobject else array.dtype.str
+    data = [to_json(item, depth + 1) for item in array.ravel().tolist()]
+    return {"$ndarray": {"dtype": kind, "shape": list(array.shape), "data": data}}
+
+
+def _class_name(kind: type) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def from_json(data: Any, depth: int = 0) -> Any:
+    """The value that `to_json` wrote. Raises EvidenceFormatError on anything else."""
+    if depth > DEEPEST:
+        raise EvidenceFormatError(f"values may be nested {DEEPEST} deep; this one is deeper")
+    if isinstance(data, list):
+        return [from_json(item, depth + 1) for item in data]
+    if not isinstance(data, dict):
+        return data
+    tags = [key for key in data if isinstance(key, str) and key.startswith("$")]
+    if not tags:
+        return {key: from_json(item, depth + 1) for key, item in data.items()}
+    if len(data) != 1 or tags[0] not in _READERS:
+        raise EvidenceFormatError(
+            f"expected a plain value or one known tag, got an object with keys {sorted(data)!r:.80}"
+        )
+    try:
+        return _READERS[tags[0]](data[tags[0]], depth + 1)
+    except (
+        TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, MemoryError,
+        InvalidOperation, ZeroDivisionError,
+    ) as error:  # fmt: skip
+        if isinstance(error, EvidenceFormatError):
+            raise
+        raise EvidenceFormatError(f"a {tags[0]} value is malformed: {error}") from None
+
+
+def _read_array(data: Any, depth: int) -> Any:
+    kind = data["dtype"]
+    shape = tuple(data["shape"])
+    items = [from_json(item, depth) for item in data["data"]]
+    if math.prod(shape) != len(items):
+        raise EvidenceFormatError(f"an array of shape {shape} needs {math.prod(shape)} entries")
+    if kind == "object":
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
+    dtype = np.dtype(str(kind))
+    if dtype.kind not in "biufcSUmM":
+        raise EvidenceFormatError(f"arrays of type {kind!r:.40} are not read")
+    return np.array(items, dtype=dtype).reshape(shape)
+
+
+def _read_records(data: Any, depth: int) -> Any:
+    dtype = np.dtype([(str(name), str(kind)) for name, kind in data["dtype"]])
+    if dtype.hasobject:
+        raise EvidenceFormatError("records of Python objects are not read")
+    rows = [tuple(row) for row in from_json(data["data"], depth)]
+    return np.array(rows, dtype=dtype).reshape(tuple(data["shape"]))
+
+
+def _read_numpy(data: Any, depth: int) -> Any:
+    dtype = np.dtype(str(data[0]))
+    if dtype.kind not in "biufcSU":
+        raise EvidenceFormatError(f"numpy values of type {data[0]!r:.40} are not read")
+    return dtype.type(from_json(data[1], depth))
+
+
+def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
+    module, _, path = str(name).partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type) or not expected(found):
+        raise EvidenceFormatError(
+            f"the file needs the class {str(name)!r:.100}, which is not loaded; is it the "
+            "mechanism this file was made with?"
+        )
+    return found
+
+
+def _read_dataclass(data: Any, depth: int) -> Any:
+    kind = _loaded_class(data[0], dataclasses.is_dataclass)
+    return kind(**{str(key): from_json(item, depth) for key, item in data[1].items()})
+
+
+def _read_namedtuple(data: Any, depth: int) -> Any:
+    kind = _loaded_class(data[0], lambda k: issubclass(k, tuple) and hasattr(k, "_fields"))
+    return kind(*(from_json(item, depth) for item in data[1]))
+
+
+_READERS: dict[str, Callable[[Any, int], Any]] = {
+    "$float": lambda data, _: float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[data]),
+    "$tuple": lambda data, depth: tuple(from_json(list(data), depth)),
+    "$set": lambda data, depth: set(from_json(list(data), depth)),
+    "$frozenset": lambda data, depth: frozenset(from_json(list(data), depth)),
+    "$dict": lambda data, depth: {
+        from_json(key, depth): from_json(item, depth) for key, item in data
+    },
+    "$complex": lambda data, depth: complex(from_json(data[0], depth), from_json(data[1], depth)),
+    "$bytes": lambda data, _: base64.b64decode(data, validate=True),
+    "$fraction": lambda data, _: Fraction(str(data)),
+    "$decimal": lambda data, _: Decimal(str(data)),
+    "$datetime": lambda data, _: datetime.fromisoformat(data),
+    "$date": lambda data, _: date.fromisoformat(data),
+    "$ndarray": _read_array,
+    "$records": _read_records,
+    "$numpy": _read_numpy,
+    "$enum": lambda data, _: _loaded_class(data[0], lambda k: issubclass(k, Enum))[data[1]],
+    "$dataclass": _read_dataclass,
+    "$namedtuple": _read_namedtuple,
+}
+
+
+def canonical(value: Any) -> bytes:
+    """Bytes that are equal exactly when two values have the same JSON form, in any key order."""
+    return _text(_ordered(to_json(value))).encode()
+
+
+def _text(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _ordered(data: Any) -> Any:
+    if isinstance(data, list):
+        # Most lists have nothing in them to order.
+        nested = any(type(item) in (list, dict) for item in data)
+        return [_ordered(item) for item in data] if nested else data
+    if not isinstance(data, dict):
+        return data
+    inner = {key: _ordered(item) for key, item in data.items()}
+    return {"$dict": sorted(inner["$dict"], key=_text)} if "$dict" in inner else inner
+
+
+def show(value: Any) -> str:
+    """A short text for people: Python notation, long repetitions and long values abridged."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (list, tuple)) and len(value) > 6:
+        text = _show_runs(value)
+    else:
+        text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
+
+
+def _show_runs(items: Any) -> str:
+    runs: list[tuple[Any, int]] = []
+    for item in items:
+        if runs and repr(runs[-1][0]) == repr(item):
+            runs[-1] = (item, runs[-1][1] + 1)
+        else:
+            runs.append((item, 1))
+    if len(runs) > len(items) / 2:
+        return repr(items)
+    return " + ".join(f"[{item!r}]" + (f" * {times}" if times > 1 else "") for item, times in runs)

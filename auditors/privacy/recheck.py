@@ -1,0 +1,76 @@
+"""Asking again whether a witness found before still holds, on draws it has never seen."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import inf
+from time import monotonic
+from typing import Any
+
+from ...mechanisms.model import PrivacyClaim
+from ..events.choose import Choice
+from ..results import AuditResult, Evidence, Verdict, Witness
+from ..sampling.fingerprint import fingerprint
+from ..sampling.sampling import Tally
+from . import request
+from .confirm import confirm
+from .judge import Test
+from .replay import read_record
+
+__all__ = ["recheck"]
+
+
+def recheck(
+    mechanism: Any,
+    record: Mapping[str, Any],
+    *,
+    claims: tuple[PrivacyClaim, ...],
+    trials: int,
+    alpha: float,
+    seed: int,
+    timeout: float = 10.0,
+) -> AuditResult | None:
+    """Count the event of an earlier witness on `trials` new draws a side.
+
+    `record` is the entry of `results` in an evidence file that refuted one of `claims`, or a
+    claim of the same relation and distance with other numbers; None when there is none such.
+    The event and its direction were fixed by earlier draws, on streams this stage shares with
+    none, so a true claim is refuted with probability at most `alpha`. Raises
+    EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
+    """
+    started = monotonic()
+    pair, test, counts, _, sampler = read_record(mechanism, record, 1, timeout)
+    wanted = [
+        claim
+        for claim in claims
+        if (claim.relation, claim.distance) == (test.claim.relation, test.claim.distance)
+    ]
+    if not wanted:
+        return None
+    old = counts[-1]
+    choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
+    sampler = replace(sampler, seed=seed, tally=Tally())
+    test = Test(claim=wanted[0], trials=trials, alpha=alpha)
+    count, bound = confirm(sampler, pair, choice, test, chunk=0, draws=trials, stage="recheck")
+    refuted = bound >= test.claim.epsilon
+    likelier = pair.reversed() if old.reversed else pair
+    return AuditResult(
+        mechanism=request.subject(mechanism, str(record.get("mechanism", "")), "", None).name,
+        target=str(record.get("target", "")),
+        claim=test.claim,
+        verdict=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,
+        epsilon_lower=bound,
+        detectable_epsilon=inf,
+        detectable_probability=inf,
+        pair=pair,
+        witness=Witness(database=likelier.database, neighbour=likelier.neighbour, event=old.event)
+        if refuted
+        else None,
+        evidence=Evidence(counts=(count,), alpha=alpha, level=alpha),
+        samples=sampler.tally.draws,
+        seed=seed,
+        seconds=monotonic() - started,
+        seeded=sampler.seeded,
+        note="a witness of an earlier run, counted again",
+        plan={"trials": trials, "block": sampler.block, "vectorised": sampler.vectorised},
+        source=fingerprint(sampler.run),
+    )

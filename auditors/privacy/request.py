@@ -1,0 +1,107 @@
+"""From what the caller asked to a mechanism, its claims and a pair: all checks of the request."""
+
+from dataclasses import replace
+from typing import Any
+
+from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
+from ..errors import InvalidArgument, UnsupportedClaim
+from ..results import Pair
+
+__all__ = ["claims", "given_pair", "require", "subject"]
+
+
+def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mechanism:
+    """The mechanism under audit; a bare callable becomes one without claims."""
+    if isinstance(mechanism, NegativeControl):
+        mechanism = mechanism.mechanism
+    if not isinstance(mechanism, Mechanism):
+        if not callable(mechanism):
+            raise InvalidArgument(
+                "expected a function of (database, rng) or a Mechanism, got "
+                f"{type(mechanism).__name__}"
+            )
+        label = name or getattr(mechanism, "__name__", "") or target or "mechanism"
+        mechanism = Mechanism(name=label, run=mechanism)
+    return mechanism if seeded is None else replace(mechanism, seeded=seeded)
+
+
+def claims(
+    mechanism: Mechanism,
+    epsilon: float | None,
+    delta: float | None,
+    relation: Relation | str | None,
+    distance: int | None,
+    pair: Any,
+) -> tuple[PrivacyClaim, ...]:
+    """The privacy claims to audit: the mechanism's own, or the one the caller states."""
+    own = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
+    if not own:
+        if epsilon is None:
+            raise UnsupportedClaim(
+                f"{mechanism.name} carries no privacy claim; state one with --epsilon (epsilon=)"
+            )
+        if relation is None and pair is None:
+            raise InvalidArgument(
+                "a privacy claim needs its neighbouring relation; give --relation add-remove or "
+                "replace-one (relation=)"
+            )
+        own = [PrivacyClaim(epsilon=0.0, relation=_guess(pair))]
+    changes: dict[str, Any] = {}
+    if relation is not None:
+        changes["relation"] = _relation(relation)
+    if relation is not None or distance is not None:
+        # Its examples may not be neighbours any more.
+        changes["examples"] = ()
+    for key, value in (("epsilon", epsilon), ("delta", delta), ("distance", distance)):
+        if value is not None:
+            changes[key] = value
+    try:
+        changed = [replace(claim, **changes) for claim in own]
+    except (ValueError, TypeError) as error:
+        raise InvalidArgument(str(error)) from None
+    return tuple(dict.fromkeys(changed))
+
+
+def _guess(pair: Any) -> Relation:
+    """With the pair given, the relation is only a label: lengths that differ mean add-remove."""
+    if pair is None:
+        return Relation.ADD_REMOVE
+    one, two = (pair.database, pair.neighbour) if isinstance(pair, Pair) else pair
+    same = not hasattr(one, "__len__") or not hasattr(two, "__len__") or len(one) == len(two)
+    return Relation.REPLACE_ONE if same else Relation.ADD_REMOVE
+
+
+def _relation(relation: Relation | str) -> Relation:
+    try:
+        return Relation(relation)
+    except ValueError:
+        raise InvalidArgument(
+            f"relation must be add-remove or replace-one, got {relation!r}"
+        ) from None
+
+
+def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
+    """The pair the caller gave, if any."""
+    if pair is None or isinstance(pair, Pair):
+        return pair
+    return Pair(*pair)
+
+
+def require(
+    trials: int, seconds: float | None, alpha: float, seed: int, workers: int, timeout: float
+) -> None:
+    """Reject numbers outside their range, naming the number."""
+    wanted = (
+        (
+            trials >= 2 and trials == int(trials),
+            f"trials must be a whole number from 2, got {trials}",
+        ),
+        (seconds is None or seconds > 0, f"seconds must be positive, got {seconds}"),
+        (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha}"),
+        (seed >= 0 and seed == int(seed), f"seed must be a whole number >= 0, got {seed}"),
+        (workers >= 1 and workers == int(workers), f"workers must be at least 1, got {workers}"),
+        (timeout > 0, f"timeout must be positive, got {timeout}"),
+    )
+    for holds, sentence in wanted:
+        if not holds:
+            raise InvalidArgument(sentence)

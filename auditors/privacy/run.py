@@ -1,0 +1,195 @@
+"""One audit from end to end: search, judge, shrink, confirm, and say what could have been seen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ...mechanisms.model import PrivacyClaim, Relation
+from ..databases.neighbours import Source, pair_source
+from ..errors import ContractError, InvalidArgument
+from ..results import AuditResult, Pair
+from ..sampling.sampling import Sampler, Tally, check_contract
+from . import request
+from .judge import Test, judge
+from .search import Found, hunt
+from .verdicts import Audit, Clock, not_refuted, refuted
+
+__all__ = ["audit", "audit_claims"]
+
+Progress = Callable[[str, int, int], None]
+
+ENOUGH = 0.05
+"""Seconds of drawing from which the cost of a draw can be told."""
+
+
+def audit(mechanism: Any, **options: Any) -> AuditResult:
+    """Audit one privacy claim of a mechanism; see `audit_claims` for the options.
+
+    Raises InvalidArgument when the mechanism carries several claims and the options do not
+    single one out: use `audit_claims` then.
+    """
+    subject = request.subject(mechanism, options.get("name", ""), "", None)
+    wanted = {key: options.get(key) for key in ("epsilon", "delta", "relation", "distance")}
+    claims = request.claims(subject, **wanted, pair=options.get("pair"))
+    if len(claims) > 1:
+        raise InvalidArgument(
+            f"{subject.name} has {len(claims)} privacy claims; call audit_claims for all of them, "
+            "or give epsilon, delta and relation"
+        )
+    return audit_claims(mechanism, **options)[0]
+
+
+def audit_claims(
+    mechanism: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    relation: Relation | str | None = None,
+    distance: int | None = None,
+    databases: Any = None,
+    pair: Pair | tuple[Any, Any] | None = None,
+    trials: int = 200_000,
+    seconds: float | None = None,
+    alpha: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
+    seeded: bool | None = None,
+    timeout: float = 10.0,
+    progress: Progress | None = None,
+    target: str = "",
+    name: str = "",
+) -> tuple[AuditResult, ...]:
+    """Audit the privacy claims of a mechanism and return one result for each.
+
+    `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
+    size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
+    those the mechanism carries. Pairs come from `databases` (a domain, a Hypothesis strategy
+    of databases or of `Pair`), or are the one `pair`. `trials` is draws a side for the judged
+    pair; `seconds` a wall-clock budget for everything, which makes the number of draws depend
+    on the machine. `alpha` bounds the probability of refuting any true claim in this call.
+    `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is
+    told of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
+
+    Raises InvalidArgument for a request that makes no sense and ContractError when the
+    mechanism fails or is not a function of (database, rng).
+    """
+    subject = request.subject(mechanism, name, target, seeded)
+    claims = request.claims(subject, epsilon, delta, relation, distance, pair)
+    request.require(trials, seconds, alpha, seed, workers, timeout)
+    given = request.given_pair(pair)
+    own = databases is None
+    databases = subject.databases if own else databases
+    if given is None and databases is None:
+        raise InvalidArgument(
+            f"{subject.name} comes without databases; name a strategy of them with --databases "
+            "(databases=), or give the two databases with --pair (pair=)"
+        )
+    results = []
+    for claim in claims:
+        clock = Clock(seconds / len(claims) if seconds else None)
+        audited = Audit(
+            subject=subject,
+            target=target,
+            source=None if given is not None else _source(claim, databases, seed, own=own),
+            sampler=Sampler(
+                run=subject.run, seed=seed, seeded=subject.seeded, workers=workers, limit=timeout
+            ),
+            test=Test(claim=claim, trials=trials, alpha=alpha / len(claims)),
+            clock=clock,
+        )
+        results.append(_run(_reporting(audited, progress), given))
+    return tuple(results)
+
+
+def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Source:
+    """Pairs over the databases, and over the mechanism's own those the claim names."""
+    source = pair_source(databases, claim.relation, claim.distance, seed)
+    named = tuple(Pair(*example) for example in claim.examples) if own else ()
+    return replace(source, templates=(*source.templates, *named))
+
+
+def _reporting(audit: Audit, progress: Progress | None) -> Audit:
+    """The same audit, telling `progress` of its draws."""
+    if progress is None:
+        return audit
+    searching = audit.plan.total if audit.source is not None else 0
+    total = searching + 2 * audit.test.trials
+    made = [0]
+
+    def tell(draws: int) -> None:
+        made[0] += draws
+        stage = "searching" if made[0] < searching else "judging"
+        progress(stage, min(made[0], total), total)
+
+    return replace(audit, sampler=replace(audit.sampler, tally=Tally(listener=tell)))
+
+
+def _run(audit: Audit, given: Pair | None) -> AuditResult:
+    if given is not None:
+        pair = given
+    elif audit.source is not None:
+        pair = audit.source.first(audit.sampler.seed)
+    digest = check_contract(audit.sampler, pair)
+    start = pair
+    audit = _fit_to_time(audit, pair)
+    found = None
+    if audit.source is not None:
+        found = _hunt(audit, audit.source)
+        pair = found.pair
+    judgement = judge(
+        audit.sampler,
+        pair,
+        audit.test,
+        taught=(found.first, found.second) if found is not None else None,
+        out_of_time=audit.clock.late,
+    )
+    if judgement.refutes(audit.test):
+        result = refuted(audit, found, pair, judgement)
+    else:
+        result = not_refuted(audit, pair, judgement)
+    checked = audit.sampler.seeded and not audit.clock.late()
+    if checked and check_contract(audit.sampler, start) != digest:
+        raise ContractError(
+            "the mechanism gave other outputs at the end of the audit than at its start for the "
+            "same database and rng state; it keeps state between calls, so pass all state in"
+        )
+    return result
+
+
+def _hunt(audit: Audit, source: Source) -> Found:
+    epsilon, delta = audit.test.null
+    return hunt(
+        audit.sampler,
+        source,
+        epsilon=epsilon,
+        delta=delta,
+        plan=audit.plan,
+        out_of_time=lambda: audit.clock.late(0.3),
+    )
+
+
+def _cost(audit: Audit, pair: Pair) -> float:
+    """Seconds of one draw, from as many draws as make a twentieth of a second."""
+    for chunk, draws in enumerate((2, 32, 512, 8192), start=1):
+        before = audit.clock.spent()
+        audit.sampler.draw(pair, "contract", chunk, draws)
+        seconds = audit.clock.spent() - before
+        if seconds > ENOUGH:
+            break
+    return max(seconds, 1e-9) / (2 * draws)
+
+
+def _fit_to_time(audit: Audit, pair: Pair) -> Audit:
+    """Fewer trials where the budget of seconds could not pay for them, decided beforehand.
+
+    The number is fixed before the first judged draw: a sample cut by the clock would be biased
+    whenever the running time depends on the output.
+    """
+    if audit.clock.seconds is None:
+        return audit
+    cost = _cost(audit, pair)
+    affordable = max(2, int(0.25 * audit.clock.seconds / cost))
+    if affordable >= audit.test.trials:
+        return audit
+    note = f"{affordable} trials a side instead of {audit.test.trials}, to fit the time budget"
+    return replace(audit, test=replace(audit.test, trials=affordable), note=note)

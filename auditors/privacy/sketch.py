@@ -1,0 +1,120 @@
+"""A picture's worth of two output distributions: counts per bin of the event's main feature."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..events.events import AnyOf, Event
+from ..events.scores import AdditiveScore
+from ..outputs.features import Column, Feature
+from ..outputs.outputs import Outputs
+from ..results import Sketch
+
+__all__ = ["sketch"]
+
+Floats = NDArray[np.float64]
+
+BINS = 48
+MOST_CATEGORIES = 20
+
+
+def sketch(event: Event, first: Outputs, second: Outputs) -> Sketch | None:
+    """Frequencies of both sides on the feature the event is about; None without draws."""
+    if not len(first) or not len(second):
+        return None
+    feature = _feature(event)
+    columns = [_column(event, feature, side) for side in (first, second)]
+    inside = [event.contains(side) for side in (first, second)]
+    pooled = np.concatenate([np.asarray(c.values, dtype=float) for c in columns])
+    finite = pooled[np.isfinite(pooled)]
+    distinct = np.unique(finite[:100_000])
+    if len(distinct) > MOST_CATEGORIES and not any(c.labelled().any() for c in columns):
+        return _numeric(_name(event, feature), finite, columns, inside)
+    return _categories(_name(event, feature), columns, inside)
+
+
+def _feature(event: Event) -> Feature | None:
+    match event:
+        case AdditiveScore():
+            return None
+        case AnyOf():
+            return _feature(event.events[0])
+        case _:
+            return event.feature
+
+
+def _name(event: Event, feature: Feature | None) -> str:
+    return "sum of learnt log-ratios" if feature is None else str(feature)
+
+
+def _column(event: Event, feature: Feature | None, side: Outputs) -> Column:
+    if feature is None:
+        assert isinstance(event, AdditiveScore)
+        return Column(event.score(side))
+    return side.column(feature)
+
+
+def _numeric(
+    name: str, finite: Floats, columns: list[Column], inside: list[NDArray[np.bool_]]
+) -> Sketch:
+    low, high = np.quantile(finite, [0.002, 0.998])
+    if low == high:
+        low, high = finite.min(), finite.max()
+    edges = np.linspace(low, high, BINS + 1)
+    counts, within = [], np.zeros(BINS)
+    for column, mask in zip(columns, inside, strict=True):
+        values = np.asarray(column.values, dtype=float)
+        counts.append(np.histogram(values, edges)[0])
+        within += np.histogram(values[mask], edges)[0]
+    total = np.sum(counts, axis=0)
+    return Sketch(
+        feature=name,
+        edges=tuple(edges.tolist()),
+        labels=(),
+        counts=(tuple(counts[0].tolist()), tuple(counts[1].tolist())),
+        inside=tuple((within > 0.5 * np.maximum(total, 1)).tolist()),
+    )
+
+
+def _categories(name: str, columns: list[Column], inside: list[NDArray[np.bool_]]) -> Sketch:
+    tallies: dict[str, list[int]] = {}
+    hit: dict[str, int] = {}
+    for side, (column, mask) in enumerate(zip(columns, inside, strict=True)):
+        for text, total, within in _tally(column, mask):
+            tallies.setdefault(text, [0, 0])[side] += total
+            hit[text] = hit.get(text, 0) + within
+    common = sorted(tallies, key=lambda t: -sum(tallies[t]))[:MOST_CATEGORIES]
+    common.sort(key=_order)
+    return Sketch(
+        feature=name,
+        edges=(),
+        labels=tuple(common),
+        counts=(
+            tuple(tallies[t][0] for t in common),
+            tuple(tallies[t][1] for t in common),
+        ),
+        inside=tuple(hit[t] * 2 > sum(tallies[t]) for t in common),
+    )
+
+
+def _tally(column: Column, mask: NDArray[np.bool_]) -> Iterator[tuple[str, int, int]]:
+    """Each different entry as text, how often it occurs, and how often inside the mask."""
+    numbers = np.ones(len(mask), dtype=bool)
+    for code, name in enumerate(column.names):
+        here = column.codes == code
+        numbers &= ~here
+        yield name, int(np.count_nonzero(here)), int(np.count_nonzero(mask & here))
+    values = np.asarray(column.values, dtype=float)[numbers]
+    distinct, places = np.unique(values, return_inverse=True)
+    totals = np.bincount(places, minlength=len(distinct)).tolist()
+    within = np.bincount(places[mask[numbers]], minlength=len(distinct)).tolist()
+    for value, total, inner in zip(distinct.tolist(), totals, within, strict=True):
+        yield f"{value:g}", total, inner
+
+
+def _order(text: str) -> tuple[int, float, str]:
+    try:
+        return 0, float(text), text
+    except ValueError:
+        return 1, 0.0, text

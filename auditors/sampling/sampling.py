@@ -1,0 +1,257 @@
+"""Drawing outputs: who gets which random stream, in blocks, on any number of workers.
+
+Every block of draws has a generator of its own, named by (seed, pair, stage, side, chunk,
+block). Which worker draws a block, and in what order, therefore changes nothing: counts are
+the same bit for bit.
+"""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+
+from ..errors import ContractError, MechanismHangs
+from ..events.events import Event
+from ..outputs.encoding import canonical
+from ..outputs.outputs import Outputs
+from ..results import Pair
+from .contract import Watch, accepts_size, guarded, require_signature
+from .memory import remembered
+
+__all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
+
+STAGES = {
+    "contract": 0,
+    "search": 1,
+    "judge": 2,
+    "shrink": 3,
+    "confirm": 4,
+    "recheck": 5,
+    "claim": 6,
+    "pilot": 7,
+    "figure": 8,
+}
+BLOCK = {True: 32768, False: 1024}
+PROBE = 4
+
+
+def _nothing(draws: int) -> None:
+    """Progress listener that ignores the news."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many outputs have been drawn so far, and whom to tell."""
+
+    listener: Callable[[int], None] = _nothing
+    draws: int = 0
+
+    def add(self, draws: int) -> None:
+        """Count more draws."""
+        self.draws += draws
+        self.listener(draws)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampler:
+    """A mechanism with everything that decides its draws.
+
+    `limit` is the number of seconds one call may take. A mechanism that is not `seeded` draws
+    from the operating system, and its runs cannot be repeated bit for bit.
+    """
+
+    run: Callable[..., Any]
+    seed: int
+    seeded: bool = True
+    workers: int = 1
+    limit: float = 10.0
+    tally: Tally = field(default_factory=Tally)
+    vectorised: bool = field(init=False)
+    """Whether one call gives many draws."""
+
+    def __post_init__(self) -> None:
+        """Look at the signature once: it is too slow to do so for every block."""
+        object.__setattr__(self, "vectorised", accepts_size(self.run))
+
+    @property
+    def block(self) -> int:
+        """Draws in one block."""
+        return BLOCK[self.vectorised]
+
+    def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
+        """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
+        _, first, second = self.count(pair, None, stage, chunk, draws, keep=draws)
+        return first, second
+
+    def count(
+        self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0
+    ) -> tuple[tuple[int, int], Outputs, Outputs]:
+        """How many of `draws` outputs of each side lie in `event`, and the first `keep` outputs."""
+        key = _pair_key(pair)
+        sizes = [min(self.block, draws - start) for start in range(0, draws, self.block)]
+        jobs = [
+            (database, (self.seed, key, stage, side, chunk, index), size, size * index < keep)
+            for side, database in enumerate((pair.database, pair.neighbour))
+            for index, size in enumerate(sizes)
+        ]
+        hits = [0, 0]
+        kept: tuple[list[Outputs], list[Outputs]] = ([], [])
+        for (_, name, size, _), (found, outputs) in zip(jobs, self._map(event, jobs), strict=True):
+            side = name[3]
+            hits[side] += found
+            if outputs is not None:
+                kept[side].append(outputs)
+            self.tally.add(size)
+        first, second = (
+            Outputs.concatenate(part)[:keep] if part else Outputs.of_list([]) for part in kept
+        )
+        return (hits[0], hits[1]), first, second
+
+    def _map(
+        self, event: Event | None, jobs: list[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, Outputs | None]]:
+        if self.workers == 1 or len(jobs) < 2 * self.workers:
+            for job in jobs:
+                yield _one_block(self.run, self.vectorised, self.seeded, self.limit, event, *job)
+            return
+        yield from self._map_on_workers(event, jobs)
+
+    def _map_on_workers(
+        self, event: Event | None, jobs: list[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, Outputs | None]]:
+        from joblib import Parallel, delayed
+
+        _send_by_value(self.run)
+        settings = (self.run, self.vectorised, self.seeded, self.limit, event)
+        parallel = Parallel(n_jobs=self.workers, return_as="generator", timeout=10 * self.limit)
+        try:
+            yield from parallel(delayed(_one_block)(*settings, *job) for job in jobs)
+        except TimeoutError:
+            raise MechanismHangs(
+                f"a worker did not return a block of draws within {10 * self.limit:g} s; if the "
+                "mechanism is meant to be that slow, raise the limit with --timeout"
+            ) from None
+        except BrokenProcessPool:
+            raise ContractError(
+                "a worker process died while running the mechanism (killed, out of memory or "
+                "crashed in native code); run it with --workers 1 to see where"
+            ) from None
+
+
+def _pair_key(pair: Pair) -> int:
+    """A number that names the pair, equal for equal databases in equal order."""
+    digest = blake2b(digest_size=16)
+    for database in (pair.database, pair.neighbour):
+        encoded = canonical(database)
+        digest.update(len(encoded).to_bytes(8, "big") + encoded)
+    return int.from_bytes(digest.digest(), "big")
+
+
+def generator(
+    seed: int, key: int, stage: str, side: int, chunk: int, block: int
+) -> np.random.Generator:
+    """The stream named by these numbers; `key` stands for the databases."""
+    source = np.random.SeedSequence([seed, key], spawn_key=(STAGES[stage], side, chunk, block))
+    return np.random.Generator(np.random.PCG64(source))
+
+
+def _one_block(
+    run: Callable[..., Any],
+    vectorised: bool,
+    seeded: bool,
+    limit: float,
+    event: Event | None,
+    database: Any,
+    name: tuple[int, int, str, int, int, int],
+    size: int,
+    keep: bool,
+) -> tuple[int, Outputs | None]:
+    outputs = _outputs(run, vectorised, seeded, limit, database, generator(*name), size)
+    hits = int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
+    return hits, outputs if keep else None
+
+
+def _outputs(
+    run: Callable[..., Any],
+    vectorised: bool,
+    seeded: bool,
+    limit: float,
+    database: Any,
+    rng: np.random.Generator,
+    size: int,
+) -> Outputs:
+    watch = Watch(limit)
+    with guarded(database, seeded=seeded), watch.running():
+        if vectorised:
+            return Outputs.of(run(database, rng, size=size), size)
+        raw = []
+        for _ in range(size):
+            watch.arm()
+            raw.append(run(database, rng))
+    return Outputs.of_list(raw)
+
+
+def _send_by_value(run: Callable[..., Any]) -> None:
+    """Let workers have functions of a module that they could not import by its name."""
+    from cloudpickle import register_pickle_by_value
+
+    inner = run
+    while hasattr(inner, "func"):
+        inner = inner.func
+    module = sys.modules.get(getattr(inner, "__module__", None) or "")
+    if module is None or module.__name__ == "__main__":
+        return
+    try:
+        found = importlib.util.find_spec(module.__name__)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin != getattr(module, "__file__", None):
+        register_pickle_by_value(module)
+
+
+def check_contract(sampler: Sampler, pair: Pair) -> str:
+    """Run the mechanism a few times on both databases and check what it promises by its form.
+
+    Returns a digest of the outputs, equal whenever the check is run again on a mechanism that
+    keeps no state. Raises ContractError with the one sentence that says what is broken.
+    """
+    require_signature(sampler.run)
+    before = remembered(sampler.run)
+    digests = []
+    for attempt in range(3):
+        # The other side runs in between, so that a memory of the last call shows.
+        order = (0, 1) if attempt != 1 else (1, 0)
+        sides = {side: _probe(sampler, pair, side) for side in order}
+        digests.append(sides[0] + sides[1])
+    if sampler.seeded and len(set(digests)) > 1:
+        raise ContractError(_not_a_function(before, remembered(sampler.run)))
+    return digests[0]
+
+
+def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
+    changed = sorted(name for name in after if after[name] != before.get(name))
+    if changed:
+        return (
+            f"the mechanism keeps state between calls: its variable {changed[0]!r} changed, and "
+            "its outputs differ for the same database and rng state; pass all state in"
+        )
+    return (
+        "the mechanism gives different outputs for the same database and rng state; it draws "
+        "randomness from elsewhere than the rng it is given (the operating system, a clock, a "
+        "generator of its own): use the rng, or declare it with --unseeded"
+    )
+
+
+def _probe(sampler: Sampler, pair: Pair, side: int) -> str:
+    database = (pair.database, pair.neighbour)[side]
+    rng = generator(sampler.seed, _pair_key(pair), "contract", side, 0, 0)
+    outputs = _outputs(
+        sampler.run, sampler.vectorised, sampler.seeded, sampler.limit, database, rng, PROBE
+    )
+    sampler.tally.add(PROBE)
+    return blake2b(repr(outputs.rows(PROBE)).encode(), digest_size=16).hexdigest()

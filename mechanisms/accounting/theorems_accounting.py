@@ -1,0 +1,125 @@
+"""Theorems on composition at all parameters at once: exact delta against what is promised.
+
+The exact delta of a composition is that of leaky randomized responses, which lose the most of
+all; Kairouz, Oh and Viswanath (2015).
+"""
+
+from math import log
+from typing import Any
+
+from ..model import Interval, InvariantClaim, Record, Rows, Subject, Theorem
+from .composition import advanced_composition, optimal_delta, response_delta, zcdp_composition
+
+__all__ = ["ADVANCED_CASES", "THEOREMS", "advanced_margin"]
+
+BUN = "Bun and Steinke (2016)"
+DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
+STEMMER = "Stemmer, lecture notes on differential privacy, lecture 10"
+
+ADVANCED_CASES = Record(
+    fields={
+        "rounds": Interval(low=1, high=1000, integer=True),
+        "epsilon": Interval(low=0.01, high=1),
+        "digits": Interval(low=0.35, high=12),
+    }
+)
+
+
+def advanced_margin(case: Any, *, root: float = 2.0, linear: float = 2.0) -> float:
+    """1 - (exact delta) / (2 k delta) at the epsilon of the advanced theorem; at least 0 if true.
+
+    `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds.
+    """
+    rounds, delta = int(case["rounds"]), 10 ** -case["digits"] / case["rounds"]
+    epsilon = float(case["epsilon"])
+    level, whole = advanced_composition(
+        epsilon=epsilon, delta=delta, rounds=rounds, root=root, linear=linear
+    )
+    return 1 - optimal_delta(epsilon=epsilon, delta=delta, rounds=rounds, level=level) / whole
+
+
+def _advanced_everywhere() -> Subject:
+    return Subject(
+        claim=InvariantClaim(
+            cases=ADVANCED_CASES,
+            margin=advanced_margin,
+            examples=(
+                {"rounds": 1000, "epsilon": 0.1, "digits": 3},
+                {"rounds": 1000, "epsilon": 0.0158, "digits": 9},
+                {"rounds": 100, "epsilon": 0.05, "digits": 9},
+                {"rounds": 1, "epsilon": 1, "digits": 0.35},
+            ),
+            identifier="T-COMP-ADV-OPT",
+            reference=DRV,
+        )
+    )
+
+
+def _heterogeneous_everywhere() -> Subject:
+    def margin(case: Any) -> float:
+        delta = 10 ** -case["digits"]
+        level = zcdp_composition(case["epsilons"], delta)
+        return 1 - response_delta(case["epsilons"], level) / delta
+
+    return Subject(
+        claim=InvariantClaim(
+            cases=Record(
+                fields={
+                    "epsilons": Rows(row=Interval(low=0.01, high=2), least=1, most=12),
+                    "digits": Interval(low=0.1, high=12),
+                }
+            ),
+            margin=margin,
+            examples=(
+                {"epsilons": [0.05] * 12, "digits": 0.1},
+                {"epsilons": [0.1] * 11 + [0.4], "digits": 1},
+            ),
+            identifier="T-COMP-HET-OPT",
+            reference=BUN,
+        )
+    )
+
+
+def _domain_as_printed() -> Subject:
+    def radicand(case: Any) -> float:
+        return 2 * case["rounds"] * log(1 / (case["rounds"] * case["delta"]))
+
+    return Subject(
+        claim=InvariantClaim(
+            cases=Record(
+                fields={
+                    "rounds": Interval(low=1, high=1000, integer=True),
+                    "delta": Interval(low=1e-6, high=1),
+                }
+            ),
+            margin=radicand,
+            examples=({"rounds": 1, "delta": 1.0}, {"rounds": 2, "delta": 1.0}),
+            identifier="ERR-GD-7",
+            reference=STEMMER,
+        )
+    )
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="T-COMP-ADV-OPT",
+        statement="the exact delta of k parts stays below that of the advanced theorem everywhere",
+        reference=DRV,
+        subject=_advanced_everywhere,
+    ),
+    Theorem(
+        identifier="T-COMP-HET-OPT",
+        statement="the exact delta of pure parts stays below that of zCDP for any epsilons",
+        reference=BUN,
+        subject=_heterogeneous_everywhere,
+    ),
+    Theorem(
+        identifier="ERR-GD-7",
+        statement="the root in the advanced theorem is real for all k and 0 < epsilon, delta <= 1",
+        reference=STEMMER,
+        subject=_domain_as_printed,
+        holds=False,
+        corrected="T-COMP-ADV",
+        remark="the logarithm is negative where k delta > 1: the theorem needs k delta < 1",
+    ),
+)

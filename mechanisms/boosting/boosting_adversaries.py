@@ -1,0 +1,85 @@
+"""Base generators that serve as few queries as their promise allows, to test boosting with.
+
+They answer exactly, or as wrongly as told, and look at the data: accuracy is promised with them,
+privacy is not. Each round they wrong queries of total weight 1/2 - advantage or less.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..model import Array
+
+__all__ = ["adversarial_base", "scripted_base", "wronged_queries"]
+
+ROUNDING = 1e-12
+
+
+def wronged_queries(distribution: Array, preference: Array, *, share: float) -> Array:
+    """Take queries, the most preferred first, as long as their weights fit into `share`.
+
+    `distribution` and `preference` have shape (runs, queries), and so has the answer, booleans.
+    Of equals the first comes first; a query that does not fit is passed over.
+    """
+    order = np.argsort(-preference, axis=-1, kind="stable")
+    wronged = np.zeros(distribution.shape, dtype=bool)
+    taken = np.zeros(len(distribution))
+    runs = np.arange(len(distribution))
+    least = distribution.min(axis=-1, initial=1.0)
+    for chosen in order.T:
+        if (taken + least > share + ROUNDING).all():
+            break
+        weight = distribution[runs, chosen]
+        fits = taken + weight <= share + ROUNDING
+        wronged[runs, chosen] = fits
+        taken += np.where(fits, weight, 0.0)
+    return wronged
+
+
+def adversarial_base(
+    rng: np.random.Generator,
+    truth: Array,
+    sampled: Array,
+    distribution: Array,
+    earlier: Array,
+    *,
+    advantage: float,
+    error: float,
+) -> Array:
+    """Answer exactly but for an `error` on queries wronged before, those most often first."""
+    often = (earlier != truth).sum(axis=0)
+    wronged = wronged_queries(distribution, often, share=0.5 - advantage)
+    return truth + np.where(wronged, error, 0.0)
+
+
+def scripted_base(
+    rng: np.random.Generator,
+    truth: Array,
+    sampled: Array,
+    distribution: Array,
+    earlier: Array,
+    *,
+    script: Mapping[str, Any],
+    advantage: float,
+    accuracy: float,
+    attenuation: float,
+) -> Array:
+    """Err as the script says.
+
+    `script["priorities"]`, one for each query, in [0, 1], and `script["greed"]`, in [0, 1], say
+    whom to wrong: greed 1 counts only how often a query was wronged before. `script["right"]`
+    are errors in units of `accuracy`, at most 1; `script["wrong"]` errors beyond `accuracy` in
+    units of `attenuation`. Both are signed and used over and over.
+    """
+    step, count = len(earlier), distribution.shape[-1]
+    often = (np.abs(earlier - truth) > accuracy).sum(axis=0) / max(step, 1)
+    greed = script["greed"]
+    preference = greed * often + (1 - greed) * np.resize(script["priorities"], count)
+    wronged = wronged_queries(distribution, preference, share=0.5 - advantage)
+    # Queries meet the errors at another place every round.
+    place = step + np.arange(count)
+    right = accuracy * np.asarray(script["right"], dtype=float)[place % len(script["right"])]
+    beyond = np.asarray(script["wrong"], dtype=float)[place % len(script["wrong"])]
+    wrong = np.where(beyond < 0, -1.0, 1.0) * (accuracy + attenuation * np.abs(beyond))
+    return truth + np.where(wronged, wrong, right)

@@ -1,0 +1,109 @@
+"""Boosting for queries: why the median is accurate, step by step.
+
+The statements about runs hold whenever the base generator keeps its promise in every round. They
+are tested against a generator that does no more than that, and wrongs whom it is told to.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from ..model import Array, Interval, InvariantClaim, Parameter, Subject, Theorem
+from .boosting import SOURCE
+from .boosting_cases import (
+    advantage_margin,
+    answer_margin,
+    case_domain,
+    majority_margin,
+    near_edge,
+    normaliser_margin,
+    potential_margin,
+)
+from .query_weights import exponential_weights
+from .theorems_query_weights import ADVANTAGE, QUERIES
+
+__all__ = ["THEOREMS", "favouring_weights"]
+
+ROUNDS = Parameter(default=15, within=Interval(low=1, high=60, integer=True), meaning="rounds, T")
+
+
+def favouring_weights(agreed: Array, rate: float) -> Array:
+    """Weights that grow where the synopses agree with the data."""
+    return exponential_weights(-agreed, rate)
+
+
+def _about_runs(
+    identifier: str,
+    statement: str,
+    margin: Callable[..., float],
+    *,
+    parameters: tuple[str, ...] = ("queries", "advantage", "rounds"),
+    queries: int = 16,
+    corrected: str = "",
+    remark: str = "",
+) -> Theorem:
+    """A statement about runs; `margin(case, **parameters)` is that of a script."""
+
+    def subject(**given: float) -> Subject:
+        whole = {name: round(given[name]) for name in ("queries", "rounds") if name in given}
+        return Subject(
+            claim=InvariantClaim(
+                identifier=identifier,
+                statement=statement,
+                reference=SOURCE,
+                cases=case_domain(queries=whole["queries"]),
+                margin=partial(margin, advantage=given["advantage"], **whole),
+                examples=near_edge(queries=whole["queries"]),
+            )
+        )
+
+    known = {"queries": replace(QUERIES, default=queries), "advantage": ADVANTAGE, "rounds": ROUNDS}
+    return Theorem(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE,
+        subject=subject,
+        parameters={name: known[name] for name in parameters},
+        holds=not corrected,
+        corrected=corrected,
+        remark=remark,
+    )
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    _about_runs(
+        "BQ-6.3",
+        "in every round the weighted lower agreement is 2 eta or more",
+        advantage_margin,
+    ),
+    _about_runs(
+        "BQ-Z",
+        "in every round the normaliser is at most sqrt(1 - 4 eta^2)",
+        normaliser_margin,
+    ),
+    _about_runs(
+        "BQ-POT",
+        "bad queries <= potential = product of normalisers <= (1 - 4 eta^2)^(T/2)",
+        potential_margin,
+        queries=64,
+    ),
+    _about_runs(
+        "BQ-MAJ",
+        "where upper agreements add up to more than 0 the median errs by less than lambda + mu",
+        majority_margin,
+    ),
+    _about_runs(
+        "BQ-6.1-ACC-EVENT",
+        "after T rounds no median errs by more than lambda + mu",
+        answer_margin,
+        parameters=("queries", "advantage"),
+        queries=64,
+    ),
+    _about_runs(
+        "ERR-BQ-4",
+        "a query's weight is increased when its answer is accurate, decreased when it is not",
+        partial(potential_margin, reweight=favouring_weights),
+        corrected="BQ-POT",
+        remark="the words are exchanged: inaccurate queries gain weight, accurate ones lose it",
+    ),
+)

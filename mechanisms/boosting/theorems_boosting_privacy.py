@@ -1,0 +1,284 @@
+"""Boosting for queries: what the sampled queries and the synopses reveal, and what they cost."""
+
+from dataclasses import replace
+from math import tanh
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Interval,
+    InvariantClaim,
+    Mechanism,
+    Parameter,
+    Product,
+    Record,
+    Rows,
+    Subject,
+    Theorem,
+)
+from .base_synopsis import SOURCE as BASE
+from .base_synopsis import base_mechanism, coverage
+from .boosting import BOOK, SOURCE, boosting_mechanism
+from .query_weights import attenuation_for, indicator_queries, log_ratios, sampling_loss
+from .sampled_queries import sampled_query_counts_mechanism, sampled_query_mechanism
+
+__all__ = ["THEOREMS", "one_against_many"]
+
+EPSILON = Parameter(
+    default=1.0, within=Interval(low=0.1, high=4), meaning="privacy parameter, in nats"
+)
+DELTA = Parameter(
+    default=1e-3, within=Interval(low=1e-9, high=0.1), meaning="privacy parameter delta"
+)
+EARLIER = Interval(low=1, high=12, integer=True)
+
+
+def one_against_many(queries: int) -> tuple[tuple[int, int], ...]:
+    """The share of the first element, and `queries` - 1 times that of the second.
+
+    A replaced record moves the first answer one way and all others the other way.
+    """
+    return ((1, 0), *[(0, 1)] * (queries - 1))
+
+
+# --- one sampled query -----------------------------------------------------------------------
+
+
+def _one_sample(queries: float, earlier: float, ratio: float) -> Subject:
+    records = max(2, round(1 / ratio))
+    mechanism = sampled_query_mechanism(
+        weights=one_against_many(round(queries)),
+        synopses=((0.0,) * round(queries),) * round(earlier),
+        records=records,
+        accuracy=0.0,
+        # Errors up to 1, all of them where the agreement falls.
+        attenuation=1 / (records * ratio),
+        advantage=tanh(1) / 2,
+        identifier="BQ-6.4",
+    )
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+SHIFTS = Interval(low=-1, high=1)
+ANSWERS = Interval(low=0, high=1)
+CASES = Record(
+    fields={
+        "answers": Rows(row=Product(parts=(ANSWERS, SHIFTS)), least=2, most=6),
+        "synopses": Rows(row=Interval(low=0, high=2), least=1, most=4),
+        "sensitivity": Interval(low=0, high=0.2),
+        "advantage": Interval(low=0.05, high=0.45),
+    }
+)
+
+
+def _range_margin(case: Any) -> float:
+    """The bound less the width of the interval of log-ratios, and less each of them."""
+    answers = np.asarray(case["answers"], dtype=float)
+    moved = answers[:, 0] + case["sensitivity"] * answers[:, 1]
+    synopses = np.repeat(np.asarray(case["synopses"], dtype=float)[:, None], len(answers), axis=1)
+    found = log_ratios(answers[:, 0], moved, synopses, advantage=case["advantage"])[-1]
+    bound = sampling_loss(
+        advantage=case["advantage"],
+        sensitivity=case["sensitivity"],
+        attenuation=1.0,
+        earlier=len(synopses),
+    )
+    return float(min(bound - np.ptp(found), bound - np.abs(found).max()))
+
+
+def _range() -> Subject:
+    edge = {"synopses": [0.0] * 4, "sensitivity": 0.1, "advantage": 0.25}
+    return Subject(
+        claim=InvariantClaim(
+            identifier="BQ-6.4-RANGE",
+            statement=RANGE,
+            reference=BOOK,
+            cases=CASES,
+            margin=_range_margin,
+            examples=tuple(
+                {"answers": [[0.5, 1.0], *[[0.5, -1.0]] * others], **edge} for others in (1, 9)
+            ),
+        )
+    )
+
+
+# --- all samples, all synopses ---------------------------------------------------------------
+
+
+def _samples(
+    samples: float, earlier: float, epsilon: float, digits: float, calibrated: float | None = None
+) -> Mechanism:
+    """Counts of two queries, of which one moves up where the other moves down.
+
+    There are so many records that errors up to 1 just fit into the attenuation: wherever the
+    answers are, they move the weights.
+    """
+    rounds, delta = round(earlier) + 1, 10**-digits
+    records = attenuation_for(
+        advantage=0.25,
+        sensitivity=1.0,
+        samples=round(samples),
+        rounds=rounds,
+        epsilon=epsilon,
+        delta=calibrated or delta,
+    )
+    return sampled_query_counts_mechanism(
+        weights=one_against_many(2),
+        synopses=((0.0,) * 2,) * (rounds - 1),
+        records=max(2, int(records)),
+        samples=round(samples),
+        epsilon=epsilon,
+        delta=delta,
+        accuracy=0.0,
+        calibration_delta=calibrated,
+        identifier="BQ-MU" if calibrated is None else "ERR-BQ-2",
+    )
+
+
+def _all_samples(samples: float, earlier: float, epsilon: float, digits: float) -> Subject:
+    mechanism = _samples(samples, earlier, epsilon, digits)
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+def _wrong_delta(samples: float, beta: float, digits: float) -> Subject:
+    mechanism = _samples(samples, 1, 1.0, digits, calibrated=beta)
+    claim = replace(mechanism.claims[0], identifier="ERR-BQ-2", statement=WRONG_DELTA)
+    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+
+
+def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> Subject:
+    mechanism = boosting_mechanism(
+        weights=((1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 0)),
+        small=2,
+        records=10,
+        samples=1,
+        rounds=round(rounds),
+        accuracy=2 * coverage(bins=4, records=2),
+        sample_epsilon=epsilon,
+        sample_delta=delta,
+        base_epsilon=base_epsilon,
+        identifier="BQ-6.1-PRIV",
+    )
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+def _base(epsilon: float, sampled: float) -> Subject:
+    queries = indicator_queries(4)
+    mechanism = base_mechanism(
+        weights=queries,
+        sampled=tuple(place % (len(queries) - 2) + 1 for place in range(round(sampled))),
+        small=4,
+        records=20,
+        epsilon=epsilon,
+        identifier="BQ-BASE-PRIV",
+    )
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+ONE_SAMPLE = "a query sampled after t rounds loses at most 4 alpha t rho / mu"
+RANGE = "log-ratios of the weights of all queries lie in an interval of length 4 alpha t rho / mu"
+ALL_SAMPLES = "mu = alpha rho sqrt(k (T-1) T (2T-1) / 3) / s makes all samples private together"
+WRONG_DELTA = "mu may be calculated from the failure probability beta in the place of delta"
+WHOLE = "all synopses together lose epsilon_sample + T epsilon_base, but for delta"
+BASE_PRIVATE = "noise of scale k rho / epsilon on each of k answers, then a search, is private"
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="BQ-6.4",
+        statement=ONE_SAMPLE,
+        reference=f"{BOOK}, Claim 6.4 with its constant",
+        subject=_one_sample,
+        parameters={
+            "queries": Parameter(
+                default=1000,
+                within=Interval(low=2, high=2000, integer=True),
+                meaning="queries, one of which moves up and the rest down",
+            ),
+            "earlier": Parameter(default=5, within=EARLIER, meaning="rounds before, t"),
+            "ratio": Parameter(
+                default=0.02, within=Interval(low=0.01, high=0.1), meaning="rho / mu"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.4-RANGE",
+        statement=RANGE,
+        reference=f"{BOOK}, Claim 6.4 with its constant",
+        subject=_range,
+    ),
+    Theorem(
+        identifier="BQ-MU",
+        statement=ALL_SAMPLES,
+        reference=f"{BOOK}, with constants",
+        subject=_all_samples,
+        parameters={
+            "samples": Parameter(
+                default=42,
+                within=Interval(low=1, high=1000, integer=True),
+                meaning="queries sampled in a round, k",
+            ),
+            "earlier": Parameter(
+                default=2,
+                within=Interval(low=1, high=4, integer=True),
+                meaning="rounds before the last, T - 1",
+            ),
+            "epsilon": EPSILON,
+            "digits": Parameter(
+                default=3, within=Interval(low=1, high=10), meaning="-log10 of delta"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.1-PRIV",
+        statement=WHOLE,
+        reference=f"{SOURCE}(2), with constants",
+        subject=_whole,
+        parameters={
+            "epsilon": EPSILON,
+            "delta": DELTA,
+            "base_epsilon": Parameter(
+                default=0.5, within=Interval(low=0.1, high=2), meaning="loss of one synopsis"
+            ),
+            "rounds": Parameter(
+                default=3, within=Interval(low=1, high=4, integer=True), meaning="rounds, T"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="BQ-BASE-PRIV",
+        statement=BASE_PRIVATE,
+        reference=BASE,
+        subject=_base,
+        parameters={
+            "epsilon": EPSILON,
+            "sampled": Parameter(
+                default=1,
+                within=Interval(low=1, high=14, integer=True),
+                meaning="sampled queries, k",
+            ),
+        },
+    ),
+    Theorem(
+        identifier="ERR-BQ-2",
+        statement=WRONG_DELTA,
+        reference=f"{BOOK}, equation (6.2)",
+        subject=_wrong_delta,
+        parameters={
+            "samples": Parameter(
+                default=1000,
+                within=Interval(low=1000, high=1000, integer=True),
+                meaning="queries sampled in a round, k",
+            ),
+            "beta": Parameter(
+                default=0.05, within=Interval(low=0.01, high=0.1), meaning="failure probability"
+            ),
+            "digits": Parameter(
+                default=6, within=Interval(low=5, high=9), meaning="-log10 of delta"
+            ),
+        },
+        holds=False,
+        corrected="BQ-MU",
+        remark="mu must be calculated from delta, which otherwise does not enter it at all",
+    ),
+)

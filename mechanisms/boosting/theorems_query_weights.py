@@ -1,0 +1,285 @@
+"""Boosting for queries: the agreement of answers, the rate of re-weighting, the rounds needed."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+from math import ceil, e, exp, floor, log
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Array,
+    IdentityClaim,
+    Interval,
+    InvariantClaim,
+    Parameter,
+    Record,
+    Subject,
+    Theorem,
+)
+from .boosting import BOOK
+from .query_weights import (
+    Agreement,
+    attenuated_agreement,
+    exponential_weights,
+    lower_agreement,
+    rounds_needed,
+    upper_agreement,
+    weight_rate,
+)
+
+__all__ = [
+    "ADVANTAGE",
+    "EDGES",
+    "ERRORS",
+    "QUERIES",
+    "THEOREMS",
+    "accurate_as_inaccurate",
+    "agreements_margin",
+]
+
+ADVANTAGE = Parameter(
+    default=0.25,
+    within=Interval(low=0.05, high=0.45),
+    meaning="by how much more than half of any distribution the generator serves, eta",
+)
+QUERIES = Parameter(
+    default=64, within=Interval(low=2, high=256, integer=True), meaning="size of the query set"
+)
+
+
+def accurate_as_inaccurate(errors: Array, *, accuracy: float, attenuation: float) -> Array:
+    """The upper agreement with its two cases exchanged: -1 where the answer is accurate."""
+    return -upper_agreement(errors, accuracy=accuracy, attenuation=attenuation)
+
+
+# --- the agreement ---------------------------------------------------------------------------
+
+ERRORS = Record(
+    fields={
+        "errors": Interval(low=0, high=3),
+        "other": Interval(low=0, high=3),
+        "accuracy": Interval(low=0, high=1),
+        "attenuation": Interval(low=0.01, high=2),
+    }
+)
+EDGES = tuple(
+    {"errors": one, "other": two, "accuracy": 0.25, "attenuation": 0.5}
+    for one in (0.0, 0.25, 0.5, 0.75, 3.0)
+    for two in (0.25, 0.75)
+)
+
+
+def _agreed(case: Any, which: Agreement, key: str = "errors") -> float:
+    levels = {"accuracy": case["accuracy"], "attenuation": case["attenuation"]}
+    return float(which(np.asarray(case[key]), **levels))
+
+
+def _attenuation_margin(case: Any) -> float:
+    near, far = sorted((case["errors"], case["other"]))
+    high = _agreed({**case, "errors": near}, attenuated_agreement)
+    low = _agreed({**case, "errors": far}, attenuated_agreement)
+    middle = case["accuracy"] + case["attenuation"] / 2
+    balance = abs(_agreed({**case, "errors": middle}, attenuated_agreement))
+    steepest = 2 * (far - near) / case["attenuation"]
+    return min(1 - abs(high), 1 - abs(low), high - low, steepest - (high - low), -balance)
+
+
+def agreements_margin(case: Any, *, upper: Agreement = upper_agreement) -> float:
+    """The least slack in lower <= attenuated <= upper agreement."""
+    middle = _agreed(case, attenuated_agreement)
+    return min(middle - _agreed(case, lower_agreement), _agreed(case, upper) - middle)
+
+
+def _about_errors(
+    identifier: str,
+    statement: str,
+    margin: Callable[[Any], float],
+    *,
+    corrected: str = "",
+    remark: str = "",
+) -> Theorem:
+    claim = InvariantClaim(
+        identifier=identifier,
+        statement=statement,
+        reference=BOOK,
+        cases=ERRORS,
+        margin=margin,
+        examples=EDGES,
+    )
+    return Theorem(
+        identifier=identifier,
+        statement=statement,
+        reference=BOOK,
+        subject=partial(Subject, claim=claim),
+        holds=not corrected,
+        corrected=corrected,
+        remark=remark,
+    )
+
+
+# --- numbers ---------------------------------------------------------------------------------
+
+
+def _rate(advantage: float) -> Subject:
+    return Subject(
+        claim=IdentityClaim(
+            identifier="BQ-ALPHA",
+            statement=RATE,
+            reference=BOOK,
+            compute=partial(weight_rate, advantage),
+            stated=log((1 + 2 * advantage) / (1 - 2 * advantage)) / 2,
+        )
+    )
+
+
+def _rounds(queries: float, advantage: float) -> Subject:
+    bound = 1 - 4 * advantage**2
+    return Subject(
+        claim=IdentityClaim(
+            identifier="BQ-T",
+            statement=ENOUGH,
+            reference=BOOK,
+            compute=lambda: float(rounds_needed(queries=round(queries), advantage=advantage)),
+            # Counted up, where the formula takes logarithms.
+            stated=float(next(t for t in count(1) if bound ** (t / 2) < 1 / round(queries))),
+        )
+    )
+
+
+def _printed_rounds_margin(case: Any) -> float:
+    queries, advantage = case["queries"], case["advantage"]
+    exact = rounds_needed(queries=queries, advantage=advantage)
+    sharp = floor(log(queries) / (2 * advantage**2)) + 1
+    book = ceil(log(queries) / advantage**2)
+    return float(min(sharp - exact, book - exact))
+
+
+def _printed_rounds() -> Subject:
+    return Subject(
+        claim=InvariantClaim(
+            identifier="BQ-T-BOOK",
+            statement=PRINTED_ROUNDS,
+            reference=BOOK,
+            cases=Record(
+                fields={
+                    "queries": Interval(low=2, high=10**6, integer=True),
+                    "advantage": Interval(low=0.01, high=0.49),
+                }
+            ),
+            margin=_printed_rounds_margin,
+            examples=({"queries": 2, "advantage": 0.49}, {"queries": 64, "advantage": 0.25}),
+        )
+    )
+
+
+def _unhappy(share: float, queries: int = 1000) -> tuple[float, float]:
+    """Weight of a query served badly under one database only: beside it, and on its own.
+
+    The rate is 1; a `share` of the queries is served badly under the first database.
+    """
+    agreed = np.where(np.arange(queries) < round(share * queries), -1.0, 1.0)
+    ours = float(exponential_weights(agreed, 1.0)[0])
+    theirs = float(exponential_weights(np.ones(queries), 1.0)[0])
+    return ours / theirs, ours * queries
+
+
+def _factor(share: float) -> Subject:
+    return Subject(
+        claim=IdentityClaim(
+            identifier="BQ-EX-F",
+            statement=FACTOR,
+            reference=BOOK,
+            compute=lambda: log(_unhappy(round(share * 1000) / 1000)[0]),
+            stated=-log((used := round(share * 1000) / 1000) + (1 - used) * exp(-2)),
+            tolerance=1e-10,
+        )
+    )
+
+
+def _printed_weight(queries: float) -> Subject:
+    count = round(queries)
+    printed = (e / count) / (0.9 / (e * count) + 0.1 * e / count)
+    return Subject(
+        claim=IdentityClaim(
+            identifier="ERR-BQ-5",
+            statement=PRINTED_WEIGHT,
+            reference=BOOK,
+            compute=lambda: _unhappy(0.1, count)[1] / count,
+            stated=printed,
+            tolerance=1e-10,
+        )
+    )
+
+
+RATE = "the rate ln((1 + 2 eta) / (1 - 2 eta)) / 2 is artanh(2 eta)"
+ENOUGH = "floor(2 ln|Q| / -ln(1 - 4 eta^2)) + 1 is the least T with (1 - 4 eta^2)^(T/2) < 1/|Q|"
+PRINTED_ROUNDS = "ln|Q| / eta^2 rounds are enough, and so are ln|Q| / (2 eta^2) and one more"
+FACTOR = "without attenuation one record moves ln D_2[q] by -ln(p + (1 - p) / e^2)"
+PRINTED_WEIGHT = "the displayed weight of an unhappy query, without |Q| in its denominator"
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="BQ-ALPHA",
+        statement=RATE,
+        reference=BOOK,
+        subject=_rate,
+        parameters={"advantage": ADVANTAGE},
+    ),
+    _about_errors(
+        "BQ-ATT",
+        "agreement falls from 1 to -1, 2/mu-Lipschitz in the error, and is 0 at lambda + mu/2",
+        _attenuation_margin,
+    ),
+    _about_errors("BQ-APM", "lower <= attenuated <= upper agreement", agreements_margin),
+    Theorem(
+        identifier="BQ-T",
+        statement=ENOUGH,
+        reference=BOOK,
+        subject=_rounds,
+        parameters={"queries": QUERIES, "advantage": ADVANTAGE},
+    ),
+    Theorem(
+        identifier="BQ-T-BOOK",
+        statement=PRINTED_ROUNDS,
+        reference=BOOK,
+        subject=_printed_rounds,
+    ),
+    Theorem(
+        identifier="BQ-EX-F",
+        statement=FACTOR,
+        reference=BOOK,
+        subject=_factor,
+        parameters={
+            "share": Parameter(
+                default=0.1,
+                within=Interval(low=0.001, high=0.999),
+                meaning="share of the queries served badly under one database",
+            )
+        },
+    ),
+    _about_errors(
+        "ERR-BQ-1",
+        "attenuated agreement <= upper agreement, -1 where the answer is accurate",
+        partial(agreements_margin, upper=accurate_as_inaccurate),
+        corrected="BQ-APM",
+        remark="the upper agreement is -1 where the answer is NOT (lambda + mu)-accurate",
+    ),
+    Theorem(
+        identifier="ERR-BQ-5",
+        statement=PRINTED_WEIGHT,
+        reference=BOOK,
+        subject=_printed_weight,
+        parameters={
+            "queries": Parameter(
+                default=1000,
+                within=Interval(low=1000, high=1000, integer=True),
+                meaning="size of the query set",
+            )
+        },
+        holds=False,
+        corrected="BQ-EX-F",
+        remark="it is 4.5085, no probability: the denominator lacks a factor |Q|",
+    ),
+)

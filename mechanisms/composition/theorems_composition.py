@@ -1,0 +1,195 @@
+"""Theorems on composition: what the parts' epsilon and delta promise for the whole.
+
+They are put to the mechanism that loses the most of all, leaky randomized response, whose
+privacy is known exactly; Kairouz, Oh and Viswanath (2015).
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..accounting.composition import (
+    advanced_calibration,
+    advanced_composition,
+    heterogeneous_composition,
+    zcdp_calibration,
+    zcdp_composition,
+)
+from ..model import Interval, Mechanism, Parameter, PrivacyClaim, Relation, Subject, Theorem
+from ..noise.leaky_response import leaky_response_mechanism
+from .composed import compose
+
+__all__ = ["THEOREMS"]
+
+BUN = "Bun and Steinke (2016)"
+DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
+STEMMER = "Stemmer, lecture notes on differential privacy, lecture 10"
+
+EPSILON = Parameter(default=0.1, within=Interval(low=0.001, high=1), meaning="of each part, nats")
+ROUNDS = Parameter(
+    default=100, within=Interval(low=1, high=1000, integer=True), meaning="number of parts"
+)
+DIGITS = Parameter(
+    default=4, within=Interval(low=0.5, high=12), meaning="rounds * delta is 10**-digits"
+)
+TARGET = Parameter(default=1.0, within=Interval(low=0.01, high=4), meaning="of the whole, nats")
+TARGET_DIGITS = Parameter(
+    default=6, within=Interval(low=0.5, high=12), meaning="delta of the whole is 10**-digits"
+)
+
+
+def _privacy(mechanism: Mechanism, identifier: str) -> Subject:
+    """The mechanism with its last claim only, under another identifier."""
+    claim = replace(mechanism.claims[-1], identifier=identifier)
+    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+
+
+def _basic(*, first: float, second: float, leak: float) -> Subject:
+    parts = [leaky_response_mechanism(epsilon=e, delta=leak) for e in (first, second)]
+    return _privacy(compose(*parts), "T-COMP-BASIC")
+
+
+def _advanced(*, rounds: int, epsilon: float, digits: float) -> Subject:
+    delta, rounds = 10**-digits / rounds, int(rounds)
+    mechanism = leaky_response_mechanism(
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        promised=advanced_composition(epsilon=epsilon, delta=delta, rounds=rounds),
+        reference=DRV,
+    )
+    return _privacy(mechanism, "T-COMP-ADV")
+
+
+def _advanced_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
+    delta = 10**-digits
+    each, leak = advanced_calibration(epsilon=target, delta=delta, rounds=int(rounds))
+    mechanism = leaky_response_mechanism(
+        epsilon=each, delta=leak, rounds=int(rounds), promised=(target, delta), reference=DRV
+    )
+    return _privacy(mechanism, "T-COMP-ADV-COR")
+
+
+def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
+    return [float(epsilon) for epsilon in np.linspace(smallest, largest, int(parts))]
+
+
+def _heterogeneous(
+    identifier: str,
+    reference: str,
+    formula: Callable[[list[float], float], float],
+    *,
+    parts: int,
+    smallest: float,
+    largest: float,
+    digits: float,
+) -> Subject:
+    epsilons, delta = _spread(parts=parts, smallest=smallest, largest=largest), 10**-digits
+    whole = compose(*(leaky_response_mechanism(epsilon=epsilon) for epsilon in epsilons))
+    claim = PrivacyClaim(
+        epsilon=formula(epsilons, delta),
+        delta=delta,
+        relation=Relation.REPLACE_ONE,
+        reference=reference,
+    )
+    return _privacy(replace(whole, claims=(claim,)), identifier)
+
+
+def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
+    slack = 10**-digits
+    promised = zcdp_composition([epsilon] * int(rounds), slack), 2 * slack
+    mechanism = leaky_response_mechanism(
+        epsilon=epsilon,
+        delta=slack / rounds,
+        rounds=int(rounds),
+        promised=promised,
+        reference=f"{BUN}, Propositions 1.3 and 1.4, Lemma 1.7",
+    )
+    return _privacy(mechanism, "T-COMP-ADV-ZCDP")
+
+
+def _zcdp_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
+    delta = 10**-digits
+    each = zcdp_calibration(epsilon=target, delta=delta, rounds=int(rounds))
+    mechanism = leaky_response_mechanism(
+        epsilon=each, rounds=int(rounds), promised=(target, delta), reference=BUN
+    )
+    return _privacy(mechanism, "T-COMP-ADV-ZCDP-CAL")
+
+
+SPREAD = {
+    "parts": Parameter(
+        default=12, within=Interval(low=1, high=14, integer=True), meaning="number of parts"
+    ),
+    "smallest": Parameter(
+        default=0.05, within=Interval(low=0.001, high=0.5), meaning="least epsilon of a part"
+    ),
+    "largest": Parameter(
+        default=0.5, within=Interval(low=0.5, high=2), meaning="greatest epsilon of a part"
+    ),
+    "digits": Parameter(
+        default=1, within=Interval(low=0.1, high=12), meaning="delta is 10**-digits"
+    ),
+}
+ALIKE = {"rounds": ROUNDS, "epsilon": EPSILON, "digits": DIGITS}
+WHOLE = {"rounds": ROUNDS, "target": TARGET, "digits": TARGET_DIGITS}
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="T-COMP-BASIC",
+        statement="epsilons and deltas add up",
+        reference="Dwork and Roth (2014), Theorem 3.16",
+        subject=_basic,
+        parameters={
+            "first": replace(TARGET, default=0.5, meaning="epsilon of the first part"),
+            "second": replace(TARGET, default=1.0, meaning="epsilon of the second part"),
+            "leak": Parameter(
+                default=0.05, within=Interval(low=0, high=0.45), meaning="delta of either part"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="T-COMP-ADV",
+        statement="k parts are (sqrt(2k ln(1/(k delta))) eps + 2k eps^2, 2k delta), k delta < 1",
+        reference=DRV,
+        subject=_advanced,
+        parameters=ALIKE,
+    ),
+    Theorem(
+        identifier="T-COMP-ADV-COR",
+        statement="k parts of epsilon E / (2 sqrt(2k ln(2/D))) and delta D/(2k) make (E, D)",
+        reference=DRV,
+        subject=_advanced_calibrated,
+        parameters={**WHOLE, "target": replace(TARGET, within=Interval(low=0.01, high=3.5))},
+    ),
+    Theorem(
+        identifier="T-COMP-HET",
+        statement="pure parts are sum 2 eps_i^2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
+        reference=STEMMER,
+        subject=partial(_heterogeneous, "T-COMP-HET", STEMMER, heterogeneous_composition),
+        parameters=SPREAD,
+    ),
+    Theorem(
+        identifier="T-COMP-HET*",
+        statement="pure parts are sum eps_i^2 / 2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
+        reference=BUN,
+        subject=partial(_heterogeneous, "T-COMP-HET*", BUN, zcdp_composition),
+        parameters=SPREAD,
+    ),
+    Theorem(
+        identifier="T-COMP-ADV-ZCDP",
+        statement="k parts are (k eps^2 / 2 + eps sqrt(2k ln(1/slack)), k delta + slack)",
+        reference=f"{BUN}, Propositions 1.3 and 1.4, Lemma 1.7",
+        subject=_through_zcdp,
+        parameters=ALIKE,
+    ),
+    Theorem(
+        identifier="T-COMP-ADV-ZCDP-CAL",
+        statement="k pure parts of epsilon sqrt(2/k) s(E, D) make (E, D)",
+        reference=BUN,
+        subject=_zcdp_calibrated,
+        parameters=WHOLE,
+    ),
+)

@@ -1,0 +1,100 @@
+"""Convex losses with their gradients, averaged over the rows of a database.
+
+Points have shape (..., d), rows (n, d), values (...) and gradients (..., d). Both losses are
+1-Lipschitz on the whole space; a caller scales them.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..model import Array, Database, Interval, Product
+from .projections import UNIT_BALL, directions, norms, onto_ball
+
+__all__ = ["DISTANCE", "LINEAR", "Gradient", "Loss", "as_points", "point_rows"]
+
+Gradient = Callable[[Array], Array]
+"""Gradients at points, shape (..., d) to the same."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """A loss l(w; x), convex and 1-Lipschitz in w.
+
+    `value(weights, rows)` is its average over the rows, at points; `gradient(rows)` is the
+    gradient of that average, a function of points. `minimiser(row, radius)` is a point of the ball
+    of that radius where the loss is least, when all rows are that one row.
+    """
+
+    name: str
+    value: Callable[[Array, Array], Array]
+    gradient: Callable[[Array], Gradient]
+    minimiser: Callable[[Array, float], Array]
+
+
+def as_points(database: Database, dimension: int) -> Array:
+    """The rows as an array of shape (n, dimension); no rows are fine."""
+    return np.asarray(database, dtype=float).reshape(-1, dimension)
+
+
+def point_rows(dimension: int, reach: float = 1.0) -> Product:
+    """The domain of rows of `dimension` numbers in [-reach, reach]."""
+    return Product(parts=(Interval(low=-reach, high=reach),) * dimension)
+
+
+def _linear_slope(rows: Array) -> Array:
+    # Only rows of norm at most 1 make -<w, x> a 1-Lipschitz function of w.
+    return -UNIT_BALL(rows).mean(axis=0)
+
+
+def _linear_value(weights: Array, rows: Array) -> Array:
+    return np.asarray(weights) @ _linear_slope(rows)
+
+
+def _linear_gradient(rows: Array) -> Gradient:
+    slope = _linear_slope(rows)
+    return lambda weights: np.broadcast_to(slope, np.shape(weights))
+
+
+def _along(row: Array, radius: float) -> Array:
+    return radius * directions(row)
+
+
+def _distance_value(weights: Array, rows: Array) -> Array:
+    total: Any = sum(count * norms(weights - row) for row, count in _distinct(rows))
+    return total / len(rows)
+
+
+def _distance_gradient(rows: Array) -> Gradient:
+    distinct = list(_distinct(rows))
+
+    def gradient(weights: Array) -> Array:
+        total: Any = 0.0
+        for row, count in distinct:
+            # At the kink 0 is one of the subgradients.
+            total = total + count * directions(weights - row)
+        return total / len(rows)
+
+    return gradient
+
+
+def _distinct(rows: Array) -> Iterator[tuple[Array, int]]:
+    """Every different row, and how often it occurs."""
+    return zip(*np.unique(rows, axis=0, return_counts=True), strict=True)
+
+
+LINEAR = Loss(
+    name="-<w, x>, rows longer than 1 cut down to length 1",
+    value=_linear_value,
+    gradient=_linear_gradient,
+    minimiser=_along,
+)
+
+DISTANCE = Loss(
+    name="||w - x||",
+    value=_distance_value,
+    gradient=_distance_gradient,
+    minimiser=lambda row, radius: onto_ball(row, radius=radius),
+)

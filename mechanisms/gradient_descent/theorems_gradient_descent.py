@@ -1,0 +1,104 @@
+"""Projected gradient descent: the progress of a step, and the excess loss of the average."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..model import Interval, Parameter, Record, Row, Theorem
+from .gradient_cases import (
+    descent_domain,
+    excess_margin,
+    far_starts,
+    printed_bound,
+    progress_margin,
+    shrinking_margin,
+)
+from .theorems_gradient_lemmas import LIPSCHITZ, dimensions, invariant_theorem
+
+__all__ = ["THEOREMS"]
+
+DIAMETER = Parameter(default=2.0, within=Interval(low=0.1, high=20), meaning="R, of the set")
+
+
+def _steps(default: int, low: int, high: int) -> Parameter:
+    return Parameter(
+        default=default, within=Interval(low=low, high=high, integer=True), meaning="T"
+    )
+
+
+def _step_size(default: float, low: float, high: float) -> Parameter:
+    return Parameter(default=default, within=Interval(low=low, high=high), meaning="eta")
+
+
+def _on_descents(
+    margin: Callable[..., float], dimension: float, steps: float, **setting: Any
+) -> Any:
+    length = round(dimension)
+    return (
+        descent_domain(dimension=length),
+        partial(margin, steps=round(steps), **setting),
+        far_starts(dimension=length),
+    )
+
+
+def _shrinking(steps: float, step_size: float) -> Any:
+    def margin(case: Any) -> float:
+        centre = [case["centre"]]
+        whole = {"loss": "distance", "rows": [centre], "target": centre, "start": [case["start"]]}
+        return shrinking_margin(
+            whole, diameter=2.0, lipschitz=1.0, steps=round(steps), step_size=step_size
+        )
+
+    fields: dict[str, Row] = {
+        "centre": Interval(low=-1, high=1),
+        "start": Interval(low=-1, high=1),
+    }
+    return Record(fields=fields), margin, ({"centre": 0.3, "start": -1.0},)
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    invariant_theorem(
+        "GD-L3",
+        "L(w_t) - L(w) <= (eta / 2) ||g||^2 + (||w_t - w||^2 - ||w_(t+1) - w||^2) / (2 eta)",
+        {
+            "dimension": dimensions(2),
+            "diameter": DIAMETER,
+            "lipschitz": LIPSCHITZ,
+            "steps": _steps(4, 1, 100),
+            "step_size": _step_size(0.5, 0.05, 5),
+        },
+        partial(_on_descents, progress_margin),
+    ),
+    invariant_theorem(
+        "GD-T1",
+        "L(average) - L(w*) <= R G / sqrt(T) with step size R / (G sqrt(T))",
+        {
+            "dimension": dimensions(1),
+            "diameter": DIAMETER,
+            "lipschitz": LIPSCHITZ,
+            "steps": _steps(4, 1, 100),
+        },
+        partial(_on_descents, excess_margin),
+    ),
+    invariant_theorem(
+        "ERR-GD-2",
+        "L(average) - L(w*) <= (eta / 2) G^2 + R / (2 eta T)",
+        {
+            "dimension": dimensions(1),
+            "diameter": Parameter(default=8.0, within=Interval(low=7, high=20), meaning="R"),
+            "steps": _steps(4, 1, 8),
+            "step_size": _step_size(1.0, 0.5, 2),
+        },
+        partial(_on_descents, excess_margin, lipschitz=1.0, bound=printed_bound, with_start=False),
+        corrected="GD-T1",
+        remark="||w_1 - w*||^2 is at most R^2, not R",
+    ),
+    invariant_theorem(
+        "ERR-GD-6",
+        "in every step both the excess and the distance from the minimum shrink",
+        {"steps": _steps(4, 3, 100), "step_size": _step_size(1.0, 0.9, 1.6)},
+        _shrinking,
+        corrected="GD-L3",
+        remark="a step can overshoot the minimum; only averages over the steps shrink",
+    ),
+)

@@ -1,0 +1,233 @@
+"""Projected gradient descent: projections, and gradients of one loss and of neighbours."""
+
+from collections.abc import Callable
+from functools import partial
+from math import hypot
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Array,
+    Choices,
+    Interval,
+    InvariantClaim,
+    Parameter,
+    Record,
+    Row,
+    Rows,
+    Subject,
+    Theorem,
+)
+from .gradient_cases import LOSSES
+from .gradient_descent import SOURCE
+from .losses import point_rows
+from .projections import directions, norms
+from .set_cases import nonexpansive_margin, projection_margin, set_domain, set_edges
+
+__all__ = ["LIPSCHITZ", "THEOREMS", "dimensions", "invariant_theorem"]
+
+LIPSCHITZ = Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="G, of the loss")
+STEP = 0.01
+"""How far a difference quotient reaches."""
+
+
+def dimensions(default: int) -> Parameter:
+    """The dimension d of the space, 1 to 8."""
+    return Parameter(default=default, within=Interval(low=1, high=8, integer=True), meaning="d")
+
+
+def invariant_theorem(
+    identifier: str,
+    statement: str,
+    parameters: dict[str, Parameter],
+    about: Callable[..., tuple[Row, Callable[[Any], float], tuple[Any, ...]]],
+    *,
+    corrected: str = "",
+    remark: str = "",
+) -> Theorem:
+    """`about(**parameters)` is the cases, the margin and the examples of the statement."""
+
+    def subject(**chosen: float) -> Subject:
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+        cases, margin, examples = about(**{**defaults, **chosen})
+        claim = InvariantClaim(
+            identifier=identifier,
+            statement=statement,
+            reference=SOURCE,
+            cases=cases,
+            margin=margin,
+            examples=examples,
+        )
+        return Subject(claim=claim)
+
+    return Theorem(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE,
+        subject=subject,
+        parameters=parameters,
+        holds=not corrected,
+        corrected=corrected,
+        remark=remark,
+    )
+
+
+def _on_sets(margin: Callable[..., float], dimension: float, radius: float) -> Any:
+    length = round(dimension)
+    return set_domain(dimension=length), partial(margin, radius=radius), set_edges(dimension=length)
+
+
+def _polarisation(dimension: float) -> Any:
+    vector = Rows(row=Interval(low=-3, high=3), least=round(dimension), most=round(dimension))
+
+    def margin(case: Any) -> float:
+        one, two = (np.asarray(case[name], dtype=float) for name in ("one", "two"))
+        squares = [float(norms(v)) ** 2 for v in (one, two, one - two)]
+        return -abs(float(one @ two) - (squares[0] + squares[1] - squares[2]) / 2)
+
+    ones = [1.0] * round(dimension)
+    return Record(fields={"one": vector, "two": vector}), margin, ({"one": ones, "two": ones},)
+
+
+def _slope(case: Any, lipschitz: float) -> tuple[Array, Callable[[Array], float]]:
+    """The gradient at the case's point, and the loss at any point."""
+    loss, rows = LOSSES[case["loss"]], np.asarray(case["rows"], dtype=float)
+    slope = lipschitz * loss.gradient(rows)(np.asarray(case["point"], dtype=float))
+    return slope, lambda weights: lipschitz * float(loss.value(weights, rows))
+
+
+def _gradient_norm(dimension: float, lipschitz: float) -> Any:
+    point = point_rows(round(dimension))
+
+    def margin(case: Any) -> float:
+        slope, value = _slope(case, lipschitz)
+        length = float(norms(slope))
+        # As in the proof: uphill a convex function rises at least as fast as its gradient says,
+        # and a Lipschitz one no faster than G.
+        here = np.asarray(case["point"], dtype=float)
+        rise = (value(here + STEP * directions(slope)) - value(here)) / STEP
+        return min(lipschitz - rise, rise - length)
+
+    origin = [0.0] * round(dimension)
+    unit = [1.0, *origin[1:]]
+    examples = tuple(
+        {"loss": n, "rows": [unit], "point": p} for n in LOSSES for p in (origin, unit)
+    )
+    fields: dict[str, Row] = {
+        "loss": Choices(values=tuple(LOSSES)),
+        "rows": Rows(row=point, least=1, most=4),
+        "point": point,
+    }
+    return Record(fields=fields), margin, examples
+
+
+def _on_a_segment(slope: float) -> Any:
+    """f(w) = along w_1 + across w_2 on the segment [-1, 1] x {0}."""
+    fields: dict[str, Row] = {
+        "along": Interval(low=-1, high=1),
+        "across": Interval(low=-slope, high=slope),
+    }
+    return (
+        Record(fields=fields),
+        lambda case: abs(case["along"]) - hypot(case["along"], case["across"]),
+        ({"along": 0.0, "across": slope},),
+    )
+
+
+def _neighbours(dimension: float) -> tuple[Row, tuple[Any, ...]]:
+    point = point_rows(round(dimension))
+    fields: dict[str, Row] = {
+        "loss": Choices(values=tuple(LOSSES)),
+        "shared": Rows(row=point, least=0, most=4),
+        "before": point,
+        "after": point,
+        "point": point,
+    }
+    origin = [0.0] * round(dimension)
+    ends = {"before": [1.0, *origin[1:]], "after": [-1.0, *origin[1:]], "point": origin}
+    shared: tuple[Any, ...] = ([], [ends["before"]] * 3)
+    examples = tuple({"loss": n, "shared": rows, **ends} for n in LOSSES for rows in shared)
+    return Record(fields=fields), examples
+
+
+def _both_slopes(case: Any, lipschitz: float) -> tuple[Array, Array]:
+    slopes = [
+        _slope({**case, "rows": [*case["shared"], case[last]]}, lipschitz)[0]
+        for last in ("before", "after")
+    ]
+    return slopes[0], slopes[1]
+
+
+def _sensitivity(dimension: float, lipschitz: float) -> Any:
+    def margin(case: Any) -> float:
+        one, two = _both_slopes(case, lipschitz)
+        return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one - two))
+
+    cases, examples = _neighbours(dimension)
+    return cases, margin, examples
+
+
+def _norm_for_sensitivity(dimension: float, lipschitz: float) -> Any:
+    def margin(case: Any) -> float:
+        one, _ = _both_slopes(case, lipschitz)
+        return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one))
+
+    cases, examples = _neighbours(dimension)
+    return cases, margin, examples
+
+
+SETS = {
+    "dimension": dimensions(2),
+    "radius": Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="of the sets"),
+}
+SPACE = {"dimension": dimensions(2), "lipschitz": LIPSCHITZ}
+
+THEOREMS: tuple[Theorem, ...] = (
+    invariant_theorem(
+        "GD-PROJ",
+        "the projection P x lies in the set, P P x = P x, and <x - P x, w - P x> <= 0 in the set",
+        SETS,
+        partial(_on_sets, projection_margin),
+    ),
+    invariant_theorem(
+        "GD-L1",
+        "where a function is G-Lipschitz around a point its gradient there has norm at most G",
+        SPACE,
+        _gradient_norm,
+    ),
+    invariant_theorem(
+        "GD-L2",
+        "projecting onto a convex set brings no point farther from one of the set",
+        SETS,
+        partial(_on_sets, nonexpansive_margin),
+    ),
+    invariant_theorem(
+        "GD-POLAR",
+        "<a, b> = (||a||^2 + ||b||^2 - ||a - b||^2) / 2",
+        {"dimension": dimensions(3)},
+        _polarisation,
+    ),
+    invariant_theorem(
+        "GD-SENS",
+        "replacing one of n rows moves the gradient by at most 2 G / n",
+        SPACE,
+        _sensitivity,
+    ),
+    invariant_theorem(
+        "ERR-GD-1",
+        "where a function is G-Lipschitz on the set its gradient has norm at most G",
+        {"slope": Parameter(default=100.0, within=Interval(low=1, high=1000), meaning="across C")},
+        _on_a_segment,
+        corrected="GD-L1",
+        remark="a set without interior says nothing of the slope across it",
+    ),
+    invariant_theorem(
+        "ERR-GD-4",
+        "the norm of the gradient is at most 2 G / n",
+        SPACE,
+        _norm_for_sensitivity,
+        corrected="GD-SENS",
+        remark="that is how far it moves between neighbours; its norm can be G",
+    ),
+)

@@ -1,0 +1,224 @@
+"""Noisy projected gradient descent: what it loses, and what it achieves on average."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from math import log, sqrt
+
+import numpy as np
+
+from ..model import Array, Claim, Interval, Mechanism, Parameter, PrivacyClaim, Subject, Theorem
+from .descent_claims import expected_progress, expected_square_norm
+from .gradient_descent import SOURCE, balanced_step_size
+from .losses import DISTANCE, LINEAR
+from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
+from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
+
+__all__ = ["THEOREMS", "last_step", "printed_multiplier"]
+
+EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=4), meaning="nats, of all steps")
+
+
+def printed_multiplier(*, epsilon: float, delta: float, steps: int, dimension: int) -> float:
+    """The multiplier sqrt(T d ln(1 / delta)) / epsilon: the printed rate with the constant 1."""
+    return sqrt(steps * dimension * log(1 / delta)) / epsilon
+
+
+def last_step(steps: Iterator[tuple[Array, Array]], start: tuple[float, ...]) -> Array:
+    """Of the last step the point it starts from, the noisy gradient and the next point.
+
+    Shape (..., 3, d).
+    """
+    before, (noisy, after) = np.asarray(start), next(steps)
+    for slope, weights in steps:
+        before, noisy, after = after, slope, weights
+    return np.stack([np.broadcast_to(before, after.shape), noisy, after], axis=-2)
+
+
+def _start(dimension: float) -> tuple[float, ...]:
+    """A point of the unit sphere."""
+    return (-1.0,) + (0.0,) * (round(dimension) - 1)
+
+
+def _parameters(dimension: int, delta: float, **counts: int) -> dict[str, Parameter]:
+    """Epsilon, delta, the dimension and so many steps or records."""
+    return {
+        "epsilon": EPSILON,
+        "delta": Parameter(
+            default=delta, within=Interval(low=1e-9, high=0.05), meaning="of all steps"
+        ),
+        "dimension": Parameter(
+            default=dimension, within=Interval(low=1, high=8, integer=True), meaning="d"
+        ),
+        **{
+            name: Parameter(
+                default=count, within=Interval(low=1, high=2000, integer=True), meaning=name
+            )
+            for name, count in counts.items()
+        },
+    }
+
+
+def _theorem(
+    identifier: str,
+    statement: str,
+    parameters: dict[str, Parameter],
+    build: Callable[..., tuple[Mechanism, Claim]],
+    *,
+    corrected: str = "",
+    remark: str = "",
+) -> Theorem:
+    """`build(**parameters)` is a mechanism, and the claim that is the statement about it."""
+
+    def subject(**chosen: float) -> Subject:
+        defaults = {name: parameter.default for name, parameter in parameters.items()}
+        mechanism, made = build(**{**defaults, **chosen})
+        claim = replace(made, identifier=identifier, statement=statement)
+        kept = () if isinstance(claim, PrivacyClaim) else mechanism.claims[:1]
+        return Subject(claim=claim, mechanism=replace(mechanism, claims=(*kept, claim)))
+
+    return Theorem(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE if corrected else f"{SOURCE}, with constants",
+        subject=subject,
+        parameters=parameters,
+        holds=not corrected,
+        corrected=corrected,
+        remark=remark,
+    )
+
+
+def _private(
+    calibration: Callable[..., float],
+    epsilon: float,
+    delta: float,
+    dimension: float,
+    steps: float,
+    records: float,
+) -> tuple[Mechanism, Claim]:
+    mechanism = noisy_gradient_descent_mechanism(
+        loss=LINEAR,
+        start=(0.0,) * round(dimension),
+        steps=round(steps),
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        records=round(records),
+        release=every_gradient,
+        name="noisy-gradients",
+    )
+    return mechanism, mechanism.claims[0]
+
+
+def _progress(
+    epsilon: float, delta: float, dimension: float, steps: float, records: float
+) -> tuple[Mechanism, Claim]:
+    start, count = _start(dimension), round(steps)
+    mechanism = noisy_gradient_descent_mechanism(
+        loss=DISTANCE,
+        start=start,
+        steps=count,
+        epsilon=epsilon,
+        delta=delta,
+        records=round(records),
+        release=partial(last_step, start=start),
+        name="noisy-gradient-descent-last-step",
+    )
+    claim = expected_progress(
+        loss=DISTANCE,
+        lipschitz=1.0,
+        start=start,
+        step_size=balanced_step_size(diameter=2.0, lipschitz=1.0, steps=count),
+        multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=count, dimension=len(start)),
+        radius=1.0,
+        records=round(records),
+    )
+    return mechanism, claim
+
+
+def _square_norm(
+    epsilon: float, delta: float, dimension: float, records: float
+) -> tuple[Mechanism, Claim]:
+    length = round(dimension)
+    mechanism, _ = _private(l2_multiplier, epsilon, delta, length, 1, records)
+    claim = expected_square_norm(
+        lipschitz=1.0,
+        dimension=length,
+        multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=1, dimension=length),
+        records=round(records),
+    )
+    return mechanism, claim
+
+
+def _excess(
+    epsilon: float, delta: float, dimension: float, steps: float, records: float
+) -> tuple[Mechanism, Claim]:
+    mechanism = noisy_gradient_descent_mechanism(
+        loss=DISTANCE,
+        start=_start(dimension),
+        steps=round(steps),
+        epsilon=epsilon,
+        delta=delta,
+        calibration=coordinate_multiplier,
+        records=round(records),
+    )
+    return mechanism, mechanism.claims[1]
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    _theorem(
+        "GD-PRIV-COORD",
+        "noise of scale (G / n) sqrt(2 T d) / s(epsilon, delta) makes all steps private",
+        _parameters(2, 1e-6, steps=100, records=1000),
+        partial(_private, coordinate_multiplier),
+    ),
+    _theorem(
+        "GD-PRIV-L2",
+        "noise of scale (G / n) sqrt(2 T) / s(epsilon, delta) makes all steps private",
+        _parameters(2, 1e-6, steps=100, records=1000),
+        partial(_private, l2_multiplier),
+    ),
+    _theorem(
+        "GD-L4",
+        "E[L(w_t) - L(w*)] <= E[(eta / 2) ||g + h||^2 + (||w_t - w*||^2 - ||w' - w*||^2) / 2 eta]",
+        _parameters(3, 1e-5, steps=4, records=40),
+        _progress,
+    ),
+    _theorem(
+        "GD-VAR",
+        "E ||g + h||^2 = ||g||^2 + 2 d b^2",
+        _parameters(3, 1e-5, records=40),
+        _square_norm,
+    ),
+    _theorem(
+        "GD-T2",
+        "E[L(average) - L(w*)] <= (eta / 2) (G^2 + 2 d b^2) + R^2 / (2 eta T)",
+        _parameters(3, 1e-5, steps=2000, records=2000),
+        _excess,
+    ),
+    _theorem(
+        "ERR-GD-9",
+        "noise of scale (G / n) sqrt(T d ln(1 / delta)) / epsilon makes all steps private",
+        {
+            "epsilon": Parameter(
+                default=2.0, within=Interval(low=1, high=4), meaning="nats, of all steps"
+            ),
+            "delta": Parameter(
+                default=1e-3, within=Interval(low=1e-6, high=0.01), meaning="of all steps"
+            ),
+            "dimension": Parameter(
+                default=1, within=Interval(low=1, high=2, integer=True), meaning="d"
+            ),
+            "steps": Parameter(
+                default=8, within=Interval(low=4, high=40, integer=True), meaning="T"
+            ),
+            "records": Parameter(
+                default=4, within=Interval(low=1, high=100, integer=True), meaning="n, at most"
+            ),
+        },
+        partial(_private, printed_multiplier),
+        corrected="GD-PRIV-COORD",
+        remark="the rate hides a constant, 4 where epsilon <= ln(1 / delta); with 1 it is false",
+    ),
+)

@@ -1,0 +1,269 @@
+"""Private learning of axis-aligned boxes: two interior points for every axis.
+
+Source: Stemmer, lecture notes on differential privacy, lecture 12; Beimel, Nissim and Stemmer
+(2013). Records are points of the grid 0, .., grid - 1 in d dimensions with a label 0 or 1;
+neighbours replace one record, label included. Padding makes every block have m points, so that
+no test of whether there are enough positives is needed.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_positive, sample_shape
+from ..accounting.tails import log_laplace_cdf
+from ..learning.labelled import grid_points
+from ..model import (
+    Array,
+    Choices,
+    Database,
+    FiniteLaw,
+    Interval,
+    Mechanism,
+    PrivacyClaim,
+    Product,
+    ProductLaw,
+    Relation,
+    Rows,
+    Size,
+)
+from .interior_point import SOURCE, interior_point, interior_point_law
+
+__all__ = [
+    "BOXES",
+    "BOXES_COUNTED",
+    "block_needed",
+    "blocks",
+    "boxes_mechanism",
+    "count_bar",
+    "counted_boxes",
+    "counted_boxes_law",
+    "errors",
+    "hard_records",
+    "hull",
+    "learn_box",
+    "predict",
+    "records_needed",
+]
+
+EMPTY = -1
+"""Both ends of an axis of the hypothesis that calls nothing positive."""
+
+
+def blocks(database: Database, *, grid: int, block: int) -> list[tuple[Array, Array]]:
+    """The `block` smallest and largest coordinates of the positives, for every axis.
+
+    Where there are too few, the smallest are padded with the top of the grid and the largest
+    with its bottom. One replaced record changes each block by at most one replaced number.
+    """
+    rows = np.asarray(database, dtype=np.int64)
+    rows = rows.reshape(len(rows), -1)
+    positives = np.sort(rows[rows[:, -1] == 1, :-1], axis=0)
+    missing = max(0, block - len(positives))
+    made = []
+    for column in positives.T:
+        low = np.append(column[:block], np.full(missing, grid - 1))
+        high = np.append(np.zeros(missing, dtype=np.int64), column[len(column) - block + missing :])
+        made.append((low, high))
+    return made
+
+
+def learn_box(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    grid: int,
+    block: int,
+    interior: Callable[..., Array],
+    size: Size = None,
+) -> Array:
+    """For every axis an interior point of the lowest and one of the highest positives.
+
+    `interior(points, rng, *, size)` finds one of `block` points of the grid. The hypothesis is
+    positive from the first to the second on every axis, and empty where they are the wrong way
+    round. Returns whole numbers of shape `size` + (d, 2).
+    """
+    require_positive(grid=grid, block=block)
+    shape = sample_shape(size)
+    ends = [
+        np.stack([interior(low, rng, size=shape), interior(high, rng, size=shape)], axis=-1)
+        for low, high in blocks(database, grid=grid, block=block)
+    ]
+    return np.stack(ends, axis=-2)
+
+
+def counted_boxes(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    grid: int,
+    block: int,
+    interior: Callable[..., Array],
+    count_epsilon: float,
+    count_beta: float,
+    size: Size = None,
+) -> Array:
+    """`learn_box`, but the empty box (-1) where a noisy count finds fewer than 2 m positives.
+
+    The count has Laplace(1 / count_epsilon) noise and must exceed 2 m by ln(1 / (2 count_beta)) /
+    count_epsilon. Returns whole numbers of shape `size` + (d, 2).
+    """
+    require_positive(count_epsilon=count_epsilon, count_beta=count_beta)
+    rows = np.asarray(database, dtype=np.int64)
+    bar = count_bar(block, count_epsilon, count_beta)
+    noise = rng.laplace(scale=1 / count_epsilon, size=sample_shape(size))
+    enough = np.count_nonzero(rows[:, -1]) + noise >= bar
+    learnt = learn_box(database, rng, grid=grid, block=block, interior=interior, size=size)
+    return np.where(np.asarray(enough)[..., None, None], learnt, EMPTY)
+
+
+def counted_boxes_law(
+    database: Database,
+    *,
+    grid: int,
+    block: int,
+    epsilon: float,
+    count_epsilon: float,
+    count_beta: float,
+) -> FiniteLaw:
+    """Exact law of `counted_boxes` over `interior_point` at `epsilon` each call, as a list.
+
+    All grid ** (2 d) boxes come in order and the empty one last.
+    """
+    rows = np.asarray(database, dtype=np.int64)
+    ends = [
+        interior_point_law(points, grid=grid, epsilon=epsilon).log_probabilities
+        for pair in blocks(database, grid=grid, block=block)
+        for points in pair
+    ]
+    lacking = count_bar(block, count_epsilon, count_beta) - np.count_nonzero(rows[:, -1])
+    enough, few = log_laplace_cdf(np.array([-lacking, lacking]) * count_epsilon)
+    boxes = grid_points((grid,) * len(ends))
+    learnt = enough + sum(part[boxes[:, i]] for i, part in enumerate(ends))
+    outcomes = np.concatenate([boxes, np.full((1, len(ends)), EMPTY)])
+    return FiniteLaw(
+        outcomes=outcomes.reshape(-1, len(ends) // 2, 2),
+        log_probabilities=np.append(learnt, few),
+    )
+
+
+def count_bar(block: int, count_epsilon: float, count_beta: float) -> float:
+    """What a noisy count has to reach: 2 m + ln(1 / (2 count_beta)) / count_epsilon."""
+    return 2 * block + log(1 / (2 * count_beta)) / count_epsilon
+
+
+def hull(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+    """The smallest box with all positives (-1 where there are none): not private at all.
+
+    Draws nothing. Returns whole numbers of shape `size` + (d, 2).
+    """
+    rows = np.asarray(database, dtype=np.int64)
+    rows = rows.reshape(len(rows), -1)
+    positives = rows[rows[:, -1] == 1, :-1]
+    ends = np.full((rows.shape[1] - 1, 2), EMPTY)
+    if len(positives):
+        ends = np.stack([positives.min(axis=0), positives.max(axis=0)], axis=-1)
+    return np.tile(ends, (*sample_shape(size), 1, 1))
+
+
+def predict(box: Array, points: Array) -> Array:
+    """1 for the points inside the box (d, 2) with any leading axes; shape (..., n)."""
+    box = np.asarray(box)[..., None, :, :]
+    return np.asarray(((points >= box[..., 0]) & (points <= box[..., 1])).all(axis=-1))
+
+
+def errors(database: Database, box: Array) -> Array:
+    """Positives and negatives that the box gets wrong: whole numbers of shape (..., 2)."""
+    rows = np.asarray(database, dtype=np.int64)
+    inside, positive = predict(box, rows[:, :-1]), rows[:, -1] == 1
+    return np.stack([(~inside & positive).sum(axis=-1), (inside & ~positive).sum(axis=-1)], axis=-1)
+
+
+def block_needed(*, dimension: int, grid: int, epsilon: float, beta: float) -> int:
+    """Points m of a block: ceil((8 d / epsilon) ln(2 d (|D| - 1) / beta)), basic composition."""
+    require_positive(epsilon=epsilon, beta=beta)
+    return ceil(8 * dimension / epsilon * log(2 * dimension * (grid - 1) / beta))
+
+
+def records_needed(*, dimension: int, block: int, alpha: float) -> int:
+    """Records n = 2 d m / alpha from which the error is at most alpha with probability 1 - beta."""
+    require_positive(alpha=alpha)
+    return ceil(2 * dimension * block / alpha)
+
+
+def hard_records(records: int, grid: int) -> Array:
+    """Realizable records of two dimensions, half of them positive and spread over a box."""
+    place = np.arange(records) % grid
+    points = np.stack([place, (np.arange(records) // grid) % grid], axis=-1)
+    target = np.array([[grid // 8, grid - grid // 8]] * 2)
+    return np.column_stack([points, predict(target, points)])
+
+
+def boxes_mechanism(
+    *,
+    dimension: int,
+    grid: int,
+    block: int,
+    records: int,
+    epsilon: float,
+    call_epsilon: float | None = None,
+    count_epsilon: float | None = None,
+    name: str = "boxes",
+    identifier: str = "",
+) -> Mechanism:
+    """The box learner over exponential-mechanism interior points, with its privacy claim.
+
+    Each of the 2 d calls has `call_epsilon`, by default its even share of `epsilon`. With
+    `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
+    law is known in one dimension.
+    """
+    counted = 0.0 if count_epsilon is None else count_epsilon
+    each = call_epsilon or (epsilon - counted) / (2 * dimension)
+    interior = partial(interior_point, grid=grid, epsilon=each)
+    run: Any = partial(learn_box, grid=grid, block=block, interior=interior)
+    exact: Any = partial(_product_law, grid=grid, block=block, epsilon=each)
+    if count_epsilon is not None:
+        count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
+        run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)
+        exact = partial(counted_boxes_law, grid=grid, block=block, epsilon=each, **count)
+    axis = Interval(low=0, high=grid - 1, integer=True)
+    row = Product(parts=(axis,) * dimension + (Choices(values=(0, 1)),))
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=run,
+        databases=Rows(row=row, least=records, most=records),
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon,
+                relation=Relation.REPLACE_ONE,
+                identifier=identifier,
+                reference=f"{SOURCE}, with basic composition",
+            ),
+        ),
+        reference="Beimel, Nissim and Stemmer (2013)",
+        law=exact if count_epsilon is None or dimension == 1 else None,
+    )
+
+
+def _product_law(database: Database, *, grid: int, block: int, epsilon: float) -> ProductLaw:
+    return ProductLaw(
+        parts=tuple(
+            interior_point_law(points, grid=grid, epsilon=epsilon)
+            for pair in blocks(database, grid=grid, block=block)
+            for points in pair
+        )
+    )
+
+
+BOXES = boxes_mechanism(
+    dimension=2, grid=8, block=4, records=6, epsilon=4.0, identifier="PAC-BOX-PRIV"
+)
+
+BOXES_COUNTED = boxes_mechanism(
+    dimension=1, grid=8, block=2, records=6, epsilon=3.0, count_epsilon=1.0,
+    name="boxes-counted", identifier="PAC-BOX-TEST",
+)  # fmt: skip

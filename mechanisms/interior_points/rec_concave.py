@@ -1,0 +1,250 @@
+"""RecConcave: an approximate maximiser of a quasi-concave score by recursion on its scale.
+
+Source: Beimel, Nissim and Stemmer (2013), with explicit constants. Scores have sensitivity 1, and
+the largest is promised to be at least `promise`. Halving the problem to its logarithm costs two
+stability-based choices and one exponential mechanism a level.
+"""
+
+from functools import partial
+from math import ceil, log, log2
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_positive, sample_shape
+from ..accounting.tails import log_laplace_cdf
+from ..model import (
+    Array,
+    Database,
+    FiniteLaw,
+    Interval,
+    Mechanism,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    Size,
+)
+from ..selection.categorical import draw_index, normalised
+from .interior_point import SOURCE, depth_scores
+
+__all__ = [
+    "BASE",
+    "REC_CONCAVE",
+    "depth",
+    "points_promised",
+    "rec_concave",
+    "rec_concave_law",
+    "rec_concave_mechanism",
+]
+
+BASE = 32
+"""Problems up to this size go to the exponential mechanism."""
+
+
+def depth(grid: int, base: int = BASE) -> int:
+    """How many levels of recursion stand above the base."""
+    return 0 if grid <= base else 1 + depth(ceil(log2(grid)) + 1, base)
+
+
+def rec_concave(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    grid: int,
+    epsilon: float,
+    delta: float,
+    base: int = BASE,
+    size: Size = None,
+) -> Array:
+    """An interior point of the m numbers of the database on 0, .., grid - 1, or -1 for none.
+
+    Every step has (epsilon / (3 N + 1), delta / (2 N)) at `depth` N. Returns whole numbers of
+    shape `size`. Raises ValueError on a parameter that is not positive.
+    """
+    require_positive(grid=grid, epsilon=epsilon, delta=delta, base=base)
+    step, stable = _budget(grid, epsilon, delta, base)
+    shape = sample_shape(size)
+    scores = depth_scores(database, grid=grid).astype(float)
+    runs = int(np.prod(shape))
+    promise = ceil(len(database) / 2)
+    found = _recurse(scores, promise, 0.5, step, stable, base, rng, runs)
+    return found.reshape(shape)[()]
+
+
+def _budget(grid: int, epsilon: float, delta: float, base: int) -> tuple[float, float]:
+    levels = depth(grid, base)
+    return epsilon / (3 * levels + 1), delta / max(2 * levels, 1)
+
+
+def _recurse(
+    scores: Array,
+    promise: float,
+    slack: float,
+    epsilon: float,
+    delta: float,
+    base: int,
+    rng: np.random.Generator,
+    runs: int,
+) -> Array:
+    """Indices with score at least (1 - slack) promise, -1 for none; shape (runs,)."""
+    if len(scores) <= base:
+        return draw_index(epsilon / 2 * scores, rng, (runs,))
+    padded, inner = _scales(scores, promise, slack)
+    scale = _recurse(inner, slack * promise / 2, 0.25, epsilon, delta, base, rng, runs)
+    found = np.full(runs, -1)
+    # Runs with the same scale share all that follows but their noise.
+    for power in np.unique(scale[scale >= 0]):
+        here = np.flatnonzero(scale == power)
+        blocks = _partitions(len(padded), 2 ** int(power))
+        chosen = np.zeros((2, len(here)), dtype=bool)
+        best = []
+        for index, starts in enumerate(blocks):
+            gap, top = _gap(padded, starts)
+            chosen[index] = gap + rng.laplace(scale=2 / epsilon, size=len(here)) > _bar(
+                epsilon, delta
+            )
+            best.append(top)
+        for pattern in ((True, True), (True, False), (False, True)):
+            some = here[(chosen == np.array(pattern)[:, None]).all(axis=0)]
+            places = _union([top for top, taken in zip(best, pattern, strict=True) if taken])
+            places = places[places < len(scores)]
+            if len(some) and len(places):
+                found[some] = places[draw_index(epsilon / 2 * scores[places], rng, some.shape)]
+    return found
+
+
+def _scales(scores: Array, promise: float, slack: float) -> tuple[Array, Array]:
+    """The scores padded to a power of two, and the score of every scale 2^j of intervals.
+
+    A scale is good when some interval of its length has only good scores and none of twice the
+    length has; the scores of scales are quasi-concave with sensitivity 1 again.
+    """
+    levels = ceil(log2(len(scores)))
+    padded = np.full(2**levels, min(0.0, float(scores[-1])))
+    padded[: len(scores)] = scores
+    least, widest = padded, [float(padded.max())]
+    for level in range(levels):
+        least = np.minimum(least[: -(2**level)], least[2**level :])
+        widest.append(float(least.max()))
+    widest.append(min(0.0, widest[-1]))
+    good = np.array(widest)
+    return padded, np.minimum(good[:-1] - (1 - slack) * promise, promise - good[1:])
+
+
+def _partitions(length: int, scale: int) -> tuple[Array, Array]:
+    """First places of intervals of length 8 scale, and of the same shifted by half of it."""
+    even = np.arange(0, length, 8 * scale)
+    shifted = np.append(0, np.arange(4 * scale, length, 8 * scale))
+    return even, shifted
+
+
+def _gap(padded: Array, starts: Array) -> tuple[float, tuple[int, int]]:
+    """By how much the best interval leads the second best, and its ends; inf where it is alone."""
+    tops = np.maximum.reduceat(padded, starts)
+    first = int(np.argmax(tops))
+    ends = np.append(starts[1:], len(padded))
+    lead = np.inf if len(tops) == 1 else float(tops[first] - np.delete(tops, first).max())
+    return lead, (int(starts[first]), int(ends[first]))
+
+
+def _bar(epsilon: float, delta: float) -> float:
+    """What a noisy lead must exceed for its interval to be named."""
+    return 2 + 2 / epsilon * log(1 / (2 * delta))
+
+
+def _union(intervals: list[tuple[int, int]]) -> Array:
+    return np.unique(np.concatenate([np.arange(*ends) for ends in intervals]))
+
+
+def rec_concave_law(
+    database: Database, *, grid: int, epsilon: float, delta: float, base: int = BASE
+) -> FiniteLaw:
+    """The exact law of `rec_concave`: the outcomes are -1, 0, .., grid - 1."""
+    step, stable = _budget(grid, epsilon, delta, base)
+    scores = depth_scores(database, grid=grid).astype(float)
+    law = _law(scores, ceil(len(database) / 2), 0.5, step, stable, base)
+    with np.errstate(divide="ignore"):
+        return FiniteLaw(outcomes=np.arange(-1, grid), log_probabilities=np.log(law))
+
+
+def _law(
+    scores: Array, promise: float, slack: float, epsilon: float, delta: float, base: int
+) -> Array:
+    """Probabilities of none and of every index; shape (1 + len(scores),)."""
+    law = np.zeros(1 + len(scores))
+    if len(scores) <= base:
+        law[1:] = np.exp(normalised(epsilon / 2 * scores))
+        return law
+    padded, inner = _scales(scores, promise, slack)
+    scales = _law(inner, slack * promise / 2, 0.25, epsilon, delta, base)
+    law[0] = scales[0]
+    for power, weight in enumerate(scales[1:]):
+        parts = [_gap(padded, starts) for starts in _partitions(len(padded), 2**power)]
+        leads = np.array([gap for gap, _ in parts])
+        named = np.exp(log_laplace_cdf((leads - _bar(epsilon, delta)) * epsilon / 2))
+        for pattern in ((True, True), (True, False), (False, True), (False, False)):
+            chance = weight * float(
+                np.prod([p if taken else 1 - p for p, taken in zip(named, pattern, strict=True)])
+            )
+            tops = [top for (_, top), taken in zip(parts, pattern, strict=True) if taken]
+            places = _union(tops) if tops else np.zeros(0, dtype=int)
+            places = places[places < len(scores)]
+            if len(places):
+                law[1 + places] += chance * np.exp(normalised(epsilon / 2 * scores[places]))
+            else:
+                law[0] += chance
+    return law
+
+
+def points_promised(
+    *, grid: int, epsilon: float, delta: float, beta: float, base: int = BASE
+) -> int:
+    """Number of points m from which the output is interior with probability 1 - beta."""
+    levels = depth(grid, base)
+    if levels < 1:
+        raise ValueError(f"grid must be above {base} for a recursion, got {grid}")
+    step, stable = _budget(grid, epsilon, delta, base)
+    share = beta / (2 * levels + 1)
+    least = max(
+        8 / step * log(base / share),
+        4 / 3 * (2 + 2 / step * log(1 / (4 * stable * share))),
+        8 / (3 * step) * log(16 / share),
+    )
+    return ceil(8**levels * least)
+
+
+def rec_concave_mechanism(
+    *,
+    points: int,
+    grid: int,
+    epsilon: float,
+    delta: float,
+    base: int = BASE,
+    name: str = "rec-concave",
+    identifier: str = "",
+) -> Mechanism:
+    """`rec_concave` for `points` points with its privacy claim and its exact law."""
+    parameters: dict[str, Any] = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(rec_concave, **parameters),
+        databases=Rows(row=Interval(low=0, high=grid - 1, integer=True), least=points, most=points),
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon,
+                delta=delta,
+                relation=Relation.REPLACE_ONE,
+                identifier=identifier,
+                reference=f"{SOURCE}; Beimel, Nissim and Stemmer (2013)",
+            ),
+        ),
+        reference="Beimel, Nissim and Stemmer (2013)",
+        law=partial(rec_concave_law, **parameters),
+    )
+
+
+REC_CONCAVE = rec_concave_mechanism(
+    points=24, grid=64, epsilon=4.0, delta=0.02, identifier="PAC-IP-REC"
+)
+"""Too few points for its utility theorem, so that the audit sees every branch."""

@@ -1,0 +1,248 @@
+"""Theorems on learning boxes, as margins over labelled points with adversarial interior points.
+
+In the conditional statements every call returns an interior point of its block; which one is
+part of the case, as a fraction of the way from the block's smallest number to its largest.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Array,
+    Choices,
+    IdentityClaim,
+    Interval,
+    InvariantClaim,
+    Parameter,
+    Product,
+    Record,
+    Rows,
+    Subject,
+    Theorem,
+    ThresholdClaim,
+)
+from .boxes import block_needed as block_of
+from .boxes import (
+    blocks,
+    boxes_mechanism,
+    errors,
+    hard_records,
+    hull,
+    learn_box,
+    predict,
+    records_needed,
+)
+from .broken_boxes import unpadded_mechanism
+from .interior_point import SOURCE
+
+__all__ = ["THEOREMS", "missed_margin"]
+
+GRID = 8
+PLACE = Interval(low=0, high=GRID - 1, integer=True)
+ROW = Product(parts=(PLACE, PLACE, Choices(values=(0, 1))))
+ROWS = Rows(row=ROW, least=1, most=12)
+POINT = Product(parts=(PLACE, PLACE))
+TARGET = Product(parts=(PLACE, PLACE, PLACE, PLACE))
+CHOSEN = Product(parts=(Interval(low=0, high=1),) * 4)
+NOBODY = np.random.Generator(np.random.PCG64(0))
+"""Stands where a generator is asked for and none is used."""
+
+
+def _labelled(case: Any) -> tuple[Array, Array]:
+    """Points labelled by a target box, and the target; realizable by construction."""
+    low, high = np.sort(np.array(case["target"]).reshape(2, 2), axis=0)
+    target = np.stack([low, high], axis=-1)
+    points = np.array(case["points"], dtype=np.int64).reshape(-1, 2)
+    return np.column_stack([points, predict(target, points)]).astype(np.int64), target
+
+
+def _interior(case: Any) -> Any:
+    """Interior points chosen by the case, one call after the other."""
+    fractions = iter(case["chosen"])
+
+    def choose(points: Array, rng: Any, *, size: Any) -> Array:
+        low, high = int(points.min()), int(points.max())
+        return np.full(size, low + round(next(fractions) * (high - low)))
+
+    return choose
+
+
+def _learnt(case: Any) -> tuple[Array, Array, Array]:
+    rows, target = _labelled(case)
+    box = learn_box(rows, NOBODY, grid=GRID, block=case["block"], interior=_interior(case))
+    return rows, target, box
+
+
+def _inside_margin(case: Any) -> float:
+    rows, _, box = _learnt(case)
+    return -float(errors(rows, box)[1])
+
+
+def missed_margin(case: Any) -> float:
+    """2 d (m - 1) less the positives that are missed."""
+    rows, _, box = _learnt(case)
+    return float(4 * (case["block"] - 1) - errors(rows, box)[0])
+
+
+def _only_negatives(case: Any) -> float:
+    rows, _, box = _learnt(case)
+    return -float(errors(rows, box)[0])
+
+
+def _hull_margin(case: Any) -> float:
+    rows, _ = _labelled(case)
+    return -float(errors(rows, hull(rows, NOBODY)).sum())
+
+
+def _error_margin(case: Any) -> float:
+    """A replaced record moves the error of any hypothesis by at most 1 / n."""
+    rows = np.array(case["rows"], dtype=np.int64)
+    other = rows.copy()
+    other[0] = case["other"]
+    low, high = np.sort(np.array(case["target"]).reshape(2, 2), axis=0)
+    box = np.stack([low, high], axis=-1)
+    return float(1 - abs(errors(rows, box).sum() - errors(other, box).sum()))
+
+
+def _block_margin(case: Any) -> float:
+    """A replaced record replaces at most one number of every block."""
+    rows = np.array(case["rows"], dtype=np.int64)
+    other = rows.copy()
+    other[0] = case["other"]
+    changes = [0]
+    for one, two in zip(
+        blocks(rows, grid=GRID, block=case["block"]),
+        blocks(other, grid=GRID, block=case["block"]),
+        strict=True,
+    ):
+        for first, second in zip(one, two, strict=True):
+            left, right = (np.bincount(b, minlength=GRID) for b in (first, second))
+            changes.append(int(np.maximum(left - right, 0).sum()))
+    return float(1 - max(changes))
+
+
+BLOCK = {"block": Interval(low=1, high=4, integer=True)}
+REPLACED = {"rows": ROWS, "other": ROW}
+REALIZABLE = {"points": Rows(row=POINT, least=1, most=16), "target": TARGET}
+INNER = {**REALIZABLE, **BLOCK, "chosen": CHOSEN}
+EDGE = (
+    {"points": [[x, x] for x in range(8)], "target": [0, 0, 7, 7], "block": 2,
+     "chosen": [1.0, 0.0, 1.0, 0.0]},
+    {"points": [[3, 3]] * 3, "target": [3, 3, 3, 3], "block": 4, "chosen": [1.0, 0.0, 0.0, 1.0]},
+)  # fmt: skip
+
+
+def _invariant(identifier: str, fields: Any, margin: Any, examples: Any = ()) -> Any:
+    return lambda: Subject(
+        claim=InvariantClaim(
+            cases=Record(fields=fields), margin=margin, examples=examples,
+            identifier=identifier, reference=SOURCE,
+        )
+    )  # fmt: skip
+
+
+def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> Subject:
+    block = block_of(dimension=2, grid=int(grid), epsilon=epsilon, beta=beta)
+    needed = records_needed(dimension=2, block=block, alpha=alpha)
+
+    def instance(records: int) -> tuple[Any, Array]:
+        made = boxes_mechanism(
+            dimension=2, grid=int(grid), block=block, records=records, epsilon=epsilon
+        )
+        return made.run, hard_records(records, int(grid))
+
+    return Subject(
+        claim=ThresholdClaim(
+            needed=needed, instance=instance, level=alpha, beta=beta,
+            loss=lambda rows, box: errors(rows, box).sum(axis=-1) / len(rows),
+            identifier="PAC-BOX-MAIN", reference=SOURCE,
+        )
+    )  # fmt: skip
+
+
+def _privacy(*, epsilon: float) -> Subject:
+    mechanism = boxes_mechanism(
+        dimension=2, grid=GRID, block=4, records=6, epsilon=epsilon, identifier="PAC-BOX-PRIV"
+    )
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+def _counted(*, epsilon: float) -> Subject:
+    mechanism = boxes_mechanism(
+        dimension=1, grid=GRID, block=2, records=6, epsilon=epsilon,
+        count_epsilon=epsilon / 3, name="boxes-counted", identifier="PAC-BOX-TEST",
+    )  # fmt: skip
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+def _number_of_boxes(*, grid: int) -> Subject:
+    side = int(grid)
+
+    def compute() -> float:
+        points = np.stack(np.meshgrid(range(side), range(side)), axis=-1).reshape(-1, 2)
+        ends = np.stack(np.meshgrid(*[range(side)] * 4), axis=-1).reshape(-1, 2, 2)
+        return float(len({predict(box, points).tobytes() for box in ends}))
+
+    return Subject(
+        claim=IdentityClaim(
+            compute=compute, stated=(side * (side + 1) / 2) ** 2 + 1, tolerance=0.0,
+            identifier="PAC-CREC", reference=SOURCE,
+        )
+    )  # fmt: skip
+
+
+def _unpadded(*, epsilon: float) -> Subject:
+    mechanism = unpadded_mechanism(epsilon=epsilon, identifier="ERR-PAC-2")
+    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+
+
+def _plain(identifier: str, statement: str, subject: Any, **rest: Any) -> Theorem:
+    return Theorem(
+        identifier=identifier, statement=statement, reference=SOURCE, subject=subject, **rest
+    )
+
+
+EPSILON = Parameter(default=4.0, within=Interval(low=0.05, high=10), meaning="epsilon, in nats")
+
+THEOREMS: tuple[Theorem, ...] = (
+    _plain("PAC-ERR", "A replaced record moves the error of a hypothesis by at most 1 / n.",
+           _invariant("PAC-ERR", {**REPLACED, "target": TARGET}, _error_margin)),
+    _plain("PAC-HULL", "The smallest box with all positives has error 0 on realizable data.",
+           _invariant("PAC-HULL", REALIZABLE, _hull_margin)),
+    _plain("PAC-BLOCK", "A replaced record replaces at most one number of every padded block.",
+           _invariant("PAC-BLOCK", {**REPLACED, **BLOCK}, _block_margin)),
+    _plain("PAC-BOX-PRIV", "2 d calls of epsilon / (2 d) each make an epsilon-DP box learner.",
+           _privacy, parameters={"epsilon": EPSILON}),
+    _plain("PAC-BOX-CONT", "If every call finds an interior point, no negative is called positive.",
+           _invariant("PAC-BOX-CONT", INNER, _inside_margin, EDGE)),
+    _plain("PAC-BOX-ERR", "If every call finds an interior point, at most 2 d (m - 1) positives "
+           "are missed.", _invariant("PAC-BOX-ERR", INNER, missed_margin, EDGE)),
+    _plain("PAC-BOX-MAIN", "From n = 2 d m / alpha records on the error is above alpha with "
+           "probability <= beta.", _main,
+           parameters={
+               "epsilon": Parameter(default=1.0, within=EPSILON.within, meaning=EPSILON.meaning),
+               "grid": Parameter(default=64, within=Interval(low=8, high=4096, integer=True),
+                                 meaning="places of the grid on every axis"),
+               "alpha": Parameter(default=0.25, within=Interval(low=0.01, high=0.9),
+                                  meaning="error allowed"),
+               "beta": Parameter(default=0.1, within=Interval(low=1e-3, high=0.5),
+                                 meaning="chance of failure"),
+           }),
+    _plain("PAC-BOX-TEST", "With a noisy count of the positives first, the costs add up.",
+           _counted,
+           parameters={"epsilon": Parameter(default=3.0, within=EPSILON.within,
+                                            meaning=EPSILON.meaning)}),
+    _plain("PAC-CREC", "There are (|D| (|D| + 1) / 2)^2 + 1 different boxes in two dimensions.",
+           _number_of_boxes,
+           parameters={"grid": Parameter(default=4, within=Interval(low=1, high=8, integer=True),
+                                         meaning="places of the grid on every axis")}),
+    _plain("ERR-PAC-1", "All errors are on negatives.",
+           _invariant("ERR-PAC-1", INNER, _only_negatives, EDGE[:1]),
+           holds=False, corrected="PAC-BOX-ERR",
+           remark="they are on positives: no negative is ever called positive"),
+    _plain("ERR-PAC-2", "Too few positives are detected easily, at no cost.", _unpadded,
+           parameters={"epsilon": EPSILON}, holds=False, corrected="PAC-BOX-TEST",
+           remark="a noiseless test of |S| < m answers with certainty on one side of m; pad, or "
+           "pay for a noisy count"),
+)  # fmt: skip

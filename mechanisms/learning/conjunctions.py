@@ -1,0 +1,269 @@
+"""Learning a conjunction by deleting literals: Valiant's algorithm, and with noisy counts.
+
+Valiant (1984) starts from all 2 d literals and deletes those that some positive point makes
+false. Stemmer, lecture notes on differential privacy, lecture 12, makes that private by
+deleting on noisy counts. Literals are numbered as in `conjunction_class`.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import ceil, log, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_positive, sample_shape
+from ..accounting.composition import zcdp_root
+from ..accounting.tails import log_laplace_cdf
+from ..model import (
+    Array,
+    Database,
+    FiniteLaw,
+    Law,
+    Mechanism,
+    PrivacyClaim,
+    ProductLaw,
+    Relation,
+    Rows,
+    Size,
+    ThresholdClaim,
+    UtilityClaim,
+)
+from .conjunction_class import conjoined, cube_dimension, literals
+from .labelled import grid_points, labelled_counts, labelled_row, labelled_rows, mistakes
+
+__all__ = [
+    "NOISY_CONJUNCTION",
+    "conjunction_mistakes",
+    "deletion_threshold",
+    "guarded_sample",
+    "noisy_conjunction",
+    "noisy_conjunction_law",
+    "noisy_conjunction_mechanism",
+    "noisy_conjunction_of_counts",
+    "noisy_conjunction_threshold",
+    "noisy_counts_keep",
+    "violations",
+    "without_violated_literals",
+]
+
+SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
+MOST_LISTED = 4
+"""Up to this dimension the law lists all 2**(2 d) outputs."""
+
+
+def without_violated_literals(counts: Array) -> Array:
+    """Valiant's algorithm: keep the literals that no positive point makes false.
+
+    `counts` has shape (2**d, 2); returns which literals are kept, booleans of shape (2 d,).
+    The order of the points plays no part. Not private.
+    """
+    return violations(counts) == 0
+
+
+def violations(counts: Array) -> Array:
+    """How many positive points make each literal false: whole numbers of shape (2 d,).
+
+    Each moves by at most 1; all 2 d together by at most d under add-remove and by at most 2 d
+    under replace-one, which a positive point replaced by its complement attains.
+    """
+    table = literals(cube_dimension(counts))
+    return (~table).astype(np.int64) @ counts[:, 1]
+
+
+def noisy_conjunction(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    dimension: int,
+    scale: float,
+    threshold: float,
+    size: Size = None,
+) -> Array:
+    """Delete each literal whose violations + Laplace(scale) exceed `threshold`, keep the others.
+
+    Rows are [v_1, ..., v_d, label]. `scale` 2 d / epsilon makes all 2 d decisions together
+    epsilon-private under replace-one.
+    Returns which literals are kept, booleans of shape `size` + (2 d,). Raises ValueError on a
+    scale that is not positive.
+    """
+    counts = labelled_counts(database, grid=(2,) * dimension)
+    return noisy_conjunction_of_counts(counts, rng, scale=scale, threshold=threshold, size=size)
+
+
+def noisy_conjunction_of_counts(
+    counts: Array,
+    rng: np.random.Generator,
+    *,
+    scale: float,
+    threshold: float,
+    size: Size = None,
+) -> Array:
+    """`noisy_conjunction` of a database given as counts of shape (2**d, 2)."""
+    require_positive(scale=scale)
+    violated = violations(counts)
+    noise = rng.laplace(scale=scale, size=sample_shape(size) + violated.shape)
+    return noisy_counts_keep(violated, noise, threshold)
+
+
+def noisy_counts_keep(violated: Array, noise: Array, threshold: float) -> Array:
+    """The decision of `noisy_conjunction` at given noise."""
+    return violated + noise <= threshold
+
+
+def noisy_conjunction_law(
+    database: Database, *, dimension: int, scale: float, threshold: float
+) -> Law:
+    """The exact law of `noisy_conjunction`: 2 d independent decisions.
+
+    Up to dimension 4 they are multiplied out to a law over the 2**(2 d) vectors.
+    """
+    violated = violations(labelled_counts(database, grid=(2,) * dimension))
+    slack = (threshold - violated) / scale
+    logs = np.stack([log_laplace_cdf(-slack), log_laplace_cdf(slack)], axis=1)
+    if dimension > MOST_LISTED:
+        decisions = np.array([False, True])
+        return ProductLaw(
+            parts=tuple(FiniteLaw(outcomes=decisions, log_probabilities=pair) for pair in logs)
+        )
+    outcomes = grid_points((2,) * len(violated))
+    total = logs[np.arange(len(violated)), outcomes].sum(axis=1)
+    return FiniteLaw(outcomes=outcomes.astype(bool), log_probabilities=total)
+
+
+def deletion_threshold(dimension: int, scale: float, beta: float) -> float:
+    """The level that all 2 d noises keep below in absolute value with probability 1 - beta."""
+    return scale * log(2 * dimension / beta)
+
+
+def _scale(dimension: int, epsilon: float, delta: float) -> float:
+    """Laplace scale that makes 2 d counts of sensitivity 1 together (epsilon, delta)-private."""
+    if delta == 0:
+        return 2 * dimension / epsilon
+    return sqrt(dimension) / zcdp_root(epsilon, delta)
+
+
+def conjunction_mistakes(counts: Array, kept: Array) -> Array:
+    """How many of the counted labels the conjunction of the kept literals gets wrong."""
+    return mistakes(counts, conjoined(kept, literals(cube_dimension(counts))))
+
+
+def noisy_conjunction_mechanism(
+    *,
+    dimension: int,
+    epsilon: float,
+    beta: float,
+    delta: float = 0.0,
+    relation: Relation = Relation.REPLACE_ONE,
+    most_rows: int = 40,
+    name: str = "noisy-conjunction",
+    identifier: str = "",
+) -> Mechanism:
+    """`noisy_conjunction` at fixed parameters, with the theorems it is claimed to satisfy.
+
+    It is (epsilon, delta)-private under replace-one. Under add-remove a point violates d
+    literals only, and without delta epsilon / 2 is claimed.
+    """
+    require_positive(dimension=dimension, epsilon=epsilon, beta=beta)
+    if delta and relation is Relation.ADD_REMOVE:
+        raise ValueError("the calibration with delta is for replace-one")
+    scale = _scale(dimension, epsilon, delta)
+    threshold = deletion_threshold(dimension, scale, beta)
+    bound: dict[str, Any] = {"dimension": dimension, "scale": scale, "threshold": threshold}
+    half = 0.5 if relation is Relation.ADD_REMOVE else 1.0
+
+    def excess(database: Database, output: Any) -> Array:
+        counts = labelled_counts(database, grid=(2,) * dimension)
+        best = without_violated_literals(counts)
+        # Nothing is promised unless some conjunction fits, and then this one does.
+        realizable = conjunction_mistakes(counts, best) == 0
+        return conjunction_mistakes(counts, output) * int(realizable)
+
+    most_mistakes = 4 * dimension * threshold
+    hard = guarded_sample(4 * ceil(most_mistakes + 1), dimension)
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(noisy_conjunction, **bound),
+        law=partial(noisy_conjunction_law, **bound),
+        databases=Rows(row=labelled_row((2,) * dimension), most=most_rows),
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon * half,
+                delta=delta,
+                relation=relation,
+                identifier="CONJ-P1",
+                statement="Deleting literals by noisy counts is private",
+                reference=f"{SOURCE}, conjunctions, take 1",
+            ),
+            UtilityClaim(
+                loss=excess,
+                bound=lambda _: most_mistakes,
+                levels=(beta,),
+                databases=(labelled_rows(hard, grid=(2,) * dimension),),
+                identifier="CONJ-P1-MISTAKES",
+                statement="At most 4 d threshold mistakes on realizable data",
+                reference=f"{SOURCE}, conjunctions, take 1",
+            ),
+        ),
+        reference=SOURCE,
+    )
+
+
+def guarded_sample(rows: int, dimension: int) -> Array:
+    """Counts of a hard realizable database: all depends on not deleting one of a few literals.
+
+    The target is v_1 AND ... AND v_t with t at most 3. A tenth of the rows are the positive point
+    1 ... 1, enough to delete all negations; the others are negative, each of them ruled out by
+    one literal of the target only.
+    """
+    guarded = min(3, dimension)
+    counts = np.zeros((2**dimension, 2), dtype=np.int64)
+    counts[-1, 1] = rows // 10
+    for literal in range(guarded):
+        flipped = 2**dimension - 1 - 2 ** (dimension - 1 - literal)
+        counts[flipped, 0] = (rows - rows // 10 + literal) // guarded
+    return counts
+
+
+def noisy_conjunction_threshold(
+    *,
+    dimension: int,
+    epsilon: float,
+    alpha: float,
+    beta: float,
+    delta: float = 0.0,
+    threshold: float | None = None,
+) -> ThresholdClaim:
+    """With n >= 4 d threshold / alpha realizable rows, error > alpha has probability <= beta.
+
+    That is (8 d**2 / (alpha epsilon)) ln(2 d / beta) without delta. `threshold`, where given,
+    is run in place of the right one.
+    """
+    require_positive(epsilon=epsilon, alpha=alpha, beta=beta)
+    scale = _scale(dimension, epsilon, delta)
+    right = deletion_threshold(dimension, scale, beta)
+    used = right if threshold is None else threshold
+
+    def instance(rows: int) -> tuple[Callable[..., Any], Database]:
+        run = partial(noisy_conjunction_of_counts, scale=scale, threshold=used)
+        return run, guarded_sample(rows, dimension)
+
+    def error(database: Database, output: Any) -> Array:
+        return conjunction_mistakes(database, output) / database.sum()
+
+    return ThresholdClaim(
+        needed=ceil(4 * dimension * right / alpha),
+        instance=instance,
+        loss=error,
+        level=alpha,
+        beta=beta,
+        identifier="CONJ-P1-UTILITY",
+        statement="n >= (8 d**2 / (alpha epsilon)) ln(2 d / beta) rows give error at most alpha",
+        reference=f"{SOURCE}, conjunctions, take 1",
+    )
+
+
+NOISY_CONJUNCTION = noisy_conjunction_mechanism(
+    dimension=2, epsilon=1.0, beta=0.1, identifier="CONJ-P1"
+)

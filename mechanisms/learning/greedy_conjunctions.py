@@ -1,0 +1,267 @@
+"""Learning a conjunction of at most k literals greedily, each by the exponential mechanism.
+
+Stemmer, lecture notes on differential privacy, lecture 12, conjunctions, take 2. The literal
+TRUE stands among the candidates: without it no literal is good when all points are positive.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import ceil, prod
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_positive, sample_shape
+from ..model import (
+    Array,
+    Database,
+    Mechanism,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    Size,
+    ThresholdClaim,
+    UtilityClaim,
+)
+from ..selection.exponential import log_probabilities
+from .conjunction_class import conjunctions, cube_dimension, literals
+from .greedy_bounds import greedy_rounds, greedy_sample_size, round_privacy, score_shortfall
+from .greedy_transcripts import (
+    all_alive,
+    chosen_mistakes,
+    greedy_conjunction_law,
+    greedy_conjunction_log_probability,
+    literal_scores,
+    remove_falsified,
+    worst_shortfall,
+)
+from .labelled import labelled_counts, labelled_row, labelled_rows, mistakes
+
+__all__ = [
+    "GREEDY_CONJUNCTION",
+    "greedy_conjunction",
+    "greedy_conjunction_mechanism",
+    "greedy_conjunction_of_counts",
+    "greedy_conjunction_threshold",
+    "spread_sample",
+]
+
+SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
+MOST_LISTED = 4096
+"""Up to this many transcripts the law lists them all."""
+
+Score = Callable[[Array, Array, Array, int], Array]
+
+
+def greedy_conjunction(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    dimension: int,
+    most_literals: int,
+    rounds: int,
+    round_epsilon: float,
+    size: Size = None,
+) -> Array:
+    """Choose `rounds` literals, each by the exponential mechanism on what the earlier ones left.
+
+    Rows are [v_1, ..., v_d, label]. Among 2 d literals and TRUE, literal l has the score
+    min(negatives it makes false - negatives / most_literals, - positives it makes false), which
+    one record moves by at most 1; the rows on which the chosen one is false are then removed.
+    The hypothesis is the AND of all chosen ones. `round_epsilon`, in nats, is of one round.
+    Returns the chosen literals in order, whole numbers of shape `size` + (rounds,). Raises
+    ValueError on a parameter that is not positive.
+    """
+    counts = labelled_counts(database, grid=(2,) * dimension)
+    return greedy_conjunction_of_counts(
+        counts,
+        rng,
+        most_literals=most_literals,
+        rounds=rounds,
+        round_epsilon=round_epsilon,
+        size=size,
+    )
+
+
+def greedy_conjunction_of_counts(
+    counts: Array,
+    rng: np.random.Generator,
+    *,
+    most_literals: int,
+    rounds: int,
+    round_epsilon: float,
+    table: Array | None = None,
+    survivors: Array | None = None,
+    score: Score = literal_scores,
+    size: Size = None,
+) -> Array:
+    """`greedy_conjunction` of a database given as counts of shape (2**d, 2).
+
+    `table` are the literals to choose from, and row l of `survivors` tells which points stay
+    when l is chosen: by default all literals and TRUE, and those on which l is true.
+    """
+    require_positive(most_literals=most_literals, rounds=rounds, round_epsilon=round_epsilon)
+    table = literals(cube_dimension(counts), constant=True) if table is None else table
+    leading = sample_shape(size)
+    chosen = np.empty((rounds, prod(leading)), dtype=np.int64)
+    # Runs that have the same points left share one set of scores.
+    alive, group = all_alive(counts, prod(leading))
+    survivors = table if survivors is None else survivors
+    for j in range(rounds):
+        if j:
+            alive, group = remove_falsified(alive, group, chosen[j - 1], survivors)
+        scores = score(alive, counts, table, most_literals)
+        logs = log_probabilities(scores, sensitivity=1.0, epsilon=round_epsilon)
+        chosen[j] = _draw(np.exp(logs), group, rng)
+    return chosen.T.reshape(*leading, rounds)
+
+
+def _draw(laws: Array, group: Array, rng: np.random.Generator) -> Array:
+    """An index drawn from the law of each run's group."""
+    cumulative = laws.cumsum(axis=1)[:, :-1].T
+    return (cumulative[:, group] <= rng.random(len(group))).sum(axis=0)
+
+
+def greedy_conjunction_mechanism(
+    *,
+    dimension: int,
+    most_literals: int,
+    rounds: int,
+    epsilon: float,
+    delta: float = 0.0,
+    relation: Relation = Relation.REPLACE_ONE,
+    most_rows: int = 40,
+    name: str = "greedy-conjunction",
+    identifier: str = "",
+) -> Mechanism:
+    """`greedy_conjunction` at fixed parameters, with the theorems it is claimed to satisfy."""
+    require_positive(dimension=dimension, most_literals=most_literals, rounds=rounds)
+    each = round_privacy(epsilon, rounds, delta)
+    bound: dict[str, Any] = {
+        "dimension": dimension,
+        "most_literals": most_literals,
+        "rounds": rounds,
+        "round_epsilon": each,
+    }
+    cube = (2,) * dimension
+    functions = conjunctions(dimension, most_literals)
+
+    def shortfall(database: Database, output: Any) -> Array:
+        counts = labelled_counts(database, grid=cube)
+        realizable = (mistakes(counts, functions) == 0).any()
+        return worst_shortfall(counts, output, most_literals=most_literals) * int(realizable)
+
+    def bound_at(beta: float) -> float:
+        return score_shortfall(dimension, rounds, each, beta)
+
+    def all_positive(level: float) -> Database:
+        # Every literal but TRUE scores just below - level.
+        copies = ceil(level / 2 ** (dimension - 1))
+        return labelled_rows(spread_sample(copies * 2**dimension, dimension, 0), grid=cube)
+
+    listed = (2 * dimension + 1) ** rounds <= MOST_LISTED
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(greedy_conjunction, **bound),
+        law=partial(greedy_conjunction_law, **bound) if listed else None,
+        log_probability=partial(greedy_conjunction_log_probability, **bound),
+        databases=Rows(row=labelled_row(cube), most=most_rows),
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon,
+                delta=delta,
+                relation=relation,
+                identifier="CONJ-P2-PRIV",
+                statement="Choosing the literals one after the other is private",
+                reference=f"{SOURCE}, conjunctions, take 2",
+            ),
+            UtilityClaim(
+                loss=shortfall,
+                bound=bound_at,
+                databases=tuple(all_positive(bound_at(beta)) for beta in (0.1, 0.5)),
+                identifier="CONJ-P2-STEP",
+                statement="On realizable data no chosen score is below - the bound",
+                reference=f"{SOURCE}, conjunctions, take 2",
+            ),
+        ),
+        reference=SOURCE,
+    )
+
+
+def spread_sample(rows: int, dimension: int, target: int) -> Array:
+    """Counts of a realizable database: the target is v_1 AND ... AND v_target.
+
+    Seven rows in ten are positive, the others negative, each kind spread evenly over its points.
+    """
+    positive = literals(dimension)[:target].all(axis=0)
+    counts = np.zeros((2**dimension, 2), dtype=np.int64)
+    share = rows if positive.all() else 7 * rows // 10
+    counts[positive, 1] = _evenly(share, int(positive.sum()))
+    if not positive.all():
+        counts[~positive, 0] = _evenly(rows - share, int((~positive).sum()))
+    return counts
+
+
+def _evenly(rows: int, places: int) -> Array:
+    return (rows + np.arange(places)) // places
+
+
+def greedy_conjunction_threshold(
+    *,
+    dimension: int,
+    most_literals: int,
+    epsilon: float,
+    alpha: float,
+    beta: float,
+    target: int | None = None,
+    constant: bool = True,
+    keep_satisfied: bool = True,
+) -> ThresholdClaim:
+    """With `greedy_sample_size` realizable rows, error > alpha has probability at most beta.
+
+    The target of the instance has `target` literals, as many as are allowed unless given.
+    `constant` False leaves TRUE out of the candidates; `keep_satisfied` False removes the rows
+    on which the chosen literal is true in place of the others.
+    """
+    require_positive(epsilon=epsilon, alpha=alpha, beta=beta)
+    table = literals(dimension, constant=constant)
+    length = min(most_literals, dimension) if target is None else target
+
+    def instance(rows: int) -> tuple[Callable[..., Any], Database]:
+        rounds = greedy_rounds(most_literals, rows)
+        run = partial(
+            greedy_conjunction_of_counts,
+            most_literals=most_literals,
+            rounds=rounds,
+            round_epsilon=round_privacy(epsilon, rounds),
+            table=table,
+            survivors=table if keep_satisfied else ~table,
+        )
+        return run, spread_sample(rows, dimension, length)
+
+    def error(database: Database, output: Any) -> Array:
+        return chosen_mistakes(database, output) / database.sum()
+
+    needed = greedy_sample_size(
+        dimension=dimension,
+        most_literals=most_literals,
+        epsilon=epsilon,
+        alpha=alpha,
+        beta=beta,
+    )
+    return ThresholdClaim(
+        needed=needed,
+        instance=instance,
+        loss=error,
+        level=alpha,
+        beta=beta,
+        identifier="CONJ-P2-MAIN",
+        statement="n >= (J + 2 k) shortfall / alpha rows give error at most alpha",
+        reference=f"{SOURCE}, conjunctions, take 2",
+    )
+
+
+GREEDY_CONJUNCTION = greedy_conjunction_mechanism(
+    dimension=2, most_literals=1, rounds=2, epsilon=1.0, identifier="CONJ-P2-PRIV"
+)

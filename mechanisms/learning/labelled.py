@@ -1,0 +1,56 @@
+"""Points on a finite grid with labels 0 and 1: databases as counts, and how often a guess errs.
+
+A grid is a tuple of sides: coordinate i takes the values 0, ..., side - 1. Its points are
+numbered with the first coordinate slowest, so that those of the cube (2, ..., 2) read as binary
+numbers.
+"""
+
+from math import prod
+
+import numpy as np
+
+from ..model import Array, Choices, Database, Product
+
+__all__ = ["grid_points", "labelled_counts", "labelled_row", "labelled_rows", "mistakes"]
+
+
+def grid_points(grid: tuple[int, ...]) -> Array:
+    """All points in the order of their numbers: whole numbers of shape (points, coordinates)."""
+    return np.indices(grid).reshape(len(grid), -1).T
+
+
+def labelled_row(grid: tuple[int, ...]) -> Product:
+    """The rows [x_1, ..., x_d, label] over the grid."""
+    return Product(parts=tuple(Choices(values=tuple(range(side))) for side in (*grid, 2)))
+
+
+def labelled_counts(database: Database, *, grid: tuple[int, ...]) -> Array:
+    """How many rows [x_1, ..., x_d, label] there are of each point and label.
+
+    Returns whole numbers of shape (points, 2); one record moves one of them by 1 under
+    add-remove and two under replace-one. Raises ValueError on a row that is not on the grid.
+    """
+    shape = (*grid, 2)
+    rows = np.asarray(database, dtype=np.int64)
+    if rows.size and rows.shape[1:] != (len(shape),):
+        raise ValueError(f"a row must have {len(shape)} entries, got shape {rows.shape[1:]}")
+    rows = rows.reshape(-1, len(shape))
+    codes = np.ravel_multi_index(tuple(rows.T), shape)
+    return np.bincount(codes, minlength=prod(shape)).reshape(-1, 2)
+
+
+def labelled_rows(counts: Array, *, grid: tuple[int, ...]) -> Database:
+    """The rows that `labelled_counts` counts, as a tuple of tuples."""
+    rows = np.repeat(grid_points((*grid, 2)), counts.ravel(), axis=0)
+    return tuple(tuple(row) for row in rows.tolist())
+
+
+def mistakes(counts: Array, predictions: Array) -> Array:
+    """How many of the counted labels differ from the predicted ones.
+
+    `counts` has shape (points, 2), `predictions` are booleans of shape (..., points); the
+    answer is whole numbers of the leading shape. One record moves each by at most 1.
+    """
+    # Floating point multiplies matrices faster, and holds whole numbers below 2**53 exactly.
+    gained = np.asarray(predictions, dtype=float) @ (counts[:, 0] - counts[:, 1]).astype(float)
+    return (gained + counts[:, 1].sum()).astype(np.int64)

@@ -1,0 +1,242 @@
+"""Theorems about conjunctions, and about learning them by deleting literals."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Array,
+    Database,
+    IdentityClaim,
+    Interval,
+    InvariantClaim,
+    Parameter,
+    PrivacyClaim,
+    Relation,
+    Subject,
+    Theorem,
+)
+from .conjunction_class import conjoined, literals, number_of_conjunctions
+from .conjunction_invariants import (
+    falsified_literals,
+    kept_literals_contain_the_target,
+    noisy_counts_event,
+)
+from .conjunctions import (
+    SOURCE,
+    noisy_conjunction_mechanism,
+    noisy_conjunction_threshold,
+    without_violated_literals,
+)
+from .labelled import labelled_counts
+
+__all__ = ["EXAMPLE", "THEOREMS", "WORKED_RUN"]
+
+EXAMPLE = (("010101", 1), ("010110", 0), ("111101", 1), ("111111", 0), ("000000", 0))
+"""Labelled points that v2 AND not v5 AND v6 fits."""
+
+WORKED_RUN = (*EXAMPLE, ("101101", 1), ("111101", 1), ("000101", 1))
+"""A sample on which the algorithm that is not private keeps v4, not v5 and v6."""
+
+
+def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
+    return Parameter(
+        default=default, within=Interval(low=low, high=high, integer=True), meaning=meaning
+    )
+
+
+_epsilon = Parameter(
+    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
+)
+_delta = Parameter(default=1e-6, within=Interval(low=1e-12, high=0.1), meaning="the delta")
+_alpha = Parameter(default=0.25, within=Interval(low=0.05, high=0.9), meaning="error allowed")
+_beta = Parameter(default=0.1, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
+
+
+def _counts_of(sample: tuple[tuple[str, int], ...]) -> Array:
+    rows = [[*map(int, point), label] for point, label in sample]
+    return labelled_counts(rows, grid=(2,) * 6)
+
+
+def _flags(*numbers: int) -> Array:
+    """Literals of six variables as booleans: 2 is v2 and -5 is not v5."""
+    places = [abs(n) - 1 + (6 if n < 0 else 0) for n in numbers]
+    return np.isin(np.arange(12), places)
+
+
+def _example_agrees() -> float:
+    """How many of the seven stated values of v2 AND not v5 AND v6 are right."""
+    truth = conjoined(_flags(2, -5, 6), literals(6))
+    stated = (*EXAMPLE, ("010101", 1), ("010110", 0))
+    return float(sum(truth[int(point, 2)] == label for point, label in stated))
+
+
+def _worked_run_differs() -> float:
+    kept = without_violated_literals(_counts_of(WORKED_RUN))
+    return float((kept != _flags(4, -5, 6)).sum())
+
+
+def _identity(compute: Callable[[], float], stated: float, identifier: str) -> Subject:
+    claim = IdentityClaim(
+        compute=compute,
+        stated=stated,
+        identifier=identifier,
+        reference=f"{SOURCE}, conjunctions",
+    )
+    return Subject(claim=claim)
+
+
+def _counted(*, dimension: int, most_literals: int) -> Subject:
+    def listed() -> float:
+        return float(len(np.unique(_all_subsets(dimension, most_literals), axis=0)))
+
+    return _identity(listed, number_of_conjunctions(dimension, most_literals), "CONJ-COUNT")
+
+
+def _all_subsets(dimension: int, most: int) -> Array:
+    """The ANDs of all sets of at most `most` literals, as they are, repeats and all."""
+    table = literals(dimension)
+    found = tried = np.ones((1, 2**dimension), dtype=bool)
+    for _ in range(most):
+        tried = np.unique((tried[:, None] & table).reshape(-1, 2**dimension), axis=0)
+        found = np.vstack([found, tried])
+    return found
+
+
+def _bare(build: Callable[..., InvariantClaim]) -> Callable[..., Subject]:
+    def subject(**parameters: Any) -> Subject:
+        return Subject(claim=build(**parameters))
+
+    return subject
+
+
+def _event(*, dimension: int, epsilon: float, beta: float) -> Subject:
+    scale = 2 * dimension / epsilon
+    return Subject(claim=noisy_counts_event(dimension=dimension, scale=scale, beta=beta))
+
+
+def _extreme_pair(dimension: int) -> tuple[Database, Database]:
+    """Many positives at 0 ... 0, and one more there, or at 1 ... 1: as far as can be from both."""
+    zeros, ones = ([bit] * dimension + [1] for bit in (0, 1))
+    return [*[zeros] * 39, zeros], [*[zeros] * 39, ones]
+
+
+def _claimed(identifier: str, claim: int, **fixed: Any) -> Callable[..., Subject]:
+    """A claim of the mechanism by its place, under the name of its theorem."""
+
+    def subject(**parameters: Any) -> Subject:
+        made = noisy_conjunction_mechanism(**{**fixed, **parameters})
+        named = replace(made.claims[claim], identifier=identifier)
+        if isinstance(named, PrivacyClaim) and named.relation is Relation.REPLACE_ONE:
+            named = replace(named, examples=(_extreme_pair(parameters["dimension"]),))
+        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+
+    return subject
+
+
+def _utility(identifier: str) -> Callable[..., Subject]:
+    def subject(**parameters: Any) -> Subject:
+        claim = noisy_conjunction_threshold(**parameters)
+        return Subject(claim=replace(claim, identifier=identifier))
+
+    return subject
+
+
+_dimension = _count(2, 1, 4, "variables")
+_six = _count(6, 1, 8, "variables")
+_class = {"dimension": _count(3, 1, 6, "variables"), "most_literals": _count(2, 0, 4, "literals")}
+_take_1 = f"{SOURCE}, conjunctions, take 1"
+_private = {"dimension": _dimension, "epsilon": _epsilon, "beta": _beta}
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="CONJ-DEF",
+        statement="An assignment makes exactly d of the 2 d literals false",
+        reference=f"{SOURCE}, conjunctions",
+        subject=_bare(falsified_literals),
+        parameters={"dimension": _six},
+    ),
+    Theorem(
+        identifier="CONJ-COUNT",
+        statement="There are sum_{i <= k} C(d, i) 2**i conjunctions and, if k >= 2, the constant 0",
+        reference=f"{SOURCE}, conjunctions",
+        subject=_counted,
+        parameters=_class,
+    ),
+    Theorem(
+        identifier="CONJ-EX1",
+        statement="v2 AND not v5 AND v6 on seven points",
+        reference=f"{SOURCE}, conjunctions, the example",
+        subject=lambda: _identity(_example_agrees, 7.0, "CONJ-EX1"),
+    ),
+    Theorem(
+        identifier="CONJ-EX2",
+        statement="The worked run keeps v4, not v5 and v6: the literals that differ are none",
+        reference=f"{SOURCE}, conjunctions, the worked run",
+        subject=lambda: _identity(_worked_run_differs, 0.0, "CONJ-EX2"),
+    ),
+    Theorem(
+        identifier="CONJ-NP",
+        statement="The kept literals contain those of any target that fits, and make no mistake",
+        reference="Valiant (1984)",
+        subject=_bare(kept_literals_contain_the_target),
+        parameters={"dimension": _count(3, 1, 6, "variables")},
+    ),
+    Theorem(
+        identifier="CONJ-P1",
+        statement="Deleting 2 d literals by counts + Lap(2 d / epsilon) is epsilon-private",
+        reference=_take_1,
+        subject=_claimed("CONJ-P1", 0),
+        parameters=_private,
+    ),
+    Theorem(
+        identifier="CONJ-P1-AR",
+        statement="The same is epsilon / 2-private under add-remove: a point violates d literals",
+        reference=_take_1,
+        subject=_claimed("CONJ-P1-AR", 0, relation=Relation.ADD_REMOVE),
+        parameters=_private,
+    ),
+    Theorem(
+        identifier="CONJ-P1-ADVANCED",
+        statement="With noise of scale sqrt(d) / s(epsilon, delta) it is (epsilon, delta)-private",
+        reference=_take_1,
+        subject=_claimed("CONJ-P1-ADVANCED", 0),
+        parameters={**_private, "delta": _delta},
+    ),
+    Theorem(
+        identifier="CONJ-P1-EVENT",
+        statement="With all noise within tau, negatives are right and 4 d tau positives wrong",
+        reference=_take_1,
+        subject=_event,
+        parameters={**_private, "epsilon": replace(_epsilon, within=Interval(low=0.5, high=8.0))},
+    ),
+    Theorem(
+        identifier="CONJ-P1-MISTAKES",
+        statement="P[mistakes >= (8 d**2 / epsilon) ln(2 d / beta)] <= beta on realizable data",
+        reference=_take_1,
+        subject=_claimed("CONJ-P1-MISTAKES", 1),
+        parameters=_private,
+    ),
+    Theorem(
+        identifier="CONJ-P1-UTILITY",
+        statement="n >= (8 d**2 / (alpha epsilon)) ln(2 d / beta) rows give error at most alpha",
+        reference=_take_1,
+        subject=_utility("CONJ-P1-UTILITY"),
+        parameters={"dimension": _six, "epsilon": _epsilon, "alpha": _alpha, "beta": _beta},
+    ),
+    Theorem(
+        identifier="CONJ-P1-ADVANCED-UTILITY",
+        statement="n >= (4 d**1.5 / (alpha s)) ln(2 d / beta) rows suffice with noise sqrt(d) / s",
+        reference=_take_1,
+        subject=_utility("CONJ-P1-ADVANCED-UTILITY"),
+        parameters={
+            "dimension": _six,
+            "epsilon": _epsilon,
+            "alpha": _alpha,
+            "beta": _beta,
+            "delta": _delta,
+        },
+    ),
+)

@@ -1,0 +1,231 @@
+"""Theorems about learning a finite class by the exponential mechanism."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, floor, log
+
+import numpy as np
+
+from ..model import (
+    Database,
+    Interval,
+    Parameter,
+    PrivacyClaim,
+    Relation,
+    Subject,
+    Theorem,
+    UtilityClaim,
+)
+from .conjunction_class import conjunctions
+from .finite_class import (
+    SOURCE,
+    boxes,
+    finite_class_mechanism,
+    finite_class_rows,
+    finite_class_threshold,
+    thresholds,
+)
+
+__all__ = ["THEOREMS"]
+
+LECTURE = "Stemmer, lecture notes on differential privacy, lecture 12"
+
+_epsilon = Parameter(
+    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
+)
+_alpha = Parameter(default=0.2, within=Interval(low=0.02, high=0.45), meaning="error allowed")
+_beta = Parameter(default=0.05, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
+_points = Parameter(
+    default=16, within=Interval(low=2, high=64, integer=True), meaning="points of the line"
+)
+
+
+def _on_the_line(identifier: str, claim: int, relation: Relation) -> Callable[..., Subject]:
+    """A claim of the learner of thresholds, by its place among the mechanism's claims."""
+
+    def subject(*, points: int, epsilon: float) -> Subject:
+        made = finite_class_mechanism(
+            grid=(points,),
+            hypotheses=thresholds(points),
+            epsilon=epsilon,
+            relation=relation,
+            name="finite-class-thresholds",
+        )
+        named = replace(made.claims[claim], identifier=identifier)
+        if isinstance(named, UtilityClaim):
+            wrong = [ceil(named.bound(beta)) for beta in (0.05, 0.5)]
+            hard = tuple(_around_the_middle(points, 4 * w, w) for w in wrong)
+            named = replace(named, databases=hard)
+        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+
+    return subject
+
+
+def _around_the_middle(points: int, rows: int, wrong: int) -> Database:
+    """Rows on which x >= points / 2 is right and nearly all other thresholds err `wrong` times."""
+    middle = points // 2
+    beside = [(middle - 1, 0)] * wrong + [(middle, 1)] * wrong
+    return (*beside[:rows], *[(points - 1, 1)] * (rows - 2 * wrong))
+
+
+def _thresholds_utility(*, points: int, epsilon: float, alpha: float, beta: float) -> Subject:
+    claim = finite_class_threshold(
+        grid=(points,),
+        hypotheses=thresholds(points),
+        hard=lambda rows, wrong: _around_the_middle(points, rows, wrong),
+        needed=finite_class_rows(epsilon, alpha, beta, log(points + 1)),
+        epsilon=epsilon,
+        alpha=alpha,
+        beta=beta,
+    )
+    return Subject(claim=claim)
+
+
+def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> Subject:
+    def hard(rows: int, wrong: int) -> Database:
+        # The target is the middle point; it is rare, and so is every label beside it.
+        middle = side // 2
+        return (*[(middle, middle, 1)] * wrong, *[(0, 0, 0)] * (rows - wrong))
+
+    claim = finite_class_threshold(
+        grid=(side, side),
+        hypotheses=boxes((side, side)),
+        hard=hard,
+        needed=finite_class_rows(epsilon, alpha, beta, 4 * log(side)),
+        epsilon=epsilon,
+        alpha=alpha,
+        beta=beta,
+        identifier="PAC-EML-BOXES",
+    )
+    return Subject(claim=claim)
+
+
+def _conjunctions_utility(
+    *, dimension: int, most_literals: int, epsilon: float, alpha: float, beta: float
+) -> Subject:
+    def hard(rows: int, wrong: int) -> Database:
+        # All conjunctions but TRUE are wrong on one of two opposite positive points.
+        zeros, ones = (0,) * dimension + (1,), (1,) * dimension + (1,)
+        return (*[zeros] * wrong, *[ones] * (rows - wrong))
+
+    claim = finite_class_threshold(
+        grid=(2,) * dimension,
+        hypotheses=conjunctions(dimension, most_literals),
+        hard=hard,
+        needed=finite_class_rows(epsilon, alpha, beta, most_literals * log(2 * dimension + 1)),
+        epsilon=epsilon,
+        alpha=alpha,
+        beta=beta,
+        identifier="PAC-EML-CONJUNCTIONS",
+    )
+    return Subject(claim=claim)
+
+
+def _one_good_hypothesis(*, others: int, epsilon: float) -> Subject:
+    """One hypothesis that is right, and `others` just beyond the regret that is promised."""
+    bits = max(1, (others - 1).bit_length())
+    # All of them differ on points without rows; the first point decides.
+    binary = (np.arange(others)[:, None] >> np.arange(bits)) & 1 == 1
+    poor = np.column_stack([np.zeros(others, dtype=bool), binary])
+    good = np.ones((1, bits + 1), dtype=bool)
+    gap = floor(log(others + 1) / epsilon) + 1
+    made = finite_class_mechanism(
+        grid=(bits + 1,),
+        hypotheses=np.vstack([good, poor]),
+        epsilon=epsilon,
+        name="finite-class-one-good",
+    )
+    privacy, regret = made.claims
+    assert isinstance(privacy, PrivacyClaim)
+    assert isinstance(regret, UtilityClaim)
+    claim = replace(
+        regret,
+        bound=lambda _: log(others + 1) / epsilon,
+        databases=(((0, 1),) * gap,),
+        identifier="ERR-PAC-5",
+        statement="Mistakes exceed the best by at most (1/epsilon) ln|C|",
+        reference=f"{LECTURE}, the generic learner, as printed",
+    )
+    return Subject(claim=claim, mechanism=replace(made, claims=(privacy, claim)))
+
+
+_reference = f"{SOURCE}, Theorem 3.4"
+_line = {"points": _points, "epsilon": _epsilon}
+_learning = {"epsilon": _epsilon, "alpha": _alpha, "beta": _beta}
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="PAC-EML",
+        statement="The exponential mechanism over a finite class, weights exp(epsilon q / 2), "
+        "is epsilon-private under replace-one",
+        reference=_reference,
+        subject=_on_the_line("PAC-EML", 0, Relation.REPLACE_ONE),
+        parameters=_line,
+    ),
+    Theorem(
+        identifier="PAC-EML-AR",
+        statement="Weights exp(epsilon q) are epsilon-private under add-remove, q being monotone",
+        reference=_reference,
+        subject=_on_the_line("PAC-EML-AR", 0, Relation.ADD_REMOVE),
+        parameters=_line,
+    ),
+    Theorem(
+        identifier="PAC-EML-REGRET",
+        statement="P[mistakes - fewest >= (2/epsilon) ln(|C| / beta)] <= beta",
+        reference=_reference,
+        subject=_on_the_line("PAC-EML-REGRET", 1, Relation.REPLACE_ONE),
+        parameters=_line,
+    ),
+    Theorem(
+        identifier="PAC-EML-UTILITY",
+        statement="Thresholds: n >= (2 / (alpha epsilon)) ln(|C| / beta) rows suffice",
+        reference=_reference,
+        subject=_thresholds_utility,
+        parameters={"points": _points, **_learning},
+    ),
+    Theorem(
+        identifier="PAC-EML-BOXES",
+        statement="Boxes: n >= (2 / (alpha epsilon)) (2 d ln|D| + ln(1/beta)) rows suffice, d = 2",
+        reference=_reference,
+        subject=_boxes_utility,
+        parameters={
+            "side": Parameter(
+                default=4, within=Interval(low=2, high=8, integer=True), meaning="values a side"
+            ),
+            **_learning,
+        },
+    ),
+    Theorem(
+        identifier="PAC-EML-CONJUNCTIONS",
+        statement="Conjunctions: n >= (2 / (alpha epsilon)) (k ln(2d + 1) + ln(1/beta)) suffice",
+        reference=_reference,
+        subject=_conjunctions_utility,
+        parameters={
+            "dimension": Parameter(
+                default=3, within=Interval(low=1, high=6, integer=True), meaning="variables"
+            ),
+            "most_literals": Parameter(
+                default=2, within=Interval(low=1, high=3, integer=True), meaning="most literals"
+            ),
+            **_learning,
+        },
+    ),
+    Theorem(
+        identifier="ERR-PAC-5",
+        statement="Mistakes exceed the best by at most (1/epsilon) ln|C|",
+        reference=f"{LECTURE}, the generic learner, as printed",
+        subject=_one_good_hypothesis,
+        parameters={
+            "others": Parameter(
+                default=10_000,
+                within=Interval(low=1_000, high=20_000, integer=True),
+                meaning="poor hypotheses",
+            ),
+            "epsilon": _epsilon,
+        },
+        holds=False,
+        corrected="PAC-EML-REGRET",
+        remark="The constant is 2, and ln(1/beta) is missing: many hypotheses just beyond the "
+        "bound outweigh the one that is right",
+    ),
+)

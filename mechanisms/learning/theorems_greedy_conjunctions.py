@@ -1,0 +1,276 @@
+"""Theorems about learning a conjunction greedily, literal by literal."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from math import log
+from typing import Any
+
+import numpy as np
+
+from ..model import (
+    Array,
+    Database,
+    EqualityClaim,
+    Interval,
+    InvariantClaim,
+    Parameter,
+    Size,
+    Subject,
+    Theorem,
+    UtilityClaim,
+)
+from .conjunctions import SOURCE
+from .greedy_bounds import greedy_rounds
+from .greedy_conjunctions import greedy_conjunction_mechanism, greedy_conjunction_threshold
+from .greedy_invariants import (
+    best_score_is_zero,
+    few_negatives_left,
+    few_positives_lost,
+    score_sensitivity,
+)
+from .greedy_transcripts import worst_shortfall
+from .labelled import grid_points, labelled_counts, labelled_rows
+
+__all__ = ["THEOREMS"]
+
+TAKE_2 = f"{SOURCE}, conjunctions, take 2"
+PRINTED = f"{TAKE_2}, as printed"
+
+
+def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
+    return Parameter(
+        default=default, within=Interval(low=low, high=high, integer=True), meaning=meaning
+    )
+
+
+_epsilon = Parameter(
+    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
+)
+_delta = Parameter(default=1e-6, within=Interval(low=1e-12, high=0.1), meaning="the delta")
+_alpha = Parameter(default=0.3, within=Interval(low=0.05, high=0.45), meaning="error allowed")
+_beta = Parameter(default=0.1, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
+
+
+def _bare(
+    build: Callable[..., InvariantClaim], identifier: str = "", **fixed: Any
+) -> Callable[..., Subject]:
+    """An invariant without a mechanism, under another name where one is given."""
+
+    def subject(**parameters: Any) -> Subject:
+        claim = build(**fixed, **parameters)
+        return Subject(claim=replace(claim, identifier=identifier or claim.identifier))
+
+    return subject
+
+
+def _claimed(identifier: str, claim: int) -> Callable[..., Subject]:
+    """A claim of the mechanism by its place, under the name of its theorem."""
+
+    def subject(**parameters: Any) -> Subject:
+        made = greedy_conjunction_mechanism(**parameters)
+        named = replace(made.claims[claim], identifier=identifier)
+        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+
+    return subject
+
+
+def _same_law(**parameters: Any) -> Subject:
+    """The rounds run one after the other have the law that the transcripts' weights multiply to."""
+    made = greedy_conjunction_mechanism(**parameters)
+    law: Any = made.law
+    if law is None:
+        raise ValueError("too many transcripts to list; take fewer rounds or variables")
+
+    def from_the_list(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        listed = law(database)
+        return rng.choice(listed.outcomes, size=size, p=np.exp(listed.log_probabilities))
+
+    dimension = parameters["dimension"]
+    alternating = [
+        (*point, i % 2) for i, point in enumerate(grid_points((2,) * dimension).tolist())
+    ]
+    claim = EqualityClaim(
+        other=from_the_list,
+        law=law,
+        databases=(tuple(alternating * 3), ((1,) * (dimension + 1),) * 5),
+        identifier="CONJ-P2",
+        statement="Each literal by the exponential mechanism on what the earlier ones left",
+        reference=TAKE_2,
+    )
+    return Subject(claim=claim, mechanism=made)
+
+
+def _main(identifier: str, **fixed: Any) -> Callable[..., Subject]:
+    def subject(**parameters: Any) -> Subject:
+        claim = greedy_conjunction_threshold(**fixed, **parameters)
+        return Subject(claim=replace(claim, identifier=identifier))
+
+    return subject
+
+
+def _shortfall_without_budget(
+    identifier: str,
+    first: bool,
+    *,
+    dimension: int,
+    most_literals: int,
+    epsilon: float,
+) -> Subject:
+    """The printed bound on the scores on six rows at every point; `first` looks at one round."""
+    target = (grid_points((2,) * dimension)[:, :most_literals] == 1).all(axis=1)
+    counts = 6 * np.stack([~target, target], axis=1).astype(np.int64)
+    grid = (2,) * dimension
+    made = greedy_conjunction_mechanism(
+        dimension=dimension,
+        most_literals=most_literals,
+        rounds=greedy_rounds(most_literals, int(counts.sum())),
+        epsilon=epsilon,
+    )
+
+    def shortfall(database: Database, output: Any) -> Array:
+        looked_at = np.asarray(output)[..., :1] if first else output
+        rows = labelled_counts(database, grid=grid)
+        return worst_shortfall(rows, looked_at, most_literals=most_literals)
+
+    claim = UtilityClaim(
+        loss=shortfall,
+        bound=lambda _: log(dimension) / epsilon,
+        databases=(labelled_rows(counts, grid=grid),),
+        identifier=identifier,
+        statement="No chosen score is below - (1/epsilon) ln d",
+        reference=PRINTED,
+    )
+    return Subject(claim=claim, mechanism=replace(made, claims=(made.claims[0], claim)))
+
+
+_variables = _count(2, 1, 3, "variables")
+_k = _count(1, 1, 3, "most literals of a conjunction")
+_cube = {"dimension": _count(3, 1, 4, "variables"), "most_literals": replace(_k, default=2)}
+_choosing = {
+    "dimension": _variables,
+    "most_literals": _k,
+    "rounds": _count(2, 1, 3, "rounds"),
+    "epsilon": _epsilon,
+}
+_big = {
+    "dimension": _count(6, 1, 6, "variables"),
+    "most_literals": replace(_k, default=2, within=Interval(low=1, high=2, integer=True)),
+    "epsilon": replace(_epsilon, within=Interval(low=0.2, high=8.0)),
+    "alpha": _alpha,
+    "beta": _beta,
+}
+_crowded = {
+    "dimension": _count(6, 3, 7, "variables"),
+    "most_literals": replace(_k, default=2, within=Interval(low=2, high=2, integer=True)),
+    "epsilon": replace(_epsilon, within=Interval(low=0.5, high=1.0)),
+}
+_slack = Parameter(default=2.0, within=Interval(low=1.0, high=10.0), meaning="the shortfall Delta")
+_too_small = "Each round has epsilon / J only: the bound is (2 J / epsilon) ln((2 d + 1) J / beta)"
+_no_true = "No literal scores 0 when all points are positive: the constant TRUE is missing"
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="CONJ-P2",
+        statement="The greedy learner draws every transcript with the product of its rounds' laws",
+        reference=TAKE_2,
+        subject=_same_law,
+        parameters=_choosing,
+    ),
+    Theorem(
+        identifier="CONJ-P2-SENS",
+        statement="One record moves no score by more than 1, also after removals",
+        reference=TAKE_2,
+        subject=_bare(score_sensitivity),
+        parameters={"dimension": _variables, "most_literals": _k},
+    ),
+    Theorem(
+        identifier="CONJ-P2-PRIV",
+        statement="J rounds with epsilon / J each are epsilon-private",
+        reference=TAKE_2,
+        subject=_claimed("CONJ-P2-PRIV", 0),
+        parameters=_choosing,
+    ),
+    Theorem(
+        identifier="CONJ-P2-ADVANCED",
+        statement="J rounds with sqrt(8 / J) s(epsilon, delta) each are (epsilon, delta)-private",
+        reference=TAKE_2,
+        subject=_claimed("CONJ-P2-ADVANCED", 0),
+        parameters={**_choosing, "delta": _delta},
+    ),
+    Theorem(
+        identifier="CONJ-P2-OPT",
+        statement="On data that a conjunction of k literals fits, the best score is 0 every round",
+        reference=TAKE_2,
+        subject=_bare(best_score_is_zero),
+        parameters=_cube,
+    ),
+    Theorem(
+        identifier="CONJ-P2-STEP",
+        statement="P[some chosen score <= - (2 J / epsilon) ln((2 d + 1) J / beta)] <= beta",
+        reference=TAKE_2,
+        subject=_claimed("CONJ-P2-STEP", 1),
+        parameters=_choosing,
+    ),
+    Theorem(
+        identifier="CONJ-P2-POS",
+        statement="If all chosen scores are >= -Delta, J rounds lose at most J Delta positives",
+        reference=TAKE_2,
+        subject=_bare(few_positives_lost),
+        parameters={**_cube, "rounds": _count(3, 1, 6, "rounds"), "slack": _slack},
+    ),
+    Theorem(
+        identifier="CONJ-P2-NEG",
+        statement="If all chosen scores are >= -Delta, at most 2 k Delta negatives stay wrong",
+        reference=TAKE_2,
+        subject=_bare(few_negatives_left),
+        parameters={**_cube, "slack": _slack},
+    ),
+    Theorem(
+        identifier="CONJ-P2-MAIN",
+        statement="n >= (J + 2 k) Delta / alpha rows, J = ceil(2 k ln n), give error <= alpha",
+        reference=TAKE_2,
+        subject=_main("CONJ-P2-MAIN"),
+        parameters=_big,
+    ),
+    Theorem(
+        identifier="CONJ-P2-DELTA-LIT",
+        statement="No chosen score is below - (1/epsilon) ln d",
+        reference=PRINTED,
+        subject=partial(_shortfall_without_budget, "CONJ-P2-DELTA-LIT", False),
+        parameters=_crowded,
+        holds=False,
+        corrected="CONJ-P2-STEP",
+        remark=_too_small,
+    ),
+    Theorem(
+        identifier="ERR-PAC-3",
+        statement="The first chosen score is not below - (1/epsilon) ln d",
+        reference=PRINTED,
+        subject=partial(_shortfall_without_budget, "ERR-PAC-3", True),
+        parameters=_crowded,
+        holds=False,
+        corrected="CONJ-P2-STEP",
+        remark=_too_small,
+    ),
+    Theorem(
+        identifier="ERR-PAC-4",
+        statement="One of the 2 d literals scores 0 in every round",
+        reference=PRINTED,
+        subject=_bare(best_score_is_zero, "ERR-PAC-4", constant=False),
+        parameters=_cube,
+        holds=False,
+        corrected="CONJ-P2-OPT",
+        remark=_no_true,
+    ),
+    Theorem(
+        identifier="ERR-PAC-4-MAIN",
+        statement="Without TRUE, n >= (J + 2 k) Delta / alpha rows give error <= alpha",
+        reference=PRINTED,
+        subject=_main("ERR-PAC-4-MAIN", constant=False, target=0),
+        parameters=_big,
+        holds=False,
+        corrected="CONJ-P2-MAIN",
+        remark=_no_true,
+    ),
+)

@@ -1,0 +1,143 @@
+"""Private multiplicative weights with one part wrong: they lose privacy or accuracy."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from ..model import Array, Mechanism, NegativeControl
+from .pmw_adversaries import asked_in_turn, no_query_noise
+from .private_multiplicative_weights import PMW_ITERATION, private_multiplicative_weights_mechanism
+
+__all__ = [
+    "ANSWERS_BELOW",
+    "ANSWER_REUSES_NOISE",
+    "BUDGET_OF_ONE_NOISE",
+    "DIRECTION_FROM_TRUTH",
+    "NOISE_OF_ONE_RECORD",
+    "UNNOISED_COMPARISONS",
+    "answers_below",
+    "direction_from_truth",
+    "reused_answers",
+]
+
+
+def reused_answers(
+    draw: Callable[[int], Array], top: Array, exact: Array, estimate: Array, compared: Array
+) -> Array:
+    """Above the threshold the estimate plus the very noisy gap that was compared."""
+    return estimate + np.where(top, np.sign(exact - estimate) * compared, 0.0)
+
+
+def answers_below(
+    draw: Callable[[int], Array], top: Array, exact: Array, estimate: Array, compared: Array
+) -> Array:
+    """The exact answer with fresh noise, above the threshold and below it."""
+    return exact + draw(len(exact))
+
+
+def direction_from_truth(answers: Array, estimate: Array, exact: Array) -> Array:
+    """The direction in which the exact answer lies, +1 or -1."""
+    return np.where(exact > estimate, 1.0, -1.0)
+
+
+def _control(
+    identifier: str, mechanism: Mechanism, defect: str, claim: int = 0, **changed: object
+) -> NegativeControl:
+    """The mechanism with some arguments of its run changed; it breaks claim number `claim`."""
+    broken = replace(
+        mechanism,
+        identifier=identifier,
+        run=partial(mechanism.run, **changed),
+        log_probability=None if changed else mechanism.log_probability,
+    )
+    return NegativeControl(
+        identifier=identifier,
+        mechanism=broken,
+        breaks=mechanism.claims[claim],
+        defect=defect,
+        detectable=identifier != "MUT-PMW-2",
+    )
+
+
+# Much noise on the threshold, so that it is likely to fall between two gaps wherever they are.
+UNNOISED_COMPARISONS = _control(
+    "MUT-PMW-1",
+    private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(1, 0)),
+        length=2,
+        bins=4,
+        records=40,
+        accuracy=0.4,
+        updates=1,
+        epsilon=1.0,
+        name="pmw-unnoised-comparisons",
+    ),
+    "comparisons have no noise of their own: the order of two gaps is revealed, infinite loss",
+    noise=no_query_noise,
+)
+
+ANSWER_REUSES_NOISE = _control(
+    "MUT-PMW-2",
+    replace(PMW_ITERATION, name="pmw-answer-reuses-noise"),
+    "the noisy gap that was compared is the answer: 5 times noise_epsilon after five below",
+    release=reused_answers,
+)
+
+ANSWERS_BELOW = _control(
+    "MUT-PMW-3",
+    private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(0,) * 10),
+        length=10,
+        bins=4,
+        records=40,
+        accuracy=0.9,
+        updates=1,
+        epsilon=2.0,
+        name="pmw-answers-below",
+    ),
+    "queries below the threshold get a noisy answer too, each at the cost of noise_epsilon",
+    release=answers_below,
+)
+
+BUDGET_OF_ONE_NOISE = _control(
+    "MUT-PMW-4",
+    private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(1, 1, 1, 1, 1, 0)),
+        length=6,
+        bins=4,
+        records=40,
+        accuracy=0.4,
+        updates=1,
+        epsilon=1.0,
+        noise_epsilon=1.0,
+        name="pmw-budget-of-one-noise",
+    ),
+    "an iteration is charged noise_epsilon and costs up to 4 times that",
+)
+
+NOISE_OF_ONE_RECORD = _control(
+    "MUT-PMW-8",
+    replace(PMW_ITERATION, name="pmw-noise-of-one-record"),
+    "noise is scaled to counts, not to shares: 40 times too much for the accuracy promised",
+    claim=1,
+    noise_epsilon=1.0 / 40,
+)
+
+# So much noise that a query without any error is often found above the threshold.
+DIRECTION_FROM_TRUTH = _control(
+    "MUT-PMW-10",
+    private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(0, 0)),
+        length=2,
+        bins=4,
+        records=40,
+        accuracy=0.4,
+        updates=2,
+        epsilon=0.8,
+        name="pmw-direction-from-truth",
+    ),
+    "the distribution learns from the exact answer: the next estimate shows on which side it was",
+    direction=direction_from_truth,
+)

@@ -1,0 +1,83 @@
+"""Exact law of private multiplicative weights: an integral for every outer iteration.
+
+Given the transcript so far everything public is known, so the iterations are independent sparse
+vectors of one positive answer each.
+"""
+
+from itertools import pairwise
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from ..model import Array, Database
+from ..sparse_vector.sparse_vector_law import ABOVE, BELOW, HALTED, log_bits
+from .pmw_updates import Queries, expected, replay, shares_of
+
+__all__ = ["log_probability"]
+
+ROUNDING = 1e-9
+
+
+def log_probability(
+    database: Database,
+    outputs: Any,
+    *,
+    queries: Queries,
+    threshold: float,
+    learning_rate: float,
+    noise_epsilon: float,
+    updates: int,
+    compared_with_noise: bool = True,
+) -> Array:
+    """Log-density of transcripts (..., k, 2) of private multiplicative weights, in nats.
+
+    The measure counts kinds and public answers and is Lebesgue on noisy answers; -inf for what
+    no run can give. `compared_with_noise` is False for comparisons without noise of their own.
+    """
+    outputs = np.asarray(outputs, dtype=float)
+    flat = outputs.reshape(-1, *outputs.shape[-2:])
+    truth, records = shares_of(database)
+    scale = 1 / (noise_epsilon * records)
+    kinds, answers = flat[..., 0].astype(np.int64), flat[..., 1]
+    margins = np.empty(kinds.shape)
+    logs = np.zeros(len(flat))
+    steps = replay(truth, flat, queries=queries, learning_rate=learning_rate)
+    for step, (query, synthetic) in zip(range(kinds.shape[1]), steps, strict=False):
+        estimate, exact = expected(query, synthetic), expected(query, truth)
+        margins[:, step] = np.abs(exact - estimate) - threshold
+        noise = np.abs(answers[:, step] - exact) / scale
+        public = np.where(np.abs(answers[:, step] - estimate) <= ROUNDING, 0.0, -inf)
+        answered = np.nan_to_num(-noise - np.log(2 * scale), nan=-inf)
+        logs += np.select(
+            [kinds[:, step] == ABOVE, kinds[:, step] == BELOW], [answered, public], 0.0
+        )
+    # Few patterns of bits and signs occur, whatever the number of transcripts.
+    rounded = np.concatenate([kinds, margins.round(12)], axis=1)
+    patterns, inverse = np.unique(rounded, axis=0, return_inverse=True)
+    query_scale = scale if compared_with_noise else 0.0
+    bits = [
+        _log_run(*np.split(pattern, 2), scale=scale, query_scale=query_scale, updates=updates)
+        for pattern in patterns
+    ]
+    return (logs + np.array(bits)[inverse.reshape(-1)]).reshape(outputs.shape[:-2])
+
+
+def _log_run(
+    kinds: Array, margins: Array, *, scale: float, query_scale: float, updates: int
+) -> float:
+    """Log-probability of a run's bits, given its margins gap - threshold."""
+    tops = np.flatnonzero(kinds == ABOVE)
+    end = tops[updates - 1] + 1 if len(tops) >= updates else len(kinds)
+    if len(tops) > updates or (kinds[:end] == HALTED).any() or (kinds[end:] != HALTED).any():
+        return -inf
+    total = 0.0
+    for start, stop in pairwise(sorted({0, end, *(tops + 1)})):
+        part, margin = kinds[start:stop], margins[start:stop]
+        total += log_bits(
+            margin[part == BELOW].tolist(),
+            margin[part == ABOVE].tolist(),
+            threshold_scale=scale,
+            query_scale=query_scale,
+        )
+    return total

@@ -1,0 +1,186 @@
+"""Theorems on the Laplace mechanism: its error, its privacy, and what can be made of it."""
+
+from dataclasses import replace
+from functools import partial
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ..accounting.privacy_loss import laplace_hockey_stick
+from ..model import (
+    Array,
+    Database,
+    ExpectationClaim,
+    FiniteLaw,
+    IdentityClaim,
+    Interval,
+    Parameter,
+    Relation,
+    Rows,
+    Subject,
+    Theorem,
+)
+from ..queries import count, histogram
+from .grid_laplace import grid_laplace_mechanism, grid_total
+from .laplace import laplace_mechanism
+from .post_processing import post_process
+from .theorems_tails import density, integral, noisy_counts
+
+__all__ = ["THEOREMS"]
+
+BOOK = "Dwork and Roth (2014)"
+DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
+
+SCALE = Parameter(default=2.0, within=Interval(low=0.01, high=100), meaning="of the noise")
+EPSILON = Parameter(default=1.0, within=Interval(low=0.01, high=8), meaning="in nats")
+SENSITIVITY = Parameter(
+    default=1.0, within=Interval(low=0.01, high=10), meaning="of the query, in L1"
+)
+COORDINATES = Parameter(
+    default=3, within=Interval(low=1, high=64, integer=True), meaning="length of the answer"
+)
+
+
+def _square(*, scale: float, coordinates: int) -> Subject:
+    mechanism = noisy_counts(coordinates=coordinates, sensitivity=1.0, epsilon=1 / scale)
+
+    def squared_error(database: Database, output: Any) -> Array:
+        errors = np.asarray(output) - histogram(database, categories=int(coordinates))
+        return (errors**2).sum(axis=-1)
+
+    claim = ExpectationClaim(
+        quantity=squared_error,
+        bound=2 * coordinates * scale**2,
+        databases=([],),
+        # The fourth moment of the noise is 24 scale**4.
+        variance=20 * coordinates * scale**4,
+        identifier="T-LAP-2",
+        reference=f"{BOOK}, Definition 3.2",
+    )
+    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+
+
+def _private(*, coordinates: int, sensitivity: float, epsilon: float) -> Subject:
+    mechanism = noisy_counts(coordinates=coordinates, sensitivity=sensitivity, epsilon=epsilon)
+    claim = mechanism.claims[0]
+    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+
+
+def _loss_number(*, shift: float, share: float) -> Subject:
+    level = share * shift
+    # Outputs below the crossing, where the density ratio is exp(level), count.
+    crossing = (shift - level) / 2
+
+    def excess(noise: Array) -> Array:
+        return density(noise) - exp(level) * density(noise - shift)
+
+    return Subject(
+        claim=IdentityClaim(
+            compute=lambda: integral(excess, -60, 0) + integral(excess, 0, crossing),
+            stated=laplace_hockey_stick(level, shift),
+            tolerance=1e-12,
+            identifier="T-LAP-3-LAW",
+            reference=DMNS,
+        )
+    )
+
+
+def _post(*, epsilon: float, threshold: float) -> Subject:
+    mechanism = laplace_mechanism(
+        query=count,
+        sensitivity=1.0,
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=1, integer=True), most=8),
+    )
+
+    def law(database: Database) -> FiniteLaw:
+        gap = epsilon * (threshold - len(database))
+        near, far = np.log1p(-exp(-abs(gap)) / 2), -abs(gap) - np.log(2)
+        below, above = (near, far) if gap > 0 else (far, near)
+        return FiniteLaw(outcomes=np.array([0, 1]), log_probabilities=np.array([below, above]))
+
+    def passes(output: Any) -> Array:
+        return (np.asarray(output) > threshold).astype(np.int64)
+
+    whole = post_process(mechanism, passes, name="laplace-above-threshold", law=law)
+    claim = replace(whole.claims[0], identifier="T-POST", reference=f"{BOOK}, Proposition 2.1")
+    return Subject(claim=claim, mechanism=replace(whole, claims=(claim,)))
+
+
+def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Subject:
+    granularity = 2.0 ** -int(fineness)
+    mechanism = grid_laplace_mechanism(
+        query=partial(grid_total, granularity=granularity),
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=sensitivity)),
+        granularity=granularity,
+    )
+    claim = mechanism.claims[0]
+    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+
+
+THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="T-LAP-2",
+        statement="d noises Laplace(b) have 2 d b^2 as the mean of their sum of squares",
+        reference=f"{BOOK}, Definition 3.2",
+        subject=_square,
+        parameters={"scale": SCALE, "coordinates": COORDINATES},
+    ),
+    Theorem(
+        identifier="T-LAP-3",
+        statement="noise Laplace(L1 sensitivity / eps) on each coordinate is eps-private",
+        reference=f"{BOOK}, Theorem 3.6",
+        subject=_private,
+        parameters={
+            "coordinates": replace(COORDINATES, default=1),
+            "sensitivity": SENSITIVITY,
+            "epsilon": EPSILON,
+        },
+    ),
+    Theorem(
+        identifier="T-LAP-3-LAW",
+        statement="at epsilon x, answers e scales apart need delta 1 - exp(-(e - x) / 2)",
+        reference=DMNS,
+        subject=_loss_number,
+        parameters={
+            "shift": Parameter(
+                default=1.0, within=Interval(low=0.01, high=20), meaning="distance in scales"
+            ),
+            "share": Parameter(
+                default=0.5, within=Interval(low=-1, high=1), meaning="x as a part of the shift"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="T-POST",
+        statement="a function of a private output is as private",
+        reference=f"{BOOK}, Proposition 2.1",
+        subject=_post,
+        parameters={
+            "epsilon": EPSILON,
+            "threshold": Parameter(
+                default=2.5, within=Interval(low=-2, high=10), meaning="of the noisy count"
+            ),
+        },
+    ),
+    Theorem(
+        identifier="T-GRID",
+        statement="whole-number noise on a grid of powers of two is eps-private as computed",
+        reference="Canonne, Kamath and Steinke (2020)",
+        subject=_grid,
+        parameters={
+            "epsilon": EPSILON,
+            "sensitivity": SENSITIVITY,
+            "fineness": Parameter(
+                default=10,
+                within=Interval(low=0, high=14, integer=True),
+                meaning="the step of the grid is 2**-fineness",
+            ),
+        },
+    ),
+)

@@ -1,0 +1,233 @@
+"""Exponential mechanisms that lose more than they claim, or choose worse."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._checks import label_array, sample_shape
+from ..model import (
+    Array,
+    Choices,
+    Database,
+    Histogram,
+    Mechanism,
+    NegativeControl,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    Size,
+)
+from ..queries import column_totals, counts, histogram
+from .exponential import (
+    exponential,
+    exponential_by_weights,
+    exponential_mechanism,
+    log_probabilities,
+)
+from .selection import candidate_law, scaled_scores, voters
+
+__all__ = [
+    "DATA_DEPENDENT_RANGE",
+    "MONOTONE_UNDER_REPLACEMENT",
+    "NAIVE",
+    "NAIVE_OF_VOTERS",
+    "OVERFLOW",
+    "WORST_CANDIDATE",
+    "data_dependent_range",
+    "occurrences",
+    "overflowing_weights",
+]
+
+# Half the true sensitivity cancels the factor 2 in the weights.
+_naive = exponential_mechanism(
+    score=partial(histogram, categories=2),
+    candidates=2,
+    sensitivity=0.5,
+    epsilon=1.0,
+    relation=Relation.REPLACE_ONE,
+    databases=Rows(row=Choices(values=(0, 1))),
+    name="EM-NAIVE",
+    identifier="EM-NAIVE",
+)
+
+NAIVE = NegativeControl(
+    identifier="EM-NAIVE",
+    mechanism=_naive,
+    breaks=_naive.claims[0],
+    defect="weights exp(epsilon score / sensitivity) without the factor 2: the loss is up to 2",
+)
+
+
+_of_voters = exponential_mechanism(
+    score=partial(column_totals, columns=5),
+    candidates=5,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.ADD_REMOVE,
+    databases=voters(candidates=5, least_vote=-1),
+    name="exponential-naive-of-voters",
+    identifier="MUT-EM-1",
+)
+
+NAIVE_OF_VOTERS = NegativeControl(
+    identifier="MUT-EM-1",
+    mechanism=replace(_of_voters, run=partial(_of_voters.run, monotone=True), law=None),
+    breaks=_of_voters.claims[0],
+    defect="no factor 2 although a voter lowers some scores: the normaliser loses epsilon as well",
+)
+
+# The law of `exponential`; what is wrong is bound where it is used.
+_candidates = partial(
+    partial, candidate_law, log_probabilities=log_probabilities, sensitivity=1.0, epsilon=1.0
+)
+
+_of_counts = exponential_mechanism(
+    score=counts,
+    candidates=2,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.REPLACE_ONE,
+    databases=Histogram(bins=2, total=3),
+    name="exponential-monotone-under-replacement",
+    identifier="MUT-EM-2",
+)
+
+MONOTONE_UNDER_REPLACEMENT = NegativeControl(
+    identifier="MUT-EM-2",
+    mechanism=replace(
+        _of_counts,
+        run=partial(_of_counts.run, monotone=True),
+        law=_candidates(score=counts, monotone=True),
+    ),
+    breaks=_of_counts.claims[0],
+    defect="counts are monotone, but a replaced record raises one and lowers another",
+)
+
+
+def occurrences(database: Database, *, values: tuple[Any, ...]) -> Array:
+    """How often each value occurs; whole numbers of shape (len(values),)."""
+    return np.array([list(database).count(value) for value in values])
+
+
+def data_dependent_range(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+    sensitivity: float = 1.0,
+    score: Callable[..., Array] = occurrences,
+    size: Size = None,
+) -> Array:
+    """Choose among the values that occur in the database, by how often they do.
+
+    `score(database, *, values)` may be another. Returns values, objects of shape `size`; None
+    stands for no value, in an empty database.
+    """
+    present = tuple(sorted(set(database)))
+    if not present:
+        return np.full(sample_shape(size), None)[()]
+    chosen = exponential(
+        database,
+        rng,
+        score=partial(score, values=present),
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        size=size,
+    )
+    return label_array([*present, None])[chosen]
+
+
+_from_data = Mechanism(
+    name="EM-DDR",
+    identifier="EM-DDR",
+    run=partial(data_dependent_range, epsilon=1.0),
+    databases=Rows(row=Choices(values=(0, 1, 2))),
+    claims=(
+        PrivacyClaim(
+            epsilon=1.0,
+            relation=Relation.ADD_REMOVE,
+            reference="Dwork and Roth (2014), Theorem 3.10",
+        ),
+    ),
+    reference="McSherry and Talwar (2007)",
+)
+
+DATA_DEPENDENT_RANGE = NegativeControl(
+    identifier="MUT-EM-3",
+    mechanism=_from_data,
+    breaks=_from_data.claims[0],
+    defect="the candidates are read off the database: a value only one database has gives it away",
+)
+
+
+def _negative_counts(database: Database) -> Array:
+    return -counts(database)
+
+
+_best_of_counts = exponential_mechanism(
+    score=counts,
+    candidates=4,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.REPLACE_ONE,
+    databases=Histogram(bins=4, total=40),
+    name="exponential-worst-candidate",
+    identifier="MUT-EM-6",
+)
+
+WORST_CANDIDATE = NegativeControl(
+    identifier="MUT-EM-6",
+    mechanism=replace(
+        _best_of_counts,
+        run=partial(_best_of_counts.run, score=_negative_counts),
+        law=_candidates(score=_negative_counts),
+    ),
+    breaks=_best_of_counts.claims[2],
+    defect="the sign of the scores is flipped: the worst candidate is the likeliest",
+)
+
+
+def overflowing_weights(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Shares of the weights exp(score / scale), which overflow from some 709 scales on."""
+    scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    with np.errstate(over="ignore", invalid="ignore"):
+        weights = np.exp(scaled)
+        return weights / weights.sum()
+
+
+def _large_less_errors(database: Database) -> Array:
+    return 1418.5 - histogram(database, categories=2)
+
+
+_of_large_scores = exponential_mechanism(
+    score=_large_less_errors,
+    candidates=2,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.ADD_REMOVE,
+    databases=Rows(row=Choices(values=(0, 1))),
+    name="exponential-overflow",
+    identifier="MUT-EM-7",
+)
+
+OVERFLOW = NegativeControl(
+    identifier="MUT-EM-7",
+    mechanism=replace(
+        _of_large_scores,
+        run=partial(
+            exponential_by_weights,
+            score=_large_less_errors,
+            sensitivity=1.0,
+            epsilon=1.0,
+            weigh=overflowing_weights,
+        ),
+        law=None,
+    ),
+    breaks=_of_large_scores.claims[0],
+    defect="the greatest score is not subtracted first: the sum of the weights overflows",
+)

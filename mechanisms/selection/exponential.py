@@ -1,0 +1,171 @@
+"""Exponential mechanism, McSherry and Talwar (2007).
+
+Theorem numbers follow Dwork and Roth (2014). The candidates are fixed before the data is seen.
+"""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from .._checks import sample_shape
+from ..model import Array, Choices, Database, Domain, Mechanism, Relation, Rows, Size
+from ..queries import histogram, revenue
+from .categorical import normalised
+from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
+
+__all__ = [
+    "AUCTION",
+    "EXPONENTIAL",
+    "MONOTONE_EXPONENTIAL",
+    "PRICES",
+    "exponential",
+    "exponential_by_weights",
+    "exponential_mechanism",
+    "log_probabilities",
+    "probabilities",
+]
+
+
+def exponential(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    size: Size = None,
+) -> Array:
+    """Draw candidate r with probability proportional to exp(epsilon score_r / (2 sensitivity)).
+
+    `score` maps a database to one number per candidate, shape (m,); no entry moves by more
+    than `sensitivity` between neighbours. With `monotone` scores, which adding a record never
+    lowers, the factor 2 is left out; add-remove only. `epsilon` is in nats.
+    Returns candidate indices in [0, m), whole numbers of shape `size`. Raises ValueError on a
+    parameter that is not positive.
+    """
+    logits = scaled_scores(
+        score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone
+    )
+    # The argmax of logits + Gumbel noise has exactly this law and exponentiates nothing, so
+    # that scores far apart cannot overflow.
+    noise = rng.gumbel(size=sample_shape(size) + logits.shape)
+    return np.argmax(logits + noise, axis=-1)
+
+
+def log_probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Log-probability of each candidate under the law of `exponential`.
+
+    `scores` has the candidates along its last axis, and so has the answer, in nats.
+    """
+    logits = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    return normalised(logits)
+
+
+def probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Probability of each candidate under the law of `exponential`; as `log_probabilities`."""
+    return np.exp(
+        log_probabilities(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    )
+
+
+def exponential_by_weights(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    weigh: Callable[..., Array] = probabilities,
+    size: Size = None,
+) -> Array:
+    """`exponential` as it is defined: one uniform number falls into the share of a candidate.
+
+    `weigh(scores, *, sensitivity, epsilon, monotone)` gives the shares; the other parameters,
+    the indices of shape `size` and the errors are those of `exponential`.
+    """
+    shares = weigh(score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    drawn = np.searchsorted(np.cumsum(shares), rng.random(sample_shape(size)), side="right")
+    # By rounding the shares may add up to a little less than 1.
+    return np.minimum(drawn, shares.size - 1)
+
+
+def exponential_mechanism(
+    *,
+    score: Callable[[Database], Array],
+    candidates: int,
+    sensitivity: float,
+    epsilon: float,
+    relation: Relation,
+    databases: Domain,
+    monotone: bool = False,
+    name: str = "exponential",
+    identifier: str = "",
+) -> Mechanism:
+    """`exponential` at fixed parameters, with the theorems it is claimed to satisfy.
+
+    `candidates` is the number of scores, `sensitivity` holds under `relation`.
+    """
+    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    regrets = partial(regret_claim, score=score, scale=scale, candidates=candidates)
+    book = "Dwork and Roth (2014)"
+    return selection_mechanism(
+        select=exponential,
+        log_probabilities=log_probabilities,
+        utility=(
+            regrets(reference=f"{book}, Theorem 3.11", ties=True),
+            regrets(reference=f"{book}, Corollary 3.12"),
+        ),
+        score=score,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        monotone=monotone,
+        relation=relation,
+        databases=databases,
+        privacy_reference=f"{book}, Theorem 3.10" + (", for monotone scores" if monotone else ""),
+        name=name,
+        identifier=identifier,
+        reference="McSherry and Talwar (2007)",
+    )
+
+
+EXPONENTIAL = exponential_mechanism(
+    score=partial(histogram, categories=3),
+    candidates=3,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.REPLACE_ONE,
+    databases=Rows(row=Choices(values=(0, 1, 2))),
+    identifier="EM-3.10",
+)
+
+MONOTONE_EXPONENTIAL = exponential_mechanism(
+    score=partial(histogram, categories=4),
+    candidates=4,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.ADD_REMOVE,
+    databases=Rows(row=Choices(values=(0, 1, 2, 3))),
+    monotone=True,
+    name="exponential-monotone",
+    identifier="EM-MONO",
+)
+
+PRICES = (1.0, 2.0, 3.0, 3.01, 3.02)
+
+AUCTION = exponential_mechanism(
+    score=partial(revenue, prices=PRICES),
+    candidates=5,
+    sensitivity=3.02,
+    epsilon=1.0,
+    relation=Relation.ADD_REMOVE,
+    databases=Rows(row=Choices(values=PRICES), most=12),
+    name="exponential-auction",
+    identifier="EM-3.5",
+)

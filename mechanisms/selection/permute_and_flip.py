@@ -1,0 +1,125 @@
+"""Permute-and-flip, McKenna and Sheldon (2020): selection never worse than exponential."""
+
+from collections.abc import Callable
+from functools import partial
+from math import comb
+
+import numpy as np
+
+from .._checks import sample_shape
+from ..model import Array, Database, Domain, Mechanism, Relation, Size
+from ..queries import column_totals
+from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
+
+__all__ = [
+    "PERMUTE_AND_FLIP",
+    "permute_and_flip",
+    "permute_and_flip_log_probabilities",
+    "permute_and_flip_mechanism",
+]
+
+
+def permute_and_flip(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    size: Size = None,
+) -> Array:
+    """Visit candidates in random order, flip a coin for each and stop at the first head.
+
+    Heads come up for r with probability exp(-epsilon (best score - score_r) / (2 sensitivity)).
+    `score` maps a database to one number per candidate, shape (m,); no entry moves by more
+    than `sensitivity` between neighbours. With `monotone` scores, which adding a record never
+    lowers, the factor 2 is left out; add-remove only. `epsilon` is in nats.
+    Returns candidate indices in [0, m), whole numbers of shape `size`. Raises ValueError on a
+    parameter that is not positive.
+    """
+    scaled = scaled_scores(
+        score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone
+    )
+    shape = sample_shape(size) + scaled.shape
+    heads = rng.random(shape) < np.exp(scaled - scaled.max())
+    # The candidates are visited by rising `visit`. The best one always gets a head.
+    visit = rng.random(shape)
+    return np.argmin(np.where(heads, visit, 2.0), axis=-1)
+
+
+def permute_and_flip_log_probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Log-probability of each candidate under the law of `permute_and_flip`; shape (m,), nats.
+
+    Exact over all orders: those that put k given candidates before r have probability
+    k! (m - 1 - k)! / m!, and the tails of k candidates, summed over which k they are, are an
+    elementary symmetric polynomial.
+    """
+    scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    behind = scaled - scaled.max()
+    tails = -np.expm1(behind)
+    others = scaled.size - 1
+    orders = np.array([1 / (scaled.size * comb(others, k)) for k in range(scaled.size)])
+
+    def reached(index: int) -> float:
+        before = np.ones(1)
+        for tail in np.delete(tails, index):
+            before = np.convolve(before, (1.0, tail))
+        return before @ orders
+
+    return behind + np.log([reached(index) for index in range(scaled.size)])
+
+
+def permute_and_flip_mechanism(
+    *,
+    score: Callable[[Database], Array],
+    candidates: int,
+    sensitivity: float,
+    epsilon: float,
+    relation: Relation,
+    databases: Domain,
+    monotone: bool = False,
+    name: str = "permute-and-flip",
+    identifier: str = "",
+) -> Mechanism:
+    """`permute_and_flip` at fixed parameters, with its privacy and its regret.
+
+    `candidates` is the number of scores, `sensitivity` holds under `relation`.
+    """
+    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    reference = "McKenna and Sheldon (2020)"
+    return selection_mechanism(
+        select=permute_and_flip,
+        log_probabilities=permute_and_flip_log_probabilities,
+        utility=(
+            regret_claim(
+                score=score,
+                scale=scale,
+                candidates=candidates,
+                reference=f"{reference}, with Dwork and Roth (2014), Corollary 3.12",
+            ),
+        ),
+        score=score,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        monotone=monotone,
+        relation=relation,
+        databases=databases,
+        privacy_reference=reference,
+        name=name,
+        identifier=identifier,
+        reference=reference,
+    )
+
+
+PERMUTE_AND_FLIP = permute_and_flip_mechanism(
+    score=partial(column_totals, columns=3),
+    candidates=3,
+    sensitivity=1.0,
+    epsilon=1.0,
+    relation=Relation.ADD_REMOVE,
+    databases=voters(candidates=3, least_vote=-1),
+    identifier="EM-3.13b",
+)

@@ -1,0 +1,107 @@
+"""Sparse vectors that were published and are not private, after Lyu, Su and Li (2017).
+
+Algorithms are numbered as there.
+"""
+
+from dataclasses import replace
+from functools import partial
+from math import inf
+from typing import Any
+
+from ..model import Histogram, NegativeControl, Relation
+from .above_threshold import (
+    SPARSE_VECTOR,
+    above_threshold,
+    above_threshold_law,
+    above_threshold_mechanism,
+    noise_scales,
+    take,
+)
+from .numeric_sparse_vector import numeric_sparse_vector
+
+__all__ = [
+    "NOISY_QUERY_RELEASED",
+    "NO_CUT_OFF",
+    "UNNOISED_QUERIES",
+    "UNSCALED_NOISE",
+]
+
+# What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
+SOUND: dict[str, Any] = {
+    "queries": partial(take, bins=(1, 1, 1, 0, 0, 0)),
+    "threshold": 10.0,
+    **noise_scales(sensitivity=1.0, threshold_epsilon=0.5, query_epsilon=1.0, positives=3),
+}
+NOISE_OF_ONE_QUERY = 1.0
+
+
+def _altered(name: str, identifier: str, defect: str, **changed: float) -> NegativeControl:
+    arguments = {**SOUND, **changed}
+    return NegativeControl(
+        identifier=identifier,
+        mechanism=replace(
+            SPARSE_VECTOR,
+            name=name,
+            run=partial(above_threshold, **arguments),
+            law=partial(above_threshold_law, **arguments),
+        ),
+        breaks=SPARSE_VECTOR.claims[0],
+        defect=defect,
+    )
+
+
+# A single record leaves the bin of the last query for that of the others.
+_queries = partial(take, bins=(1, 1, 1, 1, 0))
+
+_bits = above_threshold_mechanism(
+    queries=_queries,
+    length=5,
+    threshold=1.0,
+    sensitivity=1.0,
+    threshold_epsilon=0.5,
+    query_epsilon=2.0,
+    relation=Relation.REPLACE_ONE,
+    databases=Histogram(bins=2, total=1),
+    name="sparse-vector-noisy-query-released",
+)
+
+NOISY_QUERY_RELEASED = NegativeControl(
+    identifier="SVT-3",
+    mechanism=replace(
+        _bits,
+        run=partial(
+            numeric_sparse_vector,
+            queries=_queries,
+            threshold=1.0,
+            threshold_scale=2.0,
+            query_scale=1.0,
+            answer_scale=None,
+            positives=1,
+        ),
+        law=None,
+    ),
+    breaks=_bits.claims[0],
+    defect="the value compared is released, which bounds the noise of the threshold (Algorithm 3)",
+)
+
+UNSCALED_NOISE = _altered(
+    "sparse-vector-unscaled-noise",
+    "SVT-4",
+    "the noise of the queries does not grow with the number of positives (Algorithm 4)",
+    query_scale=NOISE_OF_ONE_QUERY,
+)
+
+UNNOISED_QUERIES = _altered(
+    "sparse-vector-no-query-noise",
+    "SVT-5",
+    "only the threshold is noised, so the order of two queries is revealed (Algorithm 5)",
+    query_scale=0.0,
+)
+
+NO_CUT_OFF = _altered(
+    "sparse-vector-no-cut-off",
+    "SVT-6",
+    "the noise of one query for any number of positives (Algorithm 6)",
+    query_scale=NOISE_OF_ONE_QUERY,
+    positives=inf,
+)

@@ -1,0 +1,168 @@
+"""The sparse vector technique with numeric answers, Algorithm 7 of Lyu, Su and Li (2017).
+
+Dwork and Roth (2014) call it NumericSparse. A positive answer's value is noised afresh: the
+noisy value that was compared says too much about the threshold.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import inf, log
+from typing import Any
+
+import numpy as np
+
+from .._checks import require_positive, sample_shape
+from ..model import Array, Database, Domain, Histogram, Mechanism, Relation, Size, UtilityClaim
+from .above_threshold import above_threshold_law, bit_claims, compare, noise_scales, take
+from .sparse_vector_law import ABOVE
+
+__all__ = [
+    "NUMERIC_SPARSE_VECTOR",
+    "numeric_log_probability",
+    "numeric_sparse_vector",
+    "numeric_sparse_vector_mechanism",
+]
+
+
+def numeric_sparse_vector(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    queries: Callable[[Database], Array],
+    threshold: float,
+    threshold_scale: float,
+    query_scale: float,
+    answer_scale: float | None,
+    positives: float,
+    size: Size = None,
+) -> Array:
+    """`above_threshold` that also answers each query found above.
+
+    The answer has fresh Laplace noise of `answer_scale`; None releases the very noisy value that
+    was compared, which is not private.
+    Returns floats of shape `size` + (k, 2): the kind (0 below, 1 above, 2 halted) and the answer,
+    NaN unless above.
+    """
+    values = np.asarray(queries(database), dtype=float)
+    kinds, compared = compare(
+        values,
+        rng,
+        threshold=threshold,
+        threshold_scale=threshold_scale,
+        query_scale=query_scale,
+        positives=positives,
+        shape=sample_shape(size),
+    )
+    above = kinds == ABOVE
+    answers = np.where(above, compared if answer_scale is None else values, np.nan)
+    if answer_scale is not None:
+        answers[above] += rng.laplace(scale=answer_scale, size=np.count_nonzero(above))
+    return np.stack([kinds, answers], axis=-1)
+
+
+def numeric_log_probability(
+    database: Database,
+    outputs: Any,
+    *,
+    queries: Callable[[Database], Array],
+    threshold: float,
+    threshold_scale: float,
+    query_scale: float,
+    answer_scale: float,
+    positives: float,
+) -> Array:
+    """Log-density of outputs of `numeric_sparse_vector`: bits by `log_bits`, answers Laplace.
+
+    `outputs` has shape (..., k, 2) and the result the leading shape; -inf for a transcript that
+    no run can give.
+    """
+    law = above_threshold_law(
+        database,
+        queries=queries,
+        threshold=threshold,
+        threshold_scale=threshold_scale,
+        query_scale=query_scale,
+        positives=positives,
+    )
+    outputs = np.asarray(outputs, dtype=float)
+    kinds = outputs[..., 0].astype(np.int64)
+    places = 3 ** np.arange(kinds.shape[-1])
+    codes = law.outcomes @ places
+    order = np.argsort(codes)
+    found = order[np.searchsorted(codes[order], kinds @ places).clip(max=len(codes) - 1)]
+    logs = np.where(codes[found] == kinds @ places, law.log_probabilities[found], -inf)
+    errors = np.abs(outputs[..., 1] - np.asarray(queries(database), dtype=float)) / answer_scale
+    answered = np.where(kinds == ABOVE, -errors - log(2 * answer_scale), 0.0)
+    return logs + np.nan_to_num(answered, nan=-inf).sum(axis=-1)
+
+
+def numeric_sparse_vector_mechanism(
+    *,
+    queries: Callable[[Database], Array],
+    length: int,
+    threshold: float,
+    sensitivity: float,
+    threshold_epsilon: float,
+    query_epsilon: float,
+    answer_epsilon: float,
+    relation: Relation,
+    databases: Domain,
+    positives: int = 1,
+    name: str = "numeric-sparse-vector",
+    identifier: str = "",
+) -> Mechanism:
+    """`numeric_sparse_vector` with answers of scale positives sensitivity / answer_epsilon.
+
+    The rest as in `above_threshold_mechanism`; the loss is the sum of the three epsilons.
+    """
+    require_positive(answer_epsilon=answer_epsilon)
+    scales = noise_scales(
+        sensitivity=sensitivity,
+        threshold_epsilon=threshold_epsilon,
+        query_epsilon=query_epsilon,
+        positives=positives,
+    )
+    bound: dict[str, Any] = {"queries": queries, "threshold": threshold, **scales}
+    answer_scale = positives * sensitivity / answer_epsilon
+    epsilon = threshold_epsilon + query_epsilon + answer_epsilon
+
+    def answer_error(database: Database, output: Any) -> Array:
+        errors = np.abs(np.asarray(output)[..., 1] - queries(database))
+        return np.nan_to_num(errors, nan=0.0).max(axis=-1)
+
+    bits = bit_claims(
+        epsilon=epsilon,
+        relation=relation,
+        queries=queries,
+        length=length,
+        threshold=threshold,
+        threshold_scale=scales["threshold_scale"],
+        query_scale=scales["query_scale"],
+    )
+    answers = UtilityClaim(
+        loss=answer_error,
+        bound=lambda beta: answer_scale * log(positives / beta),
+        reference="Dwork and Roth (2014), Theorem 3.28",
+    )
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(numeric_sparse_vector, answer_scale=answer_scale, **bound),
+        databases=databases,
+        claims=(*bits, answers),
+        reference="Lyu, Su and Li (2017), Algorithm 7",
+        log_probability=partial(numeric_log_probability, answer_scale=answer_scale, **bound),
+    )
+
+
+NUMERIC_SPARSE_VECTOR = numeric_sparse_vector_mechanism(
+    queries=partial(take, bins=(1, 1, 1, 1, 1, 0)),
+    length=6,
+    threshold=10.0,
+    sensitivity=1.0,
+    threshold_epsilon=0.5,
+    query_epsilon=1.0,
+    answer_epsilon=0.5,
+    relation=Relation.REPLACE_ONE,
+    databases=Histogram(bins=2, total=20),
+)

@@ -1,0 +1,92 @@
+"""Two databases side by side as a difference, row by row where they have rows."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
+from typing import Any
+
+from ...auditors.outputs.encoding import canonical, show
+from ...auditors.results import Pair
+from ..terminal import printable
+
+__all__ = ["DiffLine", "difference"]
+
+LONGEST = 2000
+MOST_LINES = 60
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffLine:
+    """One row, or a run of equal rows; `mark` is "-" only in D, "+" only in D', " " in both."""
+
+    mark: str
+    text: str
+    times: int = 1
+
+
+def difference(pair: Pair) -> tuple[DiffLine, ...]:
+    """The lines that lead from the database to its neighbour.
+
+    Lists, tuples and dicts are compared entry by entry and everything else as a whole. Long
+    differences are cut short, with a last line that says so.
+    """
+    one, two = _rows(pair.database), _rows(pair.neighbour)
+    if one is None or two is None or type(pair.database) is not type(pair.neighbour):
+        return _whole(pair)
+    if max(len(one), len(two)) > LONGEST:
+        return _whole(pair)
+    lines = tuple(_runs(one, two))
+    if len(lines) > MOST_LINES:
+        rest = len(lines) - MOST_LINES
+        lines = (*lines[:MOST_LINES], DiffLine(mark=" ", text=f"... {rest} more lines"))
+    return lines or (DiffLine(mark=" ", text="(both empty)"),)
+
+
+def _rows(database: Any) -> list[tuple[bytes, str]] | None:
+    """(what to compare, what to show) of every row; None for what has no rows."""
+    if isinstance(database, dict):
+        items: Sequence[Any] = list(database.items())
+        shown = [f"{show(key)}: {show(value)}" for key, value in items]
+    elif isinstance(database, (list, tuple)) or getattr(database, "ndim", 0) == 1:
+        items = list(database)
+        shown = [show(item) for item in items]
+    else:
+        return None
+    return [(canonical(item), printable(text)) for item, text in zip(items, shown, strict=True)]
+
+
+def _whole(pair: Pair) -> tuple[DiffLine, ...]:
+    sides = zip("-+", (pair.database, pair.neighbour), strict=True)
+    return tuple(DiffLine(mark=mark, text=printable(show(side))) for mark, side in sides)
+
+
+def _runs(one: list[tuple[bytes, str]], two: list[tuple[bytes, str]]) -> Iterator[DiffLine]:
+    for same, part, other in _stretches(one, two):
+        yield from _grouped(" " if same else "-", part)
+        yield from _grouped("+", other)
+
+
+def _stretches(
+    one: list[tuple[bytes, str]], two: list[tuple[bytes, str]]
+) -> Iterator[tuple[bool, list[tuple[bytes, str]], list[tuple[bytes, str]]]]:
+    """(whether equal, rows of D, rows of D' if they are others), from the top down."""
+    if len(one) == len(two):
+        # A replaced record keeps its place, so that rows are compared where they stand.
+        for same, group in groupby(
+            zip(one, two, strict=True), lambda rows: rows[0][0] == rows[1][0]
+        ):
+            left, right = zip(*group, strict=True)
+            yield same, list(left), [] if same else list(right)
+        return
+    matcher = SequenceMatcher(None, [key for key, _ in one], [key for key, _ in two], False)
+    for tag, i, j, k, m in matcher.get_opcodes():
+        yield tag == "equal", one[i:j], [] if tag == "equal" else two[k:m]
+
+
+def _grouped(mark: str, rows: list[tuple[bytes, str]]) -> Iterator[DiffLine]:
+    start = 0
+    for end in range(1, len(rows) + 1):
+        if end == len(rows) or rows[end][0] != rows[start][0]:
+            yield DiffLine(mark=mark, text=rows[start][1], times=end - start)
+            start = end

@@ -1,0 +1,117 @@
+"""Which pictures a theorem gets: one or two by its kind of claim, others for some by name."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+
+from ...auditors.claims.check import subject_of
+from ...mechanisms.model import Theorem
+from ..reproduce.sections import Picture, Reproduction
+from ..reproduce.statements import Statement
+from .boosting_figures import (
+    agreement_figure,
+    favoured_potential_figure,
+    potential_fall_figure,
+    ratio_figure,
+)
+from .descent_figures import balanced_bound, excess_figure, noisy_excess_figure, printed_bound
+from .laws_figures import identity_figure, law_figure, mean_figure
+from .margins_figures import margin_figure
+from .marks import Drawn, picture
+from .privacy_figures import curve_figure, loss_figure, outputs_figure
+from .sweep_figures import sweep_figure, swept_parameter
+from .tails_figures import records_figure, tail_figure
+from .weights_figures import answers_figure, gaps_figure, potential_figure, updates_figure
+
+__all__ = ["pictures_of"]
+
+Draw = Callable[[Statement], Drawn | None]
+
+BY_KIND: Mapping[str, tuple[Draw, ...]] = MappingProxyType(
+    {
+        "utility": (tail_figure,),
+        "threshold": (records_figure,),
+        "expectation": (mean_figure,),
+        "equality": (law_figure,),
+        "identity": (identity_figure,),
+        "invariant": (margin_figure,),
+    }
+)
+BY_NAME: Mapping[str, Draw] = MappingProxyType(
+    {
+        "GD-T1": partial(excess_figure, balanced_bound),
+        "ERR-GD-2": partial(excess_figure, printed_bound),
+        "GD-T2": noisy_excess_figure,
+        "PMW-ACC-EVENT": answers_figure,
+        "PMW-GAP": gaps_figure,
+        "PMW-KL-3": partial(potential_figure, 1 / 64, "α²/64"),
+        "PMW-KL-3S": partial(potential_figure, 15 / 512, "15 α²/512"),
+        "ERR-PMW-4": partial(potential_figure, 1.0, "α²"),
+        "PMW-UPD": partial(updates_figure, 64.0, "64 ln(bins)/α²"),
+        "BQ-ATT": agreement_figure,
+        "BQ-APM": agreement_figure,
+        "ERR-BQ-1": agreement_figure,
+        "BQ-POT": potential_fall_figure,
+        "ERR-BQ-4": favoured_potential_figure,
+        "BQ-6.4": ratio_figure,
+        "ERR-PMW-5": partial(updates_figure, 1.0, "ln(bins)/α²"),
+    }
+)
+
+
+def pictures_of(
+    theorem: Theorem, reproductions: Sequence[Reproduction], *, seed: int
+) -> tuple[Picture, ...]:
+    """The pictures of a theorem checked at one or several settings.
+
+    Several settings make a family in one picture; the others are of the setting nearest to the
+    defaults. Fresh draws for a picture are made with `seed` on streams no check uses, so the
+    same results give the same bytes.
+    """
+    drawn: list[Drawn] = []
+    swept = swept_parameter(reproductions)
+    if swept is not None:
+        drawn.append(sweep_figure(theorem, reproductions, swept))
+    drawn += _drawn(_statement(theorem, _middle(theorem, reproductions), seed))
+    prefix = re.sub(r"[^A-Za-z0-9-]", "_", theorem.identifier)
+    return tuple(picture(one, prefix=prefix) for one in drawn)
+
+
+def _middle(theorem: Theorem, reproductions: Sequence[Reproduction]) -> Reproduction:
+    """The setting with most of its parameters at their defaults, the first of several."""
+
+    def at_default(one: Reproduction) -> int:
+        return sum(
+            one.parameters.get(name, parameter.default) == parameter.default
+            for name, parameter in theorem.parameters.items()
+        )
+
+    return max(reproductions, key=at_default)
+
+
+def _statement(theorem: Theorem, reproduction: Reproduction, seed: int) -> Statement:
+    defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
+    parameters = {**defaults, **reproduction.parameters}
+    return Statement(
+        theorem=theorem,
+        parameters=parameters,
+        result=reproduction.result,
+        subject=subject_of(theorem, reproduction.parameters),
+        seed=seed,
+    )
+
+
+def _drawn(statement: Statement) -> list[Drawn]:
+    result = statement.result
+    if result.kind == "privacy":
+        draws: tuple[Draw, ...] = (loss_figure,)
+        if "curve" in result.details:
+            draws = (curve_figure, *draws)
+        if result.refuted:
+            draws = (*draws, outputs_figure)
+    else:
+        draws = BY_KIND[result.kind]
+    if (special := BY_NAME.get(statement.theorem.identifier)) is not None:
+        draws = (special, *draws)
+    return [one for draw in draws if (one := draw(statement)) is not None]

@@ -1,0 +1,204 @@
+"""How a bound, a measurement and an exact value look: the same marks in every picture.
+
+The bound is a dashed green line, what was measured is blue with its interval, what is known
+exactly is vermilion, a counterexample is a cross in the colour of the text.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ..faces.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
+from ..reproduce.sections import Picture
+
+__all__ = [
+    "BOUND",
+    "DASHES",
+    "EXACT",
+    "MEASURED",
+    "Drawn",
+    "band",
+    "bound_curve",
+    "bound_level",
+    "bound_points",
+    "bound_step",
+    "counterexample",
+    "exact_curve",
+    "exact_points",
+    "log_axis",
+    "measured_curve",
+    "measured_points",
+    "picture",
+    "remark",
+    "room_above",
+]
+
+BOUND = CLAIM
+MEASURED = FIRST
+EXACT = SECOND
+DASHES = (0, (5, 2))
+HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
+"""Widths in points: of a legend's sign, of a letter, and what there is room for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """A picture yet to be made: `paint` puts it on empty axes."""
+
+    key: str
+    title: str
+    caption: str
+    paint: Callable[[Any], None]
+
+
+def picture(drawn: Drawn, *, prefix: str) -> Picture:
+    """Make it, once for both formats; `prefix` makes the ids of the SVG unique in a page."""
+    with figure() as (drawing, axes):
+        drawn.paint(axes)
+        _legend(axes)
+        text = svg(drawing, f"{prefix}-{drawn.key}", drawn.title, drawn.caption)
+        # Where everything goes is settled; working it out again would cost as much as drawing.
+        drawing.set_layout_engine("none")
+        return Picture(
+            key=drawn.key, title=drawn.title, caption=drawn.caption, svg=text, pdf=pdf(drawing)
+        )
+
+
+def _legend(axes: Any) -> None:
+    handles, labels = axes.get_legend_handles_labels()
+    found = dict(zip(labels, handles, strict=True))
+    names = sorted(found, key=_rank)
+    # A legend too long for one row would make the picture narrower; it takes two.
+    length = sum(HANDLE + LETTER * len(name) for name in names)
+    axes.legend(
+        [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
+        ncols=4 if length < ROW else 2, frameon=False, handlelength=1.4, columnspacing=1.1,
+        handletextpad=0.5, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def _rank(label: str) -> int:
+    """Bound, measurement, exact value, counterexample: in this order in every legend."""
+    for rank, starts in ((0, ("bound", "claim", "stated")), (2, ("exact", "computed"))):
+        if label.startswith(starts):
+            return rank
+    return 3 if label.startswith(("counterexample", "confirmed", "refuted")) else 1
+
+
+def bound_level(axes: Any, value: float, label: str = "bound") -> None:
+    """The bound as a level across the picture."""
+    axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
+
+
+def bound_curve(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
+    """The bound as a function."""
+    axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
+
+
+def bound_points(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
+    """The bound where it is stated at a few points only."""
+    axes.plot(
+        x, y, color=BOUND, linestyle="none", marker="_", markersize=13, markeredgewidth=2.2,
+        label=label,
+    )  # fmt: skip
+
+
+def bound_step(axes: Any, place: float, value: float, label: str = "bound") -> None:
+    """The bound of one column of the picture, the column around `place`."""
+    axes.plot(
+        [place - 0.4, place + 0.4], [value, value], color=BOUND, linewidth=1.7, linestyle=DASHES,
+        label=label,
+    )  # fmt: skip
+
+
+def measured_curve(axes: Any, x: Any, y: Any, label: str = "measured", **how: Any) -> None:
+    """What was measured, as a function."""
+    axes.plot(x, y, color=MEASURED, linewidth=1.5, label=label, **how)
+
+
+def band(axes: Any, x: Any, low: Any, high: Any, step: Any = None) -> None:
+    """A band in which the measured function lies; `step` "post" holds each limit to the right."""
+    axes.fill_between(x, low, high, color=MEASURED, alpha=0.18, linewidth=0, step=step)
+
+
+def measured_points(
+    axes: Any,
+    x: Any,
+    y: Any,
+    low: Any = None,
+    high: Any = None,
+    label: str = "measured",
+    **how: Any,
+) -> None:
+    """Measurements with their intervals; an end that is not finite is left out."""
+    y = np.asarray(y, dtype=float)
+    ends = [
+        np.zeros_like(y) if end is None else np.abs(y - np.where(np.isfinite(end), end, y))
+        for end in (_floats(low), _floats(high))
+    ]
+    axes.errorbar(
+        x, y, yerr=ends, color=MEASURED, linestyle="none", marker="o", markersize=4.5,
+        linewidth=1.4, capsize=2.5, label=label, **how,
+    )  # fmt: skip
+
+
+def _floats(values: Any) -> Any:
+    return None if values is None else np.asarray(values, dtype=float)
+
+
+def exact_curve(axes: Any, x: Any, y: Any, label: str = "exact", **how: Any) -> None:
+    """What is known exactly, as a function."""
+    axes.plot(x, y, color=EXACT, linewidth=1.5, label=label, **how)
+
+
+def exact_points(axes: Any, x: Sequence[float], y: Sequence[Any], label: str = "exact") -> None:
+    """Exact values; those not known are left out."""
+    known = [(at, value) for at, value in zip(x, y, strict=True) if _known(value)]
+    if known:
+        axes.plot(
+            *zip(*known, strict=True), color=EXACT, linestyle="none", marker="D", markersize=5,
+            markerfacecolor="none", markeredgewidth=1.5, label=label,
+        )  # fmt: skip
+
+
+def _known(value: Any) -> bool:
+    return value is not None and isfinite(value)
+
+
+def counterexample(axes: Any, x: float, y: float, label: str = "counterexample") -> None:
+    """A case that breaks the bound."""
+    axes.plot(
+        [x], [y], color=INK, linestyle="none", marker="X", markersize=8, markeredgewidth=0,
+        label=label, clip_on=False, zorder=5,
+    )  # fmt: skip
+
+
+def remark(axes: Any, text: str, *, x: float = 0.98, y: float = 0.95) -> None:
+    """A line of small text inside the picture, right-aligned at (x, y) of the axes."""
+    axes.text(x, y, text, transform=axes.transAxes, ha="right", va="top", fontsize=8.5, alpha=0.75)
+
+
+def room_above(axes: Any, *values: float, least: float = 0.0) -> None:
+    """Let the axis of y start at `least` and leave some room above the largest value."""
+    highest = max([value for value in values if isfinite(value)], default=1.0)
+    axes.set_ylim(least, least + 1.15 * (highest - least) if highest > least else least + 1.0)
+    axes.yaxis.set_major_locator(few_ticks())
+
+
+def log_axis(axes: Any, which: str, lowest: float, highest: float) -> None:
+    """A logarithmic axis of x or y with plain numbers at powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    getattr(axes, f"set_{which}scale")("log")
+    getattr(axes, f"set_{which}lim")(lowest, highest)
+    narrow = highest < 100 * lowest
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,), numticks=8))
+    # Plain numbers: formulas would take longer to set than the rest of the picture to draw.
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.4g}"))
+    axis.set_minor_formatter(NullFormatter())
+    if not narrow:
+        axis.set_minor_locator(LogLocator(subs=(), numticks=8))

@@ -1,0 +1,1 @@
+"""The page, tables and pictures that `dpwitness reproduce --out` writes."""

@@ -1,0 +1,85 @@
+"""The results of a section as CSV, numbers in full."""
+
+import csv
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
+
+from ..reproduce.sections import Reproduction, Section
+
+__all__ = ["section_csv", "summary_csv"]
+
+SUMMARY = (
+    "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact", "weak",
+    "expected", "verdict", "sampled", "proved", "draws", "seed",
+)  # fmt: skip
+
+
+def section_csv(section: Section) -> str:
+    """The rows of every setting's table, the setting's parameters first.
+
+    Where a check makes no table the row is that of the summary.
+    """
+    names = sorted({name for one in section.reproductions for name in one.parameters})
+    tables = [one.result.table for one in section.reproductions]
+    columns = next((table.columns for table in tables if table is not None), None)
+    if columns is None:
+        rows = [(*_setting(one, names), *_summary(section, one)) for one in section.reproductions]
+        return _written((*names, *SUMMARY), rows)
+    return _written(
+        (*names, *columns),
+        [
+            (*_setting(one, names), *row)
+            for one in section.reproductions
+            for row in (one.result.table.rows if one.result.table is not None else ())
+        ],
+    )
+
+
+def summary_csv(sections: Sequence[Section]) -> str:
+    """One row for every setting of every section; parameters as name=value."""
+    rows = [
+        (
+            *_summary(section, one),
+            " ".join(f"{name}={value!r}" for name, value in one.parameters.items()),
+        )
+        for section in sections
+        for one in section.reproductions
+    ]
+    return _written((*SUMMARY, "parameters"), rows)
+
+
+def _setting(one: Reproduction, names: Sequence[str]) -> tuple[Any, ...]:
+    return tuple(one.parameters.get(name) for name in names)
+
+
+def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
+    result, found = one.result, one.result.measured
+    return (
+        section.identifier,
+        result.kind,
+        section.holds,
+        result.claimed,
+        *((None,) * 4 if found is None else (found.value, found.low, found.high, found.error)),
+        result.exact,
+        result.weak,
+        one.expected.value,
+        result.verdict.value,
+        None if result.sampled is None else result.sampled.value,
+        None if result.proved is None else result.proved.value,
+        result.draws,
+        result.seed,
+    )
+
+
+def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([[_plain(value) for value in row] for row in rows])
+    return out.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of numpy as Python's, which the writer spells so that they read back the same."""
+    return value.item() if hasattr(value, "item") else value

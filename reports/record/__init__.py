@@ -1,0 +1,1 @@
+"""The evidence file: how a result is written as JSON, read back and made a result again."""

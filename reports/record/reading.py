@@ -1,0 +1,226 @@
+"""Reading an evidence file that may be damaged, or made to do harm.
+
+Everything is checked by hand before use: size, syntax, kinds, ranges. Nothing named in the file
+is imported here.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...auditors.errors import EvidenceFormatError
+from ..files import read_limited
+from .evidence import SCHEMA
+
+__all__ = ["load_evidence", "parse_json"]
+
+LARGEST = 64 * 2**20
+DEEPEST = 200
+VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
+
+
+def load_evidence(path: str) -> list[dict[str, Any]]:
+    """The entries of `results` in an evidence file, checked field by field.
+
+    Raises EvidenceFormatError with a sentence that names the first thing wrong.
+    """
+    data = parse_json(read_limited(path, LARGEST), path)
+    if not isinstance(data, dict) or "schema" not in data:
+        raise EvidenceFormatError(
+            f"{path!r} is JSON but not an evidence file: it has no field 'schema'"
+        )
+    if data["schema"] != SCHEMA:
+        raise EvidenceFormatError(
+            f"{path!r} follows the schema {data['schema']!r:.60}; this version reads {SCHEMA!r}"
+        )
+    results = data.get("results")
+    if not isinstance(results, list) or not results:
+        raise EvidenceFormatError(f"{path!r} holds no results")
+    for index, result in enumerate(results):
+        _check(result, _RESULT, f"results[{index}]")
+        _check_counts(result["evidence"], f"results[{index}].evidence")
+    return results
+
+
+def parse_json(text: str, label: str) -> Any:
+    """Strict JSON: no NaN, no number beyond the floats, no repeated key, no endless nesting.
+
+    `label` names the source in the EvidenceFormatError.
+    """
+    try:
+        data = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
+        _limit_depth(data)
+    except RecursionError:
+        raise EvidenceFormatError(f"{label}: values are nested too deeply") from None
+    except EvidenceFormatError as error:
+        raise EvidenceFormatError(f"{label}: {error}") from None
+    except json.JSONDecodeError as error:
+        raise EvidenceFormatError(
+            f"{label} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
+        ) from None
+    except ValueError:
+        raise EvidenceFormatError(f"{label}: a whole number has too many digits") from None
+    return data
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    data = dict(pairs)
+    if len(data) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise EvidenceFormatError(f"the key {twice!r:.60} occurs twice in one object")
+    return data
+
+
+def _no_constant(name: str) -> Any:
+    raise EvidenceFormatError(f'{name} is not JSON; write "inf" or {{"$float": "nan"}}')
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        raise EvidenceFormatError(f"the number {text:.40} is too large")
+    return number
+
+
+def _limit_depth(data: Any) -> None:
+    layer = [data]
+    for _ in range(DEEPEST):
+        layer = [
+            inner
+            for item in layer
+            if isinstance(item, (dict, list))
+            for inner in (item.values() if isinstance(item, dict) else item)
+        ]
+        if not layer:
+            return
+    raise EvidenceFormatError(f"values are nested more than {DEEPEST} deep")
+
+
+Check = Callable[[Any], bool]
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return value in ("inf", "-inf")
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_two_wholes(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
+
+
+def _is_two_numbers(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_anything(value: Any) -> bool:
+    return True
+
+
+Shape = dict[str, "tuple[Check, str] | Shape"]
+
+_TEXT = (_is_text, "a string")
+_WHOLE = (_is_whole, "a whole number, at least 0")
+_NUMBER = (_is_number, "a number or 'inf'")
+_TRUTH = (_is_truth, "true or false")
+_LIST = (_is_list, "a list")
+_OBJECT = (_is_object, "an object")
+_TWO_WHOLES = (_is_two_wholes, "two whole numbers, at least 0")
+_DATABASES: Shape = {key: (_is_anything, "a value") for key in ("database", "neighbour")}
+
+_RESULT: Shape = {
+    "mechanism": _TEXT,
+    "target": _TEXT,
+    "claim": {
+        "kind": (lambda value: value == "privacy", "'privacy'"),
+        "epsilon": _NUMBER,
+        "delta": _NUMBER,
+        "relation": _TEXT,
+        "distance": _WHOLE,
+    },
+    "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),
+    "epsilon_lower": _NUMBER,
+    "pair": _DATABASES,
+    "evidence": {
+        "hits": _TWO_WHOLES,
+        "trials": _TWO_WHOLES,
+        "alpha": _NUMBER,
+        "level": _NUMBER,
+        "counts": _LIST,
+    },
+    "seed": _WHOLE,
+    "seeded": _TRUTH,
+    "plan": {"trials": _WHOLE, "block": _WHOLE},
+}
+
+_COUNT: Shape = {
+    "stage": _TEXT,
+    "chunk": _WHOLE,
+    "event": _OBJECT,
+    "reversed": _TRUTH,
+    "hits": _TWO_WHOLES,
+    "trials": _TWO_WHOLES,
+    "predicted": _NUMBER,
+    "spread": _NUMBER,
+    "rates": (_is_two_numbers, "two numbers"),
+}
+
+
+def _check(value: Any, shape: Shape, place: str) -> None:
+    if not isinstance(value, dict):
+        raise EvidenceFormatError(f"{place} must be an object, got {_abridged(value)}")
+    for key, wanted in shape.items():
+        inner = f"{place}.{key}"
+        if key not in value:
+            raise EvidenceFormatError(f"{inner} is missing; is the file complete?")
+        if isinstance(wanted, dict):
+            _check(value[key], wanted, inner)
+            continue
+        holds, words = wanted
+        if not holds(value[key]):
+            raise EvidenceFormatError(f"{inner} must be {words}, got {_abridged(value[key])}")
+
+
+def _check_counts(evidence: dict[str, Any], place: str) -> None:
+    for index, count in enumerate(evidence["counts"]):
+        inner = f"{place}.counts[{index}]"
+        _check(count, _COUNT, inner)
+        if any(hits > trials for hits, trials in zip(count["hits"], count["trials"], strict=True)):
+            raise EvidenceFormatError(
+                f"{inner} has more hits than trials: {count['hits']} of {count['trials']}"
+            )
+
+
+def _abridged(value: Any) -> str:
+    try:
+        text = json.dumps(value)
+    except (TypeError, ValueError, RecursionError):
+        text = type(value).__name__
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,83 @@
+"""An audit's result, back from the evidence it was written to."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...auditors.events.events import event_from_json
+from ...auditors.outputs.encoding import from_json
+from ...auditors.privacy.replay import read_count
+from ...auditors.results import AuditResult, Evidence, Pair, Sketch, Verdict, Witness
+from ...mechanisms.model import PrivacyClaim, Relation
+
+__all__ = ["revived"]
+
+
+def revived(record: Mapping[str, Any]) -> AuditResult:
+    """The result that one entry of `results` in an evidence file was written from.
+
+    The file is one that dpwitness wrote a moment ago; a damaged one raises KeyError, TypeError,
+    ValueError or EvidenceFormatError.
+    """
+    evidence, claim, sketch = record["evidence"], record["claim"], record["sketch"]
+    return AuditResult(
+        mechanism=record["mechanism"],
+        target=record["target"],
+        claim=PrivacyClaim(
+            epsilon=float(claim["epsilon"]),
+            delta=float(claim["delta"]),
+            relation=Relation(claim["relation"]),
+            distance=claim["distance"],
+            identifier=claim.get("identifier", ""),
+            statement=claim.get("statement", ""),
+            reference=claim["reference"],
+        ),
+        verdict=Verdict(record["verdict"]),
+        epsilon_lower=float(record["epsilon_lower"]),
+        detectable_epsilon=float(record["detectable_epsilon"]),
+        detectable_probability=float(record["detectable_probability"]),
+        pair=_pair(record["pair"]),
+        witness=_witness(record["witness"]),
+        evidence=Evidence(
+            counts=tuple(read_count(count) for count in evidence["counts"]),
+            alpha=float(evidence["alpha"]),
+            level=float(evidence["level"]),
+            log_wealth=float(evidence["log_wealth"]),
+            decided_after=evidence["decided_after"],
+        ),
+        samples=record["samples"],
+        seed=record["seed"],
+        seconds=record["seconds"],
+        seeded=record["seeded"],
+        note=record["note"],
+        growth=tuple((draws, float(bound)) for draws, bound in record["growth"]),
+        sketch=_sketch(sketch),
+        plan={key: from_json(value) for key, value in record["plan"].items()},
+        judged=tuple(read_count(count) for count in record.get("judged", ())),
+        source=str(record.get("source", "")),
+    )
+
+
+def _pair(data: Mapping[str, Any]) -> Pair:
+    return Pair(from_json(data["database"]), from_json(data["neighbour"]))
+
+
+def _witness(data: Mapping[str, Any] | None) -> Witness | None:
+    if data is None:
+        return None
+    pair = _pair(data)
+    return Witness(
+        database=pair.database, neighbour=pair.neighbour, event=event_from_json(data["event"])
+    )
+
+
+def _sketch(data: Mapping[str, Any] | None) -> Sketch | None:
+    if data is None:
+        return None
+    first, second = (tuple(side) for side in data["counts"])
+    return Sketch(
+        feature=data["feature"],
+        edges=tuple(float(edge) for edge in data["edges"]),
+        labels=tuple(data["labels"]),
+        counts=(first, second),
+        inside=tuple(data["inside"]),
+    )

@@ -1,0 +1,168 @@
+"""The events that theory calls best are found, whatever form the output has.
+
+All samples come from fixed seeds, so these are fixed computations. Bounds foreseen are compared
+with that of the best event by the same formula at the true probabilities.
+"""
+
+from math import e, exp, log, sqrt
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+
+from dpwitness.auditors.events.choose import learn
+from dpwitness.auditors.events.cuts import Aim, lepski, smoothed
+from dpwitness.auditors.events.pilot import tidy
+from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.privacy.sketch import sketch
+
+TRIALS, LEVEL = 1_000_000, 0.05
+
+
+def bound(p, q, delta=0.0):
+    excess = p - delta
+    noise = p * (1 - p) / excess**2 + (1 - q) / q
+    return log(excess / q) + ndtri(LEVEL) * sqrt(noise / TRIALS)
+
+
+def chosen(first, second, *, epsilon=1.0, delta=0.0, learnt=100_000, check=1_000_000):
+    """The bound that the learnt event is worth, from fresh draws of both samplers."""
+    sides = [Outputs.of(draw(np.random.default_rng(s), learnt), learnt)
+             for s, draw in ((1, first), (2, second))]  # fmt: skip
+    choice = learn(*sides, epsilon=epsilon, delta=delta, trials=TRIALS, level=LEVEL)
+    rates = [choice.event.contains(Outputs.of(draw(np.random.default_rng(s), check), check)).mean()
+             for s, draw in ((3, first), (4, second))]  # fmt: skip
+    p, q = rates[::-1] if choice.reversed else rates
+    return choice, bound(p, max(q, 1 / check), delta)
+
+
+def laplace(shift):
+    return lambda rng, size: rng.laplace(shift, size=size)
+
+
+def normal(shift, sigma):
+    return lambda rng, size: rng.normal(shift, sigma, size=size)
+
+
+def test_laplace_is_cut_on_its_plateau():
+    choice, value = chosen(laplace(0), laplace(1))
+    assert value > 0.99 * bound(0.5, 0.5 / e)
+    assert choice.predicted == pytest.approx(1.0, abs=0.1)
+
+
+def test_geometric_and_categories_are_found():
+    def geometric(shift):
+        ratio = 1 - exp(-1)
+        return lambda rng, size: shift + rng.geometric(ratio, size) - rng.geometric(ratio, size)
+
+    _, value = chosen(geometric(0), geometric(1))
+    assert value > 0.99 * bound(e / (1 + e), 1 / (1 + e))
+
+    def vote(probabilities):
+        return lambda rng, size: rng.choice(3, size=size, p=probabilities)
+
+    _, value = chosen(vote([0.5, 0.3, 0.2]), vote([0.2, 0.3, 0.5]))
+    assert value > 0.99 * bound(0.5, 0.2)
+
+
+def test_tails_are_found_when_delta_asks_for_them():
+    # For delta = .01 the best half-line of a unit shift with sigma 1.8 has p near .2.
+    first, second = normal(1, 1.8), normal(0, 1.8)
+    _, value = chosen(first, second, delta=0.01)
+    from scipy.special import ndtr
+
+    cuts = np.linspace(-2, 6, 400)
+    best = max(
+        bound(p, q, 0.01)
+        for p, q in zip(ndtr(-(cuts - 1) / 1.8), ndtr(-cuts / 1.8), strict=True)
+        if p > 0.02
+    )
+    assert value > 0.95 * best
+
+
+def test_coordinates_are_added_up():
+    def vector(shift):
+        return lambda rng, size: rng.laplace(shift, size=(size, 5))
+
+    _, value = chosen(vector(0.0), vector(0.2))
+    single = bound(0.5, 0.5 * exp(-0.2))
+    assert value > 3 * single
+
+
+def test_shared_noise_gives_itself_away():
+    def shared(shift):
+        def draw(rng, size):
+            return rng.laplace(size=(size, 1)) + np.array([0.0, shift, 0.0])
+
+        return draw
+
+    _, value = chosen(shared(0.0), shared(1.0))
+    assert value > 8
+
+
+def test_outputs_that_only_one_side_gives_are_found():
+    def leaky(rate):
+        def draw(rng, size):
+            out = rng.laplace(size=size)
+            return np.where(rng.random(size) < rate, 7.25, out)
+
+        return draw
+
+    choice, value = chosen(leaky(0.002), leaky(0.0))
+    assert choice.event.describe() == "output is 7.25"
+    assert choice.rates[1] < 1e-4
+    assert value > 5
+
+
+def test_both_directions_are_looked_at():
+    one, _ = chosen(laplace(0), laplace(1))
+    leak = [
+        Outputs.of_list([None, 1.0, 1.0, None, 1.0, 1.0, 1.0] * 150),
+        Outputs.of_list([1.0] * 1050),
+    ]
+    for sides, turned in ((leak, False), (leak[::-1], True)):
+        choice = learn(*sides, epsilon=1.0, delta=0.0, trials=1000, level=0.01)
+        assert choice.reversed is turned
+        assert choice.event.describe() == "output is None"
+    assert one.predicted > 0.5
+
+
+@pytest.mark.parametrize("size", [2, 3, 32, 64, 200, 1000])
+def test_there_is_always_an_event(size):
+    for make in (
+        lambda rng: rng.laplace(size=size),
+        lambda rng: np.zeros(size),
+        lambda rng: np.full(size, np.nan),
+        lambda rng: rng.laplace(size=(size, 3)),
+        lambda rng: np.array(["a"] * size),
+    ):
+        sides = [Outputs.of(make(np.random.default_rng(s)), size) for s in (1, 2)]
+        choice = learn(*sides, epsilon=1.0, delta=0.0, trials=10_000, level=1e-3)
+        assert choice.event.contains(sides[0]).shape == (size,)
+        picture = sketch(choice.event, *sides)
+        assert sum(picture.counts[0]) <= size
+
+
+def test_learning_is_a_function_of_the_draws():
+    sides = [Outputs.of(np.random.default_rng(s).laplace(s, size=5000), 5000) for s in (1, 2)]
+    one, two = (learn(*sides, epsilon=1.0, delta=0.0, trials=10_000, level=0.01) for _ in range(2))
+    assert one == two
+
+
+def test_thresholds_have_few_digits_and_cut_the_same():
+    rng = np.random.default_rng(5)
+    for low, high in np.sort(rng.normal(size=(200, 2)), axis=1):
+        cut = tidy(low, high)
+        assert low < cut <= high
+    assert tidy(0.30517, 0.34711) == 0.33 or len(repr(tidy(0.30517, 0.34711))) <= 4
+    assert tidy(1.0, np.nextafter(1.0, 2)) == np.nextafter(1.0, 2)
+
+
+def test_cut_rules_prefer_the_plateau_to_a_lucky_tail():
+    """Log-ratio 1 everywhere and one lucky count at the start: take all of the plateau."""
+    x = np.cumsum([9.0] + [500.0] * 20)
+    y = np.cumsum([1.0] + [500.0 / e] * 20)
+    aim = Aim(TRIALS, 0.0, float(-ndtri(LEVEL)))
+    sizes = np.array([20_000.0, 20_000.0])
+    assert lepski(x, y, sizes, aim, None) == 20
+    assert smoothed(x, y, sizes, aim, None) >= 18

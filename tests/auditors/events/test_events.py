@@ -1,0 +1,169 @@
+"""Events say what they contain, come back from JSON the same, and survive any output."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpwitness.auditors.errors import ContractError, EvidenceFormatError
+from dpwitness.auditors.events.events import Among, AnyOf, HalfLine, Intervals, event_from_json
+from dpwitness.auditors.events.scores import AdditiveScore, Table
+from dpwitness.auditors.outputs.features import Feature, feature_from_json
+from dpwitness.auditors.outputs.outputs import Outputs
+
+OUTPUT = Feature()
+numbers = st.floats(allow_nan=False)
+features = st.builds(
+    Feature,
+    st.sampled_from(["value", "length", "type", "difference", "sum", "max", "min", "argmax"]),
+    st.lists(
+        st.integers(0, 5)
+        | st.tuples(st.just("key"), st.text())
+        | st.tuples(st.just("field"), st.text()),
+        max_size=3,
+    ).map(tuple),
+).map(lambda f: f if f.kind != "difference" else Feature("difference", f.path, (1,)))
+tables = st.builds(
+    Table,
+    features,
+    st.just(-1.0),
+    st.just(2.0),
+    st.lists(st.floats(-5, 5), min_size=1, max_size=4).map(tuple),
+    st.lists(st.tuples(st.text(), st.floats(-5, 5)), max_size=2).map(tuple),
+    st.floats(-5, 5),
+)
+simple = (
+    st.builds(HalfLine, features, numbers, st.booleans(), st.booleans())
+    | st.builds(Intervals, features, st.lists(st.tuples(numbers, numbers), min_size=1).map(tuple))
+    | st.builds(Among, features, st.lists(st.floats() | st.text(), min_size=1).map(tuple))
+    | st.builds(AdditiveScore, st.lists(tables, min_size=1, max_size=3).map(tuple), numbers)
+)
+events = simple | st.builds(AnyOf, st.lists(simple, min_size=1, max_size=3).map(tuple))
+
+leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+outputs = st.recursive(
+    leaves,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner, inner)
+        | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@given(events)
+def test_events_come_back_from_json(event):
+    again = event_from_json(json.loads(json.dumps(event.to_json())))
+    assert repr(again) == repr(event)
+
+
+@given(events, st.lists(outputs, max_size=6))
+def test_any_event_can_be_asked_of_any_outputs(event, batch):
+    inside = event.contains(Outputs.of_list(batch))
+    assert inside.shape == (len(batch),)
+    assert inside.dtype == bool
+    alone = [bool(event.contains(Outputs.of_list([output]))[0]) for output in batch]
+    assert inside.tolist() == alone
+
+
+@given(st.lists(st.floats(), min_size=1), numbers)
+def test_half_lines_contain_what_they_say(values, threshold):
+    batch = Outputs.of(np.array(values), len(values))
+    for sign, upper, strict in ((">=", True, False), (">", True, True), ("<", False, True)):
+        event = HalfLine(OUTPUT, threshold, upper, strict)
+        name, said, number = event.describe().split()
+        assert (name, said, float(number)) == ("output", sign, threshold)
+        expected = [eval(f"v {said} t", {"v": v, "t": float(number)}) for v in values]  # noqa: S307
+        assert event.contains(batch).tolist() == expected
+
+
+def test_atoms_tell_zeros_apart_and_know_nan():
+    batch = Outputs.of(np.array([0.0, -0.0, math.nan, 1.0, math.inf]), 5)
+    for value, place in ((0.0, 0), (-0.0, 1), (math.nan, 2), (math.inf, 4)):
+        assert np.flatnonzero(Among(OUTPUT, (value,)).contains(batch)).tolist() == [place]
+    everything = AnyOf((HalfLine(OUTPUT, 0.0, True), HalfLine(OUTPUT, 0.0, False)))
+    assert not everything.contains(batch)[2]
+
+
+def test_intervals_are_half_open_and_end_at_infinity():
+    batch = Outputs.of(np.array([-math.inf, 0.0, 1.0, 5.0, math.inf, math.nan]), 6)
+    event = Intervals(OUTPUT, ((-math.inf, 0.0), (1.0, 5.0), (6.0, math.inf)))
+    assert event.contains(batch).tolist() == [True, False, True, False, True, False]
+    assert event.describe() == "output in (-inf, 0) or [1, 5) or [6, inf)"
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (Among(OUTPUT, ("None", 3.0)), "output is None or 3"),
+        (Among(Feature("difference", (1,), (0,)), (0.0,)), "output[1] - output[0] is 0"),
+        (HalfLine(Feature("value", (("key", "'age'"),)), 0.31, False), "output['age'] <= 0.31"),
+        (HalfLine(Feature("max", (("field", "counts"),)), 2.0, True),
+         "largest entry of output.counts >= 2"),
+    ],
+)  # fmt: skip
+def test_events_read_like_sentences(event, words):
+    assert event.describe() == words
+
+
+HOSTILE = [
+    None, 3, [], {}, {"kind": "other"}, {"kind": "half-line"},
+    {"kind": "half-line", "feature": {"kind": "value", "path": []}, "threshold": "1", "upper": 1},
+    {"kind": "among", "feature": {"kind": "value", "path": []}, "values": []},
+    {"kind": "among", "feature": {"kind": "value", "path": [-1]}, "values": [1]},
+    {"kind": "among", "feature": {"kind": "value", "path": [{"key": 1}]}, "values": [1]},
+    {"kind": "among", "feature": {"kind": "run", "path": []}, "values": [1]},
+    {"kind": "intervals", "feature": {"kind": "value", "path": []}, "intervals": [[1]]},
+    {"kind": "additive-score", "tables": [{"feature": 1}], "threshold": 0},
+    {"kind": "any-of", "events": [{"kind": "any-of", "events": "x"}]},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("data", HOSTILE)
+def test_hostile_events_are_refused_with_a_sentence(data):
+    with pytest.raises(EvidenceFormatError):
+        event_from_json(data)
+
+
+def test_events_nested_without_end_are_refused():
+    event = {"kind": "any-of", "events": []}
+    inner = event
+    for _ in range(5000):
+        inner["events"].append({"kind": "any-of", "events": []})
+        inner = inner["events"][0]
+    with pytest.raises(EvidenceFormatError):
+        event_from_json(event)
+
+
+def test_paths_that_are_too_long_are_refused():
+    with pytest.raises(EvidenceFormatError, match="path"):
+        feature_from_json({"kind": "value", "path": [0] * 100})
+
+
+@pytest.mark.parametrize("raw", [np.zeros(3), np.float64(1.0), 3.0, "ab", [1, 2, 3], (), {}])
+def test_a_wrong_leading_shape_is_named(raw):
+    with pytest.raises(ContractError, match="leading shape"):
+        Outputs.of(raw, 2)
+
+
+def test_outputs_without_a_value_are_refused():
+    with pytest.raises(ContractError, match="no value to compare"):
+        HalfLine(OUTPUT, 0.0, True).contains(Outputs.of_list([object(), object()]))
+
+
+@given(st.lists(outputs, max_size=8), st.integers(0, 8))
+def test_concatenation_and_slices_keep_every_output(batch, cut):
+    parts = [part for part in (batch[:cut], batch[cut:]) if part]
+    if parts:
+        joined = Outputs.concatenate([Outputs.of_list(part) for part in parts])
+        whole = Outputs.of_list(batch)
+        assert len(joined) == len(batch)
+        for path in {*joined.paths(), *whole.paths()}:
+            one, two = (o.column(Feature("value", path)) for o in (joined, whole))
+            assert np.array_equal(one.labelled(), two.labelled())
+            assert np.array_equal(one.values.astype(float), two.values.astype(float), True)
+            assert len(joined[:cut]) == len(batch[:cut])

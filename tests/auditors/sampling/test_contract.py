@@ -1,0 +1,177 @@
+"""Every way to break the contract is named in one sentence; keeping to it is never an offence."""
+
+import math
+import random
+import time
+from functools import lru_cache, partial
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors import ContractError, MechanismHangs, Pair
+from dpwitness.auditors.sampling.sampling import Sampler, check_contract
+
+PAIR = Pair([0, 1], [0, 1, 1])
+
+
+def check(run, pair=PAIR, **options):
+    return check_contract(Sampler(run=run, seed=7, **options), pair)
+
+
+def noisy_sum(database, rng, *, size=None):
+    return sum(database) + rng.laplace(size=size)
+
+
+def raises(database, rng):
+    raise KeyError("age")
+
+
+def raises_without_message(database, rng):
+    raise ValueError
+
+
+def exits(database, rng):
+    raise SystemExit(3)
+
+
+def wrong_length(database, rng, *, size=None):
+    return rng.laplace(size=size + 1)
+
+
+def ignores_size(database, rng, *, size=None):
+    return rng.laplace()
+
+
+def appends(database, rng):
+    database.append(1)
+    return rng.laplace()
+
+
+def writes_array(database, rng, *, size=None):
+    database[0] = 5
+    return rng.laplace(size=size)
+
+
+def global_numpy(database, rng):
+    return np.random.laplace()  # noqa: NPY002 - the offence under test
+
+
+def global_random(database, rng):
+    return random.random()
+
+
+def system(database, rng):
+    return np.random.default_rng().laplace()
+
+
+def clock(database, rng):
+    return time.perf_counter_ns()
+
+
+def counting():
+    calls = [0]
+
+    def run(database, rng):
+        calls[0] += 1
+        return calls[0]
+
+    return run
+
+
+def own_generator():
+    private = np.random.default_rng(3)
+
+    def run(database, rng):
+        return private.laplace()
+
+    return run
+
+
+def one_argument(database):
+    return 0.0
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (raises, r"raised KeyError: 'age' at test_contract\.py:\d+ on database \[0, 1\]"),
+        (raises_without_message, "raised ValueError at"),
+        (exits, "raised SystemExit"),
+        (wrong_length, "leading"),
+        (ignores_size, "leading"),
+        (appends, r"changed the database"),
+        (global_numpy, r"global random state of numpy\.random"),
+        (global_random, "global random state of random"),
+        (system, "draws randomness from elsewhere"),
+        (clock, "draws randomness from elsewhere"),
+        (counting(), "keeps state between calls: its variable 'calls'"),
+        (own_generator(), "keeps state between calls: its variable 'private'"),
+        (one_argument, r"called as mechanism\(database, rng\)"),
+    ],
+)
+def test_each_breach_is_named(run, sentence):
+    with pytest.raises(ContractError, match=sentence):
+        check(run)
+
+
+def test_writing_into_an_array_is_a_changed_database():
+    pair = Pair(np.zeros(2), np.ones(2))
+    with pytest.raises(ContractError, match="changed the database"):
+        check(writes_array, pair)
+
+
+@pytest.mark.parametrize("run", [system, clock, global_numpy, global_random, own_generator()])
+def test_declared_unseeded_mechanisms_are_let_off(run):
+    check(run, seeded=False)
+
+
+def test_a_mechanism_that_sleeps_is_stopped():
+    with pytest.raises(MechanismHangs, match=r"did not return within 0\.2 s"):
+        check(lambda database, rng: time.sleep(60), limit=0.2)
+
+
+def test_a_mechanism_that_swallows_exceptions_is_stopped_too():
+    def stubborn(database, rng):
+        while True:
+            try:
+                time.sleep(60)
+            except Exception:  # noqa: BLE001
+                continue
+
+    with pytest.raises(MechanismHangs):
+        check(stubborn, limit=0.2)
+
+
+def test_the_alarm_leaves_nothing_behind():
+    import signal
+
+    before = signal.getsignal(signal.SIGALRM)
+    check(noisy_sum, limit=5.0)
+    assert signal.getsignal(signal.SIGALRM) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def cached():
+    @lru_cache
+    def query(rows):
+        return sum(rows)
+
+    return lambda database, rng: query(tuple(database)) + rng.laplace()
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        noisy_sum,
+        partial(noisy_sum),
+        cached(),
+        lambda database, rng: math.nan,
+        lambda database, rng: rng.choice([math.inf, -math.inf, -0.0, 0.0, math.nan]),
+        lambda database, rng: None,
+        lambda database, rng: "yes" if rng.random() < 0.5 else None,
+        lambda database, rng: tuple(rng.random(rng.integers(4))),
+        lambda database, rng: {"count": rng.integers(3), "ok": True},
+    ],
+)
+def test_sound_mechanisms_of_all_kinds_are_accepted(run):
+    assert check(run) == check(run)

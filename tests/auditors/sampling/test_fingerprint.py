@@ -1,0 +1,104 @@
+"""The version of a mechanism changes with what it is made of, and with nothing else."""
+
+import importlib
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors.sampling.fingerprint import fingerprint
+
+HELPER = "def scale():\n    return 1.0\n"
+MECHANISM = """
+import numpy as np
+from {name}_helper import scale
+
+def noisy(x, rng, *, factor=1.0, size=None):
+    return x + rng.laplace(scale=factor * scale(), size=size)
+
+def other(x, rng, *, size=None):
+    return x
+
+doubled = lambda x, rng: x; tripled = lambda x, rng: x
+"""
+
+
+@pytest.fixture
+def load(tmp_path, monkeypatch):
+    """A module and its helper from given texts, in a folder of their own."""
+    made = []
+
+    def loaded(text=MECHANISM, helper=HELPER):
+        folder = tmp_path / str(len(made))
+        folder.mkdir()
+        (folder / "trial.py").write_text(text.format(name="trial"))
+        (folder / "trial_helper.py").write_text(helper)
+        (folder / "unrelated.py").write_text(f"x = {len(made)}\n")
+        monkeypatch.syspath_prepend(folder)
+        for name in ("trial", "trial_helper"):
+            sys.modules.pop(name, None)
+        importlib.invalidate_caches()
+        made.append(folder)
+        return importlib.import_module("trial")
+
+    yield loaded
+    for name in ("trial", "trial_helper"):
+        sys.modules.pop(name, None)
+
+
+def test_the_same_source_elsewhere_has_the_same_fingerprint(load):
+    first = fingerprint(load().noisy)
+    assert len(first) == 32
+    assert fingerprint(load().noisy) == first
+
+
+def test_a_change_of_the_file_or_of_what_it_imports_shows(load):
+    first = fingerprint(load().noisy)
+    assert fingerprint(load(MECHANISM + "# a remark\n").noisy) != first
+    assert fingerprint(load(helper=HELPER.replace("1.0", "0.5")).noisy) != first
+    indirect = MECHANISM.replace("from {name}_helper import scale", "scale = lambda: 1.0")
+    assert fingerprint(load(indirect).noisy) != first
+
+
+def test_functions_of_one_file_and_bound_values_differ(load):
+    module = load()
+    values = (1.0, 2.0, 1, True, None, "1", [1.0], (1.0,), {"a": 1}, np.arange(3), np.arange(3.0))
+    prints = [fingerprint(partial(module.noisy, factor=value)) for value in values]
+    functions = (module.noisy, module.other, module.doubled, module.tripled)
+    prints += [fingerprint(function) for function in functions]
+    assert all(prints)
+    assert len(set(prints)) == len(prints)
+    assert prints[0] == fingerprint(partial(module.noisy, factor=1.0))
+
+
+def test_closures_and_objects_are_looked_into():
+    def made(factor):
+        def noisy(x, rng):
+            return x * factor
+
+        return noisy
+
+    class Noisy:
+        def __init__(self, factor):
+            self.factor = factor
+
+        def run(self, x, rng):
+            return x * self.factor
+
+    assert fingerprint(made(1)) != fingerprint(made(2))
+    assert fingerprint(made(1)) == fingerprint(made(1)) != ""
+    assert fingerprint(Noisy(1).run) != fingerprint(Noisy(2).run)
+    assert fingerprint(Noisy(1).run) == fingerprint(Noisy(1).run) != ""
+
+
+def test_what_cannot_be_told_has_no_fingerprint():
+    class Slotted:
+        __slots__ = ()
+
+    space = {}
+    exec("def noisy(x, rng):\n    return x", space)
+    space["noisy"].__module__ = "nowhere"
+    assert fingerprint(space["noisy"]) == ""
+    assert fingerprint(partial(HELPER.count, np.array([object()]))) == ""
+    assert fingerprint(partial(test_what_cannot_be_told_has_no_fingerprint, Slotted())) == ""

@@ -1,0 +1,99 @@
+"""The theorems on boosting for queries, each checked, each printed error and mutant shown false."""
+
+from math import exp, log
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors import Verdict, check
+from dpwitness.mechanisms.boosting import theorems_base_synopsis as base_synopsis
+from dpwitness.mechanisms.boosting import theorems_boosting as boosting
+from dpwitness.mechanisms.boosting import theorems_boosting_privacy as boosting_privacy
+from dpwitness.mechanisms.boosting import theorems_query_weights as query_weights
+from dpwitness.mechanisms.boosting.boosting_cases import answer_margin, near_edge, potential_margin
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
+
+THEOREMS = {
+    theorem.identifier: theorem
+    for module in (query_weights, boosting, boosting_privacy, base_synopsis)
+    for theorem in module.THEOREMS
+}
+CONTROLS = {
+    control.identifier: control
+    for control in (*NEGATIVE_CONTROLS, *BROKEN_STATEMENTS)
+    if control.identifier.startswith("MUT-BQ-")
+}
+
+
+@pytest.fixture(scope="module")
+def results():
+    # A small budget and a fixed seed: the default one is for the quality suite.
+    return {
+        name: check(theorem, draws=5_000, alpha=1e-8, seed=0) for name, theorem in THEOREMS.items()
+    }
+
+
+@pytest.mark.parametrize("identifier", THEOREMS)
+def test_a_theorem_holds_and_an_erratum_does_not(identifier, results):
+    theorem, result = THEOREMS[identifier], results[identifier]
+    assert result.refuted is not theorem.holds
+    assert theorem.holds or THEOREMS[theorem.corrected].holds
+
+
+@pytest.mark.parametrize("identifier", CONTROLS)
+def test_a_mutant_is_refuted(identifier):
+    assert check(CONTROLS[identifier], draws=50_000, alpha=1e-6, seed=0).refuted
+
+
+def test_every_mutant_is_there():
+    assert sorted(CONTROLS) == [f"MUT-BQ-{number}" for number in range(1, 10)]
+
+
+@pytest.mark.parametrize("identifier", THEOREMS)
+def test_the_ends_of_every_range_can_be_asked_for(identifier):
+    theorem = THEOREMS[identifier]
+    defaults = {name: p.default for name, p in theorem.parameters.items()}
+    for name, parameter in theorem.parameters.items():
+        for end in (parameter.within.low, parameter.within.high):
+            value = int(end) if parameter.within.integer else end
+            claim = theorem.subject(**{**defaults, name: value}).claim
+            assert claim.identifier == identifier
+
+
+def test_the_exact_losses(results):
+    assert results["BQ-6.4"].exact == pytest.approx(0.4, abs=1e-6)
+    assert results["BQ-6.4"].verdict is Verdict.PROVED
+    assert results["BQ-BASE-PRIV"].exact == pytest.approx(1.0)
+    assert results["BQ-EX-F"].measured.value == pytest.approx(1.505971, abs=5e-7)
+    assert results["ERR-BQ-5"].claimed == pytest.approx(4.508531, abs=5e-7)
+
+
+def test_delta_when_beta_takes_its_place(results):
+    # Two halves of the queries a bounded range apart, 1,000 samples, beta .05 for delta 1e-6.
+    result = results["ERR-BQ-2"]
+    assert max(row[2] for row in result.table.rows) == pytest.approx(8.0e-4, rel=0.02)
+
+
+def test_the_potential_reaches_its_bound():
+    least = min(
+        abs(potential_margin(case, queries=64, rounds=rounds, advantage=0.25))
+        for case in near_edge(queries=64)
+        for rounds in (1, 2)
+    )
+    assert least < 1e-9
+
+
+@pytest.mark.parametrize("queries", [2, 16, 64])
+def test_the_median_is_right_after_the_rounds_needed(queries):
+    for case in near_edge(queries=queries):
+        assert answer_margin(case, queries=queries, advantage=0.25) >= 0
+
+
+def test_samples_speak_for_all_queries_but_for_beta(results):
+    result = results["BQ-GEN"]
+    samples = int(np.ceil(log(3 / 0.05) / log(4 / 3)))
+    assert samples == 15
+    bad = 0.2501
+    exact = 3 * (1 - bad) ** 15 - 3 * (1 - 2 * bad) ** 15 + (1 - 3 * bad) ** 15
+    assert result.exact == pytest.approx(exact)
+    assert exact < 3 * exp(-samples * log(4 / 3)) < 0.05

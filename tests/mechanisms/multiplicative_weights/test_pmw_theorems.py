@@ -1,0 +1,204 @@
+"""The theorems on private multiplicative weights, each checked, each printed error shown."""
+
+from math import log
+
+import numpy as np
+import pytest
+
+from dpwitness.mechanisms.model import IdentityClaim, InvariantClaim, PrivacyClaim, Record, Rows
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_accuracy as pmw_accuracy
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
+from dpwitness.mechanisms.multiplicative_weights import (
+    theorems_private_multiplicative_weights as private_multiplicative_weights,
+)
+from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
+    HALF_LEARNING_RATE,
+    NOT_NORMALISED,
+    SIGN_FLIPPED,
+    THRESHOLD_TOO_HIGH,
+)
+from dpwitness.mechanisms.multiplicative_weights.pmw_bounds import (
+    most_updates,
+    records_needed,
+    updates_needed,
+)
+from dpwitness.mechanisms.multiplicative_weights.pmw_cases import drop_margin, near_edge, play
+
+THEOREMS = {
+    theorem.identifier: theorem
+    for module in (pmw_accuracy, pmw_records, private_multiplicative_weights)
+    for theorem in module.THEOREMS
+}
+INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.subject().claim, InvariantClaim)]
+
+
+def drawn(row, rng):
+    match row:
+        case Record():
+            return {name: drawn(field, rng) for name, field in row.fields.items()}
+        case Rows():
+            return [drawn(row.row, rng) for _ in range(rng.integers(row.least, row.most + 1))]
+    if row.integer:
+        return int(rng.integers(row.low, row.high + 1))
+    # The ends of an interval as often as what lies between.
+    return float(rng.choice([row.low, row.high, rng.uniform(row.low, row.high)]))
+
+
+@pytest.mark.parametrize("identifier", THEOREMS)
+def test_a_theorem_can_be_asked_for_at_its_defaults_and_elsewhere(identifier):
+    theorem = THEOREMS[identifier]
+    defaults = {name: p.default for name, p in theorem.parameters.items()}
+    ends = [
+        {**defaults, name: end}
+        for name, p in theorem.parameters.items()
+        for end in (p.within.low, p.within.high)
+    ]
+    for parameters in ({}, defaults, *ends):
+        assert theorem.subject(**parameters).claim.identifier == identifier
+    for name, p in theorem.parameters.items():
+        assert p.within.low <= p.default <= p.within.high, name
+    assert theorem.holds or THEOREMS[theorem.corrected].holds
+
+
+@pytest.mark.parametrize("identifier", INVARIANTS)
+def test_invariants_hold_at_the_edge_and_on_random_cases(identifier, rng):
+    theorem = THEOREMS[identifier]
+    claim = theorem.subject().claim
+    margins = [claim.margin(case) for case in claim.examples]
+    if not theorem.holds:
+        assert min(margins) < -0.1
+        return
+    margins += [claim.margin(drawn(claim.cases, rng)) for _ in range(60)]
+    assert min(margins) >= -claim.tolerance
+
+
+@pytest.mark.parametrize(("bins", "accuracy"), [(2, 0.25), (4, 0.4), (4, 0.5), (8, 0.8)])
+def test_the_sharp_drop_is_nearly_reached(bins, accuracy):
+    unit = accuracy**2 / 64
+    drops = [
+        drop_margin(case, bins=bins, accuracy=accuracy, least=0.0) / unit
+        for case in near_edge(bins=bins)
+    ]
+    assert min(drops) >= 1.875
+    assert min(drops) < 2.2
+
+
+@pytest.mark.parametrize(("rows", "expected"), [([0, 1], 18), ([0, 0, 0, 1], 23), ([0], 36)])
+def test_updates_of_a_greedy_adversary(rows, expected):
+    assert most_updates(bins=4, accuracy=0.5) == 354
+    quiet = {"rows": rows, "queries": [16], "threshold": [0.0], "query": [0.0], "answer": [0.0]}
+    assert np.count_nonzero(play(quiet, bins=4, accuracy=0.5).top) == expected
+
+
+@pytest.mark.parametrize(
+    "broken", [SIGN_FLIPPED, HALF_LEARNING_RATE, THRESHOLD_TOO_HIGH, NOT_NORMALISED]
+)
+def test_broken_statements_fail_at_the_edge(broken):
+    assert min(broken.claim.margin(case) for case in broken.claim.examples) < -1e-3
+
+
+def test_half_the_learning_rate_is_missed_without_the_edge():
+    quiet = {"rows": [0], "queries": [16], "threshold": [0.0], "query": [0.0], "answer": [0.0]}
+    assert HALF_LEARNING_RATE.claim.margin(quiet) > 0
+    worst = min(HALF_LEARNING_RATE.claim.margin(case) for case in near_edge(bins=4))
+    assert (worst + 15 / 512 / 4) * 4 * 64 == pytest.approx(0.97, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "updates", "records"),
+    [
+        ((4, 0.5, 1, 1e-6, 1000, 0.05), 355, 67352),
+        ((8, 0.5, 1, 1e-6, 1000, 0.05), 533, 84022),
+        ((8, 0.25, 1, 1e-6, 5000, 0.05), 2130, 383340),
+        ((16, 0.5, 1, 1e-6, 2000, 0.05), 710, 101574),
+    ],
+)
+def test_records_needed(parameters, updates, records):
+    names = ("bins", "accuracy", "epsilon", "delta", "length", "beta")
+    chosen = dict(zip(names, parameters, strict=True))
+    assert updates_needed(bins=chosen["bins"], accuracy=chosen["accuracy"]) == updates
+    assert records_needed(**chosen) == records
+
+
+def test_accurate_from_that_many_records_on(rng):
+    claim = THEOREMS["PMW-MAIN"].subject().claim
+    run, database = claim.instance(claim.needed)
+    outputs = run(database, rng, size=400)
+    assert outputs.shape == (400, 1000, 2)
+    assert not np.isnan(outputs).any()
+    losses = claim.loss(database, outputs)
+    assert (losses <= claim.level).all()
+    assert losses.max() > claim.level / 3
+    few, small = claim.instance(claim.needed // 40)
+    assert np.mean(claim.loss(small, few(small, rng, size=50)) > claim.level) > 0.5
+
+
+@pytest.mark.parametrize(("length", "probability"), [(1e4, 0.193), (1e6, 0.853), (1e8, 1.0)])
+def test_the_root_of_the_logarithm_is_not_enough(length, probability, rng, assert_rate):
+    claim = THEOREMS["ERR-PMW-3"].subject(length=length).claim
+    run, database = claim.instance(claim.needed)
+    failed = claim.loss(database, run(database, rng, size=50_000)) > claim.level
+    assert np.mean(failed) == pytest.approx(probability, abs=0.01)
+    assert np.mean(failed) > claim.beta + 0.1
+
+
+def test_the_largest_noise_is_that_of_many(rng, assert_rate):
+    subject = THEOREMS["PMW-NOISE"].subject(length=10, updates=3, records=4, noise_epsilon=0.5)
+    claim, mechanism = subject.claim, subject.mechanism
+    draws = mechanism(claim.databases[0], rng, size=50_000)
+    for beta in claim.levels:
+        exact = 1 - (1 - beta / 16) ** 16
+        assert exact <= beta
+        assert_rate(draws > claim.bound(beta), exact)
+
+
+def test_identities():
+    found = [t.subject().claim for t in THEOREMS.values()]
+    for claim in found:
+        if isinstance(claim, IdentityClaim):
+            assert claim.compute() == pytest.approx(claim.stated, abs=claim.tolerance)
+    example = THEOREMS["PMW-EX1"].subject
+    for element in range(1, 11):
+        claim = example(element=element).claim
+        assert claim.compute() == pytest.approx(claim.stated)
+
+
+@pytest.mark.parametrize(("distance", "expected"), [(2, 1.895), (5, 4.895), (10, 9.895)])
+def test_a_scale_that_changes_with_the_data(distance, expected):
+    claim = THEOREMS["PMW-AR"].subject(distance=distance).claim
+    assert claim.compute() == pytest.approx(expected, abs=5e-4)
+
+
+def test_privacy_theorems_speak_of_their_mechanism():
+    for theorem in THEOREMS.values():
+        subject = theorem.subject()
+        if isinstance(subject.claim, PrivacyClaim):
+            assert subject.claim in subject.mechanism.claims
+
+
+def test_the_printed_cost_of_the_bits_is_exceeded():
+    for identifier in ("PMW-AT", "ERR-PMW-2"):
+        subject = THEOREMS[identifier].subject()
+        losses = [
+            np.abs(np.subtract(*(subject.mechanism.law(side).log_probabilities for side in pair)))
+            for pair in (([11, 9], [10, 10]), ([10, 10], [9, 11]), ([13, 7], [12, 8]))
+        ]
+        assert (np.max(losses) <= subject.claim.epsilon) == THEOREMS[identifier].holds
+        assert np.max(losses) > 2.3
+
+
+def test_the_printed_cost_of_an_iteration_is_exceeded(rng):
+    subject = THEOREMS["ERR-PMW-1"].subject(below=10, multiple=2)
+    transcript = np.array([[0, 0.25]] * 10 + [[1, 0.48]])
+    pair = [19, 17, 2, 2], [18, 18, 2, 2]
+    first, second = (subject.mechanism.log_probability(side, transcript) for side in pair)
+    assert first - second == pytest.approx(3.606, abs=6e-3)
+    assert first - second > subject.claim.epsilon
+
+
+def test_a_size_that_is_not_public_shows(rng):
+    subject = THEOREMS["ERR-PMW-7"].subject()
+    rates = [
+        np.mean(subject.mechanism(counts, rng, size=200_000) >= 4.0) for counts in ([1, 0], [2, 0])
+    ]
+    assert log(rates[0] / rates[1]) > subject.claim.epsilon + 1

@@ -1,0 +1,194 @@
+"""AboveThreshold and the sparse vectors, sound and broken, by their exact laws."""
+
+from functools import partial
+from math import exp, inf, log
+
+import numpy as np
+import pytest
+
+from dpwitness.mechanisms.sparse_vector.above_threshold import (
+    ABOVE_THRESHOLD,
+    SPARSE_VECTOR,
+    above_threshold,
+    above_threshold_law,
+    take,
+)
+from dpwitness.mechanisms.sparse_vector.broken_above_threshold import (
+    NO_CUT_OFF,
+    NOISY_QUERY_RELEASED,
+    UNNOISED_QUERIES,
+    UNSCALED_NOISE,
+)
+from dpwitness.mechanisms.sparse_vector.numeric_sparse_vector import NUMERIC_SPARSE_VECTOR
+from dpwitness.mechanisms.sparse_vector.sparse_vector_law import log_bits, transcripts
+
+SCALES = {"threshold_scale": 1.0, "query_scale": 1.0}
+MARGINS = np.arange(-8.0, 9.0)
+PAIRS = [([20 - n, n], [19 - n, n + 1]) for n in range(20)]
+
+
+def as_is(values):
+    return np.asarray(values, dtype=float)
+
+
+def worst_loss(mechanism, pairs=PAIRS):
+    with np.errstate(invalid="ignore"):
+        losses = [
+            np.abs(np.subtract(*(mechanism.law(side).log_probabilities for side in pair)))
+            for pair in pairs
+        ]
+    return max(np.nan_to_num(loss, nan=0.0, posinf=inf).max() for loss in losses)
+
+
+def on_a_grid(below, above, scales, limit=inf):
+    noise = np.linspace(-60, 60, 400_001)
+    logs = np.where(noise <= limit, -np.abs(noise) / scales[0] - log(2 * scales[0]), -inf)
+
+    def log_cdf(x):
+        return np.where(x < 0, x - log(2), np.log1p(-np.exp(-np.abs(x)) / 2))
+
+    for margin in below:
+        logs = logs + log_cdf((noise - margin) / scales[1])
+    for margin in above:
+        logs = logs + log_cdf((margin - noise) / scales[1])
+    return log(np.trapezoid(np.exp(logs), noise))
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "scales", "limit"),
+    [
+        ([], [1.5], (1, 1), inf),
+        ([0.3, -2, 4], [1], (1, 1), inf),
+        ([0.5] * 12, [-0.5], (2, 4), inf),
+        ([-3], [3, 2, 5], (0.5, 3), inf),
+        ([0.3, -1], [], (1, 2), 0.7),
+        ([0.3, -1], [2], (1, 2), -3.0),
+    ],
+)
+def test_the_integral_agrees_with_a_fine_grid(below, above, scales, limit):
+    found = log_bits(below, above, threshold_scale=scales[0], query_scale=scales[1], limit=limit)
+    assert found == pytest.approx(on_a_grid(below, above, scales, limit), abs=5e-4)
+
+
+def test_tails_that_subtraction_would_lose():
+    # Far below the threshold: the difference of two Laplace noises has a closed form.
+    for gap in (5.0, 60.0, 300.0):
+        expected = log(2 + gap) - gap - log(4)
+        assert log_bits([], [-gap], **SCALES) == pytest.approx(expected, abs=1e-12)
+
+
+def test_without_query_noise_the_integral_is_an_interval():
+    silent = {"threshold_scale": 1.0, "query_scale": 0.0}
+    assert log_bits([0.0], [1.0], **silent) == pytest.approx(log((1 - exp(-1)) / 2))
+    assert log_bits([-1.0], [2.0], **silent) == pytest.approx(log(1 - (exp(-1) + exp(-2)) / 2))
+    assert log_bits([-2.0], [-1.0], **silent) == pytest.approx(log((exp(-1) - exp(-2)) / 2))
+    assert log_bits([1.0], [0.0], **silent) == -inf
+
+
+def test_transcripts_end_at_the_last_positive():
+    assert transcripts(3, 1).tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [1, 2, 2]]
+    assert len(transcripts(6, 3)) == 42
+    assert len(transcripts(4, inf)) == 16
+
+
+@pytest.mark.parametrize(
+    "mechanism", [ABOVE_THRESHOLD, SPARSE_VECTOR, UNSCALED_NOISE.mechanism, NO_CUT_OFF.mechanism]
+)
+def test_draws_follow_the_law(mechanism, rng, assert_rate):
+    law = mechanism.law([11, 9])
+    probabilities = np.exp(law.log_probabilities)
+    assert probabilities.sum() == pytest.approx(1, abs=1e-12)
+    draws = mechanism([11, 9], rng, size=40_000)
+    seen = (draws[:, None, :] == law.outcomes).all(axis=-1)
+    assert seen.any(axis=1).all()
+    for place, probability in enumerate(probabilities):
+        assert_rate(seen[:, place], probability)
+
+
+@pytest.mark.parametrize("mechanism", [ABOVE_THRESHOLD, SPARSE_VECTOR])
+def test_sound_laws_keep_the_claim(mechanism):
+    epsilon = mechanism.claims[0].epsilon
+    assert 0.5 * epsilon < worst_loss(mechanism) <= epsilon
+
+
+@pytest.mark.parametrize(
+    ("control", "least"), [(UNSCALED_NOISE, 3.6), (NO_CUT_OFF, 5.2), (UNNOISED_QUERIES, inf)]
+)
+def test_broken_laws_break_it(control, least):
+    assert worst_loss(control.mechanism) >= least > control.breaks.epsilon
+
+
+def test_a_released_comparison_breaks_it():
+    # Four queries below, the last one above with a value of at most 1/2 over the threshold.
+    keywords = NOISY_QUERY_RELEASED.mechanism.run.keywords
+    scale, epsilon = keywords["query_scale"], NOISY_QUERY_RELEASED.breaks.epsilon
+    released = np.linspace(-20, 0.5, 401)
+
+    def log_density(values):
+        margins = as_is(values) - keywords["threshold"]
+        return np.array([
+            log_bits(
+                margins[:-1], [], limit=z, threshold_scale=keywords["threshold_scale"],
+                query_scale=scale,
+            ) - abs(z - margins[-1]) / scale
+            for z in released
+        ])  # fmt: skip
+
+    likely, unlikely = (
+        np.trapezoid(np.exp(log_density(values)), released)
+        for values in ([0] * 4 + [1], [1] * 4 + [0])
+    )
+    assert likely / 2 / scale > 0.01
+    assert log(likely / unlikely) > epsilon + 0.4
+
+
+@pytest.mark.parametrize(("below", "most"), [(0, 1.0), (1, 2.0), (3, 3.0), (5, 3.0)])
+def test_threshold_and_query_noise_of_one_scale_cost_three(below, most):
+    # Margins in units of the noise; epsilon 1/2 makes one record move them by 1/2.
+    worst = max(
+        log_bits([b] * below, [t], **SCALES) - log_bits([b + 0.5] * below, [t - 0.5], **SCALES)
+        for b in MARGINS
+        for t in MARGINS
+    )
+    assert worst / 0.5 <= most + 1e-9
+    assert worst / 0.5 > most - 0.15
+
+
+def test_accuracy_of_the_bits(rng):
+    for claim in SPARSE_VECTOR.claims[1:]:
+        losses = claim.loss([3, 17], SPARSE_VECTOR([3, 17], rng, size=20_000))
+        for beta in claim.levels:
+            assert np.mean(losses >= claim.bound(beta)) <= beta
+
+
+def test_answers_are_fresh(rng, assert_distribution):
+    outputs = NUMERIC_SPARSE_VECTOR([11, 9], rng, size=40_000)
+    above = outputs[..., 0] == 1
+    values = np.broadcast_to(take([11, 9], bins=(1, 1, 1, 1, 1, 0)), above.shape)[above]
+    noise = (outputs[..., 1][above] - values) * 0.5
+    assert_distribution(
+        noise, lambda x: np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
+    )
+    assert np.isnan(outputs[..., 1][~above]).all()
+
+
+def test_log_density_of_numeric_outputs(rng):
+    mechanism = NUMERIC_SPARSE_VECTOR
+    outputs = mechanism([11, 9], rng, size=(2, 5_000))
+    first, second = (mechanism.log_probability(side, outputs) for side in ([11, 9], [10, 10]))
+    assert first.shape == (2, 5_000)
+    assert np.abs(first - second).max() <= mechanism.claims[0].epsilon
+    # The mean of a likelihood ratio is 1.
+    assert np.exp(second - first).mean() == pytest.approx(1, abs=0.05)
+    impossible = outputs[0, :1].copy()
+    impossible[..., 0] = [0, 1, 1, 0, 0, 0]
+    assert mechanism.log_probability([11, 9], impossible) == -inf
+
+
+def test_halted_runs_stay_halted(rng):
+    draws = above_threshold(
+        [100.0] * 4, rng, queries=as_is, threshold=0.0, positives=2, size=50, **SCALES
+    )
+    assert (draws == [1, 1, 2, 2]).all()
+    law = partial(above_threshold_law, queries=as_is, threshold=0.0, positives=2, **SCALES)
+    assert np.exp(law([100.0] * 4).log_probabilities).max() == pytest.approx(1)

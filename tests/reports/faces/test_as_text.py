@@ -1,0 +1,99 @@
+import re
+import shlex
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from dpwitness.auditors.results import Pair, Verdict
+from dpwitness.reports.faces import as_text, wording
+
+COMMAND = "dpwitness audit 'my file.py:f' --pair '[1, 2]' '[1, 2, 3]' --epsilon 0.5 --seed 0"
+
+
+@pytest.fixture(params=["sound", "refuted"])
+def result(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_no_line_is_wider_than_the_terminal(result, width):
+    long = replace(
+        result,
+        mechanism="m" * 30 + " " + "n" * 30,
+        pair=Pair([{"name": "x" * 150}] * 3, list(range(300))),
+        witness=None,
+        note="word " * 40,
+    )
+    for told in (result, long):
+        text = as_text.render(told, replay=COMMAND, width=width)
+        assert max(map(len, text.splitlines())) <= min(width, 100)
+
+
+def test_a_refutation_is_told_in_full(refuted):
+    text = " ".join(as_text.render(refuted, replay="dpwitness replay e.json").split())
+    for part in (
+        "Refuted: EM-NAIVE does not keep epsilon 1 (add-remove); it loses at least 1.234.",
+        "D [0, 1] D' [0, 0]",
+        "output is 1",
+        "in 500 of 1,000 outputs from D (50 %) in 119 of 1,000 outputs from D' (11.9 %)",
+        "epsilon >= 1.234, with confidence 99.9 %",
+        "after 512 draws a side",
+        "12,345 outputs drawn in 1.2 s, seed 7",
+        "Replay it: dpwitness replay e.json",
+    ):
+        assert part in text
+
+
+def test_not_refuted_says_what_could_have_been_seen(sound):
+    text = " ".join(as_text.render(sound).split())
+    for part in (
+        "Not refuted: no draw contradicts that laplace keeps epsilon 1 (add-remove).",
+        "A true epsilon of 1.21 or more",
+        "probability 0.004 or more",
+        "low-order bits of floating-point outputs, and running time",
+        "the draws show epsilon >= 0.871",
+        "in 1,000 of 2,000 outputs from D (50 %)",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_nothing_ever_passes(result, verdict):
+    text = as_text.render(replace(result, verdict=verdict), replay="x")
+    assert "pass" not in text.lower()
+    assert text.startswith(wording.verdict_word(verdict))
+
+
+def test_numbers_are_rounded_to_the_safe_side():
+    assert wording.at_least(1.23499) == "1.234"
+    assert wording.at_most(1.23401) == "1.235"
+    assert wording.at_least(1.0001239, 1.0) == "1.000123"
+    assert wording.at_least(2.0) == "2"
+    assert wording.at_least(1e-9) == "1e-09"
+    assert wording.at_least(inf) == "infinity"
+    assert wording.at_least(-inf) == "minus infinity"
+
+
+def test_a_bound_at_the_claim_itself_is_more_than_it(refuted):
+    assert "it loses more than 1." in wording.headline(replace(refuted, epsilon_lower=1.0))
+
+
+def test_rare_events_are_told_as_one_in_so_many(sound):
+    told = wording.power_sentences(replace(sound, detectable_probability=5.3e-5))
+    assert "1 in 18,867 or more" in told[1]
+    none = replace(sound, detectable_probability=1.0, detectable_epsilon=inf)
+    assert len(wording.power_sentences(none)) == 1
+
+
+def test_names_cannot_steer_the_terminal(refuted):
+    claim = replace(refuted.claim, reference="\x07")
+    odd = replace(refuted, mechanism="a\x1b[2Jb", note="c\rd\u202e", claim=claim)
+    assert re.findall(r"[^\x20-\x7e\n]", as_text.render(odd, replay="x")) == []
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_broken_command_is_still_the_command(width):
+    lines = as_text.command_lines(COMMAND, width)
+    assert all(len(line) <= width for line in lines)
+    assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(COMMAND)

@@ -1,0 +1,216 @@
+"""The pictures are well-formed, small, the same every time, and show what they should."""
+
+import re
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors import check
+from dpwitness.mechanisms.boosting.query_weights import (
+    attenuated_agreement,
+    lower_agreement,
+    sampling_loss,
+    weight_rate,
+)
+from dpwitness.mechanisms.catalogue import THEOREMS
+from dpwitness.mechanisms.model import Subject, Theorem, ThresholdClaim
+from dpwitness.reports.faces.svg import CLAIM, FIRST
+from dpwitness.reports.figures.boosting_figures import (
+    ADVANTAGE,
+    ATTENUATION,
+    SENSITIVITY,
+    log_ratio_width,
+)
+from dpwitness.reports.figures.figures import pictures_of
+from dpwitness.reports.figures.marks import EXACT
+from dpwitness.reports.figures.sweep_figures import swept_parameter
+from dpwitness.reports.figures.tails_figures import records_figure
+from dpwitness.reports.reproduce.sections import Reproduction
+from dpwitness.reports.reproduce.statements import Statement
+
+MOST_BYTES = 40_000
+BY_NAME = {theorem.identifier: theorem for theorem in THEOREMS}
+
+
+def words_of(svg):
+    """The words of a picture as they are read."""
+    root = ElementTree.fromstring(svg)
+    return " ".join(" ".join(node.itertext()) for node in root.iter() if node.tag.endswith("text"))
+
+
+def picture(few, identifier, key):
+    section = next(one for one in few.sections if one.identifier == identifier)
+    return next(one for one in section.pictures if one.key == key)
+
+
+def test_every_picture_is_well_formed_and_small(few):
+    pictures = [one for section in few.sections for one in section.pictures]
+    assert len(pictures) >= len(few.sections)
+    for one in pictures:
+        ElementTree.fromstring(one.svg)
+        assert len(one.svg) < MOST_BYTES
+        assert one.pdf.startswith(b"%PDF")
+        assert one.pdf.rstrip().endswith(b"%%EOF")
+        assert b"CreationDate" not in one.pdf
+        assert one.caption.endswith((".", "}", "]", "…")), one.caption
+
+
+def test_ids_are_unique_in_a_page(few):
+    text = "".join(one.svg for section in few.sections for one in section.pictures)
+    ids = re.findall(r'\bid="([^"]+)"', text)
+    assert len(ids) == len(set(ids))
+    used = re.findall(r'(?:url\(#|href="#)([^)"]+)', text)
+    assert set(used) <= set(ids)
+
+
+def test_keys_are_unique_in_a_section(few):
+    for section in few.sections:
+        keys = [one.key for one in section.pictures]
+        assert len(keys) == len(set(keys))
+
+
+def test_every_axis_has_a_name(few):
+    for section in few.sections:
+        for one in section.pictures:
+            words = words_of(one.svg)
+            assert len(re.findall(r"[a-zA-Z]{3,}", words)) >= 2, (section.identifier, one.key)
+
+
+@pytest.mark.parametrize("identifier", ["T-LAP-1", "T-COMP-BASIC", "PAC-EML-UTILITY"])
+def test_the_same_results_give_the_same_bytes(few, identifier):
+    section = next(one for one in few.sections if one.identifier == identifier)
+    again = pictures_of(BY_NAME[identifier], section.reproductions, seed=1)
+    assert again == section.pictures
+
+
+def test_the_seed_changes_fresh_draws_only(few):
+    section = next(one for one in few.sections if one.identifier == "T-LAP-1")
+    (other,) = pictures_of(BY_NAME["T-LAP-1"], section.reproductions, seed=2)
+    assert other.svg != section.pictures[0].svg
+    assert words_of(other.svg) == words_of(section.pictures[0].svg)
+
+
+def test_bound_measurement_and_exact_value_keep_their_colours(few):
+    loss = picture(few, "EM-NAIVE", "loss").svg.lower()
+    for colour, word in ((CLAIM, "claim"), (FIRST, "lower bound"), (EXACT, "exact")):
+        assert colour.lower() in loss
+        assert word in words_of(loss)
+
+
+def test_numbers_on_an_axis_are_whole(few):
+    # Coordinates are cut after two places; the labels of a logarithmic axis must not be.
+    assert "0.001" in words_of(picture(few, "T-LAP-1", "tail").svg)
+
+
+def test_a_refuted_statement_shows_its_counterexample(few):
+    assert "counterexample" in words_of(picture(few, "ERR-PMW-4", "potential").svg)
+    assert "counterexample" in words_of(picture(few, "ERR-PMW-4", "margins").svg)
+    assert "counterexample" in words_of(picture(few, "ERR-EM-3", "values").svg)
+    assert "confirmed" in words_of(picture(few, "ERR-EM-2", "loss").svg)
+    assert "event" in words_of(picture(few, "ERR-EM-2", "outputs").svg)
+
+
+def test_a_sweep_is_one_picture(few):
+    section = next(one for one in few.sections if one.identifier == "T-LAP-3")
+    sweep, *others = section.pictures
+    assert sweep.key == "sweep"
+    assert "epsilon" in sweep.title
+    assert {one.key for one in others} == {"loss"}
+
+
+def test_the_parameter_with_most_values_is_swept(few):
+    one = few.sections[0].reproductions[0]
+    grid = [
+        replace(one, parameters={"first": first, "second": second})
+        for first in (1.0, 2.0)
+        for second in (1.0, 2.0, 3.0)
+    ]
+    assert swept_parameter(grid) == "second"
+    assert swept_parameter([one, one]) is None
+
+
+def uniform_claim(level):
+    """A loss that is uniform on [0, 1] for any number of records."""
+
+    def instance(records):
+        return lambda database, rng, *, size=None: rng.uniform(size=size), [0] * records
+
+    return ThresholdClaim(
+        needed=64, instance=instance, loss=lambda database, outputs: outputs, level=level, beta=0.1
+    )
+
+
+def test_the_limits_of_a_quantile_hold_it():
+    # A fixed seed: by luck the limits miss the quantile with probability 0.01.
+    claim = uniform_claim(0.95)
+    theorem = Theorem(
+        identifier="U", statement="uniform", reference="", subject=lambda: Subject(claim=claim)
+    )
+    result = check(theorem, draws=1000, seed=1)
+    found = Statement(
+        theorem=theorem, parameters={}, result=result, subject=Subject(claim=claim), seed=1
+    )
+    seen = {}
+
+    class Axes:
+        """Remembers the band and takes everything else."""
+
+        def fill_between(self, x, low, high, **how):
+            seen.update(x=x, low=low, high=high)
+
+        def __getattr__(self, name):
+            return Axes() if name.endswith("axis") else lambda *given, **how: None
+
+    records_figure(found).paint(Axes())
+    assert len(seen["x"]) == 7
+    assert (np.asarray(seen["low"]) <= 0.9).all()
+    assert (np.asarray(seen["high"]) >= 0.9).all()
+
+
+def test_a_hostile_name_is_drawn_as_it_is(few):
+    section = next(one for one in few.sections if one.identifier == "T-LAP-3")
+    first = section.reproductions[0].parameters
+    odd = [
+        Reproduction(
+            parameters={"$x_1$ <b>": value, **first},
+            expected=section.reproductions[0].expected,
+            result=section.reproductions[0].result,
+        )
+        for value in (1.0, 2.0)
+    ]
+    from dpwitness.reports.figures.marks import picture as make
+    from dpwitness.reports.figures.sweep_figures import sweep_figure
+
+    made = make(sweep_figure(BY_NAME["T-LAP-3"], odd, "$x_1$ <b>"), prefix="p")
+    assert "$x_1$ <b>" in words_of(made.svg)
+
+
+@pytest.mark.parametrize(
+    ("identifier", "key", "breaks"),
+    [
+        ("BQ-APM", "agreement", False),
+        ("ERR-BQ-1", "agreement", True),
+        ("BQ-POT", "potential", False),
+        ("ERR-BQ-4", "potential", True),
+    ],
+)
+def test_boosting_has_figures_of_its_own(identifier, key, breaks):
+    theorem = BY_NAME[identifier]
+    result = check(theorem, draws=10_000, seed=1)
+    parameters = {name: parameter.default for name, parameter in theorem.parameters.items()}
+    one = Reproduction(parameters=parameters, expected=result.verdict, result=result)
+    first, *_ = pictures_of(theorem, (one,), seed=1)
+    assert first.key == key
+    assert ("counterexample" in words_of(first.svg)) == breaks
+
+
+@pytest.mark.parametrize("earlier", [1, 7, 15])
+def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlier):
+    setting = {"advantage": ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
+    allowed = sampling_loss(earlier=earlier, **setting)
+    assert log_ratio_width(attenuated_agreement, ADVANTAGE, earlier) == pytest.approx(allowed)
+    # One step of -1 to +1 a round, whatever the sensitivity.
+    jump = 2 * weight_rate(ADVANTAGE) * earlier
+    assert log_ratio_width(lower_agreement, ADVANTAGE, earlier) == pytest.approx(jump)
