@@ -9,8 +9,6 @@ import numpy as np
 
 from .model import Array, Size
 
-__all__ = ["label_array", "require_positive", "sample_shape"]
-
 
 def require_positive(**parameters: float) -> None:
     """Raise ValueError naming the first parameter that is not a positive finite number."""

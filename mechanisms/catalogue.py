@@ -154,9 +154,6 @@ from .sparse_vector.broken_above_threshold import (
 )
 from .sparse_vector.numeric_sparse_vector import NUMERIC_SPARSE_VECTOR
 
-__all__ = ["BROKEN_STATEMENTS", "CATALOGUE", "NEGATIVE_CONTROLS", "THEOREMS"]
-
-
 CATALOGUE: tuple[Mechanism, ...] = (
     LAPLACE,
     LAPLACE_VECTOR,

@@ -4,8 +4,6 @@ import numpy as np
 
 from .model import Array, Database
 
-__all__ = ["column_totals", "count", "counts", "histogram", "revenue", "total"]
-
 
 def count(database: Database) -> int:
     """Number of rows. Sensitivity 1 under add-remove, 0 under replace-one."""

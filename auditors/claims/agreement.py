@@ -13,8 +13,6 @@ from ...mechanisms.model import Array, FiniteLaw
 from ..errors import HarnessError
 from ..outputs.cells import codes
 
-__all__ = ["ERROR", "require_frequency", "require_law"]
-
 ERROR = 1e-9
 CLOSE = 1e-12
 

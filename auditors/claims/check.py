@@ -32,8 +32,6 @@ from .privacy_claim import audit_privacy_claim
 from .sample_size import audit_threshold
 from .utility import audit_utility
 
-__all__ = ["check", "require_parameters", "subject_of"]
-
 KINDS: dict[type, str] = {
     PrivacyClaim: "privacy",
     UtilityClaim: "utility",

@@ -6,8 +6,6 @@ from typing import Any
 
 from ..results import Verdict
 
-__all__ = ["ClaimResult", "Estimate", "Finding", "Table"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:

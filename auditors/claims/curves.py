@@ -24,8 +24,6 @@ from ..events.events import Event
 from ..results import Pair
 from ..sampling.sampling import Sampler
 
-__all__ = ["EPSILONS", "ORDERS", "PrivacyCurve", "privacy_curve", "renyi_lower"]
-
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
 ORDERS = (1.0, 1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0)
 AIMS = (0.0, 1e-3, 1e-2, 0.1, 0.3)

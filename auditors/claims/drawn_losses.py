@@ -18,8 +18,6 @@ from ..databases.neighbours import pair_source
 from ..results import Pair
 from ..sampling.draws import Draws
 
-__all__ = ["DrawnLoss", "drawn_losses"]
-
 MOST_PAIRS = 20
 TOLERANCE = 1e-7
 

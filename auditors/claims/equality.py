@@ -14,8 +14,6 @@ from ..sampling.sampling import generator
 from .agreement import require_law
 from .claim_results import Estimate, Finding, Table
 
-__all__ = ["audit_equality"]
-
 PILOT = 0.1
 MOST_PILOT = 20_000
 EXACT = 1e-9

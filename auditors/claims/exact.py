@@ -20,8 +20,6 @@ from ..sampling.draws import Draws
 from .agreement import require_law
 from .loss_laws import Loss, Shift, delta_bounds, epsilon_of, losses_of, smallest_epsilon
 
-__all__ = ["ExactPrivacy", "exact_privacy", "pair_losses"]
-
 TOLERANCE = 1e-9
 CHECKED, CHECK_DRAWS = 3, 20_000
 HAND_MADE = 40

@@ -23,8 +23,6 @@ from .agreement import ERROR
 from .claim_results import Estimate, Finding, Table
 from .utility import WEAK
 
-__all__ = ["audit_expectation"]
-
 COLUMNS = ("database", "bound", "mean", "low", "high", "exact", "draws", "refuted", "confirmed")
 ROUNDING = 1e-9
 

@@ -6,8 +6,6 @@ from ...mechanisms.model import IdentityClaim
 from ..results import Verdict
 from .claim_results import Estimate, Finding, Table
 
-__all__ = ["audit_identity"]
-
 
 def audit_identity(claim: IdentityClaim) -> Finding:
     """Compute and compare."""

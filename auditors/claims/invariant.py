@@ -20,8 +20,6 @@ from ..privacy.search import explore
 from ..results import Verdict
 from .claim_results import Estimate, Finding, Table
 
-__all__ = ["audit_invariant"]
-
 SHARE = 200
 """One case is looked at for this many draws of the budget."""
 LEAST, MOST = 50, 1000

@@ -20,8 +20,6 @@ from numpy.typing import NDArray
 from ...mechanisms.model import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
 from ..errors import HarnessError
 
-__all__ = ["Loss", "Shift", "delta_bounds", "epsilon_of", "losses_of", "smallest_epsilon"]
-
 GRID = 8000
 """Steps of the grid from zero loss to the largest."""
 RELATIVE = 1e-9

@@ -20,8 +20,6 @@ from .drawn_losses import DrawnLoss, drawn_losses
 from .exact import ExactPrivacy, exact_privacy
 from .utility import WEAK
 
-__all__ = ["audit_privacy_claim"]
-
 CURVE_DRAWS = 100_000
 DENSITY_DRAWS = 50_000
 SHARE = 0.1

@@ -10,8 +10,6 @@ from ..sampling.draws import some_databases
 from ..sampling.sampling import Sampler, check_contract
 from .claim_results import ClaimResult, Table
 
-__all__ = ["check_purity"]
-
 STATEMENT = (
     "returns for every database, leaves it alone, and draws all its randomness from the rng it is "
     "given"

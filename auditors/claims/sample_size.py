@@ -7,8 +7,6 @@ from ..sampling.draws import Draws
 from .claim_results import Finding
 from .utility import Row, audit_rows
 
-__all__ = ["audit_threshold"]
-
 
 def audit_threshold(claim: ThresholdClaim, *, alpha: float, draws: int, seed: int) -> Finding:
     """Test the claim on its own instance at the smallest n it is made for.

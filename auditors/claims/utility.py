@@ -17,8 +17,6 @@ from ..sampling.draws import Draws, some_databases
 from .agreement import require_frequency
 from .claim_results import Estimate, Finding, Table
 
-__all__ = ["WEAK", "Row", "audit_rows", "audit_utility"]
-
 WEAK = 1 / 20
 """A check whose exact probability is below this share of the bound says little."""
 COLUMNS = (

@@ -21,22 +21,6 @@ from .._checks import require_positive
 from ..model import Array, LossLaw
 from .privacy_loss import hockey_stick
 
-__all__ = [
-    "advanced_calibration",
-    "advanced_composition",
-    "basic_composition",
-    "bounded_range_to_zcdp",
-    "heterogeneous_composition",
-    "log_responses",
-    "optimal_delta",
-    "pure_to_zcdp",
-    "response_delta",
-    "zcdp_calibration",
-    "zcdp_composition",
-    "zcdp_root",
-    "zcdp_to_epsilon",
-]
-
 # Some 100 MB of numbers.
 MOST_OUTCOMES = 2**22
 

@@ -13,16 +13,6 @@ import numpy as np
 from .._checks import require_positive
 from ..model import Array, FiniteLaw, LossLaw
 
-__all__ = [
-    "compose_losses",
-    "discrete_laplace_loss",
-    "hockey_stick",
-    "laplace_hockey_stick",
-    "laplace_loss_distribution",
-    "loss_of",
-    "renyi_divergence",
-]
-
 # Some 100 MB of numbers.
 MOST_LOSSES = 2**22
 # Losses this close, relative to the largest, are one loss that was rounded differently.

@@ -8,16 +8,6 @@ import numpy as np
 from .._checks import require_positive
 from ..model import Array
 
-__all__ = [
-    "laplace_difference_tail",
-    "laplace_tail",
-    "largest_tail",
-    "log_laplace_cdf",
-    "log_sum_gap",
-    "union_bound",
-    "union_threshold",
-]
-
 
 def laplace_tail(threshold: float, scale: float) -> float:
     """P[|noise| > threshold] of Laplace noise: exp(-threshold / scale), half of it on each side.

@@ -10,8 +10,6 @@ from typing import Any
 from ..model import Interval, InvariantClaim, Record, Rows, Subject, Theorem
 from .composition import advanced_composition, optimal_delta, response_delta, zcdp_composition
 
-__all__ = ["ADVANCED_CASES", "THEOREMS", "advanced_margin"]
-
 BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
 STEMMER = "Stemmer, lecture notes on differential privacy, lecture 10"

@@ -21,8 +21,6 @@ from ..model import (
 from .composition import bounded_range_to_zcdp, pure_to_zcdp, zcdp_root, zcdp_to_epsilon
 from .privacy_loss import compose_losses, renyi_divergence
 
-__all__ = ["THEOREMS"]
-
 BUN = "Bun and Steinke (2016)"
 
 

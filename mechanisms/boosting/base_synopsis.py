@@ -28,21 +28,6 @@ from ..model import (
 )
 from .query_weights import indicator_queries, linear_answers
 
-__all__ = [
-    "BASE_SYNOPSIS",
-    "NOISY_ANSWERS",
-    "answer_table",
-    "base_mechanism",
-    "base_scale",
-    "base_synopsis",
-    "coverage",
-    "histograms",
-    "nearest_synopsis",
-    "noisy_answers",
-    "one_sample_law",
-    "samples_needed",
-]
-
 SOURCE = "Dwork and Roth (2014), section 6.2"
 BLOCK = 1024
 """Runs searched at a time: their scores stay in the cache."""

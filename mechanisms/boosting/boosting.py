@@ -36,19 +36,6 @@ from .query_weights import (
     weight_rate,
 )
 
-__all__ = [
-    "BOOSTING",
-    "Base",
-    "Combination",
-    "boosting",
-    "boosting_mechanism",
-    "draw_queries",
-    "every_synopsis",
-    "mean_answers",
-    "median_answers",
-    "synopsis_base",
-]
-
 SOURCE = "Dwork and Roth (2014), Theorem 6.1"
 BOOK = "Dwork and Roth (2014), section 6.1"
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..model import Array
 
-__all__ = ["adversarial_base", "scripted_base", "wronged_queries"]
-
 ROUNDING = 1e-12
 
 

@@ -26,20 +26,6 @@ from .query_weights import (
     weight_rate,
 )
 
-__all__ = [
-    "ACCURACY",
-    "ATTENUATION",
-    "Played",
-    "advantage_margin",
-    "answer_margin",
-    "case_domain",
-    "majority_margin",
-    "near_edge",
-    "normaliser_margin",
-    "play",
-    "potential_margin",
-]
-
 ACCURACY = 0.125
 ATTENUATION = 0.25
 WILDEST = 100

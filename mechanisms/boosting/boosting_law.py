@@ -9,8 +9,6 @@ from ..model import Array, FiniteLaw
 from .base_synopsis import one_sample_law
 from .query_weights import attenuated_agreement, log_weights, weight_rate
 
-__all__ = ["one_sample_boosting_law"]
-
 
 def one_sample_boosting_law(
     truth: Array,

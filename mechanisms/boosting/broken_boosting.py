@@ -23,21 +23,6 @@ from .theorems_boosting import favouring_weights
 from .theorems_boosting_privacy import one_against_many
 from .theorems_query_weights import EDGES, ERRORS, accurate_as_inaccurate, agreements_margin
 
-__all__ = [
-    "AGREEMENT_NOT_ATTENUATED",
-    "AGREEMENT_NOT_CLIPPED",
-    "BASE_NOISE_OF_ONE_QUERY",
-    "CALIBRATED_WITH_BETA",
-    "MEAN_OF_SYNOPSES",
-    "ROUNDS_TOO_FEW",
-    "UPPER_AGREEMENT_EXCHANGED",
-    "WEIGHTS_NOT_NORMALISED",
-    "WEIGHTS_SIGN_FLIPPED",
-    "too_few_rounds",
-    "unclipped_agreement",
-    "unnormalised_weights",
-]
-
 QUERIES, ADVANTAGE, ROUNDS = 64, 0.25, 15
 
 

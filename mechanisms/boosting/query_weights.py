@@ -15,24 +15,6 @@ from ..model import Array, Database
 from ..multiplicative_weights.pmw_updates import shares_of
 from ..selection.categorical import normalised
 
-__all__ = [
-    "Agreement",
-    "Reweighting",
-    "attenuated_agreement",
-    "attenuation_for",
-    "exponential_weights",
-    "indicator_queries",
-    "linear_answers",
-    "log_ratios",
-    "log_weights",
-    "lower_agreement",
-    "rounds_needed",
-    "sampling_loss",
-    "total_agreement",
-    "upper_agreement",
-    "weight_rate",
-]
-
 Agreement = Callable[..., Array]
 """(errors, *, accuracy, attenuation) -> agreements of the same shape."""
 Reweighting = Callable[[Array, float], Array]

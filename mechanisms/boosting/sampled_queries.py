@@ -35,16 +35,6 @@ from .query_weights import (
     weight_rate,
 )
 
-__all__ = [
-    "SAMPLED_QUERY",
-    "SAMPLED_QUERY_COUNTS",
-    "multinomial_law",
-    "sampled_query",
-    "sampled_query_counts",
-    "sampled_query_counts_mechanism",
-    "sampled_query_mechanism",
-]
-
 SOURCE = "Dwork and Roth (2014), section 6.1"
 
 

@@ -34,8 +34,6 @@ from .base_synopsis import (
 from .boosting import BOOK, boosting_mechanism, draw_queries
 from .query_weights import indicator_queries, linear_answers, rounds_needed
 
-__all__ = ["THEOREMS", "generate", "misleading_sample"]
-
 BINS, SMALL = 3, 4
 WEIGHTS = indicator_queries(BINS)
 ADVANTAGE = 0.25

@@ -22,8 +22,6 @@ from .boosting_cases import (
 from .query_weights import exponential_weights
 from .theorems_query_weights import ADVANTAGE, QUERIES
 
-__all__ = ["THEOREMS", "favouring_weights"]
-
 ROUNDS = Parameter(default=15, within=Interval(low=1, high=60, integer=True), meaning="rounds, T")
 
 

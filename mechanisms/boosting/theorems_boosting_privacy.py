@@ -23,8 +23,6 @@ from .boosting import BOOK, SOURCE, boosting_mechanism
 from .query_weights import attenuation_for, indicator_queries, log_ratios, sampling_loss
 from .sampled_queries import sampled_query_counts_mechanism, sampled_query_mechanism
 
-__all__ = ["THEOREMS", "one_against_many"]
-
 EPSILON = Parameter(
     default=1.0, within=Interval(low=0.1, high=4), meaning="privacy parameter, in nats"
 )

@@ -29,16 +29,6 @@ from .query_weights import (
     weight_rate,
 )
 
-__all__ = [
-    "ADVANTAGE",
-    "EDGES",
-    "ERRORS",
-    "QUERIES",
-    "THEOREMS",
-    "accurate_as_inaccurate",
-    "agreements_margin",
-]
-
 ADVANTAGE = Parameter(
     default=0.25,
     within=Interval(low=0.05, high=0.45),

@@ -8,14 +8,6 @@ from ..model import BrokenStatement, InvariantClaim, Mechanism, NegativeControl
 from ..noise.leaky_response import leaky_response_mechanism
 from .drill_down import DRILL_DOWN, drill_down_mechanism
 
-__all__ = [
-    "BUDGET_NOT_SPLIT",
-    "NO_LINEAR_TERM",
-    "NO_LINEAR_TERM_AND_HALF_ROOT",
-    "ONES_FOR_TWOS",
-    "ONES_FOR_TWOS_EVERYWHERE",
-]
-
 REFERENCE = "Dwork, Rothblum and Vadhan (2010), Theorem III.3, printed wrongly"
 
 

@@ -31,8 +31,6 @@ from ..model import (
 from ..noise.laplace import laplace_mechanism
 from ..queries import count, total
 
-__all__ = ["COMPOSED", "compose", "compose_adaptively", "composed", "composed_adaptively"]
-
 Step = Callable[..., Any]
 
 BOOK = "Dwork and Roth (2014)"

@@ -11,8 +11,6 @@ from ..model import Array, Database, Interval, Mechanism, Relation, Rows, Size
 from ..queries import histogram
 from .composed import compose_adaptively
 
-__all__ = ["DRILL_DOWN", "compare_halves", "count_at_end", "drill_down_mechanism"]
-
 
 def compare_halves(
     database: Database,

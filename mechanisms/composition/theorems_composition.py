@@ -21,8 +21,6 @@ from ..model import Interval, Mechanism, Parameter, PrivacyClaim, Relation, Subj
 from ..noise.leaky_response import leaky_response_mechanism
 from .composed import compose
 
-__all__ = ["THEOREMS"]
-
 BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
 STEMMER = "Stemmer, lecture notes on differential privacy, lecture 10"

@@ -37,20 +37,6 @@ from .vector_sum import (
     vector_sum_mechanism,
 )
 
-__all__ = [
-    "CONSTANT_ONE",
-    "GAUSSIAN_VARIANCE",
-    "HALF_THE_SENSITIVITY",
-    "NOISE_OF_ONE_STEP",
-    "NOISE_ON_THE_AVERAGE",
-    "REUSED_NOISE",
-    "ROWS_NOT_CLIPPED",
-    "average_of_descent",
-    "noisy_average",
-    "noisy_average_law",
-    "reused_noise",
-]
-
 
 def reused_noise(rng: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Iterator[Array]:
     """One Laplace noise on every coordinate, the same in every step."""

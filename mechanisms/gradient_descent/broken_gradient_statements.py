@@ -17,16 +17,6 @@ from .gradient_cases import (
 from .gradient_descent import SOURCE
 from .set_cases import nonexpansive_margin, set_domain, set_edges
 
-__all__ = [
-    "ASCENT",
-    "NOT_CONVEX",
-    "NOT_PROJECTED",
-    "STEPS_TOO_LARGE",
-    "STEPS_TOO_SMALL",
-    "as_they_are",
-    "onto_two_points",
-]
-
 DIAMETER, LIPSCHITZ, STEPS = 2.0, 1.0, 100
 
 

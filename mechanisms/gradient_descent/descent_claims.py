@@ -16,8 +16,6 @@ from .losses import Loss, as_points
 from .noisy_gradient_law import mean_square_norm, noise_scale
 from .projections import norms
 
-__all__ = ["expected_excess", "expected_progress", "expected_square_norm"]
-
 
 def expected_excess(
     *,

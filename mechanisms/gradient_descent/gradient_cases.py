@@ -23,19 +23,6 @@ from .gradient_descent import (
 from .losses import DISTANCE, LINEAR, Loss, point_rows
 from .projections import Projection, norms, onto_ball
 
-__all__ = [
-    "LOSSES",
-    "Descent",
-    "contained_margin",
-    "descent",
-    "descent_domain",
-    "excess_margin",
-    "far_starts",
-    "printed_bound",
-    "progress_margin",
-    "shrinking_margin",
-]
-
 LOSSES: dict[str, Loss] = {"linear": LINEAR, "distance": DISTANCE}
 
 

@@ -14,14 +14,6 @@ from .._checks import require_positive
 from ..model import Array
 from .projections import Projection
 
-__all__ = [
-    "balanced_step_size",
-    "descend",
-    "excess_bound",
-    "progress_bound",
-    "projected_gradient_descent",
-]
-
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 10"
 
 

@@ -13,8 +13,6 @@ import numpy as np
 from ..model import Array, Database, Interval, Product
 from .projections import UNIT_BALL, directions, norms, onto_ball
 
-__all__ = ["DISTANCE", "LINEAR", "Gradient", "Loss", "as_points", "point_rows"]
-
 Gradient = Callable[[Array], Array]
 """Gradients at points, shape (..., d) to the same."""
 

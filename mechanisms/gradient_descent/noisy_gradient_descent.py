@@ -35,18 +35,6 @@ from .noisy_gradient_law import (
 )
 from .projections import Projection, onto_ball
 
-__all__ = [
-    "NOISY_GRADIENTS",
-    "NOISY_GRADIENT_DESCENT",
-    "Noise",
-    "Release",
-    "average_point",
-    "every_gradient",
-    "fresh_noise",
-    "noisy_gradient_descent",
-    "noisy_gradient_descent_mechanism",
-]
-
 Noise = Callable[[np.random.Generator, float, tuple[int, ...]], Iterator[Array]]
 """(rng, scale, shape) -> the noise of one step after the other."""
 

@@ -17,15 +17,6 @@ from ..model import Array, Database, LaplaceLaw
 from .losses import LINEAR, Loss, as_points
 from .projections import Projection
 
-__all__ = [
-    "coordinate_multiplier",
-    "l2_multiplier",
-    "log_density",
-    "mean_square_norm",
-    "noise_scale",
-    "transcript_law",
-]
-
 
 def coordinate_multiplier(*, epsilon: float, delta: float, steps: int, dimension: int) -> float:
     """The multiplier sqrt(2 T d) / s(epsilon, delta), for T d answers of sensitivity 2 G / n.

@@ -7,8 +7,6 @@ import numpy as np
 
 from ..model import Array
 
-__all__ = ["UNIT_BALL", "Projection", "directions", "norms", "onto_ball", "onto_box"]
-
 Projection = Callable[[Array], Array]
 """Points of shape (..., d) to the nearest points of a set."""
 

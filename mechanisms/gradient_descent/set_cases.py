@@ -14,8 +14,6 @@ import numpy as np
 from ..model import Array, Interval, Record, Rows
 from .projections import Projection, directions, norms, onto_ball, onto_box
 
-__all__ = ["nonexpansive_margin", "projection_margin", "set_domain", "set_edges"]
-
 FAR = 3.0
 ROUNDING = 1e-12
 

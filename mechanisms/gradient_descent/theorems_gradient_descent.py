@@ -15,8 +15,6 @@ from .gradient_cases import (
 )
 from .theorems_gradient_lemmas import LIPSCHITZ, dimensions, invariant_theorem
 
-__all__ = ["THEOREMS"]
-
 DIAMETER = Parameter(default=2.0, within=Interval(low=0.1, high=20), meaning="R, of the set")
 
 

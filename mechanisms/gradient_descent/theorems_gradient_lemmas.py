@@ -25,8 +25,6 @@ from .losses import point_rows
 from .projections import directions, norms
 from .set_cases import nonexpansive_margin, projection_margin, set_domain, set_edges
 
-__all__ = ["LIPSCHITZ", "THEOREMS", "dimensions", "invariant_theorem"]
-
 LIPSCHITZ = Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="G, of the loss")
 STEP = 0.01
 """How far a difference quotient reaches."""

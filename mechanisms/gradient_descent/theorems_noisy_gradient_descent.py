@@ -14,8 +14,6 @@ from .losses import DISTANCE, LINEAR
 from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
 from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
 
-__all__ = ["THEOREMS", "last_step", "printed_multiplier"]
-
 EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=4), meaning="nats, of all steps")
 
 

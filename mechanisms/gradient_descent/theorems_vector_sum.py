@@ -16,8 +16,6 @@ from .vector_sum import (
     vector_sum_mechanism,
 )
 
-__all__ = ["THEOREMS"]
-
 EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=8), meaning="nats")
 DELTA = Parameter(default=1e-3, within=Interval(low=1e-9, high=0.3), meaning="of the sum")
 NORM = Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="D, of a row at most")

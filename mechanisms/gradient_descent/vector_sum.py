@@ -32,19 +32,6 @@ from .gradient_descent import SOURCE
 from .losses import as_points, point_rows
 from .projections import Projection, onto_ball
 
-__all__ = [
-    "VECTOR_SUM",
-    "gaussian_delta",
-    "l2_scale",
-    "necessary_constant",
-    "pure_scale",
-    "spread_rows",
-    "sufficient_constant",
-    "vector_sum",
-    "vector_sum_law",
-    "vector_sum_mechanism",
-]
-
 
 def vector_sum(
     database: Database,

@@ -32,23 +32,6 @@ from ..model import (
 )
 from .interior_point import SOURCE, interior_point, interior_point_law
 
-__all__ = [
-    "BOXES",
-    "BOXES_COUNTED",
-    "block_needed",
-    "blocks",
-    "boxes_mechanism",
-    "count_bar",
-    "counted_boxes",
-    "counted_boxes_law",
-    "errors",
-    "hard_records",
-    "hull",
-    "learn_box",
-    "predict",
-    "records_needed",
-]
-
 EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""
 

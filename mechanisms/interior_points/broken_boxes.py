@@ -43,18 +43,6 @@ from .interior_point import (
     not_interior,
 )
 
-__all__ = [
-    "CALLS_AT_WHOLE_BUDGET",
-    "DOUBLED_WEIGHTS",
-    "HULL",
-    "TOO_FEW_POINTS",
-    "UNPADDED",
-    "UNSORTED",
-    "unpadded_box",
-    "unpadded_mechanism",
-    "unsorted_box",
-]
-
 _labelled = Rows(
     row=Product(parts=(Interval(low=0, high=7, integer=True), Choices(values=(0, 1)))),
     least=4,

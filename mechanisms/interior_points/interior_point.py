@@ -25,18 +25,6 @@ from ..model import (
 )
 from ..selection.categorical import draw_index, normalised
 
-__all__ = [
-    "INTERIOR_POINT",
-    "balanced_points",
-    "depth_scores",
-    "failure_bound",
-    "interior_point",
-    "interior_point_law",
-    "interior_point_mechanism",
-    "not_interior",
-    "points_needed",
-]
-
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
 
 

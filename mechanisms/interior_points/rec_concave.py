@@ -27,16 +27,6 @@ from ..model import (
 from ..selection.categorical import draw_index, normalised
 from .interior_point import SOURCE, depth_scores
 
-__all__ = [
-    "BASE",
-    "REC_CONCAVE",
-    "depth",
-    "points_promised",
-    "rec_concave",
-    "rec_concave_law",
-    "rec_concave_mechanism",
-]
-
 BASE = 32
 """Problems up to this size go to the exponential mechanism."""
 

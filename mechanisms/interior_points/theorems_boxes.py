@@ -36,8 +36,6 @@ from .boxes import (
 from .broken_boxes import unpadded_mechanism
 from .interior_point import SOURCE
 
-__all__ = ["THEOREMS", "missed_margin"]
-
 GRID = 8
 PLACE = Interval(low=0, high=GRID - 1, integer=True)
 ROW = Product(parts=(PLACE, PLACE, Choices(values=(0, 1))))

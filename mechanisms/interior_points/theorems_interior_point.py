@@ -25,8 +25,6 @@ from .interior_point import (
 )
 from .rec_concave import points_promised, rec_concave_mechanism
 
-__all__ = ["THEOREMS"]
-
 EPSILON = Parameter(default=1.0, within=Interval(low=0.05, high=10), meaning="epsilon, in nats")
 BETA = Parameter(default=0.1, within=Interval(low=1e-3, high=0.5), meaning="chance of failure")
 RECURSIVE = "Beimel, Nissim and Stemmer (2013)"

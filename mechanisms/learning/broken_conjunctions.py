@@ -26,20 +26,6 @@ from .greedy_invariants import best_score_is_zero, few_negatives_left
 from .greedy_transcripts import greedy_conjunction_law, greedy_conjunction_log_probability
 from .labelled import labelled_counts
 
-__all__ = [
-    "GREATER_SCORE",
-    "NO_SHARE_OF_NEGATIVES",
-    "REMOVES_SATISFIED",
-    "SCALE_OF_ONE_COUNT",
-    "STOPS_WITHOUT_NEGATIVES",
-    "WHOLE_BUDGET_EVERY_ROUND",
-    "ZERO_THRESHOLD",
-    "greater_score",
-    "greedy_removing_satisfied",
-    "score_without_share",
-    "stops_without_negatives",
-]
-
 # beta 0.5 keeps the threshold within reach of small databases.
 _one_count = noisy_conjunction_mechanism(
     dimension=2, epsilon=1.0, beta=0.5, name="noisy-conjunction-scale-of-one-count"

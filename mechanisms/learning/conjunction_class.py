@@ -13,15 +13,6 @@ from .._checks import require_positive
 from ..model import Array
 from .labelled import grid_points
 
-__all__ = [
-    "conjoined",
-    "conjunctions",
-    "cube_dimension",
-    "kept_literals",
-    "literals",
-    "number_of_conjunctions",
-]
-
 
 def literals(dimension: int, *, constant: bool = False) -> Array:
     """What each literal says of each assignment: booleans of shape (2 d, 2**d).

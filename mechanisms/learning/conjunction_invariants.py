@@ -20,8 +20,6 @@ from .conjunctions import (
     without_violated_literals,
 )
 
-__all__ = ["falsified_literals", "kept_literals_contain_the_target", "noisy_counts_event"]
-
 
 def falsified_literals(*, dimension: int) -> InvariantClaim:
     """Every assignment makes exactly d of the 2 d literals false."""

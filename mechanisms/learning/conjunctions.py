@@ -32,21 +32,6 @@ from ..model import (
 from .conjunction_class import conjoined, cube_dimension, literals
 from .labelled import grid_points, labelled_counts, labelled_row, labelled_rows, mistakes
 
-__all__ = [
-    "NOISY_CONJUNCTION",
-    "conjunction_mistakes",
-    "deletion_threshold",
-    "guarded_sample",
-    "noisy_conjunction",
-    "noisy_conjunction_law",
-    "noisy_conjunction_mechanism",
-    "noisy_conjunction_of_counts",
-    "noisy_conjunction_threshold",
-    "noisy_counts_keep",
-    "violations",
-    "without_violated_literals",
-]
-
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
 MOST_LISTED = 4
 """Up to this dimension the law lists all 2**(2 d) outputs."""

@@ -27,18 +27,6 @@ from ..model import (
 from ..selection.exponential import log_probabilities
 from .labelled import grid_points, labelled_counts, labelled_row, mistakes
 
-__all__ = [
-    "BOX_CLASS",
-    "THRESHOLD_CLASS",
-    "boxes",
-    "finite_class",
-    "finite_class_law",
-    "finite_class_mechanism",
-    "finite_class_rows",
-    "finite_class_threshold",
-    "thresholds",
-]
-
 SOURCE = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011)"
 
 

@@ -9,8 +9,6 @@ from math import ceil, log, sqrt
 from .._checks import require_positive
 from ..accounting.composition import zcdp_root
 
-__all__ = ["greedy_rounds", "greedy_sample_size", "round_privacy", "score_shortfall"]
-
 
 def greedy_rounds(most_literals: int, rows: int) -> int:
     """Rounds that leave few negatives: ceil(2 k ln n), at least 1. n is public."""

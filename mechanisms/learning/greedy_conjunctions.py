@@ -37,15 +37,6 @@ from .greedy_transcripts import (
 )
 from .labelled import labelled_counts, labelled_row, labelled_rows, mistakes
 
-__all__ = [
-    "GREEDY_CONJUNCTION",
-    "greedy_conjunction",
-    "greedy_conjunction_mechanism",
-    "greedy_conjunction_of_counts",
-    "greedy_conjunction_threshold",
-    "spread_sample",
-]
-
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
 MOST_LISTED = 4096
 """Up to this many transcripts the law lists them all."""

@@ -18,8 +18,6 @@ from .conjunctions import SOURCE
 from .greedy_bounds import greedy_rounds
 from .greedy_transcripts import literal_scores
 
-__all__ = ["best_score_is_zero", "few_negatives_left", "few_positives_lost", "score_sensitivity"]
-
 TAKE_2 = f"{SOURCE}, conjunctions, take 2"
 
 

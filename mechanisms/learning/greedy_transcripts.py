@@ -14,16 +14,6 @@ from ..selection.exponential import log_probabilities
 from .conjunction_class import conjoined, cube_dimension, kept_literals, literals
 from .labelled import grid_points, labelled_counts, mistakes
 
-__all__ = [
-    "all_alive",
-    "chosen_mistakes",
-    "greedy_conjunction_law",
-    "greedy_conjunction_log_probability",
-    "literal_scores",
-    "remove_falsified",
-    "worst_shortfall",
-]
-
 
 def literal_scores(alive: Array, counts: Array, table: Array, most_literals: int) -> Array:
     """Score of every literal on the rows left, for several sets of them.

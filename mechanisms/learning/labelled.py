@@ -11,8 +11,6 @@ import numpy as np
 
 from ..model import Array, Choices, Database, Product
 
-__all__ = ["grid_points", "labelled_counts", "labelled_row", "labelled_rows", "mistakes"]
-
 
 def grid_points(grid: tuple[int, ...]) -> Array:
     """All points in the order of their numbers: whole numbers of shape (points, coordinates)."""

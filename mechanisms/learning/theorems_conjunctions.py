@@ -32,8 +32,6 @@ from .conjunctions import (
 )
 from .labelled import labelled_counts
 
-__all__ = ["EXAMPLE", "THEOREMS", "WORKED_RUN"]
-
 EXAMPLE = (("010101", 1), ("010110", 0), ("111101", 1), ("111111", 0), ("000000", 0))
 """Labelled points that v2 AND not v5 AND v6 fits."""
 

@@ -26,8 +26,6 @@ from .finite_class import (
     thresholds,
 )
 
-__all__ = ["THEOREMS"]
-
 LECTURE = "Stemmer, lecture notes on differential privacy, lecture 12"
 
 _epsilon = Parameter(

@@ -32,8 +32,6 @@ from .greedy_invariants import (
 from .greedy_transcripts import worst_shortfall
 from .labelled import grid_points, labelled_counts, labelled_rows
 
-__all__ = ["THEOREMS"]
-
 TAKE_2 = f"{SOURCE}, conjunctions, take 2"
 PRINTED = f"{TAKE_2}, as printed"
 

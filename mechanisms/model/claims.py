@@ -15,17 +15,6 @@ from typing import Any
 from .domains import Array, Database, Domain, Relation, Row
 from .laws import FiniteLaw
 
-__all__ = [
-    "Claim",
-    "EqualityClaim",
-    "ExpectationClaim",
-    "IdentityClaim",
-    "InvariantClaim",
-    "PrivacyClaim",
-    "ThresholdClaim",
-    "UtilityClaim",
-]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyClaim:

@@ -7,22 +7,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-__all__ = [
-    "Array",
-    "Choices",
-    "Database",
-    "Domain",
-    "Histogram",
-    "Interval",
-    "Product",
-    "Record",
-    "Relation",
-    "Row",
-    "Rows",
-    "Size",
-    "Value",
-]
-
 Array = NDArray[Any]
 Database = Any
 Size = int | tuple[int, ...] | None

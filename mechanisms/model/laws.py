@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from .domains import Array
 
-__all__ = ["FiniteLaw", "LaplaceLaw", "Law", "LossLaw", "ProductLaw"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FiniteLaw:

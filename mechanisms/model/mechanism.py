@@ -10,8 +10,6 @@ from .claims import Claim
 from .domains import Array, Database, Interval
 from .laws import Law, LossLaw
 
-__all__ = ["BrokenStatement", "Mechanism", "NegativeControl", "Parameter", "Subject", "Theorem"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mechanism:

@@ -10,14 +10,6 @@ from ..model import Array, BrokenStatement, InvariantClaim
 from .pmw_cases import accuracy_margin, case_domain, drop_margin, mass_margin, near_edge
 from .private_multiplicative_weights import SOURCE
 
-__all__ = [
-    "HALF_LEARNING_RATE",
-    "NOT_NORMALISED",
-    "SIGN_FLIPPED",
-    "THRESHOLD_TOO_HIGH",
-    "not_normalised",
-]
-
 BINS, ACCURACY = 4, 0.5
 SHARP_DROP = 15 * ACCURACY**2 / 512
 

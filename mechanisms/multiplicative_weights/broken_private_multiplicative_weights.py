@@ -10,18 +10,6 @@ from ..model import Array, Mechanism, NegativeControl
 from .pmw_adversaries import asked_in_turn, no_query_noise
 from .private_multiplicative_weights import PMW_ITERATION, private_multiplicative_weights_mechanism
 
-__all__ = [
-    "ANSWERS_BELOW",
-    "ANSWER_REUSES_NOISE",
-    "BUDGET_OF_ONE_NOISE",
-    "DIRECTION_FROM_TRUTH",
-    "NOISE_OF_ONE_RECORD",
-    "UNNOISED_COMPARISONS",
-    "answers_below",
-    "direction_from_truth",
-    "reused_answers",
-]
-
 
 def reused_answers(
     draw: Callable[[int], Array], top: Array, exact: Array, estimate: Array, compared: Array

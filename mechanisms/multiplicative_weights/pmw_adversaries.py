@@ -16,17 +16,6 @@ import numpy as np
 
 from ..model import Array
 
-__all__ = [
-    "Noise",
-    "asked_in_turn",
-    "laplace_noise",
-    "lightest_element",
-    "no_query_noise",
-    "scripted_noise",
-    "scripted_queries",
-    "worst_query",
-]
-
 Noise = Callable[..., Array]
 """(rng, step, scale, part, count) -> noises of shape (count,)."""
 

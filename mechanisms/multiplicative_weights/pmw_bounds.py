@@ -14,8 +14,6 @@ from ..model import Array, Database, Size
 from .pmw_updates import shares_of
 from .private_multiplicative_weights import noise_epsilon_for, noises_drawn
 
-__all__ = ["largest_noise", "most_updates", "records_needed", "updates_needed"]
-
 
 def most_updates(*, bins: int, accuracy: float) -> int:
     """The most updates a run makes in the event: floor(64 ln(bins) / accuracy^2)."""

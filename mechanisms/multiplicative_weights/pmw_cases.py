@@ -21,18 +21,6 @@ from .pmw_bounds import most_updates
 from .pmw_updates import Update, expected, kl_divergence, multiplicative_update, replay
 from .private_multiplicative_weights import private_multiplicative_weights
 
-__all__ = [
-    "Played",
-    "accuracy_margin",
-    "case_domain",
-    "count_margin",
-    "drop_margin",
-    "gap_margin",
-    "mass_margin",
-    "near_edge",
-    "play",
-]
-
 LENGTH = 60
 
 

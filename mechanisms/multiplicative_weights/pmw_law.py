@@ -14,8 +14,6 @@ from ..model import Array, Database
 from ..sparse_vector.sparse_vector_law import ABOVE, BELOW, HALTED, log_bits
 from .pmw_updates import Queries, expected, replay, shares_of
 
-__all__ = ["log_probability"]
-
 ROUNDING = 1e-9
 
 

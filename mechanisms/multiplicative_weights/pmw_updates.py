@@ -11,22 +11,6 @@ import numpy as np
 from ..model import Array, Database
 from ..sparse_vector.sparse_vector_law import ABOVE
 
-__all__ = [
-    "Direction",
-    "Queries",
-    "Release",
-    "Update",
-    "answer_errors",
-    "away_from_estimate",
-    "expected",
-    "fresh_answers",
-    "kl_divergence",
-    "multiplicative_update",
-    "potentials",
-    "replay",
-    "shares_of",
-]
-
 Queries = Callable[[int, Array, Array], Array]
 """(step, synthetic, truth) -> 0/1 queries, shape (bins,) or (runs, bins)."""
 Release = Callable[[Callable[[int], Array], Array, Array, Array, Array], Array]

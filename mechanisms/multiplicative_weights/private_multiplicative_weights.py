@@ -40,15 +40,6 @@ from .pmw_updates import (
     shares_of,
 )
 
-__all__ = [
-    "PMW_ITERATION",
-    "PRIVATE_MULTIPLICATIVE_WEIGHTS",
-    "noise_epsilon_for",
-    "noises_drawn",
-    "private_multiplicative_weights",
-    "private_multiplicative_weights_mechanism",
-]
-
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 13"
 
 

@@ -33,8 +33,6 @@ from .pmw_cases import (
 from .pmw_updates import expected, kl_divergence, shares_of
 from .private_multiplicative_weights import SOURCE
 
-__all__ = ["THEOREMS"]
-
 BINS = Parameter(
     default=4, within=Interval(low=2, high=16, integer=True), meaning="elements of the domain"
 )

@@ -29,8 +29,6 @@ from .private_multiplicative_weights import (
     private_multiplicative_weights,
 )
 
-__all__ = ["THEOREMS"]
-
 
 def _noises(
     length: float = 1000, updates: float = 355, records: float = 1000, noise_epsilon: float = 0.1

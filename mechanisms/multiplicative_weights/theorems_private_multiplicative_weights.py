@@ -24,8 +24,6 @@ from ..sparse_vector.above_threshold import above_threshold_mechanism, take
 from .pmw_adversaries import asked_in_turn, lightest_element
 from .private_multiplicative_weights import SOURCE, private_multiplicative_weights_mechanism
 
-__all__ = ["THEOREMS"]
-
 RECORDS = 40
 EPSILON = Interval(low=0.1, high=4)
 BELOW = Parameter(

@@ -9,8 +9,6 @@ from ..model import Array, Database, NegativeControl, Relation, Size
 from ..queries import count
 from .geometric import GEOMETRIC, geometric, geometric_mechanism
 
-__all__ = ["TRUNCATED_TO_DATA", "WRONG_RATIO", "truncated_to_data"]
-
 WRONG_RATIO = NegativeControl(
     mechanism=replace(
         geometric_mechanism(

@@ -13,8 +13,6 @@ from ..queries import total
 from .discrete_laplace import discrete_laplace
 from .grid_laplace import GRID_LAPLACE, grid_laplace_mechanism, nearest_steps
 
-__all__ = ["ANSWER_OFF_GRID", "ROUNDING_UNACCOUNTED", "halves", "noise_on_grid"]
-
 
 def noise_on_grid(
     database: Database,

@@ -10,18 +10,6 @@ from ..model import Array, Database, Interval, NegativeControl, Relation, Rows, 
 from ..queries import count, histogram, total
 from .laplace import LAPLACE, LAPLACE_VECTOR, laplace, laplace_mechanism
 
-__all__ = [
-    "EMPTY_DATABASE_UNNOISED",
-    "INVERTED_SCALE",
-    "NO_CLIPPING",
-    "ONE_SIDED_NOISE",
-    "SHARED_NOISE",
-    "UNDERSTATED_SENSITIVITY",
-    "empty_database_unnoised",
-    "one_sided_noise",
-    "shared_noise",
-]
-
 _sum_for_sensitivity_1 = partial(
     laplace_mechanism,
     query=total,

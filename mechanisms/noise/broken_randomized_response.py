@@ -5,8 +5,6 @@ from dataclasses import replace
 from ..model import NegativeControl
 from .randomized_response import RANDOMIZED_RESPONSE, randomized_response_mechanism
 
-__all__ = ["TOO_HONEST"]
-
 TOO_HONEST = NegativeControl(
     mechanism=replace(
         randomized_response_mechanism(

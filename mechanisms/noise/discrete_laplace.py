@@ -12,8 +12,6 @@ import numpy as np
 from .._checks import sample_shape
 from ..model import Array, Size
 
-__all__ = ["discrete_laplace", "discrete_laplace_log_probability"]
-
 # Leaves room in 64 bits for sums of noise and answers.
 WIDEST = 2**50
 # Draws made at a time: enough to share the cost of a call, and still in the cache.

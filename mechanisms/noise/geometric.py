@@ -30,14 +30,6 @@ from ..model import (
 from ..queries import count
 from .discrete_laplace import discrete_laplace_log_probability
 
-__all__ = [
-    "GEOMETRIC",
-    "geometric",
-    "geometric_log_probability",
-    "geometric_loss",
-    "geometric_mechanism",
-]
-
 # Below this the noise no longer fits the 53 bits of a draw.
 FLATTEST = 2.0**-40
 

@@ -37,17 +37,6 @@ from ..model import (
 )
 from .discrete_laplace import discrete_laplace, discrete_laplace_log_probability
 
-__all__ = [
-    "GRID_LAPLACE",
-    "default_granularity",
-    "grid_laplace",
-    "grid_laplace_mechanism",
-    "grid_scale",
-    "grid_steps",
-    "grid_total",
-    "nearest_steps",
-]
-
 # Answers stop here, in grid steps: the noise added to them still fits 64 bits.
 FARTHEST = 2**60
 

@@ -31,8 +31,6 @@ from ..model import (
 )
 from ..queries import histogram, total
 
-__all__ = ["LAPLACE", "LAPLACE_VECTOR", "laplace", "laplace_mechanism"]
-
 
 def laplace(
     database: Database,

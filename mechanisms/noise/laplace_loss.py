@@ -21,8 +21,6 @@ import numpy as np
 from ..accounting.privacy_loss import hockey_stick
 from ..model import Array, LossLaw
 
-__all__ = ["Bound", "compose", "grid_loss", "laplace_delta", "loss_law"]
-
 Bound = Literal["lower", "upper"]
 
 # A ratio this close to a whole number of steps, relatively, is one that was rounded.

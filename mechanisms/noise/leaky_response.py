@@ -27,8 +27,6 @@ from ..model import (
     Value,
 )
 
-__all__ = ["LEAKY_RESPONSE", "leaky_response", "leaky_response_law", "leaky_response_mechanism"]
-
 REFERENCE = "Kairouz, Oh and Viswanath (2015)"
 
 

@@ -11,8 +11,6 @@ import numpy as np
 
 from ..model import Array, Database, Law, Mechanism, PrivacyClaim, Size
 
-__all__ = ["post_process", "post_processed"]
-
 
 def post_processed(
     database: Database,

@@ -23,13 +23,6 @@ from ..model import (
     Value,
 )
 
-__all__ = [
-    "RANDOMIZED_RESPONSE",
-    "randomized_response",
-    "randomized_response_law",
-    "randomized_response_mechanism",
-]
-
 
 def randomized_response(
     database: Database,

@@ -27,8 +27,6 @@ from .laplace import laplace_mechanism
 from .post_processing import post_process
 from .theorems_tails import density, integral, noisy_counts
 
-__all__ = ["THEOREMS"]
-
 BOOK = "Dwork and Roth (2014)"
 DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
 

@@ -28,8 +28,6 @@ from ..model import (
 from ..queries import histogram
 from .laplace import laplace_mechanism
 
-__all__ = ["THEOREMS", "density", "integral", "noisy_counts"]
-
 BOOK = "Dwork and Roth (2014)"
 CONVOLUTION = "Kotz, Kozubowski and Podgorski (2001), chapter 2"
 

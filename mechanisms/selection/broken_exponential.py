@@ -29,18 +29,6 @@ from .exponential import (
 )
 from .selection import candidate_law, scaled_scores, voters
 
-__all__ = [
-    "DATA_DEPENDENT_RANGE",
-    "MONOTONE_UNDER_REPLACEMENT",
-    "NAIVE",
-    "NAIVE_OF_VOTERS",
-    "OVERFLOW",
-    "WORST_CANDIDATE",
-    "data_dependent_range",
-    "occurrences",
-    "overflowing_weights",
-]
-
 # Half the true sensitivity cancels the factor 2 in the weights.
 _naive = exponential_mechanism(
     score=partial(histogram, categories=2),

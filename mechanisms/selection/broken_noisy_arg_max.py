@@ -12,8 +12,6 @@ from .one_sided_noisy_arg_max import one_sided_noisy_arg_max_mechanism
 from .report_noisy_max import report_noisy_max_mechanism
 from .selection import voters
 
-__all__ = ["NOISE_OF_THE_WRONG_KIND", "ONE_SIDED_AS_IF_MONOTONE", "REPORT_AS_IF_MONOTONE"]
-
 
 def _as_if_monotone(
     build: Callable[..., Mechanism], identifier: str, **described: Any

@@ -4,8 +4,6 @@ import numpy as np
 
 from ..model import Array
 
-__all__ = ["draw_index", "normalised"]
-
 
 def normalised(logits: Array) -> Array:
     """Log-probabilities, in nats, proportional to exp(logits), along the last axis."""

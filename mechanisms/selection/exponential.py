@@ -14,18 +14,6 @@ from ..queries import histogram, revenue
 from .categorical import normalised
 from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
 
-__all__ = [
-    "AUCTION",
-    "EXPONENTIAL",
-    "MONOTONE_EXPONENTIAL",
-    "PRICES",
-    "exponential",
-    "exponential_by_weights",
-    "exponential_mechanism",
-    "log_probabilities",
-    "probabilities",
-]
-
 
 def exponential(
     database: Database,

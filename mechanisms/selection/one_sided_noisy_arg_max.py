@@ -14,13 +14,6 @@ from ..model import Array, Choices, Database, Domain, Mechanism, Relation, Rows,
 from ..queries import histogram
 from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
 
-__all__ = [
-    "ONE_SIDED_NOISY_ARG_MAX",
-    "one_sided_log_probabilities",
-    "one_sided_noisy_arg_max",
-    "one_sided_noisy_arg_max_mechanism",
-]
-
 
 def one_sided_noisy_arg_max(
     database: Database,

@@ -11,13 +11,6 @@ from ..model import Array, Database, Domain, Mechanism, Relation, Size
 from ..queries import column_totals
 from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
 
-__all__ = [
-    "PERMUTE_AND_FLIP",
-    "permute_and_flip",
-    "permute_and_flip_log_probabilities",
-    "permute_and_flip_mechanism",
-]
-
 
 def permute_and_flip(
     database: Database,

@@ -16,17 +16,6 @@ from ..queries import column_totals, histogram
 from ..sparse_vector.sparse_vector_law import log_bits
 from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
 
-__all__ = [
-    "REPORT_GUMBEL_MAX",
-    "REPORT_NOISY_MAX",
-    "gumbel_max_log_probabilities",
-    "noisy_max_log_probabilities",
-    "report_gumbel_max",
-    "report_gumbel_max_mechanism",
-    "report_noisy_max",
-    "report_noisy_max_mechanism",
-]
-
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 

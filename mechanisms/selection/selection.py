@@ -27,16 +27,6 @@ from ..model import (
     UtilityClaim,
 )
 
-__all__ = [
-    "candidate_law",
-    "noise_scale",
-    "regret",
-    "regret_claim",
-    "scaled_scores",
-    "selection_mechanism",
-    "voters",
-]
-
 
 def noise_scale(*, sensitivity: float, epsilon: float, monotone: bool = False) -> float:
     """Scale of the noise on scores, 2 sensitivity / epsilon, and half of it when `monotone`.

@@ -28,8 +28,6 @@ from .broken_exponential import data_dependent_range
 from .exponential import AUCTION, exponential_mechanism, log_probabilities
 from .selection import voters
 
-__all__ = ["THEOREMS"]
-
 BOOK = "Dwork and Roth (2014)"
 ADD_REMOVE, REPLACE_ONE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 

@@ -21,8 +21,6 @@ from ..queries import counts, revenue
 from .exponential import exponential_by_weights, exponential_mechanism, log_probabilities
 from .selection import candidate_law, regret_claim
 
-__all__ = ["THEOREMS"]
-
 BOOK = "Dwork and Roth (2014)"
 BIDS = (1.0, 1.0, 1.0, 3.01)
 LEVELS = (0.5, 0.2, 0.1, 0.05, 0.01)

@@ -30,8 +30,6 @@ from .permute_and_flip import permute_and_flip, permute_and_flip_log_probabiliti
 from .report_noisy_max import report_gumbel_max_mechanism, report_noisy_max_mechanism
 from .selection import candidate_law, voters
 
-__all__ = ["THEOREMS"]
-
 BOOK = "Dwork and Roth (2014)"
 DING = "Ding et al. (2021)"
 

@@ -27,18 +27,6 @@ from ..model import (
 )
 from .sparse_vector_law import ABOVE, BELOW, HALTED, log_bits, transcripts
 
-__all__ = [
-    "ABOVE_THRESHOLD",
-    "SPARSE_VECTOR",
-    "above_threshold",
-    "above_threshold_law",
-    "above_threshold_mechanism",
-    "bit_claims",
-    "compare",
-    "noise_scales",
-    "take",
-]
-
 
 def above_threshold(
     database: Database,

@@ -19,13 +19,6 @@ from .above_threshold import (
 )
 from .numeric_sparse_vector import numeric_sparse_vector
 
-__all__ = [
-    "NOISY_QUERY_RELEASED",
-    "NO_CUT_OFF",
-    "UNNOISED_QUERIES",
-    "UNSCALED_NOISE",
-]
-
 # What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
 SOUND: dict[str, Any] = {
     "queries": partial(take, bins=(1, 1, 1, 0, 0, 0)),

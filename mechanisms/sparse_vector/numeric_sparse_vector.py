@@ -16,13 +16,6 @@ from ..model import Array, Database, Domain, Histogram, Mechanism, Relation, Siz
 from .above_threshold import above_threshold_law, bit_claims, compare, noise_scales, take
 from .sparse_vector_law import ABOVE
 
-__all__ = [
-    "NUMERIC_SPARSE_VECTOR",
-    "numeric_log_probability",
-    "numeric_sparse_vector",
-    "numeric_sparse_vector_mechanism",
-]
-
 
 def numeric_sparse_vector(
     database: Database,

@@ -15,8 +15,6 @@ import numpy as np
 from ..accounting.tails import log_laplace_cdf
 from ..model import Array
 
-__all__ = ["ABOVE", "BELOW", "HALTED", "log_bits", "transcripts"]
-
 # Kinds of an answer: below the threshold, above it, and none because the run had ended.
 BELOW = 0
 ABOVE = 1

@@ -22,14 +22,6 @@ from ..reproduce.statements import Statement
 from . import marks
 from .marks import Drawn
 
-__all__ = [
-    "agreement_figure",
-    "favoured_potential_figure",
-    "log_ratio_width",
-    "potential_fall_figure",
-    "ratio_figure",
-]
-
 LEVELS = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
 ROUNDS, ADVANTAGE, QUERIES = 15, 0.25, 64
 SENSITIVITY = 0.01

@@ -12,8 +12,6 @@ from ..reproduce.statements import Statement
 from . import marks
 from .marks import Drawn
 
-__all__ = ["balanced_bound", "excess_figure", "noisy_excess_figure", "printed_bound"]
-
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 25, 36, 50, 70, 100)
 NOISY_SHARES = (1 / 64, 1 / 16, 1 / 4, 1.0)
 RUNS = 200

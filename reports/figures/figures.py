@@ -24,8 +24,6 @@ from .sweep_figures import sweep_figure, swept_parameter
 from .tails_figures import records_figure, tail_figure
 from .weights_figures import answers_figure, gaps_figure, potential_figure, updates_figure
 
-__all__ = ["pictures_of"]
-
 Draw = Callable[[Statement], Drawn | None]
 
 BY_KIND: Mapping[str, tuple[Draw, ...]] = MappingProxyType(

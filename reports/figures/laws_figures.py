@@ -13,8 +13,6 @@ from ..reproduce.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import Drawn
 
-__all__ = ["identity_figure", "law_figure", "mean_figure"]
-
 POINTS = 13
 MOST_CELLS = 10
 PILOT = 0.1

@@ -10,8 +10,6 @@ from ..reproduce.statements import Statement, abridged
 from . import marks
 from .marks import Drawn
 
-__all__ = ["margin_figure"]
-
 MOST_POINTS = 120
 FARTHEST = 1e9
 

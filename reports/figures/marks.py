@@ -14,28 +14,6 @@ import numpy as np
 from ..faces.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
 from ..reproduce.sections import Picture
 
-__all__ = [
-    "BOUND",
-    "DASHES",
-    "EXACT",
-    "MEASURED",
-    "Drawn",
-    "band",
-    "bound_curve",
-    "bound_level",
-    "bound_points",
-    "bound_step",
-    "counterexample",
-    "exact_curve",
-    "exact_points",
-    "log_axis",
-    "measured_curve",
-    "measured_points",
-    "picture",
-    "remark",
-    "room_above",
-]
-
 BOUND = CLAIM
 MEASURED = FIRST
 EXACT = SECOND

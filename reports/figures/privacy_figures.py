@@ -15,8 +15,6 @@ from ..reproduce.statements import Statement
 from . import marks
 from .marks import Drawn
 
-__all__ = ["curve_figure", "loss_figure", "outputs_figure"]
-
 POINTS = 41
 FLOOR = 1e-9
 

@@ -13,8 +13,6 @@ from ..reproduce.statements import abridged
 from . import marks
 from .marks import Drawn
 
-__all__ = ["sweep_figure", "swept_parameter"]
-
 AXES: Mapping[str, str] = {
     "privacy": "epsilon (nats)",
     "utility": "P[loss ≥ bound]",

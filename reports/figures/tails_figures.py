@@ -17,8 +17,6 @@ from ..reproduce.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import Drawn
 
-__all__ = ["levels_figure", "records_figure", "tail_figure"]
-
 DRAWS = 4000
 GRID = 30
 ERROR = 0.01

@@ -12,8 +12,6 @@ from ..reproduce.statements import Statement
 from . import marks
 from .marks import Drawn
 
-__all__ = ["answers_figure", "gaps_figure", "potential_figure", "updates_figure"]
-
 CASE = "The run of the hand-made cases that comes nearest to the bound, noise at the event's edge."
 
 

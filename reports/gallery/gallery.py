@@ -12,8 +12,6 @@ from .page import gallery_page
 from .standalone import standalone
 from .tables import section_csv, summary_csv
 
-__all__ = ["write_gallery"]
-
 
 def write_gallery(gallery: Gallery, out: Path) -> None:
     """Write `index.html`, `summary.csv`, `figures/` and `tables/` into the folder `out`.

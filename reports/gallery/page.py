@@ -10,8 +10,6 @@ from ..reproduce.wording import bound_phrase, counterexample, exact_phrase, meas
 from ..terminal import printable
 from .page_sections import article, shown_result, text, verdict_span
 
-__all__ = ["gallery_page"]
-
 HERE = Path(__file__).parent
 WEAK = "below a twentieth of the bound: a wrong mechanism could hide"
 

@@ -11,8 +11,6 @@ from ..reproduce.sections import CONTROLS, Picture, Reproduction, Section
 from ..reproduce.wording import bound_phrase, counterexample, exact_phrase, measured_phrase, number
 from ..terminal import printable
 
-__all__ = ["article", "shown_result", "text", "verdict_span"]
-
 MOST_ROWS = 12
 MOST_CELL = 120
 

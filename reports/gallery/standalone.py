@@ -2,8 +2,6 @@
 
 import re
 
-__all__ = ["standalone"]
-
 STYLE = "background:#fff;color:#1c2128;font-family:'DejaVu Sans',Verdana,sans-serif"
 
 

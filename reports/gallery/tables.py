@@ -7,8 +7,6 @@ from typing import Any
 
 from ..reproduce.sections import Reproduction, Section
 
-__all__ = ["section_csv", "summary_csv"]
-
 SUMMARY = (
     "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact", "weak",
     "expected", "verdict", "sampled", "proved", "draws", "seed",

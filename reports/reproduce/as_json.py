@@ -13,8 +13,6 @@ from ...auditors.results import Witness
 from ..record.evidence import environment
 from .sections import Gallery, Reproduction, Section
 
-__all__ = ["SCHEMA", "document", "witness_words"]
-
 SCHEMA = "dpwitness-reproduce/1"
 
 

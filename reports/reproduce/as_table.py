@@ -11,8 +11,6 @@ from ..terminal import printable
 from .as_json import witness_words
 from .sections import Gallery, Reproduction, Section
 
-__all__ = ["heading", "measured", "rows", "settings_words", "summary"]
-
 NARROWEST, WIDEST = 40, 140
 NUMBERS = (10, 27, 10, 13)
 """Widths of the columns bound, measured, exact and verdict."""

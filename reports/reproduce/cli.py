@@ -5,8 +5,6 @@ import click
 from ..shell import WHOLE, Output, finish
 from ..shell import console as speaking
 
-__all__ = ["reproduce"]
-
 
 @click.command("reproduce")
 @click.argument("names", metavar="[ID]...", nargs=-1)

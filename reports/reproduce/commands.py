@@ -16,8 +16,6 @@ from .run import BUDGETS, run
 from .sections import Gallery
 from .selection import select
 
-__all__ = ["NOT_AS_EXPECTED", "reproduce"]
-
 NOT_AS_EXPECTED = 1
 
 

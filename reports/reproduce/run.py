@@ -11,8 +11,6 @@ from ...mechanisms.model import Theorem
 from .sections import Picture, Reproduction, Section
 from .selection import Chosen, find, group_of
 
-__all__ = ["BUDGETS", "error_share", "run"]
-
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
 """Draws for each statement and setting."""
 

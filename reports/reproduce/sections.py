@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.results import Verdict
 
-__all__ = ["CONTROLS", "Gallery", "Picture", "Reproduction", "Section"]
-
 CONTROLS = "Negative controls"
 """The group of the statements that are false on purpose."""
 

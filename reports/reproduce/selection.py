@@ -9,8 +9,6 @@ from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 
-__all__ = ["Chosen", "controls", "find", "group_of", "select"]
-
 MOST_SETTINGS = 50
 GROUPS = {
     "T": "Laplace noise and composition",

@@ -8,8 +8,6 @@ from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.sampling.draws import Draws
 from ...mechanisms.model import Array, Claim, Database, Mechanism, Subject, Theorem
 
-__all__ = ["Statement", "abridged", "columns_of"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:

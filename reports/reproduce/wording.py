@@ -10,8 +10,6 @@ from ...auditors.results import AuditResult, Pair, Witness
 from ..faces import wording
 from ..terminal import printable
 
-__all__ = ["bound_phrase", "counterexample", "exact_phrase", "measured_phrase", "number"]
-
 QUANTITY: Mapping[str, str] = {
     "privacy": "epsilon",
     "utility": "P",
