@@ -16,14 +16,16 @@ from ..outputs.outputs import Outputs
 from .cuts import Aim, Family, Rule, lepski, predicted_bound, smoothed
 from .events import Event
 from .learners import LEARNERS
-from .pilot import make_pilot
+from .pilot import make_pilot, usable
 
-__all__ = ["Choice", "learn"]
+__all__ = ["Choice", "Lesson", "learn"]
 
 Floats = NDArray[np.float64]
 
 FEWEST = 12
 """Draws a side below which there is nothing to learn."""
+POOL = 131_072
+"""Draws a side that are kept to learn from."""
 FINALISTS = 6
 GAIN = 0.005
 SLACK = 1.0
@@ -55,13 +57,54 @@ class _Trial:
     sizes: tuple[int, int]
 
 
+class Lesson:
+    """What the draws of one pair teach: add draws as they come, ask for an event at any time.
+
+    The draws given must never judge the event that they teach. What `choice` answers depends on
+    the draws and their order alone, not on how they were cut into batches.
+    """
+
+    def __init__(self) -> None:
+        """A lesson of no draws."""
+        self._first = self._second = Outputs.of_list([])
+        self._draws = 0
+
+    @property
+    def draws(self) -> int:
+        """Draws of each side so far."""
+        return self._draws
+
+    def add(self, first: Outputs, second: Outputs) -> None:
+        """Learn from more draws, as many of the second side as of the first."""
+        self._draws += min(len(first), len(second))
+        both = [_joined(a, b) for a, b in ((self._first, first), (self._second, second))]
+        most = min(POOL, usable((both[0], both[1]))) if all(map(len, both)) else POOL
+        self._first, self._second = both[0][:most], both[1][:most]
+
+    def choice(self, *, epsilon: float, delta: float, trials: int, level: float) -> Choice:
+        """The event with the best bound foreseen for a test of `trials` draws a side at `level`.
+
+        `epsilon` (nats) only breaks ties.
+        """
+        return _learnt(self._first, self._second, delta=delta, trials=trials, level=level)
+
+
+def _joined(old: Outputs, new: Outputs) -> Outputs:
+    if not len(new):
+        return old
+    return Outputs.concatenate([old, new]) if len(old) else new
+
+
 def learn(
     first: Outputs, second: Outputs, *, epsilon: float, delta: float, trials: int, level: float
 ) -> Choice:
-    """The event with the best bound foreseen for a test of `trials` draws a side at `level`.
+    """The choice of a lesson of these draws: see `Lesson`."""
+    lesson = Lesson()
+    lesson.add(first, second)
+    return lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level)
 
-    Deterministic in the draws; the split is by position. `epsilon` only breaks ties.
-    """
+
+def _learnt(first: Outputs, second: Outputs, *, delta: float, trials: int, level: float) -> Choice:
     if min(len(first), len(second)) < FEWEST:
         return _everything(first)
     pilot = make_pilot(first, second)
