@@ -1,0 +1,122 @@
+"""What an audit may spend: draws, time and error probability, each counted in one place.
+
+A `Budget` is what the caller allows. An `Allowance` is the part of its draws that one step may
+make: it reads the sampler's own tally, so that no draw escapes it. `Errors` is the error
+probability that is left; it only ever gives away whole amounts, before the draws they pay for.
+"""
+
+from dataclasses import dataclass, field
+from math import isfinite
+
+from ..errors import InvalidArgument
+from ..sampling.sampling import Tally
+
+GROSS = 40_000
+"""Outputs, of both sides, that a whole audit may cost when the violation is gross."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What one call of the auditor may spend, passed whole from the caller to the last step.
+
+    `alpha` bounds the probability of refuting any true claim. `trials` is the number of draws a
+    side for the pair that decides, learning included; searching and shrinking may add as many
+    again, so that an audit never makes more than 4 times `trials` draws a side. `seed` decides all
+    randomness. `precision` says when to stop once the claim is refuted: None at once, a share such
+    as 0.05 when the bound is known to this part of itself, 0 when all trials are used.
+    `seconds` is a wall-clock limit for everything.
+
+    Raises InvalidArgument for a number outside its range.
+    """
+
+    alpha: float = 1e-3
+    trials: int = 200_000
+    seed: int = 0
+    precision: float | None = 0.05
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Reject numbers outside their range, naming the number."""
+        precise = self.precision
+        wanted = (
+            (
+                self.trials >= 2 and self.trials == int(self.trials),
+                f"trials must be a whole number from 2, got {self.trials}",
+            ),
+            (
+                self.seconds is None or self.seconds > 0,
+                f"seconds must be positive, got {self.seconds}",
+            ),
+            (0 < self.alpha < 0.5, f"alpha must be between 0 and 0.5, got {self.alpha}"),
+            (
+                self.seed >= 0 and self.seed == int(self.seed),
+                f"seed must be a whole number >= 0, got {self.seed}",
+            ),
+            (
+                precise is None or (isfinite(precise) and 0 <= precise < 1),
+                f"precision must be None or a share from 0 to below 1, got {precise}; 0.05 stops "
+                "when the bound is known to 5 %, None as soon as the claim is refuted, 0 when all "
+                "trials are used",
+            ),
+        )
+        for holds, sentence in wanted:
+            if not holds:
+                raise InvalidArgument(sentence)
+
+    @property
+    def searching(self) -> int:
+        """Most outputs, of both sides, that the search for a pair may draw."""
+        return 4 * self.trials
+
+    @property
+    def deciding(self) -> int:
+        """Most outputs, of both sides, drawn from the pair that decides, to learn and to count."""
+        return 2 * self.trials
+
+    @property
+    def shrinking(self) -> int:
+        """Most outputs, of both sides, drawn to find a smaller pair and to count it."""
+        return 2 * self.trials
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """The outputs, of both sides together, that one step may draw from now on."""
+
+    tally: Tally
+    draws: int
+    start: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Remember where the tally stands."""
+        object.__setattr__(self, "start", self.tally.draws)
+
+    @property
+    def left(self) -> int:
+        """How many outputs may still be drawn; 0 when none."""
+        return max(0, self.start + self.draws - self.tally.draws)
+
+    def pays(self, draws: int) -> bool:
+        """Whether `draws` outputs of each of two sides may still be drawn."""
+        return 2 * draws <= self.left
+
+
+class Errors:
+    """The error probability of one audit, and what of it is not spent yet.
+
+    What is taken is spent whether or not the looks it pays for are made: a look that is reached
+    only when those before it were favourable may err more often than its own level, so nothing
+    comes back. This is the one place that keeps the sum of all attempts within alpha.
+    """
+
+    def __init__(self, alpha: float) -> None:
+        """All of alpha is left."""
+        self.alpha = alpha
+        self.left = alpha
+
+    def take(self, amount: float) -> float:
+        """Spend `amount`, which must be positive and left; returns it."""
+        if not 0 < amount <= self.left * (1 + 1e-12):
+            raise ValueError(f"cannot spend {amount!r} of an error probability of {self.left!r}")
+        self.left = max(0.0, self.left - amount)
+        return amount
