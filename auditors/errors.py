@@ -2,6 +2,7 @@
 
     DpWitnessError
      +-- InvalidArgument       a request that makes no sense; nothing was run
+     |    +-- UnknownArgument    a keyword that the function does not take
      |    +-- UnsupportedClaim   a claim this auditor cannot judge
      +-- EvidenceFormatError   an evidence file that is not what it says
      +-- ContractError         the mechanism broke the contract or failed
@@ -11,6 +12,9 @@
 Every message is one sentence that says what was expected, what came and what to do.
 """
 
+import re
+from collections.abc import Callable
+
 __all__ = [
     "ContractError",
     "DpWitnessError",
@@ -18,16 +22,41 @@ __all__ = [
     "HarnessError",
     "InvalidArgument",
     "MechanismHangs",
+    "UnknownArgument",
     "UnsupportedClaim",
 ]
 
 
 class DpWitnessError(Exception):
-    """Base of every error dpwitness raises on purpose."""
+    """Base of every error dpwitness raises on purpose.
+
+    The sentence names a keyword as Python writes it: `epsilon=`, `relation="add-remove"`.
+    `keywords` are those it names so, for a face whose user knows them by other names, as the
+    command line does.
+    """
+
+    def __init__(self, sentence: str, *, keywords: tuple[str, ...] = ()) -> None:
+        super().__init__(sentence)
+        self.keywords = keywords
+
+    def spelled(self, spell: Callable[[str, str], str]) -> str:
+        """The sentence with each of its keywords and its value, if any, as `spell` writes them."""
+        text = str(self)
+        for name in self.keywords:
+            text = re.sub(
+                rf'\b{name}=("([^"]*)"|[\w.]*)',
+                lambda found, name=name: spell(name, found[2] or found[1]),  # type: ignore[misc]
+                text,
+            )
+        return text
 
 
 class InvalidArgument(DpWitnessError, ValueError):
     """An argument outside what the documentation allows; correct it and call again."""
+
+
+class UnknownArgument(InvalidArgument, TypeError):
+    """A keyword that the function does not take, or too many or too few arguments."""
 
 
 class UnsupportedClaim(InvalidArgument):

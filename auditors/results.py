@@ -117,8 +117,9 @@ class Sketch:
 class AuditResult:
     """The outcome of auditing one claim.
 
-    `epsilon_lower` (nats, of a single step) is exceeded by no true bound of the mechanism
-    except with probability `evidence.alpha`. `detectable_epsilon` is the smallest epsilon that
+    `epsilon_lower` (nats, of a single step) is a lower bound: the mechanism's smallest true
+    epsilon at the claimed delta is at least this, except with probability `evidence.alpha`. It is
+    -inf where no draw says anything. `detectable_epsilon` is the smallest epsilon that
     this run would have refuted with probability 0.9 on `pair`, and `detectable_probability` the
     smallest probability of an output impossible under the other database that it would have
     seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `samples` counts all

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from dpwitness.auditors import audit
+from dpwitness import audit
 from dpwitness.mechanisms.noise.geometric import geometric
 from dpwitness.mechanisms.noise.laplace import laplace
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE

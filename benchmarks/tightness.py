@@ -12,7 +12,7 @@ from math import e, exp, log
 
 import numpy as np
 
-from dpwitness.auditors import audit
+from dpwitness import audit
 from dpwitness.auditors.bounds import two_sample
 from dpwitness.mechanisms.noise.geometric import geometric
 from dpwitness.mechanisms.noise.laplace import laplace

@@ -1,1 +1,167 @@
-"""Audits differential-privacy mechanisms and hands back a witness when a claim is false."""
+"""Audits differential-privacy mechanisms and hands back a witness when a claim is false.
+
+    import dpwitness
+    result = dpwitness.audit(f, epsilon=1.0, relation="add-remove", databases=strategy)
+
+`__all__` is the public surface: what stands there may be relied on, everything else may change.
+Nothing is loaded before it is asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__all__ = [
+    "AuditResult",
+    "BrokenStatement",
+    "Choices",
+    "Claim",
+    "ClaimResult",
+    "ContractError",
+    "Count",
+    "Domain",
+    "DpWitnessError",
+    "EqualityClaim",
+    "Estimate",
+    "Evidence",
+    "EvidenceFormatError",
+    "ExpectationClaim",
+    "FiniteLaw",
+    "HarnessError",
+    "Histogram",
+    "IdentityClaim",
+    "Interval",
+    "InvalidArgument",
+    "InvariantClaim",
+    "LaplaceLaw",
+    "Law",
+    "LossLaw",
+    "Mechanism",
+    "MechanismHangs",
+    "NegativeControl",
+    "Pair",
+    "Parameter",
+    "PrivacyClaim",
+    "Product",
+    "ProductLaw",
+    "Record",
+    "Relation",
+    "Replay",
+    "Rows",
+    "Sketch",
+    "Subject",
+    "Table",
+    "Theorem",
+    "ThresholdClaim",
+    "UnknownArgument",
+    "UnsupportedClaim",
+    "UtilityClaim",
+    "Value",
+    "Verdict",
+    "Witness",
+    "__version__",
+    "add_remove",
+    "audit",
+    "audit_claims",
+    "check",
+    "check_purity",
+    "replace_one",
+    "replay",
+]
+
+if TYPE_CHECKING:
+    from .auditors.claims.check import check
+    from .auditors.claims.claim_results import ClaimResult, Estimate, Table
+    from .auditors.claims.purity import check_purity
+    from .auditors.databases.neighbours import add_remove, replace_one
+    from .auditors.errors import (
+        ContractError,
+        DpWitnessError,
+        EvidenceFormatError,
+        HarnessError,
+        InvalidArgument,
+        MechanismHangs,
+        UnknownArgument,
+        UnsupportedClaim,
+    )
+    from .auditors.privacy.replay import Replay
+    from .auditors.privacy.run import audit, audit_claims
+    from .auditors.results import AuditResult, Count, Evidence, Pair, Sketch, Verdict, Witness
+    from .mechanisms.model import (
+        BrokenStatement,
+        Choices,
+        Claim,
+        Domain,
+        EqualityClaim,
+        ExpectationClaim,
+        FiniteLaw,
+        Histogram,
+        IdentityClaim,
+        Interval,
+        InvariantClaim,
+        LaplaceLaw,
+        Law,
+        LossLaw,
+        Mechanism,
+        NegativeControl,
+        Parameter,
+        PrivacyClaim,
+        Product,
+        ProductLaw,
+        Record,
+        Relation,
+        Rows,
+        Subject,
+        Theorem,
+        ThresholdClaim,
+        UtilityClaim,
+        Value,
+    )
+    from .reports.replaying import replay
+
+    __version__: str
+
+_HOMES = {
+    "auditors.claims.check": ("check",),
+    "auditors.claims.claim_results": ("ClaimResult", "Estimate", "Table"),
+    "auditors.claims.purity": ("check_purity",),
+    "auditors.databases.neighbours": ("add_remove", "replace_one"),
+    "auditors.errors": (
+        "ContractError", "DpWitnessError", "EvidenceFormatError", "HarnessError",
+        "InvalidArgument", "MechanismHangs", "UnknownArgument", "UnsupportedClaim",
+    ),
+    "auditors.privacy.replay": ("Replay",),
+    "auditors.privacy.run": ("audit", "audit_claims"),
+    "auditors.results": (
+        "AuditResult", "Count", "Evidence", "Pair", "Sketch", "Verdict", "Witness",
+    ),
+    "reports.replaying": ("replay",),
+}  # fmt: skip
+"""Where a name is made; what is not listed is made in mechanisms.model."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load what was asked for, and nothing else."""
+    from importlib import import_module
+
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("dpwitness")
+    if name not in __all__:
+        raise AttributeError(_sentence(name), name=name)
+    home = next((home for home, names in _HOMES.items() if name in names), "mechanisms.model")
+    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return sorted({*__all__, *globals()})
+
+
+def _sentence(name: str) -> str:
+    from difflib import get_close_matches
+
+    folded = {known.casefold(): known for known in __all__}
+    close = get_close_matches(name.casefold(), folded, n=3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(folded[word] for word in close)}?" if close else ""
+    return f"dpwitness has no public name {name!r}{hint}"

@@ -9,13 +9,14 @@ from typing import Any
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..auditors.outputs.encoding import from_json
-from ..auditors.privacy import replay as replaying
 from ..auditors.privacy import run
+from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
 from ..mechanisms.model import PrivacyClaim
 from . import files, listing, targets
 from .faces import as_text, wording
 from .record import evidence, reading
+from .replaying import replayed
 from .terminal import printable
 
 __all__ = [
@@ -170,26 +171,20 @@ def _status(verdicts: Sequence[Verdict]) -> int:
 
 def replay(console: Console, path: str, *, workers: int, timeout: float) -> int:
     """Count again what an evidence file records and say whether it is the same."""
-    records = reading.load_evidence(path)
-    for record in records:
-        if not record["target"]:
-            raise EvidenceFormatError(
-                f"{path!r} was made from Python and names no target; use "
-                "dpwitness.auditors.privacy.replay.recount with the mechanism"
-            )
-        targets.refuse_foreign(record["target"])
     verdicts, differs = [], False
-    for record in records:
-        console.warn(f"running {record['target']}")
-        found = targets.find_target(record["target"])
-        outcome = replaying.recount(found.mechanism, record, workers=workers, timeout=timeout)
+    for record, outcome in replayed(
+        reading.load_evidence(path),
+        workers=workers,
+        timeout=timeout,
+        tell=lambda target: console.warn(f"running {target}"),
+    ):
         console.say("\n".join(_replayed(record, outcome, console.width)))
         verdicts.append(outcome.verdict)
         differs = differs or not outcome.same
     return FAILED if differs else _status(verdicts)
 
 
-def _replayed(record: Mapping[str, Any], outcome: replaying.Replay, width: int) -> list[str]:
+def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[str]:
     name = printable(record["mechanism"])
     claim = f"epsilon {float(record['claim']['epsilon']):g} ({record['claim']['relation']})"
     word = wording.verdict_word(outcome.verdict)

@@ -49,14 +49,21 @@ def _explained(error: Exception) -> tuple[str, int]:
     # An error of ours can only come from a module that is loaded; loading it here might fail too.
     ours = sys.modules.get("dpwitness.auditors.errors")
     if ours is not None and isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError)):
-        return str(error), UNUSABLE
+        return error.spelled(_option), UNUSABLE
     if ours is not None and isinstance(error, ours.DpWitnessError):
-        return str(error), FAILED
+        return error.spelled(_option), FAILED
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",
         FAILED,
     )
+
+
+def _option(keyword: str, value: str) -> str:
+    """A keyword of a sentence as the command line writes it."""
+    if keyword == "seeded":
+        return "--unseeded"
+    return f"--{keyword} {value}".rstrip()
 
 
 def _warn(sentence: str) -> None:

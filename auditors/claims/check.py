@@ -20,6 +20,7 @@ from ...mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
+from ..arguments import checked
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.request import require
 from ..results import Verdict
@@ -43,6 +44,7 @@ KINDS: dict[type, str] = {
 }
 
 
+@checked
 def check(
     statement: Theorem | Subject | NegativeControl | BrokenStatement,
     *,

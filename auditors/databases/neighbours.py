@@ -95,7 +95,8 @@ def _histogram_source(domain: Histogram, relation: Relation, distance: int) -> S
 
     if relation is Relation.REPLACE_ONE and domain.bins < 2:
         raise InvalidArgument(
-            "a histogram of one bin has no replace-one neighbours; use --relation add-remove"
+            'a histogram of one bin has no replace-one neighbours; use relation="add-remove"',
+            keywords=("relation",),
         )
     if domain.total is None:
         counts = st.lists(st.integers(0, domain.most), min_size=domain.bins, max_size=domain.bins)
@@ -108,7 +109,8 @@ def _histogram_source(domain: Histogram, relation: Relation, distance: int) -> S
     else:
         raise InvalidArgument(
             f"the histograms all have {domain.total} records, so none has {relation.value} "
-            f"neighbours {distance} step(s) away among them; use --relation replace-one"
+            f'neighbours {distance} step(s) away among them; use relation="replace-one"',
+            keywords=("relation",),
         )
     strategy = st.builds(moved, counts, place, place)
     # The heavy bins at either end, so that a record also moves between two that are light.
@@ -137,7 +139,8 @@ def _value_source(domain: Value, relation: Relation) -> Source:
     if relation is not Relation.REPLACE_ONE:
         raise InvalidArgument(
             "a database of a single value has neighbours under replace-one only; "
-            "use --relation replace-one"
+            'use relation="replace-one"',
+            keywords=("relation",),
         )
     values = corners(domain.row)
     templates = [Pair(a, b) for index, b in enumerate(values) for a in values[:index]]
@@ -162,8 +165,9 @@ def _strategy_source(
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
         raise InvalidArgument(
             f"{relation.value} neighbours are made of databases that are lists, tuples or arrays "
-            f"of records (and, by --relation replace-one, of a single number or string), got "
-            f"{type(found[0]).__name__}; give a strategy of Pair instead"
+            f'of records (and, by relation="replace-one", of a single number or string), got '
+            f"{type(found[0]).__name__}; give a strategy of Pair instead",
+            keywords=("relation",),
         )
     if relation is Relation.REPLACE_ONE:
         return Source(templates, _replaced(databases, distance))
@@ -176,8 +180,9 @@ def _least_size(found: list[Any], distance: int) -> int:
     if max(sizes) < min(sizes) + distance:
         raise InvalidArgument(
             f"the databases all have {min(sizes)} to {max(sizes)} records, so none has an "
-            "add-remove neighbour among them; use --relation replace-one, the domain Histogram "
-            "for counts, or a strategy of Pair"
+            'add-remove neighbour among them; use relation="replace-one", the domain Histogram '
+            "for counts, or a strategy of Pair",
+            keywords=("relation",),
         )
     return min(sizes)
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
+from ..arguments import meant
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
 
@@ -38,12 +39,14 @@ def claims(
     if not own:
         if epsilon is None:
             raise UnsupportedClaim(
-                f"{mechanism.name} carries no privacy claim; state one with --epsilon (epsilon=)"
+                f"{mechanism.name} carries no privacy claim; state one with epsilon=",
+                keywords=("epsilon",),
             )
         if relation is None and pair is None:
             raise InvalidArgument(
-                "a privacy claim needs its neighbouring relation; give --relation add-remove or "
-                "replace-one (relation=)"
+                "a privacy claim needs its neighbouring relation, add-remove or replace-one; give "
+                "it with relation=",
+                keywords=("relation",),
             )
         own = [PrivacyClaim(epsilon=0.0, relation=_guess(pair))]
     changes: dict[str, Any] = {}
@@ -75,8 +78,10 @@ def _relation(relation: Relation | str) -> Relation:
     try:
         return Relation(relation)
     except ValueError:
+        words = {str(relation).casefold(): relation for relation in ("add-remove", "replace-one")}
         raise InvalidArgument(
             f"relation must be add-remove or replace-one, got {relation!r}"
+            f"{meant(str(relation).casefold(), words)}"
         ) from None
 
 

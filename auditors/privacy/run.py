@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...mechanisms.model import PrivacyClaim, Relation
+from ..arguments import checked
 from ..databases.neighbours import Source, pair_source
 from ..errors import ContractError, InvalidArgument
 from ..results import AuditResult, Pair
@@ -22,23 +23,63 @@ ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
 
-def audit(mechanism: Any, **options: Any) -> AuditResult:
-    """Audit one privacy claim of a mechanism; see `audit_claims` for the options.
+@checked
+def audit(
+    mechanism: Any,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    relation: Relation | str | None = None,
+    distance: int | None = None,
+    databases: Any = None,
+    pair: Pair | tuple[Any, Any] | None = None,
+    trials: int = 200_000,
+    seconds: float | None = None,
+    alpha: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
+    seeded: bool | None = None,
+    timeout: float = 10.0,
+    progress: Progress | None = None,
+    target: str = "",
+    name: str = "",
+) -> AuditResult:
+    """Audit one privacy claim of a mechanism; the arguments are those of `audit_claims`.
 
-    Raises InvalidArgument when the mechanism carries several claims and the options do not
+    Raises InvalidArgument when the mechanism carries several claims and the arguments do not
     single one out: use `audit_claims` then.
     """
-    subject = request.subject(mechanism, options.get("name", ""), "", None)
-    wanted = {key: options.get(key) for key in ("epsilon", "delta", "relation", "distance")}
-    claims = request.claims(subject, **wanted, pair=options.get("pair"))
-    if len(claims) > 1:
+    subject = request.subject(mechanism, name, target, seeded)
+    found = request.claims(subject, epsilon, delta, relation, distance, pair)
+    if len(found) > 1:
         raise InvalidArgument(
-            f"{subject.name} has {len(claims)} privacy claims; call audit_claims for all of them, "
-            "or give epsilon, delta and relation"
+            f"{subject.name} has {len(found)} privacy claims; call audit_claims for all of them, "
+            "or single one out with epsilon=, delta= and relation=",
+            keywords=("epsilon", "delta", "relation"),
         )
-    return audit_claims(mechanism, **options)[0]
+    (result,) = audit_claims(
+        mechanism,
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        distance=distance,
+        databases=databases,
+        pair=pair,
+        trials=trials,
+        seconds=seconds,
+        alpha=alpha,
+        seed=seed,
+        workers=workers,
+        seeded=seeded,
+        timeout=timeout,
+        progress=progress,
+        target=target,
+        name=name,
+    )
+    return result
 
 
+@checked
 def audit_claims(
     mechanism: Any,
     *,
@@ -81,8 +122,9 @@ def audit_claims(
     databases = subject.databases if own else databases
     if given is None and databases is None:
         raise InvalidArgument(
-            f"{subject.name} comes without databases; name a strategy of them with --databases "
-            "(databases=), or give the two databases with --pair (pair=)"
+            f"{subject.name} comes without databases; give a strategy of them with databases=, or "
+            "two databases with pair=",
+            keywords=("databases", "pair"),
         )
     results = []
     for claim in claims:

@@ -89,7 +89,8 @@ class Watch:
         except _OutOfTime:
             raise MechanismHangs(
                 f"one call of the mechanism did not return within {self.limit:g} s; if it is "
-                "meant to be that slow, raise the limit with --timeout"
+                "meant to be that slow, raise the limit with timeout=",
+                keywords=("timeout",),
             ) from None
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
@@ -125,7 +126,8 @@ def guarded(database: Any, *, seeded: bool) -> Iterator[None]:
             if old != new:
                 raise ContractError(
                     f"the mechanism used the global random state of {name}; it must draw from the "
-                    "rng it is given, or be declared with --unseeded"
+                    "rng it is given, or be declared with seeded=False",
+                    keywords=("seeded",),
                 )
 
 

@@ -134,12 +134,14 @@ class Sampler:
         except TimeoutError:
             raise MechanismHangs(
                 f"a worker did not return a block of draws within {10 * self.limit:g} s; if the "
-                "mechanism is meant to be that slow, raise the limit with --timeout"
+                "mechanism is meant to be that slow, raise the limit with timeout=",
+                keywords=("timeout",),
             ) from None
         except BrokenProcessPool:
             raise ContractError(
                 "a worker process died while running the mechanism (killed, out of memory or "
-                "crashed in native code); run it with --workers 1 to see where"
+                "crashed in native code); run it with workers=1 to see where",
+                keywords=("workers",),
             ) from None
 
 
@@ -229,7 +231,7 @@ def check_contract(sampler: Sampler, pair: Pair) -> str:
         sides = {side: _probe(sampler, pair, side) for side in order}
         digests.append(sides[0] + sides[1])
     if sampler.seeded and len(set(digests)) > 1:
-        raise ContractError(_not_a_function(before, remembered(sampler.run)))
+        raise ContractError(_not_a_function(before, remembered(sampler.run)), keywords=("seeded",))
     return digests[0]
 
 
@@ -243,7 +245,7 @@ def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
     return (
         "the mechanism gives different outputs for the same database and rng state; it draws "
         "randomness from elsewhere than the rng it is given (the operating system, a clock, a "
-        "generator of its own): use the rng, or declare it with --unseeded"
+        "generator of its own): use the rng, or declare it with seeded=False"
     )
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from ...auditors import audit_claims
 from ...auditors.errors import DpWitnessError, InvalidArgument
 from ...auditors.privacy import request
 from ...auditors.privacy.p_value import p_value
 from ...auditors.privacy.recheck import recheck
+from ...auditors.privacy.run import audit_claims
 from ...auditors.results import AuditResult, Verdict
 from .. import files
 from ..faces import as_text, wording

@@ -13,7 +13,7 @@ from ...auditors.errors import EvidenceFormatError
 from ..files import read_limited
 from .evidence import SCHEMA
 
-__all__ = ["load_evidence", "parse_json"]
+__all__ = ["entries_of", "load_evidence", "parse_json"]
 
 LARGEST = 64 * 2**20
 DEEPEST = 200
@@ -25,18 +25,25 @@ def load_evidence(path: str) -> list[dict[str, Any]]:
 
     Raises EvidenceFormatError with a sentence that names the first thing wrong.
     """
-    data = parse_json(read_limited(path, LARGEST), path)
+    return entries_of(parse_json(read_limited(path, LARGEST), path), repr(path))
+
+
+def entries_of(data: Any, label: str) -> list[dict[str, Any]]:
+    """The entries of `results` in evidence that is read already, checked field by field.
+
+    `label` names the source in the EvidenceFormatError.
+    """
     if not isinstance(data, dict) or "schema" not in data:
         raise EvidenceFormatError(
-            f"{path!r} is JSON but not an evidence file: it has no field 'schema'"
+            f"{label} is JSON but not an evidence file: it has no field 'schema'"
         )
     if data["schema"] != SCHEMA:
         raise EvidenceFormatError(
-            f"{path!r} follows the schema {data['schema']!r:.60}; this version reads {SCHEMA!r}"
+            f"{label} follows the schema {data['schema']!r:.60}; this version reads {SCHEMA!r}"
         )
     results = data.get("results")
     if not isinstance(results, list) or not results:
-        raise EvidenceFormatError(f"{path!r} holds no results")
+        raise EvidenceFormatError(f"{label} holds no results")
     for index, result in enumerate(results):
         _check(result, _RESULT, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")

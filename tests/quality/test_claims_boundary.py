@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors import Verdict
+from dpwitness import Verdict
 from dpwitness.auditors.bounds.holm import looks, rejected
 from dpwitness.auditors.bounds.means import Wealth
 from dpwitness.auditors.claims.equality import audit_equality

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpwitness.auditors import Verdict
+from dpwitness import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.mechanisms.model import (
     EqualityClaim,

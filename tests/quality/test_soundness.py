@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors import audit
+from dpwitness import audit
 from dpwitness.mechanisms.noise.geometric import GEOMETRIC
 from dpwitness.mechanisms.noise.laplace import LAPLACE
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpwitness.auditors import Verdict, audit_claims
+from dpwitness import Verdict, audit_claims
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import PrivacyClaim
 

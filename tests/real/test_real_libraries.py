@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 
-from dpwitness.auditors import audit
+from dpwitness import audit
 
 pytestmark = pytest.mark.real
 

@@ -349,7 +349,7 @@ def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, s
             differences=differences, seeded=seeded,
         )  # fmt: skip
 
-    monkeypatch.setattr("dpwitness.auditors.privacy.replay.recount", recount)
+    monkeypatch.setattr("dpwitness.reports.replaying.recount", recount)
     Path("a.json").write_text(evidence.to_text(evidence.document((sound,), replay="")))
     result = run("replay", "a.json")
     assert result.exit_code == status

@@ -4,7 +4,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from dpwitness.auditors import HarnessError, InvalidArgument, Verdict, check, check_purity
+from dpwitness import HarnessError, InvalidArgument, Verdict, check, check_purity
 from dpwitness.auditors.claims import check as theorems
 from dpwitness.auditors.claims.claim_results import Finding
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS

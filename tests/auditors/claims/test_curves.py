@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc, ndtr
 
-from dpwitness.auditors import Pair
+from dpwitness import Pair
 from dpwitness.auditors.claims.curves import privacy_curve, renyi_lower
 from dpwitness.auditors.sampling.sampling import Sampler
 

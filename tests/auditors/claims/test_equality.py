@@ -6,7 +6,7 @@ import pytest
 from scipy.special import bdtrc
 from scipy.stats import hypergeom
 
-from dpwitness.auditors import HarnessError, Verdict
+from dpwitness import HarnessError, Verdict
 from dpwitness.auditors.bounds.permutation import (
     fisher_p_value,
     largest_log_ratio,

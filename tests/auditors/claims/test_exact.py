@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dpwitness.auditors import HarnessError, Pair, Verdict, check
+from dpwitness import HarnessError, Pair, Verdict, check
 from dpwitness.auditors.claims.drawn_losses import drawn_losses
 from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.mechanisms.model import (

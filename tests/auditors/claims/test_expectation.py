@@ -4,7 +4,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from dpwitness.auditors import HarnessError, Verdict
+from dpwitness import HarnessError, Verdict
 from dpwitness.auditors.claims.expectation import audit_expectation
 from dpwitness.auditors.errors import UnsupportedClaim
 from dpwitness.mechanisms.model import ExpectationClaim, FiniteLaw, Mechanism

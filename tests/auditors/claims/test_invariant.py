@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpwitness.auditors import HarnessError, Verdict
+from dpwitness import HarnessError, Verdict
 from dpwitness.auditors.claims.invariant import audit_invariant
 from dpwitness.auditors.databases.cases import leaves, replaced, simpler
 from dpwitness.mechanisms.model import (

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dpwitness.auditors import HarnessError, Verdict, check
+from dpwitness import HarnessError, Verdict, check
 from dpwitness.auditors.claims.sample_size import audit_threshold
 from dpwitness.auditors.claims.utility import audit_utility
 from dpwitness.auditors.errors import InvalidArgument

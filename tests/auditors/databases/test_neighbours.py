@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from dpwitness.auditors import InvalidArgument, Pair
+from dpwitness import InvalidArgument, Pair
 from dpwitness.auditors.databases.neighbours import add_remove, pair_source, replace_one
 from dpwitness.mechanisms.model import (
     Choices,

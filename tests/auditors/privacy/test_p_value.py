@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors import audit
+from dpwitness import audit
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.privacy.p_value import p_value
 from dpwitness.auditors.privacy.recheck import recheck

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from dpwitness.auditors import (
+from dpwitness import (
     ContractError,
     InvalidArgument,
     Pair,

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 import numpy as np
 import pytest
 
-from dpwitness.auditors import ContractError, MechanismHangs, Pair
+from dpwitness import ContractError, MechanismHangs, Pair
 from dpwitness.auditors.sampling.sampling import Sampler, check_contract
 
 PAIR = Pair([0, 1], [0, 1, 1])

@@ -5,7 +5,7 @@ from math import exp, log
 import numpy as np
 import pytest
 
-from dpwitness.auditors import Verdict, check
+from dpwitness import Verdict, check
 from dpwitness.mechanisms.boosting import theorems_base_synopsis as base_synopsis
 from dpwitness.mechanisms.boosting import theorems_boosting as boosting
 from dpwitness.mechanisms.boosting import theorems_boosting_privacy as boosting_privacy

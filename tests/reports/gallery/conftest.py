@@ -11,7 +11,7 @@ from select import select
 
 import pytest
 
-from dpwitness.auditors import Verdict, check
+from dpwitness import Verdict, check
 from dpwitness.reports.figures.figures import pictures_of
 from dpwitness.reports.gallery.gallery import write_gallery
 from dpwitness.reports.reproduce.sections import Gallery, Reproduction, Section

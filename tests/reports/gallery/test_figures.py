@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dpwitness.auditors import check
+from dpwitness import check
 from dpwitness.mechanisms.boosting.query_weights import (
     attenuated_agreement,
     lower_agreement,

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpwitness.auditors import Estimate, Table, Verdict
+from dpwitness import Estimate, Table, Verdict
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.reports import files
 from dpwitness.reports.gallery.gallery import write_gallery

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import dpwitness.reports.reproduce
-from dpwitness.auditors import Verdict
+from dpwitness import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
 from dpwitness.reports.reproduce import run as running

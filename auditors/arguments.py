@@ -1,0 +1,174 @@
+"""Keywords and values that a Python caller gave, checked before anything runs.
+
+The signature of a function says once which keywords it takes and of which types; `checked` reads
+it and answers everything else with a sentence.
+"""
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache, wraps
+from inspect import Parameter, Signature, signature
+from numbers import Integral, Real
+from types import NoneType, UnionType
+from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from .errors import InvalidArgument, UnknownArgument
+
+__all__ = ["checked", "meant"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+OTHER_WORDS = {
+    "eps": "epsilon",
+    "confidence": "alpha",
+    "level": "alpha",
+    "budget": "trials",
+    "draws": "trials",
+    "n": "trials",
+    "n_samples": "trials",
+    "n_trials": "trials",
+    "samples": "trials",
+    "adjacency": "relation",
+    "neighboring": "relation",
+    "neighbouring": "relation",
+    "neighbors": "pair",
+    "neighbours": "pair",
+    "data": "databases",
+    "dataset": "databases",
+    "datasets": "databases",
+    "inputs": "databases",
+    "random_state": "seed",
+    "rng": "seed",
+    "jobs": "workers",
+    "n_jobs": "workers",
+    "processes": "workers",
+    "max_time": "seconds",
+    "time": "seconds",
+}
+"""Words of other tools and of the literature, with the keyword that means the same here."""
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """The same function, which answers a wrong keyword or a value of a wrong type in words.
+
+    Raises UnknownArgument for a keyword the function does not take and InvalidArgument for a
+    value that its annotation does not allow. Where an annotation is too rich to check, the
+    function itself must.
+    """
+    wanted = signature(function)
+
+    @wraps(function)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        _require_known(function.__name__, wanted, kwargs)
+        try:
+            bound = wanted.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UnknownArgument(
+                f"{function.__name__}: {error}; it takes {_said(wanted)}"
+            ) from None
+        hints = _hints(function)
+        for name, value in bound.arguments.items():
+            if name in hints and not _allows(hints[name], value):
+                raise InvalidArgument(f"{name} must be {_words(hints[name])}, got {_shown(value)}")
+            if _is_whole(value) and int in _parts(hints.get(name)):
+                bound.arguments[name] = int(value)
+        return function(*bound.args, **bound.kwargs)
+
+    return asked
+
+
+def meant(word: str, known: Mapping[str, str] | tuple[str, ...] | list[str]) -> str:
+    """' (did you mean ...?)' with the nearest of the known words, or nothing.
+
+    A mapping leads from the word compared to the one shown.
+    """
+    shown = known if isinstance(known, Mapping) else {name: name for name in known}
+    close = get_close_matches(word, shown, n=3, cutoff=0.5)
+    return f" (did you mean {' or '.join(shown[name] for name in close)}?)" if close else ""
+
+
+def _require_known(name: str, wanted: Signature, given: Mapping[str, Any]) -> None:
+    known = list(wanted.parameters)
+    for word in given:
+        if word in known:
+            continue
+        near = OTHER_WORDS.get(word.casefold())
+        hint = f" (did you mean {near}?)" if near in known else meant(word, known)
+        raise UnknownArgument(f"{name} takes no {word!r}{hint}; it takes {_said(wanted)}")
+
+
+def _said(wanted: Signature) -> str:
+    first = [n for n, p in wanted.parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
+    named = [n for n, p in wanted.parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
+    return ", ".join(first) + (f" and by name {', '.join(named)}" if named else "")
+
+
+@cache
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    return get_type_hints(function)
+
+
+def _parts(hint: Any) -> tuple[Any, ...]:
+    return get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+
+
+def _allows(hint: Any, value: Any) -> bool:
+    return any(_fits(part, value) for part in _parts(hint))
+
+
+def _fits(part: Any, value: Any) -> bool:
+    if part is Any:
+        return True
+    if part is bool:
+        # numpy's own truth values are no bool
+        return isinstance(value, bool) or type(value).__name__ == "bool"
+    if part in (int, float):
+        # A whole number written 1e6 is one; the range is judged where the number is used.
+        kind = Integral if part is int and not _is_whole(value) else Real
+        return isinstance(value, kind) and not isinstance(value, bool)
+    origin = get_origin(part)
+    if origin is tuple:
+        return isinstance(value, (tuple, list)) and len(value) == len(get_args(part))
+    if isinstance(origin, type):
+        return isinstance(value, origin)
+    return not isinstance(part, type) or isinstance(value, part)
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, float) and value.is_integer()
+
+
+def _words(hint: Any) -> str:
+    said = dict.fromkeys(_word(part) for part in _parts(hint))
+    *most, last = sorted(said, key=lambda word: word == "None")
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _word(part: Any) -> str:
+    plain = {bool: "True or False", int: "a whole number", float: "a number", str: "a string"}
+    origin = get_origin(part)
+    if part is NoneType:
+        return "None"
+    if part in plain:
+        return plain[part]
+    if origin is tuple:
+        return f"a tuple of {len(get_args(part))}"
+    if isinstance(origin, type):
+        return {"Callable": "a function", "Mapping": "a mapping"}.get(
+            origin.__name__, f"a {origin.__name__}"
+        )
+    if isinstance(part, type) and issubclass(part, Enum):
+        return f"a {part.__name__}"
+    name = getattr(part, "__name__", str(part))
+    return f"{'an' if name[:1] in 'AEIOU' else 'a'} {name}"
+
+
+def _shown(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a user's object may refuse to be shown
+        text = "a value"
+    kind = type(value).__name__
+    return f"{text if len(text) <= 60 else f'{text[:57]}...'} ({kind})"

@@ -1,0 +1,182 @@
+"""The public surface: what a user may import from dpwitness, and how it answers mistakes."""
+
+import ast
+import inspect
+import subprocess
+import sys
+import typing
+from pathlib import Path
+
+import pytest
+from hypothesis.strategies import SearchStrategy
+
+import dpwitness
+
+ROOT = Path(__file__).resolve().parents[1]
+VALUES = {"__version__", "Claim", "Domain", "Law"}
+"""A string and unions of types: these carry no docstring of their own."""
+every_name = pytest.mark.parametrize("name", dpwitness.__all__)
+FUNCTIONS = [name for name in dpwitness.__all__ if name.islower() and name not in VALUES]
+
+
+def fresh(code):
+    """What a new interpreter prints; this one has everything loaded already."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT / "tests",
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@every_name
+def test_every_public_name_can_be_imported_and_is_documented(name):
+    found = getattr(dpwitness, name)
+    if name not in VALUES:
+        assert inspect.getdoc(found), name
+        assert found.__module__.startswith("dpwitness.")
+
+
+def test_type_checkers_are_told_the_same_names():
+    source = ast.parse((ROOT / "dpwitness" / "__init__.py").read_text(encoding="utf-8"))
+    (told,) = [node for node in source.body if isinstance(node, ast.If)]
+    imported = {
+        (node.module, alias.name)
+        for node in told.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name for _, name in imported} == set(dpwitness.__all__) - {"__version__"}
+    for module, name in imported:
+        home = sys.modules[f"dpwitness.{module}"] if getattr(dpwitness, name) is not None else None
+        assert getattr(home, name) is getattr(dpwitness, name)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signatures_are_written_out(name):
+    function = getattr(dpwitness, name)
+    hints = typing.get_type_hints(function, localns={"SearchStrategy": SearchStrategy})
+    parameters = inspect.signature(function).parameters
+    assert hints["return"] is not typing.Any
+    for parameter in parameters.values():
+        assert parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+        assert parameter.name in hints
+    free = [hint for key, hint in hints.items() if hint is typing.Any]
+    assert len(free) < len(hints) - 1 or len(hints) <= 3
+
+
+def test_importing_it_loads_nothing_heavy():
+    loaded = set(fresh("import sys, dpwitness; print(*sys.modules)").split())
+    assert not loaded & {"numpy", "scipy", "hypothesis", "click"}
+    assert {name for name in loaded if name.startswith("dpwitness")} == {"dpwitness"}
+
+
+@pytest.mark.parametrize(
+    ("name", "unneeded"),
+    [
+        ("InvalidArgument", {"numpy", "scipy", "hypothesis", "dpwitness.mechanisms"}),
+        ("Mechanism", {"scipy", "hypothesis", "dpwitness.auditors"}),
+        ("Pair", {"scipy", "hypothesis", "dpwitness.mechanisms.catalogue"}),
+        ("audit", {"matplotlib", "click", "dpwitness.mechanisms.catalogue", "dpwitness.reports"}),
+    ],
+)
+def test_a_name_loads_what_it_needs_only(name, unneeded):
+    loaded = fresh(f"import sys, dpwitness; dpwitness.{name}; print(*sys.modules)").split()
+    assert not set(loaded) & unneeded
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean audit"):
+        dpwitness.audti  # noqa: B018
+    with pytest.raises(AttributeError, match="did you mean Mechanism"):
+        dpwitness.mechanism  # noqa: B018
+    with pytest.raises(ImportError, match="Witnes"):
+        exec("from dpwitness import Witnes")
+
+
+def test_it_runs_as_a_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "dpwitness", "--version"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT / "tests",
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, f"dpwitness {dpwitness.__version__}")
+
+
+def noisy(database, rng):
+    return len(database) + rng.laplace()
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "nearest"),
+    [
+        ("audit", {"eps": 1.0}, "epsilon"),
+        ("audit", {"trails": 500}, "trials"),
+        ("audit", {"samples": 500}, "trials"),
+        ("audit", {"neighbouring": "add-remove"}, "relation"),
+        ("audit_claims", {"epsilom": 1.0}, "epsilon"),
+        ("check", {"alhpa": 0.1}, "alpha"),
+        ("replay", {"n_jobs": 2}, "workers"),
+    ],
+)
+def test_an_unknown_keyword_is_answered_with_the_nearest(function, given, nearest):
+    with pytest.raises(TypeError, match=rf"takes no .*did you mean {nearest}\?") as caught:
+        getattr(dpwitness, function)(noisy, **given)
+    assert isinstance(caught.value, dpwitness.InvalidArgument)
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"epsilon": "1"}, r"epsilon must be a number or None, got '1' \(str\)"),
+        ({"epsilon": True}, r"epsilon must be a number or None, got True \(bool\)"),
+        ({"trials": 1.5}, r"trials must be a whole number, got 1.5 \(float\)"),
+        ({"trials": "many"}, r"trials must be a whole number, got 'many' \(str\)"),
+        ({"alpha": None}, r"alpha must be a number, got None"),
+        ({"relation": 3}, r"relation must be a Relation, a string or None, got 3 \(int\)"),
+        ({"relation": "addremove"}, r"did you mean add-remove\?"),
+        ({"pair": ([], [1], [2])}, r"pair must be a Pair, a tuple of 2 or None"),
+        ({"progress": 1}, r"progress must be a function or None, got 1 \(int\)"),
+        ({"relation": None}, r"give it with relation="),
+        ({"epsilon": None}, r"state one with epsilon="),
+        ({"pair": None}, r"databases=, or two databases with pair="),
+    ],
+)
+def test_a_wrong_value_is_answered_in_the_words_of_python(given, sentence):
+    asked = {"epsilon": 1.0, "relation": "add-remove", "pair": ([], [1]), "trials": 100, **given}
+    if given == {"relation": None}:
+        asked["pair"] = None
+    with pytest.raises(dpwitness.InvalidArgument, match=sentence) as caught:
+        dpwitness.audit(noisy, **asked)
+    assert "--" not in str(caught.value)
+
+
+def test_whole_numbers_may_be_written_as_floats_and_numpy_numbers():
+    import numpy as np
+
+    asked = {"epsilon": np.float32(2), "relation": "add-remove", "pair": ([], [1])}
+    one = dpwitness.audit(noisy, **asked, trials=1e3, seed=np.int64(1))
+    two = dpwitness.audit(noisy, **asked, trials=1000, seed=1)
+    assert one.evidence.counts == two.evidence.counts
+
+
+def test_a_result_is_replayed_from_python(tmp_path):
+    from dpwitness.reports.record import evidence
+
+    result = dpwitness.audit(noisy, epsilon=0.5, relation="add-remove", pair=([], [1]), trials=5000)
+    document = evidence.document([result], replay="")
+    path = tmp_path / "evidence.json"
+    path.write_text(evidence.to_text(document))
+    for recorded in (result, document, path, str(path)):
+        (again,) = dpwitness.replay(recorded, noisy)
+        assert again.same
+        assert again.counts == result.evidence.counts
+    with pytest.raises(dpwitness.InvalidArgument, match="names no target; give the mechanism"):
+        dpwitness.replay(result)
+    with pytest.raises(dpwitness.EvidenceFormatError, match="no field 'schema'"):
+        dpwitness.replay({}, noisy)
