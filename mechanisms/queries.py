@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from ._checks import grid_numbers, table_of_numbers
 from .model import Array, Database
 
 
@@ -19,23 +20,30 @@ def histogram(database: Database, *, categories: int) -> Array:
     """How many rows equal 0, 1, ..., categories - 1: whole numbers of shape (categories,).
 
     One record moves the answer by 1 in L1 under add-remove and by 2 under replace-one; no
-    single entry moves by more than 1 under either.
+    single entry moves by more than 1 under either. Raises ValueError on any other record: the
+    categories are fixed before the data is seen.
     """
-    return np.bincount(np.asarray(database, dtype=np.int64), minlength=categories)
+    return np.bincount(grid_numbers(database, values=categories), minlength=categories)
 
 
 def counts(database: Database) -> Array:
-    """The counts of a histogram: floats of shape (bins,), one of which a record moves by 1."""
-    return np.asarray(database, dtype=float)
+    """The counts of a histogram: floats of shape (bins,), one of which a record moves by 1.
+
+    Raises ValueError where a count is negative or no finite number.
+    """
+    numbers = table_of_numbers(database, columns=1, what="bin")[:, 0]
+    if (numbers < 0).any():
+        raise ValueError(f"a histogram has counts from 0, got {numbers.min()}")
+    return numbers.astype(float)
 
 
 def column_totals(database: Database, *, columns: int) -> Array:
     """What voters gave each candidate in all, a row a voter: floats of shape (columns,).
 
     Sensitivity max|vote| under add-remove, in every column. Totals are monotone when no vote is
-    negative: adding a voter then lowers none.
+    negative: adding a voter then lowers none. Raises ValueError on a row of another length.
     """
-    return np.asarray(database, dtype=float).reshape(-1, columns).sum(axis=0)
+    return table_of_numbers(database, columns=columns, what="row").astype(float).sum(axis=0)
 
 
 def revenue(database: Database, *, prices: tuple[float, ...]) -> Array:
@@ -43,6 +51,6 @@ def revenue(database: Database, *, prices: tuple[float, ...]) -> Array:
 
     Sensitivity max(prices) under add-remove; monotone.
     """
-    bids = np.asarray(database, dtype=float)
+    bids = table_of_numbers(database, columns=1, what="bid")[:, 0]
     offered = np.asarray(prices, dtype=float)
     return offered * np.count_nonzero(bids[:, None] >= offered, axis=0)

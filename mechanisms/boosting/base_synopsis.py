@@ -8,12 +8,12 @@ its answers to all queries: a row of a table of shape (synopses, queries).
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations
-from math import log, sqrt
+from math import comb, log, sqrt
 from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_listable, require_positive, sample_shape
 from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
@@ -34,7 +34,11 @@ BLOCK = 1024
 
 
 def histograms(bins: int, records: int) -> Array:
-    """All ways to put `records` records into `bins` bins: whole numbers, shape (ways, bins)."""
+    """All ways to put `records` records into `bins` bins: whole numbers, shape (ways, bins).
+
+    Raises ValueError where there are more than fit into memory.
+    """
+    require_listable(comb(records + bins - 1, bins - 1) * bins, "counts of small databases")
     cuts = np.array(list(combinations(range(records + bins - 1), bins - 1)), dtype=np.int64)
     cuts = cuts.reshape(-1, bins - 1)
     ends = np.pad(cuts, ((0, 0), (1, 0)), constant_values=-1)

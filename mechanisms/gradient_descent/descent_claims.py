@@ -126,13 +126,13 @@ def _copies(start: Sequence[float], records: int) -> tuple[Database, ...]:
 
 
 def _best(database: Database, loss: Loss, dimension: int, radius: float) -> Array:
-    return loss.minimiser(as_points(database, dimension)[0], radius)
+    return loss.minimiser(as_points(database, loss.columns or dimension)[0], radius)
 
 
 def _excess(
     database: Database, weights: Array, loss: Loss, lipschitz: float, radius: float
 ) -> Array:
     dimension = weights.shape[-1]
-    rows = as_points(database, dimension)
+    rows = as_points(database, loss.columns or dimension)
     best = _best(database, loss, dimension, radius)
     return lipschitz * (loss.value(weights, rows) - loss.value(best, rows))

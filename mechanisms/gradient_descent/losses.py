@@ -10,8 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import table_of_numbers
 from ..model import Array, Database, Interval, Product
 from .projections import UNIT_BALL, directions, norms, onto_ball
+
+BLOCK = 2**18
+"""Numbers held at a time, so that they stay in the cache."""
 
 Gradient = Callable[[Array], Array]
 """Gradients at points, shape (..., d) to the same."""
@@ -23,18 +27,23 @@ class Loss:
 
     `value(weights, rows)` is its average over the rows, at points; `gradient(rows)` is the
     gradient of that average, a function of points. `minimiser(row, radius)` is a point of the ball
-    of that radius where the loss is least, when all rows are that one row.
+    of that radius where the loss is least, when all rows are that one row. A row has `columns`
+    numbers, by default as many as a point: features and a label have one more.
     """
 
     name: str
     value: Callable[[Array, Array], Array]
     gradient: Callable[[Array], Gradient]
     minimiser: Callable[[Array, float], Array]
+    columns: int | None = None
 
 
 def as_points(database: Database, dimension: int) -> Array:
-    """The rows as an array of shape (n, dimension); no rows are fine."""
-    return np.asarray(database, dtype=float).reshape(-1, dimension)
+    """The rows as an array of shape (n, dimension); no rows are fine.
+
+    Raises ValueError on rows of another length and on numbers that are not finite.
+    """
+    return table_of_numbers(database, columns=dimension, what="row").astype(float)
 
 
 def point_rows(dimension: int, reach: float = 1.0) -> Product:
@@ -61,26 +70,32 @@ def _along(row: Array, radius: float) -> Array:
 
 
 def _distance_value(weights: Array, rows: Array) -> Array:
-    total: Any = sum(count * norms(weights - row) for row, count in _distinct(rows))
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
+    total: Any = 0.0
+    for gaps, times in _gaps(np.asarray(weights), distinct, counts):
+        total = total + norms(gaps) @ times
     return total / len(rows)
 
 
 def _distance_gradient(rows: Array) -> Gradient:
-    distinct = list(_distinct(rows))
+    distinct, counts = np.unique(rows, axis=0, return_counts=True)
 
     def gradient(weights: Array) -> Array:
         total: Any = 0.0
-        for row, count in distinct:
+        for gaps, times in _gaps(np.asarray(weights), distinct, counts):
             # At the kink 0 is one of the subgradients.
-            total = total + count * directions(weights - row)
+            total = total + times @ directions(gaps)
         return total / len(rows)
 
     return gradient
 
 
-def _distinct(rows: Array) -> Iterator[tuple[Array, int]]:
-    """Every different row, and how often it occurs."""
-    return zip(*np.unique(rows, axis=0, return_counts=True), strict=True)
+def _gaps(weights: Array, rows: Array, counts: Array) -> Iterator[tuple[Array, Array]]:
+    """Points less rows, shape (..., k, d), and how often each row occurs, in blocks of k rows."""
+    block = max(1, BLOCK // max(weights.size, 1))
+    for start in range(0, len(rows), block):
+        here = slice(start, start + block)
+        yield weights[..., None, :] - rows[here], counts[here].astype(float)
 
 
 LINEAR = Loss(

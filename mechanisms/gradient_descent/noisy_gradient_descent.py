@@ -86,7 +86,7 @@ def noisy_gradient_descent(
     positive and without rows.
     """
     require_positive(step_size=step_size, steps=steps)
-    rows = as_points(database, len(start))
+    rows = as_points(database, loss.columns or len(start))
     scale = noise_scale(multiplier=multiplier, lipschitz=lipschitz, records=len(rows))
     shape = (*sample_shape(size), len(start))
     exact, noises = loss.gradient(rows), noise(rng, scale, shape)

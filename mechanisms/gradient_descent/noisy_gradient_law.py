@@ -80,7 +80,7 @@ def log_density(
 ) -> Array:
     """Log-density of all noisy gradients of any loss, in nats: (..., steps, d) to shape (...)."""
     given = np.moveaxis(np.asarray(outputs, dtype=float), -2, 0)
-    rows = as_points(database, len(start))
+    rows = as_points(database, loss.columns or len(start))
     scale = noise_scale(multiplier=multiplier, lipschitz=lipschitz, records=len(rows))
     weights = np.broadcast_to(np.asarray(start, dtype=float), given.shape[1:])
     exact = loss.gradient(rows)

@@ -7,6 +7,8 @@ import numpy as np
 
 from ..model import Array
 
+SHORT = 16
+
 Projection = Callable[[Array], Array]
 """Points of shape (..., d) to the nearest points of a set."""
 
@@ -14,6 +16,8 @@ Projection = Callable[[Array], Array]
 def norms(points: Array) -> Array:
     """Euclidean norms along the last axis: shape (..., d) to (...)."""
     points = np.asarray(points, dtype=float)
+    if points.shape[-1] > SHORT:
+        return np.sqrt(np.einsum("...i,...i->...", points, points))
     # One coordinate at a time: a reduction over a short last axis is several times slower.
     squares = sum(points[..., place] ** 2 for place in range(points.shape[-1]))
     return np.sqrt(squares)

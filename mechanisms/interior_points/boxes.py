@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import grid_columns, require_listable, require_positive, sample_shape
 from ..accounting.tails import log_laplace_cdf
 from ..learning.labelled import grid_points
 from ..model import (
@@ -36,14 +36,29 @@ EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""
 
 
+def labelled_points(database: Database, *, grid: int) -> Array:
+    """The records [x_1, ..., x_d, label] as whole numbers, shape (n, d + 1), n >= 1.
+
+    Raises ValueError on a coordinate off the grid 0, ..., grid - 1, on a label other than 0 and 1,
+    on records of different lengths, and without any record, from which d would be known.
+    """
+    widths = {np.size(record) for record in database}
+    if len(widths) != 1 or min(widths) < 2:
+        raise ValueError(
+            "records must be lists [x_1, ..., x_d, label] of one length, at least one of them; got "
+            + (f"lengths {sorted(widths)}" if widths else "none")
+        )
+    dimension = widths.pop() - 1
+    return grid_columns(database, sides=(grid,) * dimension + (2,))
+
+
 def blocks(database: Database, *, grid: int, block: int) -> list[tuple[Array, Array]]:
     """The `block` smallest and largest coordinates of the positives, for every axis.
 
     Where there are too few, the smallest are padded with the top of the grid and the largest
     with its bottom. One replaced record changes each block by at most one replaced number.
     """
-    rows = np.asarray(database, dtype=np.int64)
-    rows = rows.reshape(len(rows), -1)
+    rows = labelled_points(database, grid=grid)
     positives = np.sort(rows[rows[:, -1] == 1, :-1], axis=0)
     missing = max(0, block - len(positives))
     made = []
@@ -95,7 +110,7 @@ def counted_boxes(
     count_epsilon. Returns whole numbers of shape `size` + (d, 2).
     """
     require_positive(count_epsilon=count_epsilon, count_beta=count_beta)
-    rows = np.asarray(database, dtype=np.int64)
+    rows = labelled_points(database, grid=grid)
     bar = count_bar(block, count_epsilon, count_beta)
     noise = rng.laplace(scale=1 / count_epsilon, size=sample_shape(size))
     enough = np.count_nonzero(rows[:, -1]) + noise >= bar
@@ -116,7 +131,8 @@ def counted_boxes_law(
 
     All grid ** (2 d) boxes come in order and the empty one last.
     """
-    rows = np.asarray(database, dtype=np.int64)
+    rows = labelled_points(database, grid=grid)
+    require_listable(grid ** (2 * rows.shape[1] - 2), "boxes")
     ends = [
         interior_point_law(points, grid=grid, epsilon=epsilon).log_probabilities
         for pair in blocks(database, grid=grid, block=block)
@@ -144,7 +160,6 @@ def hull(database: Database, rng: np.random.Generator, *, size: Size = None) -> 
     Draws nothing. Returns whole numbers of shape `size` + (d, 2).
     """
     rows = np.asarray(database, dtype=np.int64)
-    rows = rows.reshape(len(rows), -1)
     positives = rows[rows[:, -1] == 1, :-1]
     ends = np.full((rows.shape[1] - 1, 2), EMPTY)
     if len(positives):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import grid_numbers, require_positive, sample_shape
 from ..model import (
     Array,
     Database,
@@ -32,8 +32,9 @@ def depth_scores(database: Database, *, grid: int) -> Array:
     """min(#{x <= r}, #{x >= r}) for every r of the grid: whole numbers of shape (grid,).
 
     At least 1 exactly at the interior points; a replaced point moves every score by at most 1.
+    Raises ValueError on a point off the grid.
     """
-    counts = np.bincount(np.asarray(database, dtype=np.int64), minlength=grid)
+    counts = np.bincount(grid_numbers(database, values=grid, what="point"), minlength=grid)
     below = np.cumsum(counts)
     return np.minimum(below, below[-1] - below + counts)
 

@@ -6,12 +6,12 @@ the table of its hypotheses: row i holds what hypothesis i says of every point o
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, floor, log
+from math import ceil, floor, log, prod
 from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive
+from .._checks import require_listable, require_positive
 from ..model import (
     Array,
     Database,
@@ -79,6 +79,8 @@ def boxes(grid: tuple[int, ...]) -> Array:
 
     m is the product of side (side + 1) / 2 over the sides, plus 1.
     """
+    number = prod(side * (side + 1) // 2 for side in grid) + 1
+    require_listable(number * prod(grid) // 64, "boxes times points")
     points = grid_points(grid)
     found = np.ones((1, len(points)), dtype=bool)
     for coordinate, side in enumerate(grid):

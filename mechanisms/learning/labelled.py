@@ -9,6 +9,7 @@ from math import prod
 
 import numpy as np
 
+from .._checks import grid_columns
 from ..model import Array, Choices, Database, Product
 
 
@@ -29,10 +30,7 @@ def labelled_counts(database: Database, *, grid: tuple[int, ...]) -> Array:
     add-remove and two under replace-one. Raises ValueError on a row that is not on the grid.
     """
     shape = (*grid, 2)
-    rows = np.asarray(database, dtype=np.int64)
-    if rows.size and rows.shape[1:] != (len(shape),):
-        raise ValueError(f"a row must have {len(shape)} entries, got shape {rows.shape[1:]}")
-    rows = rows.reshape(-1, len(shape))
+    rows = grid_columns(database, sides=shape, what="row")
     codes = np.ravel_multi_index(tuple(rows.T), shape)
     return np.bincount(codes, minlength=prod(shape)).reshape(-1, 2)
 

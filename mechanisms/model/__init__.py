@@ -24,6 +24,7 @@ from .domains import (
     Rows,
     Size,
     Value,
+    misfit,
 )
 from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
 from .mechanism import BrokenStatement, Mechanism, NegativeControl, Parameter, Subject, Theorem
@@ -61,4 +62,5 @@ __all__ = [
     "ThresholdClaim",
     "UtilityClaim",
     "Value",
+    "misfit",
 ]

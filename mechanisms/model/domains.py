@@ -1,10 +1,12 @@
 """Which databases a mechanism works on, and when two of them are neighbours."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
@@ -83,3 +85,96 @@ class Value:
 
 
 Domain = Rows | Histogram | Value
+
+
+def misfit(domain: Domain, database: Database) -> str:
+    """What of the database lies outside the domain, in a sentence; empty where nothing does.
+
+    Sizes are no part of it: `least` and `most` say where a search looks, while a privacy claim is
+    about records of any number.
+    """
+    match domain:
+        case Value(row=row):
+            return _stranger(row, [database], "the record")
+        case Rows(row=row):
+            try:
+                records = list(database)
+            except TypeError:
+                return f"the database must be a list of records, got {type(database).__name__}"
+            return _stranger(row, records, "record")
+        case Histogram(bins=bins):
+            if np.shape(database) != (bins,):
+                return f"the database must be a list of {bins} counts, got {_short(database)}"
+            return _stranger(Interval(low=0, high=inf, integer=True), list(database), "count")
+
+
+def _stranger(row: Row, records: Sequence[Any], what: str) -> str:
+    """The first record that is not in the row domain, and why."""
+    if isinstance(row, Interval) and len(records) > 1 and _all_inside(row, records):
+        return ""
+    for place, record in enumerate(records):
+        wanted = _wanted(row, record)
+        if wanted:
+            number = f" {place}" if len(records) > 1 else ""
+            return f"{what}{number} must be {wanted}, got {_short(record)}"
+    return ""
+
+
+def _all_inside(row: Interval, records: Sequence[Any]) -> bool:
+    """The quick way for many plain numbers; False where it cannot tell."""
+    try:
+        numbers = np.asarray(records)
+    except ValueError:
+        return False
+    plain = numbers.ndim == 1 and numbers.dtype.kind in "iuf"
+    if not plain:
+        return False
+    inside = (numbers >= row.low) & (numbers <= row.high)
+    return bool((inside & (numbers == np.floor(numbers)) if row.integer else inside).all())
+
+
+def _wanted(row: Row, record: Any) -> str:
+    """What the record should have been, in a few words; empty where it is that."""
+    match row:
+        case Interval(low=low, high=high, integer=integer):
+            number = isinstance(record, (int, float, np.number, np.bool_)) and np.ndim(record) == 0
+            if number and low <= record <= high and not (integer and record != np.floor(record)):
+                return ""
+            return f"a {'whole ' if integer else ''}number from {low:g} to {high:g}"
+        case Choices(values=values):
+            return "" if record in values else f"one of {_short(values)}"
+        case Record(fields=fields):
+            if not isinstance(record, Mapping) or set(record) != set(fields):
+                return f"a record with the fields {', '.join(fields)}"
+            found = (
+                f"with {name} {_wanted(part, record[name])}"
+                for name, part in fields.items()
+                if _wanted(part, record[name])
+            )
+            return next(found, "")
+        case Product(parts=parts):
+            if np.ndim(record) == 0 or isinstance(record, str) or len(record) != len(parts):
+                return f"a list of {len(parts)} values"
+            pairs = enumerate(zip(parts, record, strict=True))
+            found = (
+                f"a list with {_wanted(part, value)} at place {place}"
+                for place, (part, value) in pairs
+                if _wanted(part, value)
+            )
+            return next(found, "")
+        case Rows(row=inner):
+            if np.ndim(record) == 0 or isinstance(record, str):
+                return "a list"
+            return next(
+                (
+                    f"a list of {_wanted(inner, value)}s"
+                    for value in record
+                    if _wanted(inner, value)
+                ),
+                "",
+            )
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

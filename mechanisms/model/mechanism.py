@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .claims import Claim
-from .domains import Array, Database, Interval
+from .domains import Array, Database, Domain, Interval, misfit
 from .laws import Law, LossLaw
 
 
@@ -38,7 +38,15 @@ class Mechanism:
     log_probability: Callable[[Database, Any], Array] | None = None
 
     def __call__(self, database: Database, rng: np.random.Generator, **keywords: Any) -> Any:
-        """Run the mechanism once, or `size` times."""
+        """Run the mechanism once, or `size` times.
+
+        Raises ValueError on a record outside the stated domain, before anything is released: the
+        privacy claims are about databases of that domain.
+        """
+        if isinstance(self.databases, Domain):
+            wrong = misfit(self.databases, database)
+            if wrong:
+                raise ValueError(f"{self.name}: {wrong}")
         return self.run(database, rng, **keywords)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, Database
+from ..queries import counts as histogram_counts
 from ..sparse_vector.sparse_vector_law import ABOVE
 
 Queries = Callable[[int, Array, Array], Array]
@@ -24,9 +25,9 @@ Update = Callable[[Array, Array, Array, float], Array]
 def shares_of(database: Database) -> tuple[Array, float]:
     """The counts as a distribution, shape (bins,), and the number of records.
 
-    Raises ValueError without records.
+    Raises ValueError without records and on a count that is negative or no finite number.
     """
-    counts = np.asarray(database, dtype=float)
+    counts = histogram_counts(database)
     records = float(counts.sum())
     if not records > 0:
         raise ValueError("database must have at least one record")

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from math import comb
 
 import numpy as np
 
-from .._checks import sample_shape
+from .._checks import require_listable, sample_shape
 from ..model import Array, Database, Domain, Mechanism, Relation, Size
 from ..queries import column_totals
 from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
@@ -46,23 +45,18 @@ def permute_and_flip_log_probabilities(
 ) -> Array:
     """Log-probability of each candidate under the law of `permute_and_flip`; shape (m,), nats.
 
-    Exact over all orders: those that put k given candidates before r have probability
-    k! (m - 1 - k)! / m!, and the tails of k candidates, summed over which k they are, are an
-    elementary symmetric polynomial.
+    Exact over all orders. A random order is that of independent uniform times, and by the time u of
+    r another candidate with heads probability q was visited and got a head with probability u q.
+    So r is reached with probability the integral over u of the product of 1 - u q, a polynomial of
+    degree m - 1 that Gauss's rule with m / 2 nodes integrates exactly.
     """
     scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
     behind = scaled - scaled.max()
-    tails = -np.expm1(behind)
-    others = scaled.size - 1
-    orders = np.array([1 / (scaled.size * comb(others, k)) for k in range(scaled.size)])
-
-    def reached(index: int) -> float:
-        before = np.ones(1)
-        for tail in np.delete(tails, index):
-            before = np.convolve(before, (1.0, tail))
-        return before @ orders
-
-    return behind + np.log([reached(index) for index in range(scaled.size)])
+    require_listable(scaled.size**2, "pairs of candidates")
+    nodes, weights = np.polynomial.legendre.leggauss(scaled.size // 2 + 1)
+    missed = np.log1p(-np.outer((nodes + 1) / 2, np.exp(behind)))
+    others = missed.sum(axis=1, keepdims=True) - missed
+    return behind + np.log((weights / 2) @ np.exp(others))
 
 
 def permute_and_flip_mechanism(

@@ -71,7 +71,7 @@ def test_counts_of_rows():
     assert labelled_counts([], grid=(3, 2)).sum() == 0
     with pytest.raises(ValueError):
         labelled_counts([[3, 0, 1]], grid=(3, 2))
-    with pytest.raises(ValueError, match="a row must have 3 entries"):
+    with pytest.raises(ValueError, match="every row must have 3 numbers"):
         labelled_counts([[0, 0]] * 3, grid=(3, 2))
 
 
