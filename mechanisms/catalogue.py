@@ -1,302 +1,255 @@
 """Everything that can be named: mechanisms, theorems, negative controls, broken statements.
 
-Importing it loads every system; `dpwitness.mechanisms.model` loads none.
+The tables are literal: the names of a thing and the module it is made in. A module is loaded when
+something of it is asked for, so that one mechanism loads no other.
 """
 
-from .accounting import theorems_accounting as accounting
-from .accounting import theorems_zcdp as zcdp
-from .boosting import theorems_base_synopsis as base_synopsis
-from .boosting import theorems_boosting as boosting
-from .boosting import theorems_boosting_privacy as boosting_privacy
-from .boosting import theorems_query_weights as query_weights
-from .boosting.base_synopsis import BASE_SYNOPSIS, NOISY_ANSWERS
-from .boosting.boosting import BOOSTING
-from .boosting.broken_boosting import (
-    AGREEMENT_NOT_ATTENUATED,
-    AGREEMENT_NOT_CLIPPED,
-    BASE_NOISE_OF_ONE_QUERY,
-    CALIBRATED_WITH_BETA,
-    MEAN_OF_SYNOPSES,
-    ROUNDS_TOO_FEW,
-    UPPER_AGREEMENT_EXCHANGED,
-    WEIGHTS_NOT_NORMALISED,
-    WEIGHTS_SIGN_FLIPPED,
-)
-from .boosting.sampled_queries import SAMPLED_QUERY, SAMPLED_QUERY_COUNTS
-from .composition import theorems_composition as composition
-from .composition.broken_composition import (
-    BUDGET_NOT_SPLIT,
-    NO_LINEAR_TERM,
-    NO_LINEAR_TERM_AND_HALF_ROOT,
-    ONES_FOR_TWOS,
-    ONES_FOR_TWOS_EVERYWHERE,
-)
-from .composition.composed import COMPOSED
-from .composition.drill_down import DRILL_DOWN
-from .gradient_descent import theorems_gradient_descent as gradient_descent
-from .gradient_descent import theorems_gradient_lemmas as gradient_lemmas
-from .gradient_descent import theorems_noisy_gradient_descent as noisy_gradient_descent
-from .gradient_descent import theorems_vector_sum as vector_sum
-from .gradient_descent.broken_gradient_descent import (
-    CONSTANT_ONE,
-    GAUSSIAN_VARIANCE,
-    HALF_THE_SENSITIVITY,
-    NOISE_OF_ONE_STEP,
-    NOISE_ON_THE_AVERAGE,
-    REUSED_NOISE,
-    ROWS_NOT_CLIPPED,
-)
-from .gradient_descent.broken_gradient_statements import (
-    ASCENT,
-    NOT_CONVEX,
-    NOT_PROJECTED,
-    STEPS_TOO_LARGE,
-    STEPS_TOO_SMALL,
-)
-from .gradient_descent.noisy_gradient_descent import NOISY_GRADIENT_DESCENT, NOISY_GRADIENTS
-from .gradient_descent.vector_sum import VECTOR_SUM
-from .interior_points import theorems_boxes as boxes
-from .interior_points import theorems_interior_point as interior_point
-from .interior_points.boxes import BOXES, BOXES_COUNTED
-from .interior_points.broken_boxes import (
-    CALLS_AT_WHOLE_BUDGET,
-    DOUBLED_WEIGHTS,
-    HULL,
-    TOO_FEW_POINTS,
-    UNPADDED,
-    UNSORTED,
-)
-from .interior_points.interior_point import INTERIOR_POINT
-from .interior_points.rec_concave import REC_CONCAVE
-from .learning import theorems_conjunctions as conjunctions
-from .learning import theorems_finite_class as finite_class
-from .learning import theorems_greedy_conjunctions as greedy_conjunctions
-from .learning.broken_conjunctions import (
-    GREATER_SCORE,
-    NO_SHARE_OF_NEGATIVES,
-    REMOVES_SATISFIED,
-    SCALE_OF_ONE_COUNT,
-    STOPS_WITHOUT_NEGATIVES,
-    WHOLE_BUDGET_EVERY_ROUND,
-    ZERO_THRESHOLD,
-)
-from .learning.conjunctions import NOISY_CONJUNCTION
-from .learning.finite_class import BOX_CLASS, THRESHOLD_CLASS
-from .learning.greedy_conjunctions import GREEDY_CONJUNCTION
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
+from typing import Generic, TypeVar, overload
+
 from .model import BrokenStatement, Mechanism, NegativeControl, Theorem
-from .multiplicative_weights import theorems_pmw_accuracy as pmw_accuracy
-from .multiplicative_weights import theorems_pmw_records as pmw_records
-from .multiplicative_weights import (
-    theorems_private_multiplicative_weights as private_multiplicative_weights,
-)
-from .multiplicative_weights.broken_pmw_statements import (
-    HALF_LEARNING_RATE,
-    NOT_NORMALISED,
-    SIGN_FLIPPED,
-    THRESHOLD_TOO_HIGH,
-)
-from .multiplicative_weights.broken_private_multiplicative_weights import (
-    ANSWER_REUSES_NOISE,
-    ANSWERS_BELOW,
-    BUDGET_OF_ONE_NOISE,
-    DIRECTION_FROM_TRUTH,
-    NOISE_OF_ONE_RECORD,
-    UNNOISED_COMPARISONS,
-)
-from .multiplicative_weights.private_multiplicative_weights import (
-    PMW_ITERATION,
-    PRIVATE_MULTIPLICATIVE_WEIGHTS,
-)
-from .noise import theorems_laplace as laplace
-from .noise import theorems_tails as tails
-from .noise.broken_geometric import TRUNCATED_TO_DATA, WRONG_RATIO
-from .noise.broken_grid_laplace import ANSWER_OFF_GRID, ROUNDING_UNACCOUNTED
-from .noise.broken_laplace import (
-    EMPTY_DATABASE_UNNOISED,
-    INVERTED_SCALE,
-    NO_CLIPPING,
-    ONE_SIDED_NOISE,
-    SHARED_NOISE,
-    UNDERSTATED_SENSITIVITY,
-)
-from .noise.broken_randomized_response import TOO_HONEST
-from .noise.geometric import GEOMETRIC
-from .noise.grid_laplace import GRID_LAPLACE
-from .noise.laplace import LAPLACE, LAPLACE_VECTOR
-from .noise.leaky_response import LEAKY_RESPONSE
-from .noise.randomized_response import RANDOMIZED_RESPONSE
-from .selection import theorems_exponential as exponential
-from .selection import theorems_exponential_utility as exponential_utility
-from .selection import theorems_noisy_arg_max as noisy_arg_max
-from .selection.broken_exponential import (
-    DATA_DEPENDENT_RANGE,
-    MONOTONE_UNDER_REPLACEMENT,
-    NAIVE,
-    NAIVE_OF_VOTERS,
-    OVERFLOW,
-    WORST_CANDIDATE,
-)
-from .selection.broken_noisy_arg_max import (
-    NOISE_OF_THE_WRONG_KIND,
-    ONE_SIDED_AS_IF_MONOTONE,
-    REPORT_AS_IF_MONOTONE,
-)
-from .selection.exponential import AUCTION, EXPONENTIAL, MONOTONE_EXPONENTIAL
-from .selection.one_sided_noisy_arg_max import ONE_SIDED_NOISY_ARG_MAX
-from .selection.permute_and_flip import PERMUTE_AND_FLIP
-from .selection.report_noisy_max import REPORT_GUMBEL_MAX, REPORT_NOISY_MAX
-from .sparse_vector.above_threshold import ABOVE_THRESHOLD, SPARSE_VECTOR
-from .sparse_vector.broken_above_threshold import (
-    NO_CUT_OFF,
-    NOISY_QUERY_RELEASED,
-    UNNOISED_QUERIES,
-    UNSCALED_NOISE,
-)
-from .sparse_vector.numeric_sparse_vector import NUMERIC_SPARSE_VECTOR
 
-CATALOGUE: tuple[Mechanism, ...] = (
-    LAPLACE,
-    LAPLACE_VECTOR,
-    GRID_LAPLACE,
-    GEOMETRIC,
-    RANDOMIZED_RESPONSE,
-    LEAKY_RESPONSE,
-    COMPOSED,
-    DRILL_DOWN,
-    EXPONENTIAL,
-    MONOTONE_EXPONENTIAL,
-    AUCTION,
-    REPORT_NOISY_MAX,
-    REPORT_GUMBEL_MAX,
-    ONE_SIDED_NOISY_ARG_MAX,
-    PERMUTE_AND_FLIP,
-    ABOVE_THRESHOLD,
-    SPARSE_VECTOR,
-    NUMERIC_SPARSE_VECTOR,
-    PMW_ITERATION,
-    PRIVATE_MULTIPLICATIVE_WEIGHTS,
-    BASE_SYNOPSIS,
-    NOISY_ANSWERS,
-    BOOSTING,
-    INTERIOR_POINT,
-    REC_CONCAVE,
-    BOXES,
-    BOXES_COUNTED,
-    THRESHOLD_CLASS,
-    BOX_CLASS,
-    NOISY_CONJUNCTION,
-    NOISY_GRADIENTS,
-    NOISY_GRADIENT_DESCENT,
-    VECTOR_SUM,
-    GREEDY_CONJUNCTION,
-    SAMPLED_QUERY,
-    SAMPLED_QUERY_COUNTS,
-)
+Entry = TypeVar("Entry")
+NamedEntry = TypeVar("NamedEntry", Mechanism, NegativeControl, BrokenStatement)
 
 
-NEGATIVE_CONTROLS: tuple[NegativeControl, ...] = (
-    NAIVE,
-    NAIVE_OF_VOTERS,
-    MONOTONE_UNDER_REPLACEMENT,
-    DATA_DEPENDENT_RANGE,
-    WORST_CANDIDATE,
-    OVERFLOW,
-    UNDERSTATED_SENSITIVITY,
-    NO_CLIPPING,
-    INVERTED_SCALE,
-    SHARED_NOISE,
-    ONE_SIDED_NOISE,
-    EMPTY_DATABASE_UNNOISED,
-    ANSWER_OFF_GRID,
-    ROUNDING_UNACCOUNTED,
-    WRONG_RATIO,
-    TRUNCATED_TO_DATA,
-    TOO_HONEST,
-    NOISY_QUERY_RELEASED,
-    UNSCALED_NOISE,
-    UNNOISED_QUERIES,
-    NO_CUT_OFF,
-    AGREEMENT_NOT_ATTENUATED,
-    CALIBRATED_WITH_BETA,
-    BASE_NOISE_OF_ONE_QUERY,
-    HULL,
-    DOUBLED_WEIGHTS,
-    TOO_FEW_POINTS,
-    UNPADDED,
-    CALLS_AT_WHOLE_BUDGET,
-    UNSORTED,
-    NO_LINEAR_TERM_AND_HALF_ROOT,
-    NO_LINEAR_TERM,
-    ONES_FOR_TWOS,
-    BUDGET_NOT_SPLIT,
-    SCALE_OF_ONE_COUNT,
-    ZERO_THRESHOLD,
-    WHOLE_BUDGET_EVERY_ROUND,
-    REMOVES_SATISFIED,
-    STOPS_WITHOUT_NEGATIVES,
-    HALF_THE_SENSITIVITY,
-    NOISE_OF_ONE_STEP,
-    REUSED_NOISE,
-    ROWS_NOT_CLIPPED,
-    CONSTANT_ONE,
-    NOISE_ON_THE_AVERAGE,
-    GAUSSIAN_VARIANCE,
-    REPORT_AS_IF_MONOTONE,
-    ONE_SIDED_AS_IF_MONOTONE,
-    NOISE_OF_THE_WRONG_KIND,
-    UNNOISED_COMPARISONS,
-    ANSWER_REUSES_NOISE,
-    ANSWERS_BELOW,
-    BUDGET_OF_ONE_NOISE,
-    NOISE_OF_ONE_RECORD,
-    DIRECTION_FROM_TRUTH,
-)
+class Listed(Sequence[Entry], Generic[Entry]):
+    """A part of the catalogue in its order; going through it loads all of its modules."""
 
-BROKEN_STATEMENTS: tuple[BrokenStatement, ...] = (
-    WEIGHTS_SIGN_FLIPPED,
-    ROUNDS_TOO_FEW,
-    MEAN_OF_SYNOPSES,
-    AGREEMENT_NOT_CLIPPED,
-    WEIGHTS_NOT_NORMALISED,
-    UPPER_AGREEMENT_EXCHANGED,
-    ONES_FOR_TWOS_EVERYWHERE,
-    GREATER_SCORE,
-    NO_SHARE_OF_NEGATIVES,
-    NOT_PROJECTED,
-    ASCENT,
-    STEPS_TOO_SMALL,
-    STEPS_TOO_LARGE,
-    NOT_CONVEX,
-    SIGN_FLIPPED,
-    HALF_LEARNING_RATE,
-    THRESHOLD_TOO_HIGH,
-    NOT_NORMALISED,
-)
+    def _load(self) -> Iterator[Entry]:
+        raise NotImplementedError
+
+    @cached_property
+    def _entries(self) -> tuple[Entry, ...]:
+        return tuple(self._load())
+
+    @overload
+    def __getitem__(self, place: int) -> Entry: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Entry, ...]: ...
+    def __getitem__(self, place: int | slice) -> Entry | tuple[Entry, ...]:
+        """The entry, or the entries, at a place."""
+        return self._entries[place]
+
+    def __len__(self) -> int:
+        """How many entries there are."""
+        return len(self._entries)
 
 
-THEOREMS: tuple[Theorem, ...] = (
-    *tails.THEOREMS,
-    *laplace.THEOREMS,
-    *composition.THEOREMS,
-    *accounting.THEOREMS,
-    *zcdp.THEOREMS,
-    *exponential.THEOREMS,
-    *noisy_arg_max.THEOREMS,
-    *base_synopsis.THEOREMS,
-    *boosting.THEOREMS,
-    *boosting_privacy.THEOREMS,
-    *boxes.THEOREMS,
-    *conjunctions.THEOREMS,
-    *exponential_utility.THEOREMS,
-    *finite_class.THEOREMS,
-    *gradient_descent.THEOREMS,
-    *gradient_lemmas.THEOREMS,
-    *greedy_conjunctions.THEOREMS,
-    *interior_point.THEOREMS,
-    *noisy_gradient_descent.THEOREMS,
-    *pmw_accuracy.THEOREMS,
-    *pmw_records.THEOREMS,
-    *private_multiplicative_weights.THEOREMS,
-    *query_weights.THEOREMS,
-    *vector_sum.THEOREMS,
-)
+class Named(Listed[NamedEntry]):
+    """Entries by name. A row gives the names of one, the own one first, and its module."""
+
+    def __init__(self, kind: type[NamedEntry], rows: Mapping[str, str]) -> None:
+        self._kind: type[NamedEntry] = kind
+        self._modules = {tuple(names.split()): module for names, module in rows.items()}
+
+    @property
+    def names(self) -> tuple[tuple[str, ...], ...]:
+        """The names of each entry; nothing is loaded."""
+        return tuple(self._modules)
+
+    def entry(self, name: str) -> NamedEntry:
+        """The entry whose own name this is; loads the module it is made in. KeyError for none."""
+        for names, module in self._modules.items():
+            if names[0] == name:
+                return self._made(name, module)
+        raise KeyError(name)
+
+    def _made(self, name: str, module: str) -> NamedEntry:
+        for value in vars(import_module(f".{module}", __package__)).values():
+            if isinstance(value, self._kind) and own_name(value) == name:
+                return value
+        raise KeyError(f"{module} makes no {self._kind.__name__} called {name}")
+
+    def _load(self) -> Iterator[NamedEntry]:
+        return (self._made(names[0], module) for names, module in self._modules.items())
+
+
+class _Theorems(Listed[Theorem]):
+    """The THEOREMS of every module named, part by part."""
+
+    def __init__(self, parts: Mapping[str, Sequence[str]]) -> None:
+        self._parts = parts
+
+    def _load(self) -> Iterator[Theorem]:
+        for part, modules in self._parts.items():
+            for module in modules:
+                for theorem in import_module(f".{module}", __package__).THEOREMS:
+                    yield replace(theorem, part=part)
+
+
+def own_name(entry: Mechanism | NegativeControl | BrokenStatement) -> str:
+    """What an entry is called; a negative control has the name of its mechanism."""
+    match entry:
+        case Mechanism():
+            return entry.name
+        case NegativeControl():
+            return entry.mechanism.name
+        case BrokenStatement():
+            return entry.identifier
+
+
+MECHANISMS = {
+    "laplace T-LAP-3": "noise.laplace",
+    "laplace-vector": "noise.laplace",
+    "grid-laplace": "noise.grid_laplace",
+    "geometric": "noise.geometric",
+    "randomized-response": "noise.randomized_response",
+    "leaky-response": "noise.leaky_response",
+    "composed": "composition.composed",
+    "drill-down": "composition.drill_down",
+    "exponential EM-3.10": "selection.exponential",
+    "exponential-monotone EM-MONO": "selection.exponential",
+    "exponential-auction EM-3.5": "selection.exponential",
+    "report-noisy-max EM-RNM": "selection.report_noisy_max",
+    "report-gumbel-max EM-3.13a": "selection.report_noisy_max",
+    "one-sided-noisy-arg-max EM-OSNM": "selection.one_sided_noisy_arg_max",
+    "permute-and-flip EM-3.13b": "selection.permute_and_flip",
+    "above-threshold": "sparse_vector.above_threshold",
+    "sparse-vector": "sparse_vector.above_threshold",
+    "numeric-sparse-vector": "sparse_vector.numeric_sparse_vector",
+    "pmw-iteration PMW-ITER": "multiplicative_weights.pmw",
+    "private-multiplicative-weights PMW-PRIV": "multiplicative_weights.pmw",
+    "base-synopsis BQ-BASE-PRIV": "boosting.base_synopsis",
+    "noisy-sampled-answers": "boosting.base_synopsis",
+    "boosting BQ-6.1-PRIV": "boosting.boosting",
+    "interior-point PAC-IP-EM": "interior_points.interior_point",
+    "rec-concave PAC-IP-REC": "interior_points.rec_concave",
+    "boxes PAC-BOX-PRIV": "interior_points.boxes",
+    "boxes-counted PAC-BOX-TEST": "interior_points.boxes",
+    "finite-class-thresholds PAC-EML": "learning.finite_class",
+    "finite-class-boxes": "learning.finite_class",
+    "noisy-conjunction CONJ-P1": "learning.conjunctions",
+    "noisy-gradients GD-PRIV-COORD": "gradient_descent.noisy_gradient_descent",
+    "noisy-gradient-descent GD-PRIV-L2": "gradient_descent.noisy_gradient_descent",
+    "vector-sum GD-T3": "gradient_descent.vector_sum",
+    "greedy-conjunction CONJ-P2-PRIV": "learning.greedy_conjunctions",
+    "sampled-query BQ-6.4": "boosting.sampled_queries",
+    "sampled-query-counts BQ-MU": "boosting.sampled_queries",
+}
+
+CONTROLS = {
+    "EM-NAIVE": "selection.broken_exponential",
+    "exponential-naive-of-voters MUT-EM-1": "selection.broken_exponential",
+    "exponential-monotone-under-replacement MUT-EM-2": "selection.broken_exponential",
+    "EM-DDR MUT-EM-3": "selection.broken_exponential",
+    "exponential-worst-candidate MUT-EM-6": "selection.broken_exponential",
+    "exponential-overflow MUT-EM-7": "selection.broken_exponential",
+    "laplace-understated-sensitivity": "noise.broken_laplace",
+    "laplace-no-clipping": "noise.broken_laplace",
+    "laplace-inverted-scale": "noise.broken_laplace",
+    "laplace-shared-noise": "noise.broken_laplace",
+    "laplace-one-sided-noise": "noise.broken_laplace",
+    "laplace-empty-database-unnoised": "noise.broken_laplace",
+    "grid-laplace-answer-off-grid": "noise.broken_grid_laplace",
+    "grid-laplace-rounding-unaccounted": "noise.broken_grid_laplace",
+    "geometric-wrong-ratio": "noise.broken_geometric",
+    "geometric-truncated-to-data": "noise.broken_geometric",
+    "randomized-response-too-honest": "noise.broken_randomized_response",
+    "sparse-vector-noisy-query-released SVT-3": "sparse_vector.broken_above_threshold",
+    "sparse-vector-unscaled-noise SVT-4": "sparse_vector.broken_above_threshold",
+    "sparse-vector-no-query-noise SVT-5": "sparse_vector.broken_above_threshold",
+    "sparse-vector-no-cut-off SVT-6": "sparse_vector.broken_above_threshold",
+    "sampled-query-unattenuated MUT-BQ-1": "boosting.broken_boosting",
+    "sampled-query-counts-calibrated-with-beta MUT-BQ-5": "boosting.broken_boosting",
+    "noisy-sampled-answers-noise-of-one MUT-BQ-8": "boosting.broken_boosting",
+    "boxes-hull MUT-PAC-1": "interior_points.broken_boxes",
+    "interior-point-doubled-weights MUT-PAC-2": "interior_points.broken_boxes",
+    "interior-point-too-few-points MUT-PAC-3": "interior_points.broken_boxes",
+    "boxes-unpadded MUT-PAC-4": "interior_points.broken_boxes",
+    "boxes-calls-at-whole-budget MUT-PAC-6": "interior_points.broken_boxes",
+    "boxes-unsorted MUT-PAC-5": "interior_points.broken_boxes",
+    "advanced-composition-no-linear-term-and-half-root MUT-COMP-1": "composition.broken_composed",
+    "advanced-composition-no-linear-term MUT-COMP-2": "composition.broken_composed",
+    "advanced-composition-ones-for-twos MUT-COMP-3": "composition.broken_composed",
+    "drill-down-budget-not-split": "composition.broken_composed",
+    "noisy-conjunction-scale-of-one-count MUT-PAC-7": "learning.broken_conjunctions",
+    "noisy-conjunction-zero-threshold MUT-PAC-8": "learning.broken_conjunctions",
+    "greedy-conjunction-whole-budget MUT-PAC-9": "learning.broken_conjunctions",
+    "greedy-conjunction-removes-satisfied MUT-PAC-11": "learning.broken_conjunctions",
+    "greedy-conjunction-stops-without-negatives MUT-PAC-12": "learning.broken_conjunctions",
+    "noisy-gradients-half-the-sensitivity MUT-GD-4": "gradient_descent.broken_gradient_descent",
+    "noisy-gradients-noise-of-one-step MUT-GD-5": "gradient_descent.broken_gradient_descent",
+    "noisy-gradients-reused-noise MUT-GD-6": "gradient_descent.broken_gradient_descent",
+    "vector-sum-rows-not-clipped MUT-GD-7": "gradient_descent.broken_gradient_descent",
+    "vector-sum-constant-one MUT-GD-8": "gradient_descent.broken_gradient_descent",
+    "noisy-average MUT-GD-9": "gradient_descent.broken_gradient_descent",
+    "noisy-gradient-variance-of-a-gaussian MUT-GD-10": "gradient_descent.broken_gradient_descent",
+    "report-noisy-max-as-if-monotone MUT-EM-4": "selection.broken_noisy_arg_max",
+    "one-sided-noisy-arg-max-as-if-monotone": "selection.broken_noisy_arg_max",
+    "one-sided-noise-sold-as-gumbel MUT-EM-5": "selection.broken_noisy_arg_max",
+    "pmw-unnoised-comparisons MUT-PMW-1": "multiplicative_weights.broken_pmw",
+    "pmw-answer-reuses-noise MUT-PMW-2": "multiplicative_weights.broken_pmw",
+    "pmw-answers-below MUT-PMW-3": "multiplicative_weights.broken_pmw",
+    "pmw-budget-of-one-noise MUT-PMW-4": "multiplicative_weights.broken_pmw",
+    "pmw-noise-of-one-record MUT-PMW-8": "multiplicative_weights.broken_pmw",
+    "pmw-direction-from-truth MUT-PMW-10": "multiplicative_weights.broken_pmw",
+}
+
+STATEMENTS = {
+    "MUT-BQ-2": "boosting.broken_boosting",
+    "MUT-BQ-3": "boosting.broken_boosting",
+    "MUT-BQ-4": "boosting.broken_boosting",
+    "MUT-BQ-6": "boosting.broken_boosting",
+    "MUT-BQ-7": "boosting.broken_boosting",
+    "MUT-BQ-9": "boosting.broken_boosting",
+    "MUT-COMP-3-OPT": "composition.broken_composed",
+    "MUT-PAC-10": "learning.broken_conjunctions",
+    "MUT-PAC-10-SHARE": "learning.broken_conjunctions",
+    "MUT-GD-1": "gradient_descent.broken_gradient_statements",
+    "MUT-GD-2": "gradient_descent.broken_gradient_statements",
+    "MUT-GD-3": "gradient_descent.broken_gradient_statements",
+    "MUT-GD-3b": "gradient_descent.broken_gradient_statements",
+    "MUT-GD-11": "gradient_descent.broken_gradient_statements",
+    "MUT-PMW-5": "multiplicative_weights.broken_pmw_statements",
+    "MUT-PMW-6": "multiplicative_weights.broken_pmw_statements",
+    "MUT-PMW-7": "multiplicative_weights.broken_pmw_statements",
+    "MUT-PMW-9": "multiplicative_weights.broken_pmw_statements",
+}
+
+PARTS = {
+    "Laplace noise and composition": (
+        "noise.theorems_tails",
+        "noise.theorems_laplace",
+        "composition.theorems_composition",
+        "accounting.theorems_accounting",
+        "accounting.theorems_zcdp",
+    ),
+    "Exponential mechanism and noisy arg-max": (
+        "selection.theorems_exponential",
+        "selection.theorems_noisy_arg_max",
+        "selection.theorems_exponential_utility",
+    ),
+    "Boosting for queries": (
+        "boosting.theorems_base_synopsis",
+        "boosting.theorems_boosting",
+        "boosting.theorems_boosting_privacy",
+        "boosting.theorems_query_weights",
+    ),
+    "Private learning": (
+        "interior_points.theorems_boxes",
+        "learning.theorems_conjunctions",
+        "learning.theorems_finite_class",
+        "learning.theorems_greedy_conjunctions",
+        "interior_points.theorems_interior_point",
+    ),
+    "Gradient descent and vector noise": (
+        "gradient_descent.theorems_gradient_descent",
+        "gradient_descent.theorems_gradient_lemmas",
+        "gradient_descent.theorems_noisy_gradient_descent",
+        "gradient_descent.theorems_vector_sum",
+    ),
+    "Private multiplicative weights": (
+        "multiplicative_weights.theorems_pmw_accuracy",
+        "multiplicative_weights.theorems_pmw_records",
+        "multiplicative_weights.theorems_pmw_privacy",
+    ),
+}
+
+CATALOGUE = Named(Mechanism, MECHANISMS)
+NEGATIVE_CONTROLS = Named(NegativeControl, CONTROLS)
+BROKEN_STATEMENTS = Named(BrokenStatement, STATEMENTS)
+THEOREMS = _Theorems(PARTS)

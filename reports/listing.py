@@ -17,7 +17,6 @@ from ..mechanisms.model import (
 from .faces.as_text import NARROWEST, WIDEST, wrapped
 from .faces.wording import claim_phrase
 from .record.evidence import claim_to_json
-from .reproduce.selection import group_of
 from .terminal import printable
 
 __all__ = ["SCHEMA", "as_data", "render"]
@@ -120,8 +119,8 @@ def render(width: int = 80) -> str:
         lines += _title(control.mechanism.name, code, width)
         lines += wrapped(f"breaks {_claim(control.breaks)}", width, "      ")
         lines += wrapped(control.defect, width, "      ")
-    for group, theorems in groupby(_grouped(), key=lambda t: group_of(t.identifier)):
-        lines += ["", *wrapped(f"Theorems: {group}", width), ""]
+    for part, theorems in groupby(THEOREMS, key=lambda theorem: theorem.part):
+        lines += ["", *wrapped(f"Theorems: {part}", width), ""]
         said = [(t.identifier, t.statement if t.holds else f"(false) {t.statement}")
                 for t in theorems]  # fmt: skip
         lines += _table(said, width)
@@ -148,12 +147,6 @@ def _claim(claim: Claim) -> str:
     if isinstance(claim, PrivacyClaim):
         return code + claim_phrase(claim)
     return f"{code}{claim_to_json(claim)['kind']}, {claim.statement or claim.reference}"
-
-
-def _grouped() -> list[Theorem]:
-    """The theorems with those of one part together; parts in the order they first appear."""
-    groups = list(dict.fromkeys(group_of(theorem.identifier) for theorem in THEOREMS))
-    return sorted(THEOREMS, key=lambda theorem: groups.index(group_of(theorem.identifier)))
 
 
 def _table(said: Sequence[tuple[str, str]], width: int) -> list[str]:

@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import Any
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
-from ..mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
 
 __all__ = ["Target", "find_databases", "find_target", "refuse_foreign"]
@@ -57,22 +56,32 @@ def find_target(text: str) -> Target:
 
 
 def _from_catalogue(text: str) -> Target:
-    entries = [*CATALOGUE, *(control.mechanism for control in NEGATIVE_CONTROLS)]
+    from ..mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+
     wanted = _folded(text)
-    for key in ("identifier", "name"):
-        found = [m for m in entries if getattr(m, key) and _folded(getattr(m, key)) == wanted]
-        if found:
-            return Target(text=text, name=found[0].name, mechanism=found[0])
+    rows = [*CATALOGUE.names, *NEGATIVE_CONTROLS.names]
+    found = [names[0] for names in rows if wanted in map(_folded, names[1:])]
+    found += [names[0] for names in rows if wanted == _folded(names[0])]
+    if found:
+        return Target(text=text, name=found[0], mechanism=_entry(found[0]))
     if text.endswith(".py") or os.path.exists(text):
         raise InvalidArgument(
             f"{text} names a file but nothing in it; add a colon and the function's name, as in "
             f"{text}:my_mechanism"
         )
-    names = {_folded(name): name for m in entries for name in (m.name, m.identifier) if name}
+    names = {_folded(name): name for row in rows for name in row}
     raise InvalidArgument(
         f"nothing in the catalogue is called {text!r}{_meant(wanted, names)}; `dpwitness list` "
         "shows what is there, and your own code is named as module:function or file.py:function"
     )
+
+
+def _entry(name: str) -> Mechanism:
+    from ..mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+
+    if any(names[0] == name for names in CATALOGUE.names):
+        return CATALOGUE.entry(name)
+    return NEGATIVE_CONTROLS.entry(name).mechanism
 
 
 def _folded(text: str) -> str:

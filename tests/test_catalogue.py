@@ -2,17 +2,21 @@
 
 import copy
 import inspect
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, PARTS
 from dpwitness.mechanisms.model import (
     Choices,
     Histogram,
     Interval,
     Mechanism,
+    NegativeControl,
     PrivacyClaim,
     Product,
     Record,
@@ -22,7 +26,8 @@ from dpwitness.mechanisms.model import (
     Value,
 )
 
-EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
+ROOT = Path(__file__).parents[1]
+EVERYTHING = (*CATALOGUE, *(control.mechanism for control in NEGATIVE_CONTROLS))
 
 WITHOUT_NOISE = {"boxes-hull"}
 """Controls whose defect is that they draw nothing."""
@@ -177,3 +182,49 @@ def test_utility_losses_have_the_leading_shape_and_bounds_fall_with_beta(mechani
                 assert (np.asarray(losses) >= 0).all()
         bounds = [claim.bound(beta) for beta in (0.001, 0.1, 0.5, 0.999)]
         assert bounds == sorted(bounds, reverse=True)
+
+
+@pytest.mark.parametrize("part", [CATALOGUE, NEGATIVE_CONTROLS, BROKEN_STATEMENTS])
+def test_the_tables_name_each_entry_as_it_names_itself(part):
+    for names, entry in zip(part.names, part, strict=True):
+        own = [getattr(entry, "identifier", "")]
+        if isinstance(entry, NegativeControl):
+            own += [entry.mechanism.name, entry.mechanism.identifier]
+        if isinstance(entry, Mechanism):
+            own += [entry.name]
+        assert set(names) == set(own) - {""}
+        assert part.entry(names[0]) is entry
+
+
+def test_every_module_with_theorems_is_listed():
+    found = {path.stem for path in (ROOT / "mechanisms").rglob("theorems_*.py")}
+    listed = [module.rpartition(".")[2] for modules in PARTS.values() for module in modules]
+    assert sorted(listed) == sorted(found)
+
+
+@pytest.mark.parametrize(
+    ("code", "rooms"),
+    [
+        ("import dpwitness.mechanisms.model", set()),
+        ("from dpwitness.reports.targets import find_target", set()),
+        ("from dpwitness import audit", set()),
+        ("import dpwitness.mechanisms.catalogue as c; c.CATALOGUE.names", set()),
+        ("import dpwitness.mechanisms.catalogue as c; c.CATALOGUE.entry('laplace')", {"noise"}),
+        (
+            "from dpwitness.reports.targets import find_target as f; f('EM-NAIVE')",
+            {"selection"},
+        ),
+    ],
+)
+def test_only_what_is_asked_for_is_loaded(code, rooms):
+    # A fresh interpreter: this one has everything loaded already.
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; {code}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT / "tests",
+    )
+    loaded = [name.split(".") for name in done.stdout.split()]
+    systems = {name[2] for name in loaded if name[:2] == ["dpwitness", "mechanisms"] and name[3:]}
+    assert systems - {"model"} == rooms

@@ -109,3 +109,4 @@ class Theorem:
     holds: bool = True
     corrected: str = ""
     remark: str = ""
+    part: str = ""

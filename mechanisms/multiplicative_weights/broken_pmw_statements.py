@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, BrokenStatement, InvariantClaim
+from .pmw import SOURCE
 from .pmw_cases import accuracy_margin, case_domain, drop_margin, mass_margin, near_edge
-from .private_multiplicative_weights import SOURCE
 
 BINS, ACCURACY = 4, 0.5
 SHARP_DROP = 15 * ACCURACY**2 / 512

@@ -11,8 +11,8 @@ import numpy as np
 
 from .._checks import require_positive, sample_shape
 from ..model import Array, Database, Size
+from .pmw import noise_epsilon_for, noises_drawn
 from .pmw_updates import shares_of
-from .private_multiplicative_weights import noise_epsilon_for, noises_drawn
 
 
 def most_updates(*, bins: int, accuracy: float) -> int:

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..model import Array, Interval, Record, Rows
 from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
+from .pmw import private_multiplicative_weights
 from .pmw_adversaries import scripted_noise, scripted_queries
 from .pmw_bounds import most_updates
 from .pmw_updates import Update, expected, kl_divergence, multiplicative_update, replay
-from .private_multiplicative_weights import private_multiplicative_weights
 
 LENGTH = 60
 

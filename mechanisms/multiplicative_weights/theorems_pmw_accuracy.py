@@ -21,6 +21,7 @@ from ..model import (
     Subject,
     Theorem,
 )
+from .pmw import SOURCE
 from .pmw_bounds import most_updates
 from .pmw_cases import (
     accuracy_margin,
@@ -31,7 +32,6 @@ from .pmw_cases import (
     near_edge,
 )
 from .pmw_updates import expected, kl_divergence, shares_of
-from .private_multiplicative_weights import SOURCE
 
 BINS = Parameter(
     default=4, within=Interval(low=2, high=16, integer=True), meaning="elements of the domain"

@@ -19,15 +19,15 @@ from ..model import (
     UtilityClaim,
 )
 from ..sparse_vector.sparse_vector_law import HALTED
-from .pmw_adversaries import worst_query
-from .pmw_bounds import largest_noise, records_needed, updates_needed
-from .pmw_updates import answer_errors
-from .private_multiplicative_weights import (
+from .pmw import (
     SOURCE,
     noise_epsilon_for,
     noises_drawn,
     private_multiplicative_weights,
 )
+from .pmw_adversaries import worst_query
+from .pmw_bounds import largest_noise, records_needed, updates_needed
+from .pmw_updates import answer_errors
 
 
 def _noises(

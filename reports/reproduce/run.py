@@ -9,7 +9,7 @@ from ...auditors.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem
 from .sections import Picture, Reproduction, Section
-from .selection import Chosen, find, group_of
+from .selection import Chosen, find
 
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
 """Draws for each statement and setting."""
@@ -79,7 +79,7 @@ def _section(
         made = pictures_of(theorem, reproductions, seed=_stream(seed, theorem, {}, "figure"))
     return place, Section(
         identifier=theorem.identifier,
-        group=group_of(theorem.identifier),
+        group=theorem.part,
         statement=theorem.statement,
         reference=theorem.reference,
         holds=theorem.holds,

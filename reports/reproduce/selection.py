@@ -8,21 +8,9 @@ from itertools import product
 from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
+from .sections import CONTROLS
 
 MOST_SETTINGS = 50
-GROUPS = {
-    "T": "Laplace noise and composition",
-    "C": "Laplace noise and composition",
-    "Z": "Laplace noise and composition",
-    "EM": "Exponential mechanism and noisy arg-max",
-    "PMW": "Private multiplicative weights",
-    "BQ": "Boosting for queries",
-    "PAC": "Private learning",
-    "CONJ": "Private learning",
-    "GD": "Gradient descent and vector noise",
-    "MUT": "Negative controls",
-}
-"""The parts of the catalogue, by the first letters of an identifier."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +19,6 @@ class Chosen:
 
     identifier: str
     settings: tuple[Mapping[str, float], ...]
-
-
-def group_of(identifier: str) -> str:
-    """The part of the catalogue a statement belongs to."""
-    letters = identifier.removeprefix("ERR-").partition("-")[0].rstrip("0123456789")
-    return GROUPS.get(letters, GROUPS["MUT"])
 
 
 def controls() -> tuple[Theorem, ...]:
@@ -70,6 +52,7 @@ def _false_statement(control: NegativeControl | BrokenStatement) -> Theorem:
         holds=False,
         corrected=subject.claim.identifier,
         remark=control.defect,
+        part=CONTROLS,
     )
 
 

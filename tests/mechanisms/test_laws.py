@@ -26,7 +26,7 @@ from dpwitness.mechanisms.noise.laplace_loss import laplace_delta
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 from dpwitness.mechanisms.queries import histogram
 
-EVERYTHING = CATALOGUE + tuple(control.mechanism for control in NEGATIVE_CONTROLS)
+EVERYTHING = (*CATALOGUE, *(control.mechanism for control in NEGATIVE_CONTROLS))
 DRAWS = 20_000
 
 

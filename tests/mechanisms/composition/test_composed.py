@@ -7,7 +7,7 @@ import pytest
 
 from dpwitness.mechanisms.accounting.composition import zcdp_composition
 from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick
-from dpwitness.mechanisms.composition.broken_composition import (
+from dpwitness.mechanisms.composition.broken_composed import (
     BUDGET_NOT_SPLIT,
     NO_LINEAR_TERM,
     NO_LINEAR_TERM_AND_HALF_ROOT,

@@ -7,10 +7,10 @@ import pytest
 
 from dpwitness.mechanisms.model import IdentityClaim, InvariantClaim, PrivacyClaim, Record, Rows
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_accuracy as pmw_accuracy
-from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
 from dpwitness.mechanisms.multiplicative_weights import (
-    theorems_private_multiplicative_weights as private_multiplicative_weights,
+    theorems_pmw_privacy as private_multiplicative_weights,
 )
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
 from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     HALF_LEARNING_RATE,
     NOT_NORMALISED,

@@ -7,12 +7,19 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.accounting.composition import zcdp_root
-from dpwitness.mechanisms.multiplicative_weights.broken_private_multiplicative_weights import (
+from dpwitness.mechanisms.multiplicative_weights.broken_pmw import (
     ANSWER_REUSES_NOISE,
     ANSWERS_BELOW,
     DIRECTION_FROM_TRUTH,
     NOISE_OF_ONE_RECORD,
     UNNOISED_COMPARISONS,
+)
+from dpwitness.mechanisms.multiplicative_weights.pmw import (
+    PMW_ITERATION,
+    PRIVATE_MULTIPLICATIVE_WEIGHTS,
+    noise_epsilon_for,
+    noises_drawn,
+    private_multiplicative_weights,
 )
 from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import (
     asked_in_turn,
@@ -22,13 +29,6 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import (
 )
 from dpwitness.mechanisms.multiplicative_weights.pmw_law import log_probability
 from dpwitness.mechanisms.multiplicative_weights.pmw_updates import answer_errors, potentials
-from dpwitness.mechanisms.multiplicative_weights.private_multiplicative_weights import (
-    PMW_ITERATION,
-    PRIVATE_MULTIPLICATIVE_WEIGHTS,
-    noise_epsilon_for,
-    noises_drawn,
-    private_multiplicative_weights,
-)
 from dpwitness.mechanisms.sparse_vector.sparse_vector_law import log_bits
 
 DYNAMICS = {"queries": worst_query, "learning_rate": 0.4 / 8}

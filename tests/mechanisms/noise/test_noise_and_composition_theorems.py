@@ -10,7 +10,7 @@ from dpwitness.mechanisms.accounting import theorems_accounting as accounting
 from dpwitness.mechanisms.accounting import theorems_zcdp as zcdp
 from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick, laplace_hockey_stick, loss_of
 from dpwitness.mechanisms.composition import theorems_composition as composition
-from dpwitness.mechanisms.composition.broken_composition import ONES_FOR_TWOS_EVERYWHERE
+from dpwitness.mechanisms.composition.broken_composed import ONES_FOR_TWOS_EVERYWHERE
 from dpwitness.mechanisms.model import (
     EqualityClaim,
     ExpectationClaim,

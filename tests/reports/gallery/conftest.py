@@ -15,7 +15,7 @@ from dpwitness import Verdict, check
 from dpwitness.reports.figures.figures import pictures_of
 from dpwitness.reports.gallery.gallery import write_gallery
 from dpwitness.reports.reproduce.sections import Gallery, Reproduction, Section
-from dpwitness.reports.reproduce.selection import find, group_of
+from dpwitness.reports.reproduce.selection import find
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 PATIENCE = 60.0
@@ -169,7 +169,7 @@ def section_of(identifier, sweep):
     )
     return Section(
         identifier=identifier,
-        group=group_of(identifier),
+        group=theorem.part,
         statement=theorem.statement,
         reference=reproductions[0].result.reference,
         holds=theorem.holds,

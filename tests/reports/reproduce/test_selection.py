@@ -3,8 +3,9 @@
 import pytest
 
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
-from dpwitness.reports.reproduce.selection import GROUPS, controls, find, group_of, select
+from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, PARTS, THEOREMS
+from dpwitness.reports.reproduce.sections import CONTROLS
+from dpwitness.reports.reproduce.selection import controls, find, select
 
 
 def names(chosen):
@@ -79,5 +80,10 @@ def test_what_there_is_not_is_one_sentence(given, assignments, sentence):
 
 
 @pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.identifier)
-def test_every_theorem_has_a_group(theorem):
-    assert group_of(theorem.identifier) in set(GROUPS.values()) - {GROUPS["MUT"]}
+def test_every_theorem_has_a_part(theorem):
+    assert theorem.part in PARTS
+
+
+def test_negative_controls_are_a_part_of_their_own():
+    assert {control.part for control in controls()} == {CONTROLS}
+    assert CONTROLS not in PARTS

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from ..model import Array, Mechanism, NegativeControl
+from .pmw import PMW_ITERATION, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn, no_query_noise
-from .private_multiplicative_weights import PMW_ITERATION, private_multiplicative_weights_mechanism
 
 
 def reused_answers(

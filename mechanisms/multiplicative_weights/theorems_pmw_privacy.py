@@ -21,8 +21,8 @@ from ..model import (
     Theorem,
 )
 from ..sparse_vector.above_threshold import above_threshold_mechanism, take
+from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn, lightest_element
-from .private_multiplicative_weights import SOURCE, private_multiplicative_weights_mechanism
 
 RECORDS = 40
 EPSILON = Interval(low=0.1, high=4)
