@@ -122,7 +122,7 @@ class AuditResult:
     -inf where no draw says anything. `detectable_epsilon` is the smallest epsilon that
     this run would have refuted with probability 0.9 on `pair`, and `detectable_probability` the
     smallest probability of an output impossible under the other database that it would have
-    seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `samples` counts all
+    seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
     mechanism outputs drawn, searching included. `judged` are the counts of the judged draws
     whatever became of the claim, for evidence that accumulates; `source` is the fingerprint of
     the mechanism, empty where it has none.
@@ -138,7 +138,7 @@ class AuditResult:
     pair: Pair
     witness: Witness | None
     evidence: Evidence
-    samples: int
+    draws: int
     seed: int
     seconds: float
     seeded: bool = True

@@ -59,7 +59,7 @@ def main(sizes):
             before, start = memory(), time.process_time()
             result = audit(run, pair=pair, epsilon=1.0, trials=trials)
             audited, start = time.process_time() - start, time.process_time()
-            draw_only(run, pair, result.samples)
+            draw_only(run, pair, result.draws)
             drawn = time.process_time() - start
             print(
                 f"{trials:>9,} a side  {name:26s} audit {audited:6.2f} s  draws {drawn:6.2f} s  "

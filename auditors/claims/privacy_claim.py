@@ -111,7 +111,7 @@ def _finding(
         sampled=sampled,
         proved=proved,
         weak=true_epsilon is not None and true_epsilon < WEAK * claim.epsilon,
-        draws=result.samples,
+        draws=result.draws,
         error=alpha,
         method="two-sample test on a searched pair and a learnt event"
         + (", exact law" if exact is not None else ""),

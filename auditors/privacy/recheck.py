@@ -66,7 +66,7 @@ def recheck(
         if refuted
         else None,
         evidence=Evidence(counts=(count,), alpha=alpha, level=alpha),
-        samples=sampler.tally.draws,
+        draws=sampler.tally.draws,
         seed=seed,
         seconds=monotonic() - started,
         seeded=sampler.seeded,

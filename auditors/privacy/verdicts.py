@@ -245,7 +245,7 @@ def _result(
             log_wealth=judgement.log_wealth,
             decided_after=judgement.decided_after,
         ),
-        samples=sampler.tally.draws,
+        draws=sampler.tally.draws,
         seed=sampler.seed,
         seconds=audit.clock.spent(),
         seeded=sampler.seeded,

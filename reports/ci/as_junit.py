@@ -66,7 +66,7 @@ def _suite_of_one(
 
 
 def _facts(result: Mapping[str, Any]) -> dict[str, str]:
-    keys = ("verdict", "epsilon_lower", "detectable_epsilon", "samples", "seed")
+    keys = ("verdict", "epsilon_lower", "detectable_epsilon", "draws", "seed")
     return {key: str(result[key]) for key in keys}
 
 

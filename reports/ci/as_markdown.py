@@ -36,7 +36,7 @@ def _rows(one: Gated) -> list[str]:
     return [
         f"| {target} | {_claim(result['claim'])} | {MARKS[result['verdict']]} | "
         f"{_number(result['epsilon_lower'])} | {_number(result['detectable_epsilon'])} | "
-        f"{result['samples']:,} |"
+        f"{result['draws']:,} |"
         for result in one.results
     ]
 

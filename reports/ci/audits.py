@@ -199,7 +199,7 @@ def _record(result: AuditResult, number: int) -> dict[str, Any]:
         "verdict": result.verdict.value,
         "epsilon_lower": _finite(result.epsilon_lower),
         "detectable_epsilon": _finite(result.detectable_epsilon),
-        "draws": result.samples,
+        "draws": result.draws,
         "seconds": round(result.seconds, 3),
         "alpha": result.evidence.alpha,
         "p_value": p_value(result),

@@ -113,7 +113,7 @@ def _line(one: Gated) -> str:
     word = {"not_refuted": "not refuted"}.get(one.verdict, one.verdict)
     figures = "; ".join(
         f"epsilon >= {max(float(r['epsilon_lower']), 0.0):.3f} of {r['claim']['epsilon']:g}, "
-        f"{r['samples']:,} draws, {r['seconds']:.1f} s"
+        f"{r['draws']:,} draws, {r['seconds']:.1f} s"
         for r in one.results
     )
     return printable(f"{word:<13} {one.entry.name}: {figures or one.problem}")

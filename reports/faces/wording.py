@@ -175,7 +175,7 @@ def power_sentences(result: AuditResult) -> tuple[str, ...]:
 
 def draws_sentence(result: AuditResult) -> str:
     """What it cost, and from which seed."""
-    cost = f"{result.samples:,} outputs drawn in {result.seconds:.1f} s"
+    cost = f"{result.draws:,} outputs drawn in {result.seconds:.1f} s"
     if result.seeded:
         return f"{cost}, seed {result.seed}."
     return (

@@ -59,7 +59,7 @@ def _entry(
         "recorded": recorded,
         "claim": claim,
         "alpha": result["evidence"]["alpha"],
-        "draws": result["samples"],
+        "draws": result["draws"],
         # A mechanism that ignores its generator has no seed that could repeat its draws.
         "seed": str(result["seed"]) if result["seeded"] else "",
         "source": result.get("source", ""),

@@ -91,7 +91,7 @@ def _result(result: AuditResult, replay: str) -> dict[str, Any]:
             "neighbour": to_json(result.pair.neighbour),
         },
         "evidence": _evidence(result.evidence),
-        "samples": int(result.samples),
+        "draws": int(result.draws),
         "seed": int(result.seed),
         "seconds": round(float(result.seconds), 3),
         "seeded": bool(result.seeded),

@@ -44,7 +44,7 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
             log_wealth=float(evidence["log_wealth"]),
             decided_after=evidence["decided_after"],
         ),
-        samples=record["samples"],
+        draws=record["draws"],
         seed=record["seed"],
         seconds=record["seconds"],
         seeded=record["seeded"],

@@ -46,7 +46,7 @@ def sound():
         pair=Pair([0, 1], [0, 1, 1]),
         witness=None,
         evidence=Evidence(counts=counts, alpha=1e-3, level=9e-4),
-        samples=12345,
+        draws=12345,
         seed=7,
         seconds=1.25,
         growth=((1000, 0.7), (3000, 0.8712)),

@@ -430,3 +430,16 @@ def test_help_and_version(run):
         assert max(map(len, result.stdout.splitlines())) <= 80
     assert run("--version").stdout.startswith("dpwitness ")
     assert isinstance(cli.main, click.Group)
+
+
+def test_what_is_missing_is_named_in_the_words_of_the_command_line(run, tmp_path):
+    Path("mine.py").write_text("def one(database, rng):\n    return rng.random()\n")
+    for options, wanted in [
+        ((), "state one with --epsilon"),
+        (("--epsilon", "1"), "give it with --relation"),
+        (("--epsilon", "1", "--relation", "add-remove"), "with --databases, or two databases with"),
+    ]:
+        told = run("audit", "mine.py:one", *options)
+        assert told.exit_code == 2
+        assert wanted in " ".join(told.stderr.split())
+        assert "=" not in told.stderr

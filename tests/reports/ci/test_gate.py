@@ -47,7 +47,7 @@ def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
         if verdict == "refuted"
         else None,
         "evidence": evidence(0.26, 0.1),
-        "samples": 1000,
+        "draws": 1000,
         "seed": 3,
         "seconds": 0.5,
         "note": "",

@@ -32,7 +32,7 @@ def a_result(hits=((60, 20), (120, 40)), *, seed=0, source="5" * 32, mechanism="
         "detectable_epsilon": "inf",
         "pair": {"database": [0], "neighbour": [1]},
         "evidence": {"alpha": 1e-3, "counts": counts},
-        "samples": 600,
+        "draws": 600,
         "seed": seed,
         "seconds": 0.25,
         "seeded": True,

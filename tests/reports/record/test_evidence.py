@@ -59,12 +59,12 @@ def test_the_likelier_side_comes_first_in_the_evidence(refuted):
 def test_integers_stay_integers(sound):
     counts = replace(sound.evidence.counts[0], hits=(np.int64(3), np.int64(2)))
     result = replace(
-        sound, samples=np.int64(2**40), evidence=replace(sound.evidence, counts=(counts,))
+        sound, draws=np.int64(2**40), evidence=replace(sound.evidence, counts=(counts,))
     )
     data = json.loads(evidence.to_text(evidence.document((result,), replay="")))["results"][0]
-    for number in (data["samples"], data["seed"], *data["evidence"]["counts"][0]["hits"]):
+    for number in (data["draws"], data["seed"], *data["evidence"]["counts"][0]["hits"]):
         assert type(number) is int
-    assert data["samples"] == 2**40
+    assert data["draws"] == 2**40
 
 
 def test_the_environment_names_no_host_and_no_path():
