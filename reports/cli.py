@@ -46,6 +46,14 @@ def main() -> None:
 def _options(command: Callable[..., None]) -> Callable[..., None]:
     """The options of `audit`, in the order they are shown."""
     options = (
+        click.option(
+            "--command",
+            metavar="COMMAND",
+            help="A program that draws, in any language; see docs/protocol.md.",
+        ),
+        click.option(
+            "--python", metavar="PATH", help="Run TARGET with this Python (3.8 or later)."
+        ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
         click.option(
@@ -79,10 +87,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @main.command("audit")
-@click.argument("target")
+@click.argument("target", required=False)
 @_options
 def _audit(
-    target: str,
+    target: str | None,
+    command: str | None,
+    python: str | None,
     unseeded: bool,
     quiet: bool,
     json_path: str | None,
@@ -94,13 +104,18 @@ def _audit(
     TARGET is a name in the catalogue (see `dpwitness list`), package.module:attribute or
     path/to/file.py:attribute. The attribute is a function of (database, rng), whose claim the
     options state, or a Mechanism, which brings its own claims and databases. Its code is run.
+    A mechanism in another language is a program named by --command, without TARGET.
     """
+    if target is None and command is None:
+        raise click.UsageError("Nothing to audit is named; give a TARGET, or --command.")
     from . import commands
+    from .targets import target_text
 
     output = Output()
     options["seeded"] = False if unseeded else None
+    text = target_text(target, command, python)
     with speaking(output, quiet) as console:
-        status = commands.audit(console, target, options, json_path=json_path, html_path=html_path)
+        status = commands.audit(console, text, options, json_path=json_path, html_path=html_path)
     finish(output, status)
 
 
@@ -108,7 +123,11 @@ def _audit(
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
 @click.option("--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
-def _replay(evidence: str, workers: int, timeout: float) -> None:
+@click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
+@click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
+def _replay(
+    evidence: str, workers: int, timeout: float, program: str | None, python: str | None
+) -> None:
     """Count again: the same counts, bit for bit, or what differs.
 
     Runs the code of the target that the file names. Exit status as for audit, and 4 when
@@ -118,7 +137,9 @@ def _replay(evidence: str, workers: int, timeout: float) -> None:
 
     output = Output()
     with speaking(output) as console:
-        status = commands.replay(console, evidence, workers=workers, timeout=timeout)
+        status = commands.replay(
+            console, evidence, workers=workers, timeout=timeout, program=program or python
+        )
     finish(output, status)
 
 

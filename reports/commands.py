@@ -67,7 +67,7 @@ def audit(
     """
     _require_places(json_path, html_path)
     given = {key: value for key, value in options.items() if value is not None}
-    found = targets.find_target(target)
+    found = targets.find_target(target, given.get("timeout", 10.0))
     if "pair" in given and "databases" in given:
         raise InvalidArgument("--pair and --databases exclude each other; give one of them")
     engine = dict(given)
@@ -76,7 +76,7 @@ def audit(
     if "pair" in given:
         one, two = given["pair"]
         engine["pair"] = (_database(one, "first"), _database(two, "second"))
-    again = _command(target, given) if json_path is None else _replay_command(json_path)
+    again = _command(target, given) if json_path is None else _replay_command(json_path, target)
     results = run.audit_claims(
         found.mechanism,
         **engine,
@@ -104,12 +104,14 @@ def _database(text: str, which: str) -> Any:
         raise InvalidArgument(f"{error}{hint}") from None
 
 
-def _replay_command(path: str) -> str:
-    return shlex.join(["dpwitness", "replay", *(["--"] if path.startswith("-") else []), path])
+def _replay_command(path: str, target: str = "") -> str:
+    allowed = targets.program_of(target)
+    words = ["dpwitness", "replay", *allowed, *(["--"] if path.startswith("-") else []), path]
+    return shlex.join(words)
 
 
 def _command(target: str, given: Mapping[str, Any]) -> str:
-    words = ["dpwitness", "audit", target]
+    words = ["dpwitness", "audit", *targets.words_of(target)]
     for key, value in given.items():
         if key == "seeded":
             words.append("--unseeded")
@@ -169,14 +171,20 @@ def _status(verdicts: Sequence[Verdict]) -> int:
     return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0
 
 
-def replay(console: Console, path: str, *, workers: int, timeout: float) -> int:
-    """Count again what an evidence file records and say whether it is the same."""
+def replay(
+    console: Console, path: str, *, workers: int, timeout: float, program: str | None = None
+) -> int:
+    """Count again what an evidence file records and say whether it is the same.
+
+    `program` is the command or the interpreter that the user allows to be run.
+    """
     verdicts, differs = [], False
     for record, outcome in replayed(
         reading.load_evidence(path),
         workers=workers,
         timeout=timeout,
         tell=lambda target: console.warn(f"running {target}"),
+        program=program,
     ):
         console.say("\n".join(_replayed(record, outcome, console.width)))
         verdicts.append(outcome.verdict)

@@ -50,8 +50,12 @@ def replayed(
     workers: int = 1,
     timeout: float = 10.0,
     tell: Callable[[str], None] = lambda target: None,
+    program: str | None = None,
 ) -> Iterator[tuple[dict[str, Any], Replay]]:
-    """Each record with what counting it again gave; `tell` hears the target before it is run."""
+    """Each record with what counting it again gave; `tell` hears the target before it is run.
+
+    `program` is the one program that the evidence may name and have run.
+    """
     if mechanism is None:
         for record in records:
             if not record["target"]:
@@ -59,10 +63,10 @@ def replayed(
                     "the evidence was made from Python and names no target; give the mechanism, "
                     "as in dpwitness.replay(evidence, mechanism)"
                 )
-            targets.refuse_foreign(record["target"])
+            targets.refuse_foreign(record["target"], program)
     for record in records:
         subject = mechanism
         if subject is None:
             tell(record["target"])
-            subject = targets.find_target(record["target"]).mechanism
+            subject = targets.find_target(record["target"], timeout).mechanism
         yield record, recount(subject, record, workers=workers, timeout=timeout)

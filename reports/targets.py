@@ -1,9 +1,13 @@
 """From the text a user typed to the mechanism or the databases it names."""
 
 import importlib
+import importlib.machinery
 import importlib.util
 import os
+import re
+import shlex
 import sys
+import traceback
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,6 +20,9 @@ from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
 
 __all__ = ["Target", "find_databases", "find_target", "refuse_foreign"]
+
+COMMAND, PYTHON = "command=", "python="
+"""How the text of a target begins when another process draws."""
 
 NEVER_A_TARGET = frozenset(
     "click dpwitness hypothesis joblib matplotlib numpy pandas pip pytest scipy setuptools "
@@ -32,13 +39,57 @@ class Target:
     mechanism: Any
 
 
-def find_target(text: str) -> Target:
-    """The catalogue entry, or the attribute of a module or file, that `text` names.
+def target_text(target: str | None, command: str | None, python: str | None) -> str:
+    """The one text that names what TARGET, --command and --python name together."""
+    if command is not None:
+        if target is not None or python is not None:
+            raise InvalidArgument(
+                "--command is the mechanism; give no TARGET and no --python beside it"
+            )
+        return COMMAND + command
+    if target is None:
+        raise InvalidArgument(
+            "nothing to audit is named; give a TARGET, such as release.py:noisy_sum, or --command"
+        )
+    return target if python is None else PYTHON + shlex.join([python, target])
+
+
+def words_of(text: str) -> list[str]:
+    """How the target is typed on the command line: what `target_text` made one text of."""
+    if text.startswith(COMMAND):
+        return program_of(text)
+    if text.startswith(PYTHON):
+        return [*program_of(text), *_split(text.removeprefix(PYTHON))[1:]]
+    return [text]
+
+
+def program_of(text: str) -> list[str]:
+    """The option and the program that the target needs besides dpwitness, if any."""
+    if text.startswith(COMMAND):
+        return ["--command", text.removeprefix(COMMAND)]
+    if text.startswith(PYTHON):
+        return ["--python", *_split(text.removeprefix(PYTHON))[:1]]
+    return []
+
+
+def _split(text: str) -> list[str]:
+    with suppress(ValueError):
+        words = shlex.split(text)
+        if len(words) == 2:
+            return words
+    raise InvalidArgument(f"{PYTHON}{text} is not understood; expected INTERPRETER FILE.py:NAME")
+
+
+def find_target(text: str, timeout: float = 10.0) -> Target:
+    """The catalogue entry, attribute of a module or file, or command that `text` names.
 
     Forms: a catalogue name or identifier in any case, `package.module:attribute`,
-    `path/to/file.py:attribute`. Loading a module runs its code. Raises InvalidArgument with a
-    sentence that says what was looked for.
+    `path/to/file.py:attribute`, `command=PROGRAM ARGUMENTS` and `python=INTERPRETER
+    file.py:attribute`. Loading a module runs its code, a command is started; it may stay silent
+    for `timeout` seconds. Raises InvalidArgument with a sentence that says what was looked for.
     """
+    if text.startswith((COMMAND, PYTHON)):
+        return _in_a_process(text, timeout)
     place, colon, attribute = text.rpartition(":")
     if not colon:
         return _from_catalogue(text)
@@ -53,6 +104,17 @@ def find_target(text: str) -> Target:
             "Mechanism"
         )
     return Target(text=text, name=attribute, mechanism=found)
+
+
+def _in_a_process(text: str, timeout: float) -> Target:
+    from ..auditors.remote import from_command, from_python
+
+    if text.startswith(COMMAND):
+        found = from_command(text.removeprefix(COMMAND), timeout)
+    else:
+        python, target = _split(text.removeprefix(PYTHON))
+        found = from_python(python, target, timeout)
+    return Target(text=text, name=found.name, mechanism=found)
 
 
 def _from_catalogue(text: str) -> Target:
@@ -112,12 +174,21 @@ def find_databases(text: str) -> Any:
     )
 
 
-def refuse_foreign(text: str) -> None:
+def refuse_foreign(text: str, trusted: str | None = None) -> None:
     """Refuse to run what an evidence file names if no mechanism can be there.
 
     A file from somebody else could name any function that can be imported; the standard
-    library and the packages dpwitness stands on hold no mechanisms. Raises EvidenceFormatError.
+    library and the packages dpwitness stands on hold no mechanisms. It could also name any
+    program: one is run only if `trusted`, what the user typed, is the same. Raises
+    EvidenceFormatError.
     """
+    if program := program_of(text):
+        if trusted != program[1]:
+            raise EvidenceFormatError(
+                f"the evidence names the program {program[1]!r}, which replay runs only if you "
+                f"name it too: {shlex.join(program)}"
+            )
+        return
     place, colon, attribute = text.rpartition(":")
     if not colon:
         return
@@ -208,15 +279,44 @@ def _run_import(load: Callable[[], ModuleType], search: list[str], label: str) -
     sys.path[:] = search
     try:
         return load()
-    except ModuleNotFoundError:
+    except ModuleNotFoundError as error:
+        _refuse_shadow(label, error)
         raise
     except (Exception, SystemExit) as error:
         # Loading runs any code there is.
+        _refuse_shadow(label, error)
         raise InvalidArgument(f"{label} could not be loaded: {_describe(error)}") from error
     finally:
         own = search[0]
         added = [path for path in sys.path if path not in search]
         sys.path[:] = [*before, *added, *([] if own in before else [own])]
+
+
+def _refuse_shadow(label: str, error: BaseException) -> None:
+    """Say so if a file of the user's took the place of a library that the code imports.
+
+    A file that is called like a library and stands in the folder searched first is what
+    `import` finds, so names of the library are missing where the failing lines ask for them.
+    """
+    if not isinstance(error, (ImportError, AttributeError)):
+        return
+    near = Path(label if label.endswith(".py") else ".").resolve()
+    near = near.parent if label.endswith(".py") else near
+    lines = [frame.line or "" for frame in traceback.extract_tb(error.__traceback__)]
+    for name in dict.fromkeys(re.findall(r"\w+", " ".join(lines))):
+        own = [p for p in (near / f"{name}.py", near / name / "__init__.py") if p.is_file()]
+        if own and _installed_elsewhere(name, near):
+            raise InvalidArgument(
+                f"{label} could not be loaded: it uses {name}, and {own[0].name} beside it "
+                f"took the place of the installed package {name}; give your file another name"
+            ) from error
+
+
+def _installed_elsewhere(name: str, near: Path) -> bool:
+    """Whether a package of this name is found outside the folder `near`."""
+    others = [path for path in sys.path if path and Path(path).resolve() != near]
+    spec = importlib.machinery.PathFinder.find_spec(name, others)
+    return spec is not None and spec.origin is not None
 
 
 def _describe(error: BaseException) -> str:

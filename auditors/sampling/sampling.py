@@ -80,8 +80,8 @@ class Sampler:
 
     @property
     def block(self) -> int:
-        """Draws in one block."""
-        return BLOCK[self.vectorised]
+        """Draws in one block: as many as the mechanism asks for in `block`, if it has one."""
+        return getattr(self.run, "block", None) or BLOCK[self.vectorised]
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""

@@ -156,3 +156,44 @@ def test_a_target_without_a_listing_still_gets_its_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "odd_module", SimpleNamespace(odd=object()))
     with pytest.raises(InvalidArgument, match="there is no 'f'"):
         targets.find_target("odd_module:odd.f")
+
+
+def test_a_program_is_one_text_and_is_typed_again_as_it_was():
+    for given in ((None, "./a 'b c'", None), ("f.py:g", None, "/my python/bin"), ("x", None, None)):
+        text = targets.target_text(*given)
+        words = targets.words_of(text)
+        target, command, python = given
+        typed = ["--command", command] if command else ["--python", python] * bool(python)
+        assert words == [*typed, *filter(None, [target])]
+    for wrong in ((None, None, None), ("x", "y", None), (None, "y", "z")):
+        with pytest.raises(InvalidArgument):
+            targets.target_text(*wrong)
+
+
+@pytest.mark.parametrize("text", ["command=rm -rf x", "python=/bin/rm f.py:g"])
+def test_a_program_that_evidence_names_runs_only_if_the_user_names_it(text):
+    program = targets.program_of(text)[1]
+    for trusted in (None, "", program + " "):
+        with pytest.raises(EvidenceFormatError, match="only if you name it too"):
+            targets.refuse_foreign(text, trusted)
+    targets.refuse_foreign(text, program)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from colorsys import rgb_to_hls\ndef f(db, rng): return 1",
+        "import colorsys\nX = colorsys.rgb_to_hls\ndef f(db, rng): return 1",
+    ],
+)
+def test_a_file_that_shadows_the_library_it_imports_is_told_so(write, code, monkeypatch):
+    # colorsys stands for any installed package; nothing else in these tests imports it.
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    write("work/colorsys.py", code)
+    with pytest.raises(InvalidArgument, match=r"colorsys\.py beside it took the place of .* name"):
+        targets.find_target("work/colorsys.py:f")
+    write("other/colorsys.py", "Y = 1")
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    write("other/mine.py", "from colorsys import rgb_to_hls\ndef f(db, rng): return 1")
+    with pytest.raises(InvalidArgument, match=r"colorsys\.py beside it"):
+        targets.find_target("other/mine.py:f")

@@ -1,0 +1,205 @@
+"""A child process as a function of (database, rng), one request for each block of draws."""
+
+import shlex
+import shutil
+import tempfile
+import weakref
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Mechanism
+from ..errors import ContractError, EvidenceFormatError, InvalidArgument
+from ..outputs.encoding import from_json, to_json
+from .process import Child
+
+VERSION = 1
+BLOCK = 32_768
+CLIENT = Path(__file__).with_name("dpwitness_client.py")
+TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
+MOST_BYTES = 1 << 31
+
+
+class RemoteFailure(Exception):
+    """The mechanism in the child raised; a subclass carries the name of what it raised."""
+
+
+class RemoteRun:
+    """The mechanism that a child process runs, as run(database, rng, *, size=None).
+
+    `words` are the command and its arguments, `limit` the seconds it may stay silent. The child
+    starts at once, is started again after a failure, and ends with this object; a copy sent to
+    a worker starts one of its own. `block` is the number of draws it wants to be asked for at
+    most, `seeded` whether it draws from the seed it is sent. Raises InvalidArgument when the
+    command cannot be started and ContractError when it does not keep to protocol 1.
+    """
+
+    __slots__ = ("__weakref__", "_child", "_requests", "block", "limit", "name", "seeded", "words")
+
+    def __init__(self, words: Sequence[str], limit: float = 10.0) -> None:
+        self.words, self.limit = tuple(words), limit
+        self._child: list[Child] = []
+        self._requests = 0
+        weakref.finalize(self, _end, self._child)
+        greeting = self._started()
+        self.name = str(greeting.get("name") or Path(self.words[0]).name)
+        self.seeded = greeting.get("seeded", True) is not False
+        block = greeting.get("block", BLOCK)
+        if isinstance(block, bool) or not isinstance(block, int) or block < 1:
+            raise ContractError(
+                f"{self.words[0]} says it takes blocks of {block!r:.40}; expected a whole number "
+                "of draws from 1"
+            )
+        self.block = min(block, BLOCK)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RemoteRun, (self.words, self.limit)
+
+    def __call__(self, database: Any, rng: np.random.Generator, *, size: int | None = None) -> Any:
+        """`size` outputs, or one, on a seed taken from `rng`."""
+        wanted = 1 if size is None else int(size)
+        data = to_json(database)
+        parts = []
+        try:
+            for start in range(0, wanted, self.block):
+                seed = int(rng.integers(2**53))
+                parts.append(self._request(seed, min(self.block, wanted - start), data))
+        except BaseException:
+            # Half an answer may be in the pipe, also when an alarm or Ctrl-C came in between.
+            _end(self._child, kill=True)
+            raise
+        outputs = parts[0] if len(parts) == 1 else _joined(parts)
+        return outputs if size is not None else outputs[0]
+
+    def _started(self) -> dict[str, Any]:
+        child = Child(self.words, self.limit)
+        self._child.append(child)
+        try:
+            child.send({"dpwitness": VERSION})
+            greeting = child.receive()
+            if greeting.get("dpwitness") != VERSION:
+                raise ContractError(
+                    f"{self.words[0]} answered the handshake with {greeting!r:.120}; expected "
+                    f'{{"dpwitness": {VERSION}}}, the version of the protocol'
+                )
+        except BaseException:
+            _end(self._child, kill=True)
+            raise
+        return greeting
+
+    def _request(self, seed: int, size: int, data: Any) -> Any:
+        if not self._child:
+            self._started()
+        child = self._child[0]
+        self._requests += 1
+        child.send({"id": self._requests, "seed": seed, "size": size, "database": data})
+        while (header := self._header(child)).get("working") is True:
+            pass
+        if "error" in header:
+            kind = str(header.get("type") or "")
+            raise _failure(kind)(str(header["error"])[:500])
+        if "lines" in header:
+            return self._lines(child, header["lines"], size)
+        return self._array(child, header, size)
+
+    def _header(self, child: Child) -> dict[str, Any]:
+        header = child.receive()
+        if header.get("id") != self._requests:
+            raise ContractError(
+                f"{self.words[0]} answered request {self._requests} with {header!r:.120}; "
+                f'expected "id": {self._requests}'
+            )
+        return header
+
+    def _lines(self, child: Child, lines: Any, size: int) -> list[Any]:
+        if lines != size or isinstance(lines, bool):
+            raise self._wrong_size(f"{lines!r:.40} lines", size)
+        try:
+            return [from_json(child.value()) for _ in range(size)]
+        except EvidenceFormatError as error:
+            raise ContractError(f"an output of {self.words[0]} cannot be read: {error}") from None
+
+    def _array(self, child: Child, header: dict[str, Any], size: int) -> Any:
+        kind, shape = header.get("dtype"), header.get("shape")
+        if kind not in TYPES or not isinstance(shape, list):
+            raise ContractError(
+                f"{self.words[0]} answered with {header!r:.120}; expected the number of "
+                '"lines" that follow, or the "shape" and the "dtype" of the bytes that follow, '
+                f"one of {', '.join(sorted(TYPES))}"
+            )
+        if not all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape):
+            raise ContractError(
+                f"{self.words[0]} gives the shape {shape!r:.80}; expected whole numbers"
+            )
+        if shape[:1] != [size]:
+            raise self._wrong_size(f"an array of shape {shape}", size)
+        dtype = np.dtype(kind)
+        length = prod(shape) * dtype.itemsize
+        if length > MOST_BYTES:
+            raise ContractError(
+                f"{self.words[0]} announces {length} bytes in one answer; at most {MOST_BYTES} "
+                'are read, so ask for smaller blocks with "block" in the handshake'
+            )
+        return np.frombuffer(bytearray(child.exactly(length)), dtype).reshape(shape)
+
+    def _wrong_size(self, found: str, size: int) -> ContractError:
+        return ContractError(
+            f"{self.words[0]} was asked for {size} outputs and announces {found}; expected one "
+            "output for each draw"
+        )
+
+
+def _failure(kind: str) -> type[RemoteFailure]:
+    """An exception class with the name that the child gave, so that reports show that name."""
+    return type(kind, (RemoteFailure,), {}) if kind.isidentifier() else RemoteFailure
+
+
+def _joined(parts: list[Any]) -> Any:
+    if all(isinstance(p, np.ndarray) and p.shape[1:] == parts[0].shape[1:] for p in parts):
+        return np.concatenate(parts)
+    return [row for part in parts for row in part]
+
+
+def _end(children: list[Child], *, kill: bool = False) -> None:
+    while children:
+        child = children.pop()
+        if kill:
+            child.kill()
+        child.close()
+
+
+def from_command(command: str, limit: float = 10.0) -> Mechanism:
+    """The mechanism that a command runs; `command` is split as a shell would split it."""
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InvalidArgument(
+            f"--command {command!r} cannot be split into words: {str(error).lower()}"
+        ) from None
+    if not words:
+        raise InvalidArgument("--command is empty; expected a program and its arguments")
+    return _mechanism(RemoteRun(words, limit))
+
+
+def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
+    """The mechanism `target` (file.py:NAME or module:NAME) run by another Python, 3.8 or later.
+
+    Only the client file goes there, as a copy in a folder of its own.
+    """
+    if ":" not in target:
+        raise InvalidArgument(
+            "--python runs a function of yours, named as file.py:NAME or module:NAME, not "
+            f"{target!r}"
+        )
+    folder = tempfile.mkdtemp(prefix="dpwitness-client-")
+    copy = shutil.copy(CLIENT, folder)
+    run = RemoteRun([python, copy, target], limit)
+    weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
+    return _mechanism(run)
+
+
+def _mechanism(run: RemoteRun) -> Mechanism:
+    return Mechanism(name=run.name, run=run, seeded=run.seeded)
