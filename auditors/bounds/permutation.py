@@ -75,13 +75,13 @@ def fisher_p_value(first: Counts, second: Counts) -> float:
     among = np.concatenate([pooled, np.cumsum(pooled)[1:-1]])
     drawn, everything = int(kept.sum()), int(pooled.sum())
     tails = np.minimum(
-        _upper_tail(hits, among, drawn, everything),
-        _upper_tail(drawn - hits, everything - among, drawn, everything),
+        upper_tail(hits, among, drawn, everything),
+        upper_tail(drawn - hits, everything - among, drawn, everything),
     )
     return min(1.0, float(2 * tails.min() * len(hits)))
 
 
-def _upper_tail(hits: Counts, among: Counts, drawn: int, everything: int) -> NDArray[np.float64]:
+def upper_tail(hits: Counts, among: Counts, drawn: int, everything: int) -> NDArray[np.float64]:
     """P[X >= hits] for X hypergeometric: `drawn` of `everything`, `among` of which count.
 
     The ratios of neighbouring terms fall, so that a geometric series bounds what is left out.

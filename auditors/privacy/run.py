@@ -9,6 +9,7 @@ from ..arguments import checked
 from ..databases.neighbours import Source, pair_source
 from ..errors import ContractError, InvalidArgument
 from ..results import AuditResult, Pair
+from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler, Tally, check_contract
 from . import request
 from .judge import Test, judge
@@ -178,6 +179,7 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
     if audit.source is not None:
         found = _hunt(audit, audit.source)
         pair = found.pair
+    check_rows(audit.sampler, pair)
     judgement = judge(
         audit.sampler,
         pair,

@@ -15,6 +15,7 @@ from ...mechanisms.model import Array, Database, Mechanism
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
+from .capture import captured
 from .contract import Watch, accepts_size, guarded
 from .sampling import BLOCK, generator
 
@@ -67,12 +68,12 @@ class Draws:
         watch = Watch(self.limit)
         with guarded(database, seeded=self.seeded), watch.running():
             if self.vectorised:
-                made = np.asarray(self.run(database, rng, size=size))
+                made = np.array(self.run(database, rng, size=size))
             else:
                 rows = []
                 for _ in range(size):
                     watch.arm()
-                    rows.append(self.run(database, rng))
+                    rows.append(captured(self.run(database, rng)))
                 made = np.asarray(rows)
         if made.shape[:1] != (size,):
             raise ContractError(

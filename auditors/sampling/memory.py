@@ -6,6 +6,7 @@ This finds which variable changed, so that the sentence can name it.
 
 import random
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -17,6 +18,39 @@ __all__ = ["remembered"]
 def remembered(run: Callable[..., Any]) -> dict[str, str]:
     """The data a callable reaches besides its arguments: name to a text that shows its value."""
     return {name: _state(value) for name, value in _variables(run)}
+
+
+@contextmanager
+def forgetting(run: Callable[..., Any]) -> Iterator[None]:
+    """Empty the dicts, lists and sets a callable reaches for the block, and put all back after it.
+
+    What `functools.lru_cache` remembers is dropped for good; it is made again when needed.
+    """
+    held = [value for _, value in _variables(run) if type(value) in (dict, list, set)]
+    contents = [value.copy() for value in held]
+    for cache in (run, *_caches(run)):
+        clear = getattr(cache, "cache_clear", None)
+        if callable(clear):
+            clear()
+    for value in held:
+        value.clear()
+    try:
+        yield
+    finally:
+        for value, old in zip(held, contents, strict=True):
+            value.clear()
+            value.extend(old) if isinstance(value, list) else value.update(old)
+
+
+def _caches(run: Any) -> Iterator[Any]:
+    """Functions a callable reaches that remember their answers."""
+    code = getattr(run, "__code__", None)
+    if code is None:
+        return
+    for name in code.co_names:
+        yield run.__globals__.get(name)
+    for cell in run.__closure__ or ():
+        yield _contents(cell)
 
 
 def _variables(run: Any) -> Iterator[tuple[str, Any]]:
@@ -54,6 +88,10 @@ def _state(value: Any) -> str:
         return repr(value.bit_generator.state)
     if isinstance(value, random.Random):
         return repr(value.getstate())
-    text = repr(value)
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a user's __repr__ may raise anything
+        # It cannot be shown, so it cannot be named as the culprit.
+        return ""
     fields = getattr(value, "__dict__", None)
     return text + (repr(fields) if isinstance(fields, dict) else "")

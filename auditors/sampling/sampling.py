@@ -7,21 +7,24 @@ the same bit for bit.
 
 import importlib.util
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import log
 from typing import Any
 
 import numpy as np
 
+from ..bounds.dispersion import Dispersion
 from ..errors import ContractError, MechanismHangs
 from ..events.events import Event
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..results import Pair
+from .capture import captured
 from .contract import Watch, accepts_size, guarded, require_signature
-from .memory import remembered
+from .memory import forgetting, remembered
 
 __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
 
@@ -35,9 +38,16 @@ STAGES = {
     "claim": 6,
     "pilot": 7,
     "figure": 8,
+    "rows": 9,
 }
 BLOCK = {True: 32768, False: 1024}
+LEAST_BLOCK = 32
+PIECES = 8
+WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
+"""Stages that decide nothing; all others are drawn in `PIECES` blocks or more where possible."""
 PROBE = 4
+CLUMPS = 1e-6
+"""Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
 
 def _nothing(draws: int) -> None:
@@ -50,11 +60,29 @@ class Tally:
 
     listener: Callable[[int], None] = _nothing
     draws: int = 0
+    dispersion: Dispersion = field(default_factory=Dispersion)
+    """The bets on clumps among the draws counted so far."""
 
     def add(self, draws: int) -> None:
         """Count more draws."""
         self.draws += draws
         self.listener(draws)
+
+    def require_independent(self, hits: Sequence[int], sizes: Sequence[int]) -> None:
+        """Bet on clumps in the hits of blocks of these sizes; ContractError once that has paid.
+
+        The event must have been fixed before the blocks were drawn.
+        """
+        self.dispersion = self.dispersion.after(hits, sizes)
+        if self.dispersion.log_e >= -log(CLUMPS):
+            rates = [f"{h / n:.3g}" for h, n in zip(hits, sizes, strict=True)][:8]
+            raise ContractError(
+                "the mechanism's outputs are not independent: blocks of "
+                f"{max(sizes):,} draws on one database fall into the same event at rates "
+                f"{', '.join(rates)}, which differ more than independent draws do (probability "
+                f"below {CLUMPS:g}); draw fresh randomness for every output, also within one call "
+                "with size=, and keep nothing from call to call"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +90,9 @@ class Sampler:
     """A mechanism with everything that decides its draws.
 
     `limit` is the number of seconds one call may take. A mechanism that is not `seeded` draws
-    from the operating system, and its runs cannot be repeated bit for bit.
+    from the operating system or from a generator of its own: its runs cannot be repeated bit for
+    bit, and they stay in this process, because copies of one generator in several workers would
+    give the same draws several times over.
     """
 
     run: Callable[..., Any]
@@ -92,30 +122,45 @@ class Sampler:
         self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0
     ) -> tuple[tuple[int, int], Outputs, Outputs]:
         """How many of `draws` outputs of each side lie in `event`, and the first `keep` outputs."""
-        key = _pair_key(pair)
-        sizes = [min(self.block, draws - start) for start in range(0, draws, self.block)]
+        key = pair_key(pair)
+        starts = self.plan(stage, draws)
         jobs = [
-            (database, (self.seed, key, stage, side, chunk, index), size, size * index < keep)
+            (database, (self.seed, key, stage, side, chunk, index), stop - start, start < keep)
             for side, database in enumerate((pair.database, pair.neighbour))
-            for index, size in enumerate(sizes)
+            for index, (start, stop) in enumerate(starts)
         ]
-        hits = [0, 0]
+        hits: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Outputs], list[Outputs]] = ([], [])
         for (_, name, size, _), (found, outputs) in zip(jobs, self._map(event, jobs), strict=True):
             side = name[3]
-            hits[side] += found
+            hits[side].append(found)
             if outputs is not None:
                 kept[side].append(outputs)
             self.tally.add(size)
+        if event is not None:
+            sizes = [stop - start for start, stop in starts]
+            for counted in hits:
+                self.tally.require_independent(counted, sizes)
         first, second = (
             Outputs.concatenate(part)[:keep] if part else Outputs.of_list([]) for part in kept
         )
-        return (hits[0], hits[1]), first, second
+        return (sum(hits[0]), sum(hits[1])), first, second
+
+    def plan(self, stage: str, draws: int) -> list[tuple[int, int]]:
+        """Where each block of `draws` draws starts and stops; fixed before the first draw.
+
+        A vectorised mechanism could give thousands of draws in a call, but what its outputs of one
+        call share shows only between calls: counts that decide something take several.
+        """
+        size = self.block
+        if self.vectorised and stage not in WHOLE_BLOCKS:
+            size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
+        return [(start, min(start + size, draws)) for start in range(0, draws, size)]
 
     def _map(
         self, event: Event | None, jobs: list[tuple[Any, ...]]
     ) -> Iterator[tuple[int, Outputs | None]]:
-        if self.workers == 1 or len(jobs) < 2 * self.workers:
+        if self.workers == 1 or not self.seeded or len(jobs) < 2 * self.workers:
             for job in jobs:
                 yield _one_block(self.run, self.vectorised, self.seeded, self.limit, event, *job)
             return
@@ -145,7 +190,7 @@ class Sampler:
             ) from None
 
 
-def _pair_key(pair: Pair) -> int:
+def pair_key(pair: Pair) -> int:
     """A number that names the pair, equal for equal databases in equal order."""
     digest = blake2b(digest_size=16)
     for database in (pair.database, pair.neighbour):
@@ -173,7 +218,7 @@ def _one_block(
     size: int,
     keep: bool,
 ) -> tuple[int, Outputs | None]:
-    outputs = _outputs(run, vectorised, seeded, limit, database, generator(*name), size)
+    outputs = _outputs(run, vectorised, seeded, limit, database, generator(*name), size, keep=keep)
     hits = int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
     return hits, outputs if keep else None
 
@@ -186,16 +231,30 @@ def _outputs(
     database: Any,
     rng: np.random.Generator,
     size: int,
+    keep: bool = True,
 ) -> Outputs:
+    """`size` outputs, none of which the mechanism can change any more if they are to be kept."""
     watch = Watch(limit)
     with guarded(database, seeded=seeded), watch.running():
         if vectorised:
-            return Outputs.of(run(database, rng, size=size), size)
-        raw = []
-        for _ in range(size):
+            made = run(database, rng, size=size)
+            return Outputs.of(captured(made) if keep else made, size)
+        before = rng.bit_generator.state
+        raw = [captured(run(database, rng))]
+        after_one = rng.bit_generator.state
+        for _ in range(size - 1):
             watch.arm()
-            raw.append(run(database, rng))
+            raw.append(captured(run(database, rng)))
+    if seeded and size > 2 and before != after_one == rng.bit_generator.state:
+        raise ContractError(REMEMBERS)
     return Outputs.of_list(raw)
+
+
+REMEMBERS = (
+    "the mechanism remembers an answer: it draws from the rng at its first call on a database and "
+    "not at the following ones, which repeat what was said; an audit needs a fresh answer at every "
+    "call, so empty the memory at each call or audit the function behind it"
+)
 
 
 def _send_by_value(run: Callable[..., Any]) -> None:
@@ -224,15 +283,20 @@ def check_contract(sampler: Sampler, pair: Pair) -> str:
     """
     require_signature(sampler.run)
     before = remembered(sampler.run)
-    digests = []
+    probes = []
     for attempt in range(3):
         # The other side runs in between, so that a memory of the last call shows.
         order = (0, 1) if attempt != 1 else (1, 0)
         sides = {side: _probe(sampler, pair, side) for side in order}
-        digests.append(sides[0] + sides[1])
-    if sampler.seeded and len(set(digests)) > 1:
+        probes.append((sides[0], sides[1]))
+    if sampler.seeded and len({(one.digest, two.digest) for one, two in probes}) > 1:
         raise ContractError(_not_a_function(before, remembered(sampler.run)), keywords=("seeded",))
-    return digests[0]
+    if sampler.seeded and len({(one.state, two.state) for one, two in probes}) > 1:
+        raise ContractError(REMEMBERS)
+    if all(probe.constant for both in probes for probe in both):
+        _require_no_memory(sampler, pair)
+    first, second = probes[0]
+    return first.digest + second.digest
 
 
 def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
@@ -249,11 +313,46 @@ def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
     )
 
 
-def _probe(sampler: Sampler, pair: Pair, side: int) -> str:
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    """A few outputs, where they left the generator, and whether they are all one, made of none."""
+
+    digest: str
+    state: str
+    constant: bool
+
+
+def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
     database = (pair.database, pair.neighbour)[side]
-    rng = generator(sampler.seed, _pair_key(pair), "contract", side, 0, 0)
+    rng = generator(sampler.seed, pair_key(pair), "contract", side, chunk, 0)
+    before = repr(rng.bit_generator.state)
     outputs = _outputs(
         sampler.run, sampler.vectorised, sampler.seeded, sampler.limit, database, rng, PROBE
     )
     sampler.tally.add(PROBE)
-    return blake2b(repr(outputs.rows(PROBE)).encode(), digest_size=16).hexdigest()
+    rows = [repr(row) for row in outputs.rows(PROBE)]
+    state = repr(rng.bit_generator.state)
+    return _Probe(
+        digest=blake2b(repr(rows).encode(), digest_size=16).hexdigest(),
+        state=state,
+        constant=len(set(rows)) == 1 and state == before,
+    )
+
+
+def _require_no_memory(sampler: Sampler, pair: Pair) -> None:
+    """Tell a mechanism without randomness from one that only repeats what it once drew.
+
+    Both answer the same whatever the rng; the second draws anew when its memory is emptied.
+    """
+    for side in (0, 1):
+        fresh = set()
+        for chunk in (101, 102):
+            with forgetting(sampler.run):
+                try:
+                    fresh.add(_probe(sampler, pair, side, chunk).digest)
+                except ContractError as error:
+                    # Anything else it breaks without what it held, a lookup table say, is no news.
+                    if str(error) == REMEMBERS:
+                        raise
+        if len(fresh) > 1:
+            raise ContractError(REMEMBERS)

@@ -175,3 +175,86 @@ def cached():
 )
 def test_sound_mechanisms_of_all_kinds_are_accepted(run):
     assert check(run) == check(run)
+
+
+def sticky():
+    answers = {}
+
+    def run(database, rng):
+        key = tuple(database)
+        if key not in answers:
+            answers[key] = sum(database) + rng.laplace()
+        return answers[key]
+
+    return run
+
+
+def sticky_rows():
+    answers = {}
+
+    def run(database, rng, *, size=None):
+        key = (tuple(database), size)
+        if key not in answers:
+            answers[key] = sum(database) + rng.laplace(size=size)
+        return answers[key]
+
+    return run
+
+
+def one_noise_for_ever():
+    noise = []
+
+    def run(database, rng):
+        if not noise:
+            noise.append(rng.laplace())
+        return sum(database) + noise[0]
+
+    return run
+
+
+@pytest.mark.parametrize("make", [sticky, sticky_rows, one_noise_for_ever])
+@pytest.mark.parametrize("warm", [False, True])
+def test_an_answer_that_is_remembered_is_no_draw(make, warm):
+    run = make()
+    if warm:  # an earlier audit has filled the memory
+        for database in (PAIR.database, PAIR.neighbour):
+            run(database, np.random.default_rng(1))
+    with pytest.raises(ContractError, match="remembers an answer"):
+        check(run)
+
+
+def test_an_answer_remembered_for_another_database_is_found_while_drawing():
+    run = sticky()
+    sampler = Sampler(run=run, seed=7)
+    with pytest.raises(ContractError, match="remembers an answer"):
+        sampler.draw(Pair([5], [6]), "search", 0, 100)
+
+
+def test_memory_without_the_rng_is_remembered_too():
+    answers = {}
+
+    def run(database, rng):
+        return answers.setdefault(tuple(database), np.random.default_rng().laplace())
+
+    with pytest.raises(ContractError, match="remembers an answer"):
+        check(run, seeded=False)
+    assert answers, "what was in the memory is put back"
+
+
+@pytest.mark.parametrize(
+    "run", [lambda database, rng: len(database), lambda database, rng: {"n": [len(database)]}]
+)
+def test_a_mechanism_without_randomness_is_none_that_remembers(run):
+    check(run)
+
+
+def test_unseeded_mechanisms_stay_in_one_process():
+    # Copies of one generator in two workers would give the same draws twice.
+    private = np.random.default_rng(5)
+
+    def run(database, rng):
+        return private.random()
+
+    sampler = Sampler(run=run, seed=1, seeded=False, workers=2)
+    first, second = sampler.draw(PAIR, "judge", 0, 5000)
+    assert len({*first.rows(), *second.rows()}) == 10_000
