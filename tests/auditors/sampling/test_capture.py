@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpwitness.auditors import ContractError, Pair, audit
+from dpwitness import ContractError, Pair, audit
 from dpwitness.auditors.results import Verdict
 from dpwitness.auditors.sampling.capture import captured
 from dpwitness.auditors.sampling.sampling import Sampler

@@ -6,7 +6,7 @@ Every check accuses a sound mechanism with probability at most 1e-6; the seeds a
 import numpy as np
 import pytest
 
-from dpwitness.auditors import ContractError, Pair, audit
+from dpwitness import ContractError, Pair, audit
 from dpwitness.auditors.sampling.rows import check_rows
 from dpwitness.auditors.sampling.sampling import Sampler
 
