@@ -5,7 +5,6 @@ no more than a few cumulative sums.
 """
 
 from dataclasses import dataclass
-from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
+from ..outputs.questions import questions
 
 __all__ = [
     "MINUS_ZERO",
@@ -31,7 +31,6 @@ MOST_FIT = 25_000
 MOST_CUT = 60_000
 MOST_CELLS = 400_000
 QUANTILES = 40
-MOST_COLUMNS = 64
 MINUS_ZERO = -5e-324
 """Stands for -0.0 among the edges and atoms of a column."""
 
@@ -100,18 +99,8 @@ def _most(sides: tuple[Outputs, Outputs]) -> tuple[int, int]:
 
 
 def features_of(sides: tuple[Outputs, Outputs]) -> list[Feature]:
-    """What to ask of the outputs: their values, and numbers derived from their coordinates."""
-    paths = list(dict.fromkeys(sides[0].paths() + sides[1].paths()))[:MOST_COLUMNS]
-    found = [Feature("value", path) for path in paths]
-    if len(paths) < 2:
-        return found
-    inner = [path for path in paths if path]
-    close = combinations(inner, 2) if len(inner) <= 6 else pairwise(inner)
-    found += [Feature("difference", b, a) for a, b in close]
-    found += [Feature(kind) for kind in ("sum", "max", "min", "argmax")]
-    if () in paths:  # outputs that differ in form
-        found += [Feature("type"), Feature("length")]
-    return found
+    """What to ask of the outputs: their values, their form, and numbers derived from both."""
+    return questions(*sides)
 
 
 def bin_column(feature: Feature, parts: tuple[tuple[Outputs, Outputs], ...]) -> Binned | None:

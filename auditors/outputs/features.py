@@ -6,6 +6,7 @@ prints as a person would write it and is rebuilt from JSON.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import inf, isfinite, nan
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,31 @@ from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
 
-__all__ = ["ABSENT", "Column", "Feature", "Path", "Step", "feature_from_json", "path_name"]
+__all__ = [
+    "ABSENT",
+    "Column",
+    "Feature",
+    "Path",
+    "Step",
+    "feature_from_json",
+    "has_phrase",
+    "path_name",
+]
 
 Step = int | tuple[str, str]
-"""An index, or ("key", text) for a dict entry, or ("field", name) for an attribute."""
+"""An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
+for a member of a set."""
 Path = tuple[Step, ...]
 
 ABSENT = "absent"
 """Label of an entry whose path the output does not have."""
 
-KINDS = ("value", "length", "type", "difference", "sum", "max", "min", "argmax")
+KINDS = (
+    "value", "exact", "length", "type", "shape", "keys", "has", "missing", "difference", "equal",
+    "residue", "first", "sum", "max", "min", "argmax",
+)  # fmt: skip
+PAIRED = frozenset({"difference", "equal"})
+"""Kinds that look at two places."""
 DEEPEST = 20
 
 
@@ -60,19 +76,43 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """The `kind` of question asked at `path`; a difference is path minus `other`."""
+    """The `kind` of question asked at `path`.
+
+    | kind | answer |
+    |---|---|
+    | value | the number there (the nearest double), or a label for what is not a number |
+    | exact | the same, with a text for numbers that no double holds |
+    | type, shape, keys | labels: the type, an array's shape, the names of the parts in order |
+    | length, missing | how many parts; how many entries are None or not a number |
+    | has | whether there is anything at the path, 1 or 0 |
+    | difference, equal | path minus `other`; whether both hold the same, 1 or 0 |
+    | residue | a whole number modulo `argument` |
+    | first | index of the first part that is `argument` |
+    | sum, max, min, argmax | of all numbers at the path |
+    """
 
     kind: str = "value"
     path: Path = ()
     other: Path = ()
+    argument: float | str | None = None
 
     def __str__(self) -> str:
         name = path_name(self.path)
         match self.kind:
-            case "value":
+            case "value" | "exact":
                 return name
             case "difference":
                 return f"{name} - {path_name(self.other)}"
+            case "equal":
+                return f"{name} equals {path_name(self.other)}"
+            case "has":
+                return has_phrase(self.path, present=True)
+            case "residue":
+                return f"{name} mod {say_argument(self.argument)}"
+            case "first":
+                return f"index of the first {say_argument(self.argument)} in {name}"
+            case "missing":
+                return f"number of missing entries in {name}"
             case "argmax":
                 return f"index of the largest entry of {name}"
             case "max" | "min":
@@ -82,9 +122,31 @@ class Feature:
     def to_json(self) -> dict[str, Any]:
         """Plain data that `feature_from_json` rebuilds the feature from."""
         data: dict[str, Any] = {"kind": self.kind, "path": _path_to_json(self.path)}
-        if self.kind == "difference":
+        if self.kind in PAIRED:
             data["other"] = _path_to_json(self.other)
+        if self.argument is not None:
+            number = isinstance(self.argument, float) and not isfinite(self.argument)
+            data["argument"] = {"$float": repr(self.argument)} if number else self.argument
         return data
+
+
+def say_argument(argument: float | str | None) -> str:
+    """The argument as a person writes it."""
+    if isinstance(argument, float) and argument.is_integer():
+        return str(int(argument))
+    return str(argument)
+
+
+def has_phrase(path: Path, *, present: bool) -> str:
+    """The sentence that there is something at the path, or nothing."""
+    above, last = path_name(path[:-1]), path[-1] if path else 0
+    verb = "has" if present else "does not have"
+    if isinstance(last, int):
+        return f"{above} {verb} an entry {last}"
+    role, text = last
+    if role == "member":
+        return f"{above} {'contains' if present else 'does not contain'} {text}"
+    return f"{above} {verb} the {role} {text}"
 
 
 def path_name(path: Path) -> str:
@@ -94,7 +156,7 @@ def path_name(path: Path) -> str:
         if isinstance(step, int):
             name += f"[{step}]"
         else:
-            name += f"[{step[1]}]" if step[0] == "key" else f".{step[1]}"
+            name += f"[{step[1]}]" if step[0] in ("key", "member") else f".{step[1]}"
     return name
 
 
@@ -108,8 +170,15 @@ def feature_from_json(data: Any) -> Feature:
         raise EvidenceFormatError(
             f"expected a feature of kind {', '.join(KINDS)}, got {data!r:.80}"
         )
+    argument = data.get("argument")
+    if isinstance(argument, Mapping):
+        argument = {"nan": nan, "inf": inf, "-inf": -inf}.get(str(argument.get("$float")))
+    kind = data["kind"]
+    wanted = {"residue": (int, float), "first": (int, float, str)}.get(kind, (type(None),))
+    if not isinstance(argument, wanted) or isinstance(argument, bool):
+        raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     other = data.get("other", [])
-    return Feature(data["kind"], _path_from_json(data.get("path")), _path_from_json(other))
+    return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument)
 
 
 def _path_from_json(data: Any) -> Path:
@@ -122,7 +191,7 @@ def _path_from_json(data: Any) -> Path:
         elif (
             isinstance(step, Mapping)
             and len(step) == 1
-            and all(k in ("key", "field") and isinstance(v, str) for k, v in step.items())
+            and all(k in ("key", "field", "member") and isinstance(v, str) for k, v in step.items())
         ):
             steps.extend(step.items())
         else:

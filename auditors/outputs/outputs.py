@@ -1,43 +1,39 @@
 """A batch of outputs of any kind, asked for one column at a time.
 
-Arrays stay arrays: a batch that a mechanism returned as numpy arrays is never walked in Python.
-Anything else is kept as a list and walked when a column is asked for.
+Outputs are taken apart once, when they come in; arrays are never walked in Python. Columns are
+kept, so that asking again costs nothing.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Union
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ContractError
-from .build_columns import constant, difference, from_texts, walked
-from .features import ABSENT, Column, Feature, Path, Step
-from .leaves import NOWHERE, NamedParts, leaf_of, leaves_of, length_of, number_of, parts_of, type_of
-
-__all__ = ["Outputs"]
+from .columns import answer
+from .features import Column, Feature, Path
+from .kinds import kind_of
+from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, joined, pieces_of
+from .packing import array_node, packed, scalars
 
 MOST_PATHS = 256
-LOOKED_AT = 1000
-
-_Batch = Union[NDArray[Any], list[Any], "_Struct"]
+DEEPEST = 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Struct:
-    """Outputs that all have the same parts: one batch for each part."""
-
-    kind: str
-    parts: dict[Step, _Batch]
-
-
-@dataclass(frozen=True, slots=True)
 class Outputs:
-    """`len(outputs)` outputs of a mechanism."""
+    """`len(outputs)` outputs of a mechanism. Nothing of what the mechanism returned is kept."""
 
-    batch: Any
-    count: int
+    __slots__ = ("_columns", "count", "node")
+
+    def __init__(self, node: Node, count: int) -> None:
+        """Outputs that have been taken apart already."""
+        self.node = node
+        self.count = count
+        self._columns: dict[Feature, Column] = {}
+
+    def __reduce__(self) -> tuple[type, tuple[Node, int]]:
+        """What workers send: the outputs without the columns asked for."""
+        return Outputs, (self.node, self.count)
 
     @classmethod
     def of(cls, raw: Any, count: int) -> "Outputs":
@@ -49,86 +45,98 @@ class Outputs:
         return cls(_vectorised(raw, count), count)
 
     @classmethod
-    def of_list(cls, outputs: list[Any]) -> "Outputs":
-        """Outputs collected one by one."""
-        return cls(_packed(outputs), len(outputs))
+    def of_list(cls, outputs: Sequence[Any]) -> "Outputs":
+        """Outputs collected one by one. Raises ContractError for what cannot be compared."""
+        node = packed(list(outputs))
+        for _, inner in pieces_of(node):
+            if isinstance(inner, Texts) and inner.unread == "all":
+                raise ContractError(
+                    f"the mechanism returned {inner.names[0]}, which has no value to compare; "
+                    "return numbers, strings, None, or tuples, lists, dicts, dataclasses, arrays "
+                    "of them"
+                )
+        return cls(node, len(outputs))
 
     @classmethod
-    def concatenate(cls, batches: "list[Outputs]") -> "Outputs":
+    def concatenate(cls, batches: "Sequence[Outputs]") -> "Outputs":
         """All outputs of several batches in order."""
         if len(batches) == 1:
             return batches[0]
-        count = sum(len(batch) for batch in batches)
-        joined = _joined([batch.batch for batch in batches])
-        if joined is None:
-            return cls([row for batch in batches for row in batch.rows()], count)
-        return cls(joined, count)
+        return cls(joined([batch.node for batch in batches]), sum(map(len, batches)))
 
     def __len__(self) -> int:
+        """How many outputs."""
         return self.count
 
     def __getitem__(self, part: slice) -> "Outputs":
-        return Outputs(_sliced(self.batch, part), len(range(self.count)[part]))
+        """Some of the outputs."""
+        return Outputs(self.node.take(part), len(range(self.count)[part]))
 
     def rows(self, most: int | None = None) -> list[Any]:
-        """The outputs as Python values, at most `most` of them."""
-        batch = self.batch if most is None else _sliced(self.batch, slice(most))
-        return _rows(batch, self.count if most is None else min(most, self.count))
+        """The first outputs as plain Python values: numbers, texts, and (type, parts) of the rest.
+
+        Equal exactly where the outputs are equal, as far as they are compared.
+        """
+        node = self.node if most is None else self.node.take(slice(most))
+        return _plain(node)
 
     def paths(self) -> list[Path]:
         """Paths of the numbers and labels in the outputs, in order, at most 256."""
         found: dict[Path, None] = {}
-        _collect(self.batch, (), found)
-        return list(found)[:MOST_PATHS]
+        _collect(self.node, (), found)
+        return list(found)[:MOST_PATHS] if self.count else []
 
     def column(self, feature: Feature) -> Column:
-        """The feature of every output."""
-        match feature.kind:
-            case "value":
-                return _value(self.batch, feature.path, self.count)
-            case "difference":
-                one = _value(self.batch, feature.path, self.count)
-                two = _value(self.batch, feature.other, self.count)
-                return difference(one, two)
-            case "length" | "type":
-                return walked(
-                    self._at(feature.path), length_of if feature.kind == "length" else type_of
-                )
-        return self._aggregate(feature)
+        """The feature of every output: of each a function of that output alone."""
+        known = self._columns.get(feature)
+        if known is None:
+            known = self._columns[feature] = answer(self.node, feature)
+        return known
 
-    def _at(self, path: Path) -> list[Any]:
-        return [_walk(row, path) for row in self.rows()]
+    @property
+    def unread(self) -> str:
+        """What part of these outputs was compared as text only, or not at all; "" for none.
 
-    def _aggregate(self, feature: Feature) -> Column:
-        functions: dict[str, Callable[..., Any]] = {
-            "sum": np.sum, "max": np.max, "min": np.min, "argmax": np.argmax,
-        }  # fmt: skip
-        function = functions[feature.kind]
-        batch = _descend(self.batch, feature.path)
-        if isinstance(batch, np.ndarray) and batch.ndim > 1 and batch.dtype.kind in "biuf":
-            flat = batch.reshape(len(batch), -1)
-            return Column(function(flat, axis=1)) if flat.shape[1] else constant(ABSENT, self.count)
+        Where this says something, no sentence about power holds for these outputs. Texts of which
+        hardly any two are equal are among them: what they have in common is not found.
+        """
+        return _unread(self.node, ())
 
-        def one(value: Any) -> Any:
-            numbers = [v for v in map(number_of, leaves_of(value)) if v is not None]
-            return function(numbers) if numbers else ABSENT
+    @property
+    def opaque(self) -> bool:
+        """Whether some part of the outputs was compared only as text, or not at all."""
+        return bool(self.unread)
 
-        return walked(self._at(feature.path), one)
+    @property
+    def nothing_but_none(self) -> bool:
+        """Whether every output is None, as from a function without a return statement."""
+        node = self.node
+        return self.count > 0 and isinstance(node, Texts) and node.kind == "NoneType"
 
 
-def _vectorised(raw: Any, count: int) -> _Batch:
+def _vectorised(raw: Any, count: int) -> Node:
     if isinstance(raw, list):
         if len(raw) != count:
             raise _wrong_shape(f"a list of {len(raw)}", count)
-        return _packed(raw)
-    if isinstance(raw, np.ndarray):
+        return packed(raw)
+    if isinstance(raw, np.ndarray) and type(raw) is not np.ma.MaskedArray:
         if raw.ndim == 0 or raw.shape[0] != count:
             raise _wrong_shape(f"an array of shape {raw.shape}", count)
-        return _array(raw)
-    parts = parts_of(raw)
-    if parts is None or not parts:
+        if raw.ndim == 1:
+            return scalars(raw, 0)
+        if raw.dtype.kind == "O":
+            return packed([row.tolist() for row in raw])
+        return array_node(raw, type(raw).__name__, 0)
+    kind = kind_of(type(raw))
+    parts: Any = None
+    if kind.how == "list" and isinstance(raw, tuple):
+        parts = dict(enumerate(raw))
+    elif kind.how in ("mapping", "object"):
+        parts = kind.read(raw)
+    if not parts:
         raise _wrong_shape(f"a single {type(raw).__name__}", count)
-    return _Struct(type(raw).__name__, {k: _vectorised(v, count) for k, v in parts.items()})
+    inner = {step: _vectorised(part, count) for step, part in parts.items()}
+    return Fixed(kind.name, inner, count, listed=kind.how == "list", sized=kind.sized)
 
 
 def _wrong_shape(found: str, count: int) -> ContractError:
@@ -138,148 +146,112 @@ def _wrong_shape(found: str, count: int) -> ContractError:
     )
 
 
-def _array(raw: NDArray[Any]) -> _Batch:
-    if raw.dtype.names is not None:
-        return _Struct("record", {("key", repr(n)): _array(raw[n]) for n in raw.dtype.names})
-    if raw.dtype.kind == "c":
-        return _Struct("complex", {("field", "real"): raw.real, ("field", "imag"): raw.imag})
-    if raw.dtype.kind in "mM":
-        return raw.view(np.int64)
-    if raw.dtype.kind == "O":
-        return _packed([item if raw.ndim == 1 else item.tolist() for item in raw])
-    return raw
+def _plain(node: Node) -> list[Any]:
+    match node:
+        case Numbers():
+            return node.values.tolist() if _builtin(node) else [
+                (node.kind, value) for value in node.values.tolist()
+            ]  # fmt: skip
+        case Texts():
+            named = [name if _builtin(node) else (node.kind, name) for name in node.names]
+            return [named[code] for code in node.codes.tolist()]
+        case Exact():
+            return [(node.kind, text) for text in _plain(node.texts)]
+        case Grid():
+            return [(node.kind, value) for value in node.values.tolist()]
+        case Fixed():
+            columns = [_plain(part) for part in node.parts.values()]
+            if not columns:
+                return [(node.kind, ())] * node.size
+            rows = zip(*columns, strict=True)
+            if node.listed:
+                return [(node.kind, row) for row in rows]
+            names = [step[1] for step in node.parts if not isinstance(step, int)]
+            return [(node.kind, dict(zip(names, row, strict=True))) for row in rows]
+        case Ragged():
+            return _plain_ragged(node)
+    found: list[Any] = [None] * node.count
+    for rows_, inner in pieces_of(node):
+        places = range(node.count) if rows_ is None else rows_.tolist()
+        for place, value in zip(places, _plain(inner), strict=True):
+            found[place] = value
+    return found
 
 
-def _packed(outputs: list[Any]) -> _Batch:
-    """The list as arrays if all outputs have the same simple form, else as it is."""
-    if not outputs:
-        return []
-    kinds = {type(output) for output in outputs}
-    if len(kinds) > 1 and not all(issubclass(k, (bool, int, float, np.number)) for k in kinds):
-        return outputs
-    first = outputs[0]
-    if number_of(first) is not None:
-        return _numbers(outputs)
-    if isinstance(first, np.ndarray):
-        same = all(o.shape == first.shape and o.dtype == first.dtype for o in outputs)
-        return _array(np.stack(outputs)) if same else outputs
-    parts = [parts_of(output) for output in outputs]
-    keys = list(parts[0]) if parts[0] else []
-    if keys and all(part is not None and list(part) == keys for part in parts):
-        columns = {key: _packed([part[key] for part in parts if part]) for key in keys}
-        return _Struct(type(first).__name__, columns)
-    return outputs
+def _builtin(node: Numbers | Texts) -> bool:
+    return node.kind in ("bool", "int", "float", "str", "NoneType", "bytes")
 
 
-def _numbers(outputs: list[Any]) -> _Batch:
-    values = [number_of(output) for output in outputs]
-    if any(value is None for value in values):
-        return outputs
-    return np.array(values)
+def _plain_ragged(node: Ragged) -> list[Any]:
+    content = _plain(node.content)
+    ends = np.cumsum(node.lengths).tolist()
+    starts = [0, *ends[:-1]]
+    if node.codes is None:
+        return [(node.kind, tuple(content[a:b])) for a, b in zip(starts, ends, strict=True)]
+    names = [step if isinstance(step, int) else step[1] for step in node.names]
+    keys = [names[code] for code in node.codes.tolist()]
+    return [
+        (node.kind, dict(zip(keys[a:b], content[a:b], strict=True)))
+        for a, b in zip(starts, ends, strict=True)
+    ]
 
 
-def _joined(batches: list[_Batch]) -> _Batch | None:
-    first = batches[0]
-    if all(isinstance(batch, np.ndarray) for batch in batches):
-        arrays: list[Any] = list(batches)
-        kinds = {array.dtype.kind in "biuf" for array in arrays}
-        if len({array.shape[1:] for array in arrays}) == 1 and len(kinds) == 1:
-            return np.concatenate(arrays)
-    elif all(isinstance(batch, list) for batch in batches):
-        return [row for batch in batches for row in batch]  # type: ignore[union-attr]
-    elif isinstance(first, _Struct):
-        structs = [b for b in batches if isinstance(b, _Struct) and b.kind == first.kind]
-        if len(structs) == len(batches) and all(
-            s.parts.keys() == first.parts.keys() for s in structs
-        ):
-            parts = {key: _joined([s.parts[key] for s in structs]) for key in first.parts}
-            if all(part is not None for part in parts.values()):
-                return _Struct(first.kind, {k: p for k, p in parts.items() if p is not None})
-    return None
-
-
-def _sliced(batch: _Batch, part: slice) -> _Batch:
-    if isinstance(batch, _Struct):
-        return _Struct(batch.kind, {key: _sliced(b, part) for key, b in batch.parts.items()})
-    return batch[part]
-
-
-def _rows(batch: _Batch, count: int) -> list[Any]:
-    if not isinstance(batch, _Struct):
-        return list(batch) if isinstance(batch, list) else list(batch.tolist())
-    columns = {key: _rows(part, count) for key, part in batch.parts.items()}
-    if all(isinstance(key, int) for key in columns):
-        return [tuple(row) for row in zip(*columns.values(), strict=True)]
-    names = list(columns)
-    return [NamedParts(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _walk(value: Any, path: Path) -> Any:
-    for step in path:
-        parts = value if isinstance(value, NamedParts) else parts_of(value)
-        if parts is None or step not in parts:
-            return NOWHERE
-        value = parts[step]
-    return value
-
-
-def _descend(batch: _Batch, path: Path) -> _Batch | None:
-    """The batch at a path, if it can be had without walking outputs."""
-    for position, step in enumerate(path):
-        if isinstance(batch, np.ndarray):
-            return _inner(batch, path[position:])
-        if not isinstance(batch, _Struct) or step not in batch.parts:
-            return None
-        batch = batch.parts[step]
-    return batch
-
-
-def _inner(array: NDArray[Any], path: Path) -> _Batch | None:
-    indices = [step for step in path if isinstance(step, int)]
-    sizes = array.shape[1:]
-    if len(indices) < len(path) or len(indices) > len(sizes):
-        return None
-    if any(index >= size for index, size in zip(indices, sizes, strict=False)):
-        return None
-    for index in indices:
-        array = array[:, index]
-    return array
-
-
-def _value(batch: _Batch, path: Path, count: int) -> Column:
-    found = _descend(batch, path)
-    if found is None:
-        if isinstance(batch, np.ndarray):
-            return constant(ABSENT, count)
-        return walked([_walk(row, path) for row in _rows(batch, count)], leaf_of)
-    if isinstance(found, np.ndarray):
-        if found.ndim > 1:
-            return constant("an array", count)
-        if found.dtype.kind in "biuf":
-            return Column(found)
-        return from_texts(found)
-    if isinstance(found, _Struct):
-        return constant(f"a {found.kind}", count)
-    return walked(found, leaf_of)
-
-
-def _collect(batch: _Batch, path: Path, found: dict[Path, None]) -> None:
-    if isinstance(batch, _Struct):
-        for step, part in batch.parts.items():
-            _collect(part, (*path, step), found)
-    elif isinstance(batch, np.ndarray):
-        inner = list(np.ndindex(batch.shape[1:]))[:MOST_PATHS]
-        found.update(dict.fromkeys((*path, *map(int, index)) for index in inner))
-    else:
-        for row in batch[:LOOKED_AT]:
-            _collect_one(row, path, found)
-
-
-def _collect_one(value: Any, path: Path, found: dict[Path, None]) -> None:
-    parts = parts_of(value)
-    if parts is None or len(path) > 6:
-        found[path] = None
+def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
+    if len(found) >= MOST_PATHS:
         return
-    found.setdefault(path)
-    for step, part in parts.items():
-        _collect_one(part, (*path, step), found)
+    if len(path) > DEEPEST or isinstance(node, (Numbers, Texts, Exact)):
+        found.setdefault(path)
+        if isinstance(node, Exact) and node.parts is not None and len(path) <= DEEPEST:
+            _collect(node.parts, path, found)
+    elif isinstance(node, Mixed):
+        found.setdefault(path)
+        for _, inner in pieces_of(node):
+            _collect(inner, path, found)
+    elif isinstance(node, Grid):
+        for index in np.ndindex(node.values.shape[1:]):
+            found.setdefault((*path, *map(int, index)))
+            if len(found) >= MOST_PATHS:
+                return
+    elif isinstance(node, Fixed):
+        if not node.parts:
+            found.setdefault(path)
+        for step, part in node.parts.items():
+            _collect(part, (*path, step), found)
+    elif isinstance(node, Ragged):
+        found.setdefault(path)
+        steps = node.names or range(min(int(node.lengths.max(initial=0)), MOST_PATHS))
+        for step in steps:
+            if len(found) >= MOST_PATHS:
+                return
+            inner_ = node.step(step)
+            if inner_ is not None and len(inner_[0]):
+                _collect(inner_[1], (*path, step), found)
+
+
+MOST_DISTINCT = 0.5
+FEWEST = 50
+
+
+def _unread(node: Node, path: Path) -> str:
+    from .features import path_name
+
+    name = path_name(path)
+    match node:
+        case Texts():
+            how = {"text": "only as printed text", "all": "not at all"}.get(node.unread)
+            if how:
+                return f"{name} ({node.kind}) is compared {how}"
+            texts = node.compact()
+            if texts.count >= FEWEST and len(texts.names) > MOST_DISTINCT * texts.count:
+                return f"{name} is text of which hardly any two are equal, compared only as a whole"
+        case Mixed():
+            for _, inner in pieces_of(node):
+                if found := _unread(inner, path):
+                    return found
+        case Fixed():
+            for step, part in node.parts.items():
+                if found := _unread(part, (*path, step)):
+                    return found
+        case Ragged():
+            return _unread(node.content, path)
+    return ""

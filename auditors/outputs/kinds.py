@@ -1,0 +1,356 @@
+"""What values of each Python type are made of, decided once a type.
+
+Nothing here calls a method that an output defines itself, other than `__repr__` for types that
+show no parts: subclasses of built-in containers are read as the built-in would.
+"""
+
+import array
+import ipaddress
+import types
+from collections import abc, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from ..errors import ContractError
+from .features import Step
+from .tables import open_table
+
+NOT_LOOKED_AT = (
+    "identity of objects (which two are the same one), reference counts and addresses",
+    "memory layout of arrays: strides, order, flags and base",
+    "payload and sign of NaN",
+    "low-order mantissa bits of floats, apart from a value that repeats",
+    "iteration order of sets",
+    "functions, modules, classes, locks, files and other values without parts: their type only",
+    "attributes added to instances of built-in types' subclasses, properties and methods",
+    "two classes of one module with the same qualified name",
+    "the time a call takes, and what it prints",
+    "the message of an exception",
+)
+"""What the value attacker does not look at in an output; reports and documentation list it."""
+
+
+class Raised:
+    """Stands for a call that raised; the output is the type of the exception."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, error: BaseException) -> None:
+        """Keep the type's name and nothing that could be changed or is costly to keep."""
+        self.name = type_name(type(error))
+
+    def __repr__(self) -> str:
+        """What an event calls it."""
+        return f"raised {self.name}"
+
+    def __eq__(self, other: object) -> bool:
+        """Equal for exceptions of one type."""
+        return isinstance(other, Raised) and other.name == self.name
+
+    def __hash__(self) -> int:
+        """Equal for equal types."""
+        return hash(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How values of one type are read.
+
+    `how` is "float", "int", "bool", "generic" or "array" for what numpy holds; "text" for labels
+    (`read` gives the text); "exact" for numbers with an exact text (`read` gives double, text and
+    parts); "list" and "mapping" for containers (`read` gives a list or a dict of steps), "object"
+    for what has attributes. `unread` is what a text does not compare, see `Texts`.
+    """
+
+    name: str
+    how: str
+    read: Callable[[Any], Any]
+    unread: str = ""
+    sized: bool = False
+    plain: bool = False
+
+
+def type_name(kind: type) -> str:
+    """How events name a type."""
+    module = kind.__module__
+    short = {"builtins", "decimal", "fractions", "datetime", "uuid", "collections"}
+    return kind.__qualname__ if module in short else f"{module}.{kind.__qualname__}"
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def number_text(value: int) -> str:
+    """A whole number in full; in hexadecimal where decimal digits would take too long."""
+    return str(value) if value.bit_length() < 10_000 else hex(value)
+
+
+def key_text(key: Any) -> str:
+    """A text for a dict key or a member of a set, equal exactly for equal values and types."""
+    kind = kind_of(type(key))
+    if kind.how == "int":
+        text = number_text(int(key))
+    elif kind.how in ("float", "bool"):
+        text = repr(key)
+    elif kind.how == "text":
+        text = kind.read(key)[0]
+    elif kind.how == "list":
+        text = f"{kind.name}({', '.join(key_text(part) for part in kind.read(key))})"
+    elif kind.how == "exact":
+        text = kind.read(key)[1]
+    elif kind.how in ("mapping", "object"):
+        parts = kind.read(key)
+        inner = ", ".join(f"{step[1]}={key_text(part)}" for step, part in parts.items())
+        return f"{kind.name}({inner})"
+    else:
+        text = repr(key.item() if isinstance(key, np.generic) else key)
+    plain = type(key) in _PLAIN_KEYS
+    return text if plain else f"{kind.name} {text}"
+
+
+_PLAIN_KEYS = frozenset({str, int, float, bytes, bool, type(None), tuple, frozenset})
+
+
+def _mapping(value: Any) -> dict[Step, Any]:
+    items = dict.items(value) if isinstance(value, dict) else value.items()
+    return _named((("key", key_text(key)), item) for key, item in items)
+
+
+def _named(pairs: Any) -> dict[Step, Any]:
+    found: dict[Step, Any] = {}
+    for (role, text), item in pairs:
+        step, number = (role, text), 1
+        while step in found:
+            number += 1
+            step = (role, f"{text} #{number}")
+        found[step] = item
+    return found
+
+
+def _set(value: Any) -> dict[Step, Any]:
+    # Sorted by their texts: the order of a set differs between processes.
+    members = _members(value)
+    texts = [(key_text(member), place) for place, member in enumerate(members)]
+    return _named((("member", text), members[place]) for text, place in sorted(texts))
+
+
+def _members(value: Any) -> list[Any]:
+    return [*(frozenset.__iter__(value) if isinstance(value, frozenset) else set.__iter__(value))]
+
+
+def attributes(value: Any) -> dict[Step, Any]:
+    """The attributes an object holds, from its slots and its dictionary."""
+    found: dict[Step, Any] = {}
+    for base in type(value).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name in ("__dict__", "__weakref__"):
+                continue
+            hidden = name.startswith("__") and not name.endswith("__")
+            kept = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
+            try:
+                found["field", name] = object.__getattribute__(value, kept)
+            except AttributeError:
+                continue
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return found
+    if isinstance(held, dict):
+        found.update({("field", str(name)): item for name, item in dict.items(held)})
+    return found
+
+
+def _namedtuple(value: Any) -> dict[Step, Any]:
+    items = tuple.__iter__(value)
+    return {("field", name): item for name, item in zip(type(value)._fields, items, strict=True)}
+
+
+def _refused(what: str, instead: str) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        raise ContractError(f"the mechanism returned {what}; {instead}")
+
+    return read
+
+
+def _printed(value: Any) -> tuple[str, int]:
+    try:
+        text = repr(value)
+    except Exception as error:  # noqa: BLE001 - whatever the output's own code raises
+        raise ContractError(
+            f"the mechanism returned a {type(value).__name__} that cannot be printed "
+            f"({type(error).__name__}); return numbers, strings, None, or containers of them"
+        ) from None
+    return text, -1
+
+
+def _decimal(value: Any) -> tuple[float, str, dict[Step, Any]]:
+    text = str(Decimal(value))
+    number = float("nan") if value.is_nan() else float(value)
+    return number, text, {("field", "exponent"): Decimal(value).as_tuple().exponent}
+
+
+def _fraction(value: Any) -> tuple[float, str, dict[Step, Any]]:
+    top, bottom = value.numerator, value.denominator
+    return _nearest(value), f"{number_text(top)}/{number_text(bottom)}", {
+        ("field", "numerator"): top, ("field", "denominator"): bottom
+    }  # fmt: skip
+
+
+def _nearest(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _datetime(value: Any) -> tuple[None, str, dict[Step, Any]]:
+    start = datetime(1970, 1, 1, tzinfo=UTC if value.tzinfo else None)
+    return None, datetime.__repr__(value), {
+        ("field", "timestamp()"): (value - start) / timedelta(seconds=1),
+        ("field", "microsecond"): value.microsecond,
+        ("field", "tzinfo"): repr(value.tzinfo), ("field", "fold"): value.fold,
+    }  # fmt: skip
+
+
+_BY_TYPE: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
+    (Raised, "text", lambda v: (repr(v), -1)),
+    (str, "text", lambda v: (str.__repr__(v), str.__len__(v))),
+    ((bytes, bytearray), "text", lambda v: (repr(bytes(v)), len(bytes(v)))),
+    (memoryview, "text", lambda v: (repr(v.tobytes()), v.nbytes)),
+    (type(None), "text", lambda v: ("None", -1)),
+    (type(Ellipsis), "text", lambda v: ("Ellipsis", -1)),
+    (type(NotImplemented), "text", lambda v: ("NotImplemented", -1)),
+    (Decimal, "exact", _decimal),
+    (Fraction, "exact", _fraction),
+    (datetime, "exact", _datetime),
+    (date, "exact", lambda v: (None, date.__repr__(v), {("field", "toordinal()"): v.toordinal()})),
+    (
+        timedelta, "exact",
+        lambda v: (None, repr(v), {("field", "total_seconds()"): v.total_seconds()}),
+    ),
+    (time, "text", lambda v: (repr(v), -1)),
+    (UUID, "exact", lambda v: (None, repr(v), {("field", "int"): v.int})),
+    (PurePath, "text", lambda v: (repr(str(v)), -1)),
+    ((ipaddress.IPv4Address, ipaddress.IPv6Address), "text", lambda v: (repr(str(v)), -1)),
+    (complex, "object", lambda v: {("field", "real"): v.real, ("field", "imag"): v.imag}),
+    (
+        (range, slice), "object",
+        lambda v: {("field", name): getattr(v, name) for name in ("start", "stop", "step")},
+    ),
+    (list, "list", lambda v: list.copy(v)),
+    (tuple, "list", lambda v: tuple.__getitem__(v, slice(None))),
+    (deque, "list", lambda v: [*deque.__iter__(v)]),
+    (array.array, "list", lambda v: array.array.tolist(v)),
+    ((set, frozenset), "mapping", _set),
+    (dict, "mapping", _mapping),
+    (types.MappingProxyType, "mapping", _mapping),
+    ((abc.KeysView, abc.ValuesView), "list", lambda v: [*v]),
+    (abc.ItemsView, "list", lambda v: [*v]),
+)  # fmt: skip
+
+_NOTHING_TO_READ = (
+    type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType,
+    types.CodeType, types.FrameType, types.TracebackType,
+)  # fmt: skip
+
+
+def kind_of(kind: type) -> Kind:
+    """How values of the type are read."""
+    return _kind_of(kind)
+
+
+@lru_cache(maxsize=4096)
+def _kind_of(kind: type) -> Kind:
+    name = type_name(kind)
+    if kind in (bool, float):
+        return Kind(name, kind.__name__, _itself, plain=True)
+    if issubclass(kind, Enum):
+        return Kind(name, "text", lambda v: (f"{kind.__qualname__}.{v._name_}", -1))
+    if issubclass(kind, np.generic):
+        return _numpy_scalar(kind, name)
+    if issubclass(kind, float):
+        return Kind(name, "float", lambda v: float.__float__(v))
+    if issubclass(kind, int):
+        return Kind(name, "int", lambda v: int.__int__(v), plain=kind is int)
+    if issubclass(kind, np.ndarray) and not issubclass(kind, np.ma.MaskedArray):
+        return Kind(name, "array", lambda v: np.asarray(v))
+    if issubclass(kind, (abc.Coroutine, types.AsyncGeneratorType)):
+        read = _refused("a coroutine", "run it and return its result")
+        return Kind(name, "list", read)
+    if issubclass(kind, abc.Iterator):
+        what = "a generator" if kind is types.GeneratorType else f"a {name}, an iterator"
+        return Kind(name, "list", _refused(what, "return its values, for instance as a list"))
+    opened = open_table(kind)
+    if opened is not None:
+        return Kind(name, "object", opened)
+    if issubclass(kind, _NOTHING_TO_READ):
+        return Kind(name, "text", lambda v: (f"a {name}", -1), unread="all")
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return Kind(name, "object", _namedtuple, sized=True)
+    for types_, how, read in _BY_TYPE:
+        if issubclass(kind, types_):
+            return Kind(name, how, read, sized=how in ("list", "mapping"), plain=kind is types_)
+    return _object(kind, name)
+
+
+def _numpy_scalar(kind: type, name: str) -> Kind:
+    if issubclass(kind, (np.bool_, np.number)) and not issubclass(kind, np.complexfloating):
+        return Kind(name, "generic", _itself)
+    if issubclass(kind, np.str_):
+        return Kind(name, "text", lambda v: (str.__repr__(v), len(v)))
+    if issubclass(kind, np.bytes_):
+        return Kind(name, "text", lambda v: (bytes.__repr__(v), len(v)))
+    if issubclass(kind, np.complexfloating):
+        return Kind(
+            name, "object", lambda v: {("field", "real"): v.real, ("field", "imag"): v.imag}
+        )
+    if issubclass(kind, np.void):
+        return Kind(
+            name,
+            "object",
+            lambda v: (
+                {("key", repr(n)): v[n] for n in v.dtype.names}
+                if v.dtype.names
+                else {("field", "bytes"): v.tobytes()}
+            ),
+        )
+    # Dates and durations: the count of their unit is a number.
+    return Kind(
+        name,
+        "object",
+        lambda v: {
+            ("field", "unit"): np.datetime_data(v.dtype)[0],
+            ("field", "count"): None if np.isnat(v) else int(v.astype(np.int64)),
+        },
+    )
+
+
+def _object(kind: type, name: str) -> Kind:
+    """A class that nothing else is known of: attributes if it holds any, else its text."""
+
+    def read(value: Any) -> dict[Step, Any] | None:
+        return attributes(value) or None
+
+    return Kind(name, "object", read)
+
+
+def text_of_last_resort(value: Any) -> tuple[str, str]:
+    """(text, what it leaves unread) of a value that shows no parts."""
+    if type(value).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]
+        return f"a {type_name(type(value))}", "all"
+    text = _printed(value)[0]
+    if " at 0x" in text:
+        return f"a {type_name(type(value))}", "all"
+    return text, "text"

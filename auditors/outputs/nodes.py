@@ -1,0 +1,457 @@
+"""Many outputs of any form as a tree of columns.
+
+A node holds n values. Leaves hold numbers or texts, the others the nodes of their parts, so that
+outputs are taken apart once and every question is answered by numpy. What a node says about one
+of its values depends on that value alone: how values were packed together shows nowhere.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import Path, Step
+
+__all__ = [
+    "Exact",
+    "Fixed",
+    "Grid",
+    "Mixed",
+    "Node",
+    "Numbers",
+    "Piece",
+    "Ragged",
+    "Texts",
+    "at",
+    "joined",
+    "leaf_numbers",
+    "mixed",
+    "pieces_of",
+]
+
+Places = NDArray[np.intp]
+Index = slice | NDArray[Any]
+
+MANY_SHAPES = 4
+"""Vectors of more lengths than this are kept as one ragged node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Booleans, integers or floats of one type: `values` has shape (n,)."""
+
+    kind: str
+    values: NDArray[Any]
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return len(self.values)
+
+    def take(self, index: Index) -> "Numbers":
+        """The values at the index."""
+        return Numbers(self.kind, self.values[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Labels: `codes` of shape (n,) into `names`.
+
+    `lengths` are those of the values behind the names, -1 where they have none. `unread` says
+    what was not compared: "" for nothing, "text" if only the printed text was, "all" if the
+    values were not looked at.
+    """
+
+    kind: str
+    codes: NDArray[np.int32]
+    names: tuple[str, ...]
+    lengths: tuple[int, ...] = ()
+    unread: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return len(self.codes)
+
+    def take(self, index: Index) -> "Texts":
+        """The values at the index."""
+        return replace(self, codes=self.codes[index])
+
+    def compact(self) -> "Texts":
+        """The same without names that no value has."""
+        used = np.bincount(self.codes, minlength=len(self.names)) > 0
+        if used.all():
+            return self
+        new = np.cumsum(used, dtype=np.int32) - 1
+        keep = np.flatnonzero(used).tolist()
+        names = tuple(self.names[i] for i in keep)
+        lengths = tuple(self.lengths[i] for i in keep) if self.lengths else ()
+        return replace(self, codes=new[self.codes].astype(np.int32), names=names, lengths=lengths)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Values with an exact text, a nearest double (`values`, if they are numbers) and parts."""
+
+    texts: Texts
+    values: NDArray[np.float64] | None = None
+    parts: "Fixed | None" = None
+
+    @property
+    def kind(self) -> str:
+        """The type of the values."""
+        return self.texts.kind
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return self.texts.count
+
+    def take(self, index: Index) -> "Exact":
+        """The values at the index."""
+        return Exact(
+            self.texts.take(index),
+            None if self.values is None else self.values[index],
+            None if self.parts is None else self.parts.take(index),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Arrays of one dtype and shape: `values` has shape (n, *shape); `inner` is their entries'."""
+
+    kind: str
+    inner: str
+    values: NDArray[Any]
+
+    @property
+    def count(self) -> int:
+        """How many arrays."""
+        return len(self.values)
+
+    def take(self, index: Index) -> "Grid":
+        """The arrays at the index."""
+        return replace(self, values=self.values[index])
+
+    def step(self, step: Step) -> "Node | None":
+        """What lies at an index along the first axis."""
+        if not isinstance(step, int) or step >= self.values.shape[1]:
+            return None
+        inner = self.values[:, step]
+        if inner.ndim == 1:
+            return Numbers(self.inner, inner)
+        return replace(self, values=inner)
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Composite values with the same parts in the same order; `listed` if these are indices."""
+
+    kind: str
+    parts: dict[Step, "Node"]
+    size: int
+    listed: bool
+    sized: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return self.size
+
+    def take(self, index: Index) -> "Fixed":
+        """The values at the index."""
+        parts = {step: part.take(index) for step, part in self.parts.items()}
+        return replace(self, parts=parts, size=_taken(self.size, index))
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Composite values whose parts differ.
+
+    Value i has `lengths[i]` parts, one after the other in `content`. Those of a mapping or of
+    an object are named: `codes` are their places in `names`.
+    """
+
+    kind: str
+    lengths: NDArray[np.int64]
+    content: "Node"
+    codes: NDArray[np.int32] | None = None
+    names: tuple[Step, ...] = ()
+    sized: bool = True
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return len(self.lengths)
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the parts of each value begin."""
+        return np.cumsum(self.lengths) - self.lengths
+
+    def take(self, index: Index) -> "Ragged":
+        """The values at the index."""
+        lengths, starts = self.lengths[index], self.starts[index]
+        before = np.cumsum(lengths) - lengths
+        places = np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
+        codes = None if self.codes is None else self.codes[places]
+        content = self.content.take(places)
+        return replace(self, lengths=lengths, content=content, codes=codes)
+
+    def rows(self) -> Places:
+        """The value that each part belongs to."""
+        return np.repeat(np.arange(self.count), self.lengths)
+
+    def step(self, step: Step) -> "tuple[Places, Node] | None":
+        """The values that have the part, and their parts."""
+        if self.codes is None:
+            if not isinstance(step, int):
+                return None
+            rows = np.flatnonzero(self.lengths > step)
+            return rows, self.content.take(self.starts[rows] + step)
+        if step not in self.names:
+            return None
+        places = np.flatnonzero(self.codes == self.names.index(step))
+        return self.rows()[places], self.content.take(places)
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """Values of several forms: value i is number `where[i]` of node `tags[i]`."""
+
+    tags: NDArray[np.int32]
+    where: Places
+    nodes: "tuple[Node, ...]"
+
+    @property
+    def count(self) -> int:
+        """How many values."""
+        return len(self.tags)
+
+    def take(self, index: Index) -> "Node":
+        """The values at the index."""
+        tags, where = self.tags[index], self.where[index]
+        if not len(tags):
+            return self.nodes[0].take(slice(0))
+        found = [
+            (np.flatnonzero(tags == tag), node.take(where[tags == tag]))
+            for tag, node in enumerate(self.nodes)
+            if bool((tags == tag).any())
+        ]
+        return mixed(len(tags), found)
+
+
+Node = Numbers | Texts | Exact | Grid | Fixed | Ragged | Mixed
+Piece = tuple[Places | None, Node]
+"""Some of the outputs (all for None) and what they have at a place."""
+
+
+def _taken(size: int, index: Index) -> int:
+    return len(range(size)[index]) if isinstance(index, slice) else len(index)
+
+
+def mixed(count: int, found: Sequence[tuple[Places, Node]]) -> Node:
+    """One node of `count` values, given by the places of each form."""
+    if len(found) == 1:
+        return found[0][1]
+    tags, where = np.zeros(count, dtype=np.int32), np.zeros(count, dtype=np.intp)
+    for tag, (places, node) in enumerate(found):
+        tags[places] = tag
+        where[places] = np.arange(node.count)
+    return Mixed(tags, where, tuple(node for _, node in found))
+
+
+def pieces_of(node: Node, rows: Places | None = None) -> Iterator[Piece]:
+    """The node, or the nodes of one form each that it is made of."""
+    if not isinstance(node, Mixed):
+        yield rows, node
+        return
+    for tag, inner in enumerate(node.nodes):
+        places = np.flatnonzero(node.tags == tag)
+        inner = inner.take(node.where[places])
+        yield from pieces_of(inner, places if rows is None else rows[places])
+
+
+def at(node: Node, path: Path) -> list[Piece]:
+    """What the outputs have at the path, by form; outputs without it are in no piece."""
+    pieces = list(pieces_of(node))
+    for step in path:
+        pieces = [new for rows, inner in pieces for new in _stepped(rows, inner, step)]
+    return pieces
+
+
+def _stepped(rows: Places | None, node: Node, step: Step) -> Iterator[Piece]:
+    if isinstance(node, Exact) and node.parts is not None:
+        node = node.parts
+    if isinstance(node, Fixed):
+        part = node.parts.get(step)
+        if part is not None:
+            yield from pieces_of(part, rows)
+    elif isinstance(node, Grid):
+        part = node.step(step)
+        if part is not None:
+            yield from pieces_of(part, rows)
+    elif isinstance(node, Ragged):
+        found = node.step(step)
+        if found is not None and len(found[0]):
+            places, part = found
+            yield from pieces_of(part, places if rows is None else rows[places])
+
+
+def leaf_numbers(node: Node) -> tuple[Places, NDArray[np.float64]]:
+    """All numbers in the values, in order, each with the place of the value it belongs to."""
+    if isinstance(node, Numbers):
+        return np.arange(node.count), node.values.astype(np.float64)
+    if isinstance(node, Exact) and node.values is not None:
+        return np.arange(node.count), node.values
+    if isinstance(node, Grid):
+        width = node.values[:1].size if node.count else 0
+        flat = node.values.reshape(-1).astype(np.float64)
+        return np.repeat(np.arange(node.count), width), flat
+    if isinstance(node, Ragged):
+        places, values = leaf_numbers(node.content)
+        return node.rows()[places], values
+    found: list[tuple[Places, NDArray[np.float64]]] = []
+    if isinstance(node, Fixed):
+        found = [leaf_numbers(part) for part in node.parts.values()]
+    elif isinstance(node, Mixed):
+        for tag, inner in enumerate(node.nodes):
+            rows = np.flatnonzero(node.tags == tag)
+            places, values = leaf_numbers(inner.take(node.where[rows]))
+            found.append((rows[places], values))
+    if not found:
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    places = np.concatenate([some for some, _ in found])
+    order = np.argsort(places, kind="stable")
+    return places[order], np.concatenate([values for _, values in found])[order]
+
+
+def joined(nodes: Sequence[Node]) -> Node:
+    """The values of all nodes, one after the other."""
+    nodes = [node for node in nodes if node.count] or list(nodes[:1])
+    if len(nodes) == 1:
+        return nodes[0]
+    together = _same(nodes)
+    if together is not None:
+        return together
+    groups: dict[Any, tuple[list[Places], list[Node]]] = {}
+    start = 0
+    for node in nodes:
+        for rows, inner in pieces_of(node):
+            places = np.arange(node.count) if rows is None else rows
+            group = groups.setdefault(_form(inner), ([], []))
+            group[0].append(places + start)
+            group[1].append(inner)
+        start += node.count
+    found = []
+    for rows_of_each, alike in groups.values():
+        found.append((np.concatenate(rows_of_each), _merged(alike)))
+    return mixed(start, found)
+
+
+def _form(node: Node) -> Any:
+    """Equal for nodes that one node can hold."""
+    match node:
+        case Grid():
+            if node.values.ndim == 2:
+                return node.kind, "composite", True
+            return node.kind, "grid", node.values.shape[1:], node.values.dtype.str
+        case Fixed():
+            return node.kind, "composite", node.listed
+        case Ragged():
+            return node.kind, "composite", node.codes is None
+        case Exact():
+            return node.kind, "exact", node.values is None
+        case Texts():
+            return node.kind, "texts", node.unread
+    return node.kind, "numbers"  # type: ignore[union-attr]
+
+
+def _same(nodes: Sequence[Node]) -> Node | None:
+    """The nodes joined, if they all have one form."""
+    if any(isinstance(node, Mixed) for node in nodes):
+        return None
+    return _merged(nodes) if len({_form(node) for node in nodes}) == 1 else None
+
+
+def _merged(nodes: Sequence[Any]) -> Node:
+    first = nodes[0]
+    if len(nodes) == 1:
+        return first
+    match first:
+        case Numbers():
+            return Numbers(first.kind, np.concatenate([node.values for node in nodes]))
+        case Texts():
+            return _joined_texts(nodes)
+        case Exact():
+            values = None
+            if first.values is not None:
+                values = np.concatenate([node.values for node in nodes])
+            parts = None
+            if first.parts is not None:
+                parts = _merged([node.parts for node in nodes])
+            assert parts is None or isinstance(parts, Fixed)
+            return Exact(_joined_texts([node.texts for node in nodes]), values, parts)
+    if all(isinstance(node, Grid) for node in nodes):
+        if len({node.values.shape[1:] for node in nodes}) == 1:
+            return replace(first, values=np.concatenate([node.values for node in nodes]))
+    elif all(isinstance(node, Fixed) for node in nodes):
+        steps = list(first.parts)
+        if all(list(node.parts) == steps for node in nodes):
+            parts_ = {step: joined([node.parts[step] for node in nodes]) for step in steps}
+            return replace(first, parts=parts_, size=sum(node.size for node in nodes))
+    return _joined_ragged([ragged(node) for node in nodes])
+
+
+def _joined_texts(nodes: Sequence[Texts]) -> Texts:
+    places: dict[str, int] = {}
+    lengths: dict[int, int] = {}
+    codes = []
+    for node in nodes:
+        new = np.array([places.setdefault(name, len(places)) for name in node.names], np.int32)
+        if node.lengths:
+            lengths.update(zip(new.tolist(), node.lengths, strict=True))
+        codes.append(new[node.codes] if len(new) else node.codes)
+    long = tuple(lengths[i] for i in range(len(places))) if nodes[0].lengths else ()
+    return replace(
+        nodes[0], codes=np.concatenate(codes).astype(np.int32), names=tuple(places), lengths=long
+    )
+
+
+def _joined_ragged(nodes: Sequence[Ragged]) -> Ragged:
+    places: dict[Step, int] = {}
+    codes = []
+    for node in nodes:
+        new = np.array([places.setdefault(name, len(places)) for name in node.names], np.int32)
+        if node.codes is not None:
+            codes.append(new[node.codes] if len(new) else node.codes)
+    return replace(
+        nodes[0],
+        lengths=np.concatenate([node.lengths for node in nodes]),
+        content=joined([node.content for node in nodes]),
+        codes=np.concatenate(codes) if codes else None,
+        names=tuple(places),
+    )
+
+
+def ragged(node: Ragged | Fixed | Grid) -> Ragged:
+    """The same composite values in the form that holds any."""
+    if isinstance(node, Ragged):
+        return node
+    if isinstance(node, Grid):
+        width = node.values.shape[1]
+        flat = Numbers(node.inner, node.values.reshape(-1))
+        return Ragged(node.kind, np.full(node.count, width, dtype=np.int64), flat)
+    width, size = len(node.parts), node.size
+    content: Node = Numbers("float", np.zeros(0))
+    if width:
+        order = np.arange(width * size).reshape(width, size).T.reshape(-1)
+        content = joined(list(node.parts.values())) if size else content
+        content = content.take(order)
+    lengths = np.full(size, width, dtype=np.int64)
+    if node.listed:
+        return Ragged(node.kind, lengths, content, sized=node.sized)
+    codes = np.tile(np.arange(width, dtype=np.int32), size)
+    return Ragged(node.kind, lengths, content, codes, tuple(node.parts), node.sized)

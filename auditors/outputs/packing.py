@@ -1,0 +1,406 @@
+"""From Python values to nodes: every value is taken apart once, whole columns at a time."""
+
+from itertools import chain
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ContractError
+from .features import Step
+from .kinds import Kind, attributes, key_text, kind_of, number_text, text_of_last_resort, type_name
+from .nodes import MANY_SHAPES, Exact, Fixed, Grid, Node, Numbers, Ragged, Texts, joined, mixed
+
+DEEPEST = 60
+CHECKED_AT = 2
+"""Outputs of more levels than this are searched for themselves before they are taken apart."""
+MOST_PARTS = 20_000_000
+MOST_STEPS = 1_000_000
+BIGGEST = 2**63
+SAFE_KEYS = ({str}, {int}, {bytes})
+FEW_KEYS = 64
+
+
+def packed(values: list[Any], depth: int = 0) -> Node:
+    """The values as a node.
+
+    Raises ContractError for values that hold themselves, are nested beyond 60 levels, have yet to
+    be computed (generators, coroutines) or cannot be read.
+    """
+    types = set(map(type, values))
+    if depth == CHECKED_AT and not types <= FLAT:
+        _check_depth(values, depth)
+    if depth > DEEPEST:
+        raise _too_deep(values[0])
+    if len(types) == 1:
+        return _alike(kind_of(types.pop()), values, depth)
+    if not types:
+        return Numbers("float", np.zeros(0))
+    order: dict[type, int] = {}
+    tags = np.array([order.setdefault(kind, len(order)) for kind in map(type, values)])
+    found = []
+    for kind, tag in order.items():
+        places = np.flatnonzero(tags == tag)
+        inner = _alike(kind_of(kind), [values[i] for i in places.tolist()], depth)
+        found.append((places, inner))
+    return _of_forms(len(values), found)
+
+
+def _of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
+    """Nodes of several forms as one, nested mixtures included."""
+    if len(found) == 1:
+        return found[0][1]
+    order = np.argsort(np.concatenate([places for places, _ in found]), kind="stable")
+    return joined([node for _, node in found]).take(order)
+
+
+FLAT = frozenset({bool, int, float, str, bytes, type(None)})
+
+
+def _check_depth(values: list[Any], depth: int) -> None:
+    """Refuse what holds itself or is nested too deep, before it is taken apart for ever."""
+    steps = 0
+    for value in values:
+        waiting: list[Any] = [iter((value,))]
+        above: list[int] = []
+        while waiting:
+            following = next(waiting[-1], _END)
+            if following is _END:
+                waiting.pop()
+                if above:
+                    above.pop()
+                continue
+            steps += 1
+            inner = _parts_within(following)
+            if not inner:
+                continue
+            if id(following) in above:
+                raise ContractError(
+                    f"the mechanism returned a {type_name(type(following))} that holds itself; "
+                    "return plain values"
+                )
+            if depth + len(waiting) > DEEPEST:
+                raise _too_deep(value)
+            if steps > MOST_STEPS * (1 + len(values) // 1000):
+                raise _too_large()
+            waiting.append(iter(inner))
+            above.append(id(following))
+
+
+_END = object()
+
+
+def _too_deep(value: Any) -> ContractError:
+    return ContractError(
+        f"the mechanism returned a {type_name(type(value))} nested more than {DEEPEST} deep; "
+        "return something flatter"
+    )
+
+
+def _too_large() -> ContractError:
+    return ContractError(
+        f"the mechanism returned outputs of more than {MOST_PARTS:,} parts in one block; return "
+        "something smaller, such as the numbers that are to be published"
+    )
+
+
+def _parts_within(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(dict.values(value))
+    if isinstance(value, list):
+        return list.copy(value)
+    if isinstance(value, tuple):
+        return list(tuple.__iter__(value))
+    if type(value) in FLAT:
+        return []
+    kind = kind_of(type(value))
+    return list(attributes(value).values()) if kind.how == "object" else []
+
+
+def _alike(kind: Kind, values: list[Any], depth: int) -> Node:
+    """Values of one type."""
+    match kind.how:
+        case "float":
+            return Numbers(kind.name, np.array([kind.read(v) for v in values] if not kind.plain
+                                               else values, dtype=np.float64))  # fmt: skip
+        case "bool":
+            return Numbers(kind.name, np.array(values, dtype=np.bool_))
+        case "int":
+            return _integers(kind, values)
+        case "generic":
+            return _numbers_of(np.array(values), kind.name)
+        case "array":
+            return _arrays(kind, [kind.read(value) for value in values], depth)
+        case "text":
+            return _texts(kind, values)
+        case "exact":
+            return _exact(kind, values, depth)
+        case "list":
+            return _lists(kind, values, depth)
+    if type(values[0]) is dict:
+        return _dicts(kind, values, depth)
+    return _objects(kind, values, depth)
+
+
+def _numbers_of(array: NDArray[Any], name: str) -> Node:
+    """A numpy array of numbers; what a double does not hold exactly keeps a text of its own."""
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        near = array.astype(np.float64)
+        return Exact(_coded(name, [str(value) for value in array]), near)
+    native = array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+    return Numbers(name, native)
+
+
+def _integers(kind: Kind, values: list[Any]) -> Node:
+    whole = values if kind.plain else [kind.read(value) for value in values]
+    try:
+        return Numbers(kind.name, np.array(whole, dtype=np.int64))
+    except OverflowError:
+        pass
+    large = np.array([not -BIGGEST <= value < BIGGEST for value in whole])
+    texts = _coded(kind.name, [number_text(v) for v in whole if not -BIGGEST <= v < BIGGEST])
+    near = np.array([_double(v) for v in whole if not -BIGGEST <= v < BIGGEST])
+    small = [value for value in whole if -BIGGEST <= value < BIGGEST]
+    found: list[tuple[NDArray[np.intp], Node]] = [(np.flatnonzero(large), Exact(texts, near))]
+    if small:
+        numbers = Numbers(kind.name, np.array(small, dtype=np.int64))
+        found.insert(0, (np.flatnonzero(~large), numbers))
+    return mixed(len(whole), found)
+
+
+def _double(value: int) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _coded(kind: str, texts: list[str], unread: str = "") -> Texts:
+    places: dict[str, int] = {}
+    codes = [places.setdefault(text, len(places)) for text in texts]
+    return Texts(kind, np.array(codes, dtype=np.int32), tuple(places), (), unread)
+
+
+def _texts(kind: Kind, values: list[Any]) -> Texts:
+    read = kind.read
+    if kind.plain and type(values[0]) in (str, bytes, type(None)):
+        # Their equality is exact, so that only what differs is written out.
+        places: dict[Any, int] = {}
+        codes = [places.setdefault(value, len(places)) for value in values]
+        pairs = [read(value) for value in places]
+    else:
+        texts: dict[tuple[str, int], int] = {}
+        codes = [texts.setdefault(read(value), len(texts)) for value in values]
+        pairs = list(texts)
+    names, lengths = zip(*pairs, strict=True)
+    sizes = lengths if max(lengths) >= 0 else ()
+    return Texts(kind.name, np.array(codes, dtype=np.int32), names, sizes, kind.unread)
+
+
+def _exact(kind: Kind, values: list[Any], depth: int) -> Exact:
+    numbers, texts, parts = zip(*map(kind.read, values), strict=True)
+    steps = list(parts[0])
+    inner: dict[Step, Node] = {s: packed([p[s] for p in parts], depth + 1) for s in steps}
+    near = None if numbers[0] is None else np.array(numbers, dtype=np.float64)
+    fixed = Fixed(kind.name, inner, len(values), listed=False, sized=False)
+    return Exact(_coded(kind.name, list(texts)), near, fixed)
+
+
+def _lists(kind: Kind, values: list[Any], depth: int) -> Node:
+    if not kind.plain or type(values[0]) not in (list, tuple):
+        values = [kind.read(value) for value in values]
+    sizes = set(map(len, values))
+    if len(sizes) == 1:
+        width = sizes.pop()
+        columns = zip(*values, strict=True) if width <= FEW_KEYS else None
+        if columns is not None:
+            parts: dict[Step, Node] = {
+                i: packed(list(column), depth + 1) for i, column in enumerate(columns)
+            }
+            return Fixed(kind.name, parts, len(values), listed=True)
+    content = _flat(values)
+    lengths = np.array([len(value) for value in values], dtype=np.int64)
+    return Ragged(kind.name, lengths, packed(content, depth + 1))
+
+
+def _flat(values: Any) -> list[Any]:
+    content = list(chain.from_iterable(values))
+    if len(content) > MOST_PARTS:
+        raise _too_large()
+    return content
+
+
+def _dicts(kind: Kind, values: list[dict[Any, Any]], depth: int) -> Node:
+    """Dicts: by column where all have the same keys in the same order."""
+    first = tuple(values[0])
+    if set(map(type, first)) in SAFE_KEYS and len(first) <= FEW_KEYS:
+        keys = set(map(tuple, values)) if _safe(values, type(first[0])) else set()
+        if len(keys) == 1:
+            columns = zip(*map(dict.values, values), strict=True)
+            parts: dict[Step, Node] = {
+                ("key", key_text(key)): packed(list(column), depth + 1)
+                for key, column in zip(first, columns, strict=True)
+            }
+            return Fixed(kind.name, parts, len(values), listed=False)
+    return _named(kind, [_steps(value) for value in values], depth)
+
+
+def _safe(values: list[dict[Any, Any]], kind: type) -> bool:
+    return set(map(type, chain.from_iterable(values))) == {kind}
+
+
+def _steps(value: dict[Any, Any]) -> dict[Step, Any]:
+    # Texts of plain strings are what most keys are.
+    if set(map(type, value)) <= {str}:
+        return {("key", repr(key)): item for key, item in value.items()}
+    found: dict[Step, Any] = kind_of(dict).read(value)
+    return found
+
+
+def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
+    try:
+        parts = [kind.read(value) for value in values]
+    except ContractError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever the output's own code raises
+        raise ContractError(
+            f"the mechanism returned a {kind.name} that could not be read: "
+            f"{type(error).__name__}; return numbers, strings, None, or containers of them"
+        ) from None
+    bare = [i for i, part in enumerate(parts) if part is None]
+    if not bare:
+        return _named(kind, parts, depth)
+    found: list[tuple[NDArray[np.intp], Node]] = []
+    texts = [text_of_last_resort(values[i]) for i in bare]
+    for unread in sorted({reason for _, reason in texts}):
+        inside = [(i, text) for i, (text, why) in zip(bare, texts, strict=True) if why == unread]
+        places = np.array([i for i, _ in inside])
+        found.append((places, _coded(kind.name, [text for _, text in inside], unread)))
+    rest = [i for i, part in enumerate(parts) if part is not None]
+    if rest:
+        found.append((np.array(rest), _named(kind, [parts[i] for i in rest], depth)))
+    return _of_forms(len(values), found)
+
+
+def _named(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Node:
+    forms = set(map(tuple, parts))
+    if len(forms) == 1:
+        steps = forms.pop()
+        columns = [list(map(itemgetter(step), parts)) for step in steps]
+        inner = {
+            step: packed(column, depth + 1) for step, column in zip(steps, columns, strict=True)
+        }
+        return Fixed(kind.name, inner, len(parts), listed=False, sized=kind.sized)
+    places: dict[Step, int] = {}
+    codes = [places.setdefault(step, len(places)) for part in parts for step in part]
+    content = _flat(map(dict.values, parts))
+    return Ragged(
+        kind.name,
+        np.array([len(part) for part in parts], dtype=np.int64),
+        packed(content, depth + 1),
+        np.array(codes, dtype=np.int32),
+        tuple(places),
+        kind.sized,
+    )
+
+
+def array_name(prefix: str, dtype: np.dtype[Any]) -> str:
+    """How events name an array's type."""
+    return f"{prefix} of {dtype.name if dtype.names is None else dtype}"
+
+
+def entry_name(dtype: np.dtype[Any]) -> str:
+    """The type of an array's entries."""
+    return f"numpy.{dtype.type.__name__}"
+
+
+def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
+    forms: dict[Any, list[int]] = {}
+    for place, array in enumerate(arrays):
+        forms.setdefault((array.shape, array.dtype), []).append(place)
+    found = []
+    vectors: dict[Any, list[int]] = {}
+    for (shape, dtype), places in forms.items():
+        if len(shape) == 1 and len(forms) > MANY_SHAPES and dtype.kind in "biuf":
+            vectors.setdefault(dtype, []).extend(places)
+            continue
+        stacked = np.stack([arrays[i] for i in places])
+        found.append((np.array(places), array_node(stacked, kind.name, depth)))
+    for dtype, places in vectors.items():
+        chosen = [arrays[i] for i in places]
+        lengths = np.array([len(array) for array in chosen], dtype=np.int64)
+        content = _numbers_of(np.concatenate(chosen), entry_name(dtype))
+        name = array_name(kind.name, dtype)
+        found.append((np.array(places), Ragged(name, lengths, content)))
+    return _of_forms(len(arrays), found)
+
+
+def array_node(stacked: NDArray[Any], name: str, depth: int) -> Node:
+    """Arrays of one shape and dtype, stacked along the first axis."""
+    dtype = stacked.dtype
+    label = array_name(name, dtype)
+    if stacked.ndim == 1:
+        inner = scalars(stacked, depth)
+        return Fixed(f"{label}, no axes", {("field", "item()"): inner}, len(stacked), False, False)
+    if dtype.kind in "biuf" and dtype.itemsize <= 8:
+        if not dtype.isnative:
+            stacked = stacked.astype(dtype.newbyteorder("="))
+        return Grid(label, entry_name(dtype), stacked)
+    flat = scalars(stacked.reshape(-1), depth)
+    for size in reversed(stacked.shape[1:]):
+        above = flat.count // size if size else 0
+        lengths = np.full(above, size, dtype=np.int64)
+        flat = Ragged(label, lengths, flat)
+    if flat.count != len(stacked):  # an axis of no entries
+        shape = ("field", "shape")
+        texts = _coded("tuple", [str(stacked.shape[1:])] * len(stacked))
+        return Fixed(label, {shape: texts}, len(stacked), listed=False)
+    return flat
+
+
+def scalars(array: NDArray[Any], depth: int) -> Node:
+    """The entries of a flat array."""
+    if array.dtype.names is not None:
+        parts: dict[Step, Node] = {}
+        for field in array.dtype.names:
+            column = array[field]
+            parts["key", repr(field)] = (
+                scalars(column, depth + 1)
+                if column.ndim == 1
+                else array_node(column, "numpy.ndarray", depth + 1)
+            )
+        return Fixed("numpy.record", parts, len(array), listed=False)
+    if array.dtype.kind in "biuf":
+        return _numbers_of(array, entry_name(array.dtype))
+    if array.dtype.kind == "O":
+        return packed(array.tolist(), depth + 1)
+    if array.dtype.kind in "US":
+        return _text_array(array)
+    return packed(list(array), depth + 1)
+
+
+FEW = 16
+
+
+def _text_array(array: NDArray[Any]) -> Texts:
+    kind = kind_of(array.dtype.type)
+    left = np.ones(len(array), dtype=bool)
+    codes = np.zeros(len(array), dtype=np.int32)
+    found: list[Any] = []
+    # A few different strings are found by comparing; sorting them all is much slower.
+    while len(found) < FEW and len(array):
+        first = int(np.argmax(left))
+        if not left[first]:
+            break
+        same = array == array[first]
+        codes[same] = len(found)
+        found.append(array[first])
+        left &= ~same
+    if left.any():
+        distinct, places = np.unique(array[left], return_inverse=True)
+        codes[left] = places + len(found)
+        found += list(distinct)
+    pairs = [kind.read(value) for value in found] or [("", 0)]
+    names, lengths = zip(*pairs, strict=True)
+    return Texts(kind.name, codes, names, lengths)

@@ -1,0 +1,234 @@
+"""What is worth asking of the outputs of two databases: features, the plainest first.
+
+Which questions are asked is learnt from draws that do not judge; what a question answers about an
+output never depends on other outputs.
+"""
+
+from itertools import combinations, islice, pairwise
+from math import gcd
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import Column, Feature, Path
+from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
+from .outputs import Outputs
+
+MOST_VALUES = 64
+MOST_KEYS = 64
+MOST_FORMS = 24
+FEW = 6
+LOOKED_AT = 2000
+MODULI = (2, 3, 5, 7, 10, 16, 100, 256, 1000)
+SCARCELY = 4.0
+"""Standard errors by which residues must differ before they are asked for."""
+COMMON = 0.02
+
+
+def questions(first: Outputs, second: Outputs) -> list[Feature]:
+    """Features of the outputs of two sides: values, then what their form and numbers allow."""
+    both = Outputs.concatenate([first, second])
+    paths = both.paths()
+    if len(paths) > MOST_VALUES:
+        paths = _telling(paths, first, second)
+    found = [Feature("value", path) for path in paths]
+    shown: dict[Feature, None] = {}
+    _of_form(both.node, (), shown)
+    found += list(shown)
+    if len(paths) >= 2:
+        inner = [path for path in paths if path]
+        close = list(combinations(inner, 2) if len(inner) <= FEW else pairwise(inner))
+        found += [Feature("difference", b, a) for a, b in close]
+        found += [Feature("equal", b, a) for a, b in close if _labels(both, a, b)]
+        found += [Feature(kind) for kind in ("sum", "max", "min", "argmax")]
+        if _has_missing(both):
+            found.append(Feature("missing"))
+        found += _firsts(both, first, second)
+    found += [residue for path in paths[:FEW] for residue in _residues(path, first, second)]
+    return list(dict.fromkeys(found))
+
+
+def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
+    """Questions about type, length and names, where these differ between outputs."""
+    if len(path) > FEW or len(found) >= MOST_FORMS + MOST_KEYS:
+        return
+    match node:
+        case Mixed():
+            found.setdefault(Feature("type", path))
+            lists = [p for _, p in pieces_of(node) if isinstance(p, (Fixed, Ragged, Grid, Texts))]
+            if lists:
+                found.setdefault(Feature("length", path))
+            if any(isinstance(p, Grid) for p in lists):
+                found.setdefault(Feature("shape", path))
+            for _, inner in pieces_of(node):
+                _of_form(inner, path, found)
+        case Fixed():
+            for step, part in node.parts.items():
+                _of_form(part, (*path, step), found)
+        case Ragged():
+            found.setdefault(Feature("length", path))
+            if node.codes is not None:
+                for name in node.names[:MOST_KEYS]:
+                    found.setdefault(Feature("has", (*path, name)))
+                found.setdefault(Feature("keys", path))
+            if isinstance(node.content, Mixed):
+                for index in range(min(FEW, int(node.lengths.max(initial=0)))):
+                    held = node.step(index) if node.codes is None else None
+                    if held is not None and len(held[0]):
+                        _of_form(held[1], (*path, index), found)
+            if node.codes is not None:
+                for name in node.names[:MOST_KEYS]:
+                    held = node.step(name)
+                    if held is not None and len(held[0]):
+                        _of_form(held[1], (*path, name), found)
+        case Texts():
+            if len(set(node.compact().lengths)) > 1 and len(node.compact().names) > 2:
+                found.setdefault(Feature("length", path))
+        case Exact():
+            if node.values is not None:
+                found.setdefault(Feature("exact", path))
+            elif node.parts is not None:
+                _of_form(node.parts, path, found)
+        case Numbers():
+            if _beyond_doubles(node.values):
+                found.setdefault(Feature("exact", path))
+        case Grid():
+            if _beyond_doubles(node.values):
+                for place in islice(np.ndindex(node.values.shape[1:]), MOST_FORMS):
+                    found.setdefault(Feature("exact", (*path, *map(int, place))))
+
+
+def _beyond_doubles(values: NDArray[Any]) -> bool:
+    if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
+        return False
+    return max(int(values.max()), -int(values.min())) > 2**53
+
+
+def _telling(paths: list[Path], first: Outputs, second: Outputs) -> list[Path]:
+    """The paths at which the sides differ most, in their order."""
+    one, two = first[:LOOKED_AT], second[:LOOKED_AT]
+    scores = [_gap(one.column(Feature("value", p)), two.column(Feature("value", p))) for p in paths]
+    best = np.argsort(-np.array(scores), kind="stable")[:MOST_VALUES]
+    return [paths[i] for i in sorted(best.tolist())]
+
+
+def _gap(one: Column, two: Column) -> float:
+    """How clearly two samples of one feature differ, in standard errors."""
+    gaps = [0.0]
+    a, b = (np.asarray(column.values, dtype=np.float64) for column in (one, two))
+    pooled = np.concatenate([a, b])
+    pooled = pooled[~np.isnan(pooled)]
+    if len(pooled):
+        for cut in np.unique(np.quantile(pooled, (0.1, 0.5, 0.9), method="lower")).tolist():
+            gaps.append(_z(int((a <= cut).sum()), len(a), int((b <= cut).sum()), len(b)))
+            gaps.append(_z(int((a == cut).sum()), len(a), int((b == cut).sum()), len(b)))
+    gaps.append(_z(int(one.labelled().sum()), len(a), int(two.labelled().sum()), len(b)))
+    for name in list(dict.fromkeys((*one.names, *two.names)))[:8]:
+        counts = [
+            int((column.codes == column.names.index(name)).sum())
+            if column.codes is not None and name in column.names else 0
+            for column in (one, two)
+        ]  # fmt: skip
+        gaps.append(_z(counts[0], len(a), counts[1], len(b)))
+    return max(gaps)
+
+
+def _z(x: int, n: int, y: int, m: int) -> float:
+    share = (x + y + 1) / (n + m + 2)
+    return abs(x / max(n, 1) - y / max(m, 1)) / float(
+        np.sqrt(share * (1 - share) * (1 / max(n, 1) + 1 / max(m, 1)))
+    )
+
+
+def _labels(both: Outputs, a: Path, b: Path) -> bool:
+    return all(both.column(Feature("value", path)).codes is not None for path in (a, b))
+
+
+def _has_missing(both: Outputs) -> bool:
+    counts = both.column(Feature("missing")).values
+    return bool(len(counts)) and bool(counts.min() != counts.max())
+
+
+def _firsts(both: Outputs, first: Outputs, second: Outputs) -> list[Feature]:
+    """Where a value that is common in lists first comes."""
+    found = []
+    for _, node in pieces_of(both.node):
+        content: Outputs | None = None
+        if isinstance(node, Ragged) and node.codes is None and node.content.count:
+            content = Outputs(node.content, node.content.count)
+        elif isinstance(node, Grid) and node.values.ndim == 2 and node.values.size:
+            content = Outputs(Numbers(node.inner, node.values.reshape(-1)), node.values.size)
+        elif isinstance(node, Fixed) and node.listed and 2 < len(node.parts) <= MOST_VALUES:
+            parts = [Outputs(part, node.size)[:LOOKED_AT] for part in node.parts.values()]
+            content = Outputs.concatenate(parts)
+        if content is not None:
+            # Every so many, so that no place in the list is preferred.
+            column = content[:: 1 + len(content) // (8 * LOOKED_AT)].column(Feature())
+            found += [Feature("first", (), argument=value) for value in _common(column)]
+    return found[:4]
+
+
+def _common(column: Column) -> list[float | str]:
+    size = len(column.values)
+    found: list[tuple[int, float | str]] = []
+    if column.codes is not None:
+        counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.names))
+        found += [(int(n), name) for n, name in zip(counts, column.names, strict=True)]
+    numbers = np.asarray(column.values, dtype=np.float64)[~column.labelled()]
+    distinct, counts = np.unique(numbers, return_counts=True)
+    found += list(zip(counts.tolist(), distinct.tolist(), strict=True)) if len(distinct) else []
+    kept = [pair for pair in found if pair[0] >= max(COMMON * size, 8)]
+    if len(kept) < 2 and not (kept and kept[0][0] < 0.9 * size):
+        return []
+    return [value for _, value in sorted(kept, key=lambda pair: -pair[0])[:3]]
+
+
+def _residues(path: Path, first: Outputs, second: Outputs) -> list[Feature]:
+    """Remainders of whole numbers in which the sides differ clearly, two at most."""
+    sides = [_whole(side[:LOOKED_AT].column(Feature("value", path))) for side in (first, second)]
+    seen = np.concatenate(sides)
+    if min(map(len, sides)) < FEW or len(np.unique(seen)) < 4:
+        return []
+    steps = [_step(side) for side in sides]
+    moduli = [step for step in dict.fromkeys(steps) if 1 < step < 2**53]
+    found: list[tuple[float, int]] = []
+    for modulus in dict.fromkeys((*moduli, *MODULI)):
+        feature = Feature("residue", path, argument=modulus)
+        columns = [side[:LOOKED_AT].column(feature) for side in (first, second)]
+        gap = _residue_gap(columns, modulus)
+        if gap > SCARCELY:
+            found.append((gap, modulus))
+    if not found:
+        return []
+    best = max(gap for gap, _ in found)
+    # The smallest modulus that tells as much is the plainest.
+    good = sorted(modulus for gap, modulus in found if gap > 0.8 * best)[:2]
+    return [Feature("residue", path, argument=modulus) for modulus in good]
+
+
+def _residue_gap(columns: list[Column], modulus: int) -> float:
+    values = [np.asarray(column.values, dtype=np.float64) for column in columns]
+    values = [side[~np.isnan(side)] for side in values]
+    distinct, counts = np.unique(np.concatenate(values), return_counts=True)
+    common = distinct[np.argsort(-counts, kind="stable")[:16]].tolist()
+    sizes = [len(column.values) for column in columns]
+    return max(
+        (
+            _z(int((values[0] == v).sum()), sizes[0], int((values[1] == v).sum()), sizes[1])
+            for v in common
+        ),
+        default=0.0,
+    )
+
+
+def _whole(column: Column) -> NDArray[np.float64]:
+    values = np.asarray(column.values, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    return values[np.floor(values) == values]
+
+
+def _step(values: NDArray[np.float64]) -> int:
+    """The greatest step of a lattice that holds all the values."""
+    whole = [int(value) for value in np.unique(values).tolist()]
+    return gcd(*(value - whole[0] for value in whole)) if whole else 0
