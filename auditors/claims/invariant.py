@@ -16,8 +16,8 @@ from ...mechanisms.model import InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
 from ..errors import HarnessError
 from ..outputs.encoding import canonical, show
-from ..privacy.search import explore
 from ..results import Verdict
+from ..search.explore import explore
 from .claim_results import Estimate, Finding, Table
 
 SHARE = 200

@@ -11,9 +11,9 @@ from ..errors import ContractError, InvalidArgument
 from ..results import AuditResult, Pair
 from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler, Tally, check_contract
+from ..search.hunt import Found, hunt
 from . import request
 from .judge import Test, judge
-from .search import Found, hunt
 from .verdicts import Audit, Clock, not_refuted, refuted
 
 __all__ = ["audit", "audit_claims"]

@@ -13,10 +13,12 @@ from ..outputs.outputs import Outputs
 from ..results import AuditResult, Count, Evidence, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Sampler
+from ..search.hunt import Found
+from ..search.plan import SearchPlan
+from ..search.shrink import shrink
 from . import power
 from .confirm import confirm, confirm_size
 from .judge import Judgement, Test, growth
-from .search import Found, SearchPlan, shrink
 from .sketch import sketch
 
 __all__ = ["Audit", "Clock", "not_refuted", "refuted"]

@@ -39,6 +39,7 @@ STAGES = {
     "pilot": 7,
     "figure": 8,
     "rows": 9,
+    "frozen": 10,
 }
 BLOCK = {True: 32768, False: 1024}
 LEAST_BLOCK = 32
@@ -117,6 +118,16 @@ class Sampler:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
         _, first, second = self.count(pair, None, stage, chunk, draws, keep=draws)
         return first, second
+
+    def frozen(self, database: Any, draws: int) -> Outputs:
+        """`draws` outputs from one and the same generator state for every database.
+
+        Two databases share their noise then, and the difference of their outputs shows what the
+        databases do to it. Such outputs rank pairs and never judge one.
+        """
+        rng = generator(self.seed, 0, "frozen", 0, 0, 0)
+        self.tally.add(draws)
+        return _outputs(self.run, self.vectorised, self.seeded, self.limit, database, rng, draws)
 
     def count(
         self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0

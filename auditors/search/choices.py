@@ -1,0 +1,260 @@
+"""Examples of a strategy as the sequence of choices that made them, to change and make again.
+
+A changed sequence is run through the user's own strategy, so that every database that comes out is
+one the strategy can yield: filters, maps and composites included. Hypothesis does not publish
+choices; everything that knows how it keeps them is in this file, and `choice_space` returns None
+where a version of it keeps them otherwise. The hunt then falls back on Hypothesis's own search.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+__all__ = ["Block", "Choice", "ChoiceSpace", "Example", "Suggest", "choice_space"]
+
+Value = bool | int | float | str | bytes
+Suggest = Callable[["Choice"], Value | None]
+"""A value to answer a choice with, or None to leave it to Hypothesis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice: its kind (integer, float, string, bytes, boolean), value and what is allowed."""
+
+    kind: str
+    value: Any
+    constraints: Mapping[str, Any]
+
+    def permits(self, value: Any) -> bool:
+        """Whether the strategy could have made this choice."""
+        return _permits(self.kind, value, self.constraints)
+
+    def ends(self) -> list[Any]:
+        """The extreme values that are permitted, the least first."""
+        lows, highs = _ends(self.kind, self.constraints)
+        return [value for value in (*lows, *highs) if self.permits(value)]
+
+    def size(self) -> float:
+        """How many values a whole-number choice has."""
+        low, high = self.constraints.get("min_value"), self.constraints.get("max_value")
+        if self.kind == "boolean":
+            return 2
+        if self.kind != "integer" or low is None or high is None:
+            return math.inf
+        return high - low + 1
+
+    def alike(self, other: "Choice") -> bool:
+        """Whether the two choose among the same values."""
+        return self.kind == other.kind and _same(self.constraints, other.constraints)
+
+
+def _same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+    return one.keys() == two.keys() and all(
+        one[key] is two[key] or one[key] == two[key] for key in one
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The choices of a collection: where each element starts and ends, and what closes it."""
+
+    elements: tuple[tuple[int, int], ...]
+    end: tuple[int, int]
+
+    @property
+    def start(self) -> int:
+        """The place of the first choice."""
+        return self.elements[0][0] if self.elements else self.end[0]
+
+
+@dataclass(frozen=True, eq=False)
+class Example:
+    """What a strategy made of a sequence of choices."""
+
+    value: Any
+    choices: tuple[Choice, ...]
+    data: Any
+    """Hypothesis's record, asked for `blocks` only: to group choices takes as long as to make."""
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The collections in it, in the order they were drawn."""
+        return tuple(_blocks(self.data))
+
+    @cached_property
+    def values(self) -> tuple[Any, ...]:
+        """The choices made, in order."""
+        return tuple(choice.value for choice in self.choices)
+
+    def with_elements(self, block: Block, elements: Sequence[Sequence[Any]]) -> list[Any]:
+        """The choices with other elements in a collection."""
+        values = self.values
+        made = [value for element in elements for value in element]
+        return [*values[: block.start], *made, *values[block.end[0] :]]
+
+
+class ChoiceSpace:
+    """A strategy whose examples can be made from choices."""
+
+    def __init__(self, strategy: "SearchStrategy[Any]") -> None:
+        self.strategy = strategy
+
+    def random(self, random: Random, suggest: Suggest) -> Example | None:
+        """An example whose choices `suggest` may answer; None where a filter gave up."""
+        from hypothesis.internal.conjecture.data import ConjectureData
+
+        return self._made(
+            ConjectureData(
+                random=random, provider=_provider_class(), provider_kw={"suggest": suggest}
+            )
+        )
+
+    def made(self, choices: Sequence[Any]) -> Example | None:
+        """The example of these choices; those not permitted or missing become the simplest."""
+        from hypothesis.internal.conjecture.choice import ChoiceTemplate
+        from hypothesis.internal.conjecture.data import ConjectureData
+
+        simplest = ChoiceTemplate("simplest", count=None)
+        return self._made(ConjectureData(random=None, prefix=(*choices, simplest)))
+
+    def _made(self, data: Any) -> Example | None:
+        from hypothesis.control import BuildContext
+        from hypothesis.errors import StopTest, UnsatisfiedAssumption
+        from hypothesis.internal.entropy import deterministic_PRNG
+
+        try:
+            with deterministic_PRNG(), BuildContext(data, wrapped_test=_nothing):
+                value = data.draw(self.strategy)
+        except (StopTest, UnsatisfiedAssumption):
+            return None
+        data.freeze()
+        choices = tuple(Choice(node.type, node.value, node.constraints) for node in data.nodes)
+        return Example(value, choices, data)
+
+
+def _nothing() -> None:
+    """Stands for the test that Hypothesis would run."""
+
+
+def choice_space(strategy: "SearchStrategy[Any]") -> ChoiceSpace | None:
+    """The strategy as a space of choices; None where this Hypothesis keeps none as expected."""
+    return ChoiceSpace(strategy) if _understood() else None
+
+
+@lru_cache(maxsize=1)
+def _understood() -> bool:
+    """Whether choices can be read, suggested, changed and grouped in the installed Hypothesis."""
+    from hypothesis import strategies as st
+
+    # Whatever an unknown version does differently, the answer is the same: do without.
+    with suppress(Exception):
+        space = ChoiceSpace(st.lists(st.integers(0, 9), max_size=5))
+        seven = space.random(Random(1), lambda choice: 7 if choice.kind == "integer" else True)
+        if seven is None or set(seven.value) != {7} or len(seven.blocks) != 1:
+            return False
+        block = seven.blocks[0]
+        element = list(seven.values[slice(*block.elements[0])])
+        element[-1] = 3
+        changed = space.made(seven.with_elements(block, [element, element]))
+        return changed is not None and changed.value == [3, 3]
+    return False
+
+
+@lru_cache(maxsize=1)
+def _label() -> int:
+    from hypothesis.internal.conjecture.utils import ONE_FROM_MANY_LABEL
+
+    return int(ONE_FROM_MANY_LABEL)
+
+
+def _blocks(data: Any) -> list[Block]:
+    """Collections in the order they were drawn; what a filter threw away is left out."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    label, spans = _label(), data.spans
+    for span in spans:
+        if span.label == label and not span.discarded:
+            found[span.parent].append((span.start, span.end))
+    return [Block(tuple(places[:-1]), places[-1]) for places in found.values()]
+
+
+@lru_cache(maxsize=1)
+def _provider_class() -> Any:
+    from hypothesis.internal.conjecture.providers import HypothesisProvider
+
+    class Suggesting(HypothesisProvider):
+        """Hypothesis's own choices, but for what is suggested."""
+
+        def __init__(self, data: Any, /, *, suggest: Suggest) -> None:
+            super().__init__(data)
+            self.suggest = suggest
+
+        def _maybe_draw_constant(self, *_: Any, **__: Any) -> None:
+            # Hypothesis takes constants from all loaded modules, which differ between runs.
+            return None
+
+        def _asked(self, kind: str, constraints: dict[str, Any], make: Callable[[], Any]) -> Any:
+            found = self.suggest(Choice(kind, None, constraints))
+            return make() if found is None else found
+
+        def draw_integer(self, *args: Any, **limits: Any) -> Any:
+            make = super().draw_integer
+            limits = {**dict(zip(("min_value", "max_value"), args, strict=False)), **limits}
+            return self._asked("integer", limits, lambda: make(**limits))
+
+        def draw_float(self, **limits: Any) -> Any:
+            make = super().draw_float
+            return self._asked("float", limits, lambda: make(**limits))
+
+        def draw_string(self, intervals: Any, **limits: Any) -> Any:
+            make = super().draw_string
+            whole = {"intervals": intervals, **limits}
+            return self._asked("string", whole, lambda: make(intervals, **limits))
+
+        def draw_boolean(self, p: float = 0.5) -> Any:
+            make = super().draw_boolean
+            return self._asked("boolean", {"p": p}, lambda: make(p))
+
+    return Suggesting
+
+
+def _permits(kind: str, value: Any, constraints: Mapping[str, Any]) -> bool:
+    from hypothesis.internal.conjecture.choice import choice_permitted
+
+    kinds = {"integer": int, "float": float, "string": str, "bytes": bytes, "boolean": bool}
+    if type(value) is not kinds[kind]:
+        return False
+    whole = dict(constraints)
+    if kind == "integer":
+        whole = {"min_value": None, "max_value": None, "weights": None, **whole}
+    elif kind == "float":
+        whole = {"min_value": -math.inf, "max_value": math.inf, "allow_nan": True, **whole}
+    elif kind in ("string", "bytes"):
+        whole = {"min_size": 0, "max_size": 1 << 30, **whole}
+    return bool(choice_permitted(value, whole))  # type: ignore[arg-type]
+
+
+def _ends(kind: str, constraints: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+    low, high = constraints.get("min_value"), constraints.get("max_value")
+    match kind:
+        case "boolean":
+            return [False], [True]
+        case "integer":
+            lows = [low] if low is not None else [-(2**63), -(10**6), -1000, -1]
+            highs = [high] if high is not None else [1, 1000, 10**6, 2**63]
+            return [*lows, 0], highs
+        case "float":
+            lows = [low if low is not None else -math.inf, -1e300, -1e6, -1.0, -0.0]
+            highs = [0.0, 1.0, 1e6, 1e300, high if high is not None else math.inf, math.nan]
+            return lows, highs
+        case "string":
+            letters = ("", "a", "A", "0", " ", "é", "\x00", "a" * 40)
+            return list(letters), []
+    return [b"", b"\x00"], [b"\xff"]

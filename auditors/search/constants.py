@@ -1,0 +1,265 @@
+"""The constants that a mechanism's code compares, indexes or looks up.
+
+A leak at one value of a thousand stands in the code as that value. Constants are read from the
+byte code in the order of use, so that those used together stand together (a tuple, a date). Read
+are the function, what it closes over, its defaults and bound arguments, class attributes and
+instance attributes it names, globals it names, and the same of the functions and classes of its own
+project that it uses. Nothing of a mechanism is run to read them.
+"""
+
+import dis
+import inspect
+import sysconfig
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import date, datetime
+from enum import Enum
+from functools import partial
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["MOST", "codes_of", "constants_of", "plain"]
+
+MOST = 200
+"""Constants that are used; later ones are left out."""
+LONGEST = 60
+"""Letters of a text that may still be a value and not a message."""
+MOST_ITEMS = 64
+MOST_FUNCTIONS = 80
+
+FOREIGN = tuple(
+    Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")
+)
+
+
+def constants_of(run: Any) -> tuple[Any, ...]:
+    """The different constants of a mechanism in the order of use, at most 200."""
+    walk = _Walk(run)
+    found: dict[tuple[type, str], Any] = {}
+    for value in walk.constants():
+        found.setdefault((type(value), repr(value)), value)
+    return tuple(found.values())[:MOST]
+
+
+def codes_of(run: Any) -> tuple[CodeType, ...]:
+    """The code objects of the mechanism and of what it uses of its own project."""
+    walk = _Walk(run)
+    for _ in walk.constants():
+        pass
+    return tuple(dict.fromkeys(walk.codes))
+
+
+class _Walk:
+    """A way through everything a callable is made of, each thing once."""
+
+    def __init__(self, run: Any) -> None:
+        self.run = run
+        self.home = _home(run)
+        self.seen: set[int] = set()
+        self.alive: list[Any] = []
+        """What was looked at, so that no identity is used twice."""
+        self.codes: list[CodeType] = []
+
+    def constants(self) -> Iterator[Any]:
+        """All constants, repetitions included."""
+        yield from self._of(self.run, frozenset())
+
+    def _new(self, value: Any) -> bool:
+        if id(value) in self.seen or len(self.codes) >= MOST_FUNCTIONS:
+            return False
+        self.seen.add(id(value))
+        self.alive.append(value)
+        return True
+
+    def _of(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        """The constants of a value that code reaches by one of these names."""
+        if isinstance(value, Enum):
+            yield value
+            value = value.value
+        if plain(value):
+            yield from _parts(value)
+            return
+        if not self._new(value):
+            return
+        match value:
+            case partial():
+                for inner in (value.func, *value.args, *value.keywords.values()):
+                    yield from self._of(inner, names)
+            case FunctionType():
+                yield from self._of_function(value)
+            case MethodType():
+                yield from self._of(value.__func__, names)
+                yield from self._of(value.__self__, names | _names(value.__func__))
+            case staticmethod() | classmethod():
+                yield from self._of(value.__func__, names)
+            case property():
+                for inner in (value.fget,):
+                    yield from self._of(inner, names)
+            case type():
+                yield from self._of_class(value, names)
+            case ModuleType():
+                for name in sorted(names & vars(value).keys()):
+                    yield from self._of(vars(value)[name], names)
+            case Mapping() | list() | tuple() | set() | frozenset():
+                yield from self._of_container(value, names)
+            case np.ndarray() if value.size <= MOST_ITEMS and value.dtype.kind in "biufUS":
+                for item in value.ravel().tolist():
+                    yield from _parts(item)
+            case _:
+                yield from self._of_object(value, names)
+
+    def _of_container(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        if len(value) > MOST_ITEMS:
+            return
+        items: list[Any] = list(value)
+        if isinstance(value, (set, frozenset)):
+            # The order of a set of texts differs from run to run.
+            items = sorted(items, key=repr)
+        elif isinstance(value, Mapping):
+            items = [part for item in value.items() for part in item]
+        for item in items:
+            yield from self._of(item, names)
+
+    def _of_function(self, function: FunctionType) -> Iterator[Any]:
+        original = getattr(function, "__wrapped__", None)
+        if self._own(function.__code__):
+            self.codes.append(function.__code__)
+            names = _names(function)
+            cells: dict[str, Any] = {}
+            for name, cell in zip(
+                function.__code__.co_freevars, function.__closure__ or (), strict=False
+            ):
+                with suppress(ValueError):
+                    cells[name] = cell.cell_contents
+            bound = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+            yield from self._of_code(function.__code__, function.__globals__, cells, names)
+            for inner in (*cells.values(), *bound):
+                yield from self._of(inner, names)
+        if original is not None:
+            yield from self._of(original, frozenset())
+
+    def _of_code(
+        self,
+        code: CodeType,
+        known: Mapping[str, Any],
+        cells: Mapping[str, Any],
+        names: frozenset[str],
+    ) -> Iterator[Any]:
+        said = code.co_consts[:1] if code.co_flags & inspect.CO_OPTIMIZED else ()
+        for step in dis.get_instructions(code):
+            value = step.argval
+            if step.opcode in dis.hasconst or step.opname == "LOAD_SMALL_INT":
+                if isinstance(value, CodeType):
+                    self.codes.append(value)
+                    yield from self._of_code(value, known, cells, names)
+                elif not (said and value is said[0] and isinstance(value, str) and " " in value):
+                    yield from _parts(value)
+            elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and value in known:
+                yield from self._of(known[value], names)
+
+    def _of_class(self, kind: type, names: frozenset[str]) -> Iterator[Any]:
+        for base in kind.__mro__:
+            if not self._ours(base):
+                continue
+            inside = vars(base)
+            for name in inside:
+                if name in names or name in ("__call__", "__init__"):
+                    yield from self._of(inside[name], names)
+
+    def _of_object(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+        kind = type(value)
+        if not self._ours(kind):
+            inner = getattr(value, "func", None)
+            if callable(inner):
+                yield from self._of(inner, names)
+            return
+        call = next((vars(b)["__call__"] for b in kind.__mro__ if "__call__" in vars(b)), None)
+        names = names | _names(call)
+        yield from self._of(kind, names)
+        fields = dict(getattr(value, "__dict__", {}))
+        for base in kind.__mro__:
+            slots = vars(base).get("__slots__", ())
+            for name in (slots,) if isinstance(slots, str) else slots:
+                with suppress(AttributeError):
+                    fields[name] = object.__getattribute__(value, name)
+        for inner in fields.values():
+            yield from self._of(inner, names)
+
+    def _ours(self, kind: type) -> bool:
+        if kind.__module__ == "builtins":
+            return False
+        methods = (m for m in vars(kind).values() if isinstance(m, FunctionType))
+        return any(self._own(method.__code__) for method in methods) or (
+            kind.__module__ == self.home[1]
+        )
+
+    def _own(self, code: CodeType) -> bool:
+        """Whether code belongs to the project of the mechanism."""
+        name = code.co_filename
+        if name.startswith("<"):
+            return name != "<frozen importlib._bootstrap>"
+        path = Path(name).resolve()
+        if path.parent == self.home[0]:
+            return True
+        return not any(path.is_relative_to(folder) for folder in FOREIGN)
+
+
+def _home(run: Any) -> tuple[Path | None, str]:
+    """The folder and the module of the mechanism's code."""
+    seen = 0
+    while hasattr(run, "func") and seen < MOST_ITEMS:
+        run, seen = run.func, seen + 1
+    run = inspect.unwrap(run) if callable(run) else run
+    function = getattr(run, "__func__", run)
+    if not isinstance(function, FunctionType):
+        function = next(
+            (vars(b)["__call__"] for b in type(run).__mro__ if "__call__" in vars(b)), None
+        )
+    code = getattr(function, "__code__", None)
+    module = getattr(function, "__module__", "") or ""
+    return (Path(code.co_filename).resolve().parent if code else None), module
+
+
+def _names(function: Any) -> frozenset[str]:
+    """All names in a function, those of the functions inside it included."""
+    waiting = [getattr(getattr(function, "__func__", function), "__code__", None)]
+    found: set[str] = set()
+    while waiting:
+        code = waiting.pop()
+        if code is not None:
+            found |= set(code.co_names)
+            waiting += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    return frozenset(found)
+
+
+def plain(value: Any) -> bool:
+    """Whether a value can stand in a database as it is: a number, a text, a date."""
+    return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """A constant, and what it is made of: the entries of a tuple, year, month and day of a date."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, (tuple, frozenset, list)):
+        items = sorted(value, key=repr) if isinstance(value, frozenset) else value
+        for item in items:
+            yield from _parts(item)
+        return
+    if value is None or isinstance(value, bool) or value is Ellipsis:
+        return
+    if isinstance(value, (str, bytes)) and len(value) > LONGEST:
+        return
+    if not plain(value):
+        return
+    yield value
+    if isinstance(value, str) and len(value) >= len("2020-01-01"):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    if isinstance(value, date):
+        yield from (value.year, value.month, value.day)
+    if isinstance(value, datetime):
+        yield from (value.hour, value.minute, value.second)

@@ -1,0 +1,255 @@
+"""The hunt for the worst pair: look at many by frozen runs, draw on few.
+
+Nothing here decides anything: what is found is judged later on other streams. Every choice follows
+from the seed, so the same seed finds the same pair, whatever the number of workers.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import sqrt
+
+from ..databases.neighbours import Source
+from ..errors import InvalidArgument
+from ..events.quick_score import quick_score
+from ..outputs.encoding import canonical
+from ..outputs.outputs import Outputs
+from ..results import Pair
+from ..sampling.sampling import Sampler
+from .choices import choice_space
+from .constants import codes_of, constants_of
+from .explore import explore
+from .plan import SearchPlan
+from .probe import Shift, probe, rare_moves
+from .reach import Lines, Reach, reached
+from .scout import Enough, Gross, Scout, Seen
+from .stages import Stages
+
+__all__ = ["Found", "hunt"]
+
+PLATEAU = 4
+"""Pairs of one and the same score that enter the shortlist on account of it."""
+RARE_PAIRS = 20
+RARE_DRAWS = 8192
+RARE_MOVES = 2
+CLEAR = 4.0
+"""Deviations from which a finalist needs no second look for rare leaks."""
+LANDED = 100
+"""Examples of Hypothesis's own search where there are no frozen runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pair that looked worst, the draws that made it look so, and what else was seen."""
+
+    pair: Pair
+    first: Outputs
+    second: Outputs
+    scores: dict[bytes, float] = field(default_factory=dict)
+    seen: Seen | None = None
+    scout: Scout | None = None
+    reach: Reach | None = None
+
+
+def hunt(
+    sampler: Sampler,
+    source: Source,
+    *,
+    epsilon: float,
+    delta: float,
+    plan: SearchPlan,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Found:
+    """The worst pair of a source, as far as a search of this size can tell.
+
+    Raises InvalidArgument where every pair has two equal sides.
+    """
+    lines = Lines(tuple(c for c in codes_of(sampler.run) if c.co_name != "__init__"))
+    scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
+    space = choice_space(source.strategy) if sampler.seeded else None
+    found = None
+    try:
+        if space is None:
+            found = _landed(scout, source)
+        else:
+            for template in source.templates:
+                scout.visit(template)
+            Stages(space, scout, constants_of(sampler.run), sampler.seed).run()
+    except Enough:
+        pass
+    except Gross as gross:
+        found = _drawn(scout, gross.seen)
+    if not scout.seen:
+        if scout.equal:
+            raise InvalidArgument(
+                "both databases of every pair are equal, so nothing can be told apart; give pairs "
+                "of databases that differ"
+            )
+        first = source.first(sampler.seed)
+        nothing = Outputs.of_list([])
+        return Found(first, nothing, nothing)
+    found = found or _best(scout, source)
+    return Found(
+        found.pair, found.first, found.second, found.scores, found.seen, scout, reached(scout)
+    )
+
+
+def _drawn(scout: Scout, seen: Seen) -> Found:
+    """A pair with the draws of its ordinary score."""
+    draws = min(scout.plan.draws, max(0, scout.left() // 2))
+    first, second = scout.sampler.draw(seen.pair, "search", 0, draws)
+    return Found(seen.pair, first, second, {}, seen)
+
+
+def _best(scout: Scout, source: Source) -> Found:
+    """The shortlist by ordinary draws, the finalists by ever more, and a look for rare leaks."""
+    listed = []
+    try:
+        for seen in _shortlist(scout, source):
+            if scout.out_of_time() or scout.left() < 2 * scout.plan.draws:
+                break
+            scout.ordinary(seen)
+            listed.append(seen)
+    except Enough:
+        pass
+    if not listed:
+        every = list(scout.seen.values())
+        return _drawn(scout, max(every, key=lambda seen: seen.shift.moved + seen.shift.counts))
+    order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[: scout.plan.finalists]
+    for index in (0, 2):
+        order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
+    found, deviations = _halve(scout, list(dict.fromkeys(order)))
+    if deviations < CLEAR and not scout.out_of_time():
+        rare = _rare(scout, source)
+        if rare is not None:
+            return _drawn(scout, rare)
+    return found
+
+
+def _shortlist(scout: Scout, source: Source) -> list[Seen]:
+    """Pairs in turn from the order by each score, the templates and the rest."""
+    every = list(scout.seen.values())
+    most = scout.plan.shortlist if scout.sampler.vectorised else scout.plan.shortlist // 2
+    orders = [_by(every, index) for index in range(4)]
+    templates = {canonical(pair.database) + canonical(pair.neighbour) for pair in source.templates}
+    orders.append([seen for seen in every if seen.key[0] + seen.key[1] in templates])
+    orders.append(every)
+    chosen: dict[int, Seen] = {}
+    for place in range(len(every)):
+        for order in orders:
+            if place < len(order):
+                chosen.setdefault(id(order[place]), order[place])
+        if len(chosen) >= most:
+            break
+    return list(chosen.values())[:most]
+
+
+def _by(every: list[Seen], index: int) -> list[Seen]:
+    """In the order of one score, few of each plateau."""
+    met: dict[float, int] = {}
+    found = []
+    for seen in sorted(every, key=lambda seen: -seen.shift[index]):
+        level = round(seen.shift[index], 2)
+        met[level] = met.get(level, 0) + 1
+        if met[level] <= PLATEAU and seen.shift[index] > 0:
+            found.append(seen)
+    return found
+
+
+def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
+    """Ever more draws for ever fewer pairs; what draws cannot tell apart, frozen runs decide."""
+    plan, sampler = scout.plan, scout.sampler
+    drawn: dict[int, tuple[Outputs, Outputs]] = {}
+    chunk, draws, deviations = 0, plan.draws, 0.0
+    first = listed[0]
+    drawn[id(first)] = sampler.draw(first.pair, "search", 0, plan.draws)
+    while len(listed) > 1:
+        chunk += 1
+        draws *= 4 if chunk == 1 else 2
+        ranks = []
+        for seen in listed:
+            if scout.left() < 2 * draws:
+                draws = max(0, scout.left() // 2)
+            if draws < 2:
+                break
+            new = sampler.draw(seen.pair, "search", chunk, draws)
+            old = drawn.get(id(seen))
+            both = new if old is None else _joined(old, new)
+            drawn[id(seen)] = both
+            score = quick_score(*both, epsilon=scout.epsilon, delta=scout.delta)
+            clear = score * sqrt(len(both[0]))
+            ranks.append((round(clear), seen.shift.moved + seen.shift.counts, score, seen))
+        if len(ranks) < len(listed):
+            break
+        ranks.sort(key=lambda rank: rank[:3], reverse=True)
+        deviations = ranks[0][0]
+        listed = [rank[3] for rank in ranks[: len(ranks) // 2]]
+    best = listed[0]
+    one, two = drawn.get(id(best)) or sampler.draw(best.pair, "search", 0, plan.draws)
+    return Found(best.pair, one, two, {}, best), float(deviations)
+
+
+def _joined(old: tuple[Outputs, Outputs], new: tuple[Outputs, Outputs]) -> tuple[Outputs, Outputs]:
+    return Outputs.concatenate([old[0], new[0]]), Outputs.concatenate([old[1], new[1]])
+
+
+def _rare(scout: Scout, source: Source) -> Seen | None:
+    """A pair of which a long frozen run moves seldom but far."""
+    if not scout.sampler.seeded:
+        return None
+    marks = {
+        canonical(value)
+        for value in constants_of(scout.sampler.run)
+        if value not in (0, 1) and len(canonical(value)) > 1
+    }
+    one_sided = [seen for seen in scout.seen.values() if _telling(seen, marks)]
+    one_sided.sort(key=lambda seen: seen.size)
+    templates = [Pair(p.database, p.neighbour) for p in source.templates[:2]]
+    keys = [(canonical(p.database), canonical(p.neighbour)) for p in templates]
+    every = [*one_sided[:RARE_PAIRS], *(scout.seen[key] for key in keys if key in scout.seen)]
+    draws = min(RARE_DRAWS, 16 * scout.plan.draws)
+    best, most = None, RARE_MOVES - 1
+    for seen in every:
+        if scout.left() < 4 * draws or scout.out_of_time():
+            break
+        sides = [
+            probe(scout.sampler.frozen(database, draws))
+            for database in (seen.pair.database, seen.pair.neighbour)
+        ]
+        moves = rare_moves(*sides)
+        if moves > most:
+            best, most = seen, moves
+    return best
+
+
+def _telling(seen: Seen, marks: set[bytes]) -> bool:
+    """Whether one side alone contains a constant of the code."""
+    one, two = seen.key
+    return any((mark in one) != (mark in two) for mark in marks)
+
+
+def _landed(scout: Scout, source: Source) -> Found:
+    """Without frozen runs: ordinary scores, and Hypothesis climbing on them."""
+
+    def visit(pair: Pair) -> float:
+        key = (canonical(pair.database), canonical(pair.neighbour))
+        if key[0] == key[1]:
+            scout.equal += 1
+            return 0.0
+        if key not in scout.seen:
+            if scout.seen and (scout.out_of_time() or scout.left() < 2 * scout.plan.draws):
+                return 0.0
+            seen = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), None, key)
+            scout.seen[key] = seen
+            sides = (pair.database, pair.neighbour)
+            scout.sizes += [len(side) for side in sides if hasattr(side, "__len__")]
+        return scout.ordinary(scout.seen[key])
+
+    for template in source.templates:
+        visit(template)
+    explore(source.strategy, scout.sampler.seed, LANDED, visit)
+    if not scout.seen:
+        raise Enough
+    order = sorted(scout.seen.values(), key=lambda seen: -(seen.score or 0.0))
+    found, _ = _halve(scout, order[: scout.plan.finalists])
+    scores = {canonical((s.pair.database, s.pair.neighbour)): s.score or 0.0 for s in order}
+    return Found(found.pair, found.first, found.second, scores, found.seen)

@@ -1,0 +1,36 @@
+"""How much a search may spend."""
+
+from dataclasses import dataclass
+
+__all__ = ["SearchPlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """Examples to look at, draws a side for an ordinary score, and draws of both sides in all.
+
+    A `thorough` search goes on to the worst pair where others stop at the first gross violation:
+    for a bound and not for a verdict.
+    """
+
+    examples: int = 700
+    draws: int = 500
+    shortlist: int = 64
+    finalists: int = 8
+    most: int = 600_000
+    thorough: bool = False
+
+    @property
+    def total(self) -> int:
+        """About how many outputs the search draws, on both sides together."""
+        return min(self.most, 2 * self.draws * (self.shortlist + 6 * self.finalists) + 60_000)
+
+    @classmethod
+    def for_trials(cls, trials: int, *, thorough: bool = False) -> "SearchPlan":
+        """A search that costs less than judging one pair with `trials` draws a side.
+
+        It never draws more than `trials` a side, so that all of an audit stays within four times
+        that number.
+        """
+        draws = min(1000, max(16, trials // 400))
+        return cls(draws=draws, most=2 * trials, thorough=thorough)

@@ -1,0 +1,158 @@
+"""Frozen runs: a database's outputs with the generator in one fixed state, and what they show.
+
+Two databases that are run from the same state share their noise, so that a few dozen runs on each
+show what the difference of the databases does to the output and nothing else. The four scores of a
+pair are looked at one by one and never added up: they are on scales of their own. A mechanism
+whose use of the generator depends on the data shares less noise, or none; its scores are then as
+noisy as ordinary ones, and the ordinary score decides.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outputs.features import Feature, Path
+from ..outputs.outputs import Outputs
+
+__all__ = ["Probe", "Shift", "probe", "rare_moves", "shift"]
+
+MOST_COLUMNS = 64
+FEW = 16
+"""Different values of a column up to which they are counted."""
+MOST = 50.0
+"""The largest score, for outputs that moved where there is no noise."""
+OTHER_FORM = 8.0
+STEP = 20.0
+"""How much larger than the usual a rare move is."""
+
+Floats = NDArray[np.float64]
+
+
+class Shift(NamedTuple):
+    """How a pair's two frozen runs differ.
+
+    `moved` is the sum over columns of the median move over the noise (the epsilon of Laplace
+    noise), `outlier` the largest move of a single output over the noise, `counts` what values
+    and labels became likelier (a log-ratio), `spread` how the amount of noise changed (likewise).
+    """
+
+    moved: float
+    outlier: float
+    counts: float
+    spread: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The outputs of one database, column by column."""
+
+    paths: tuple[Path, ...]
+    numbers: Floats
+    """Shape (draws, columns); NaN where an output has no finite number there."""
+    few: tuple[dict[object, int] | None, ...]
+    """How often each value or label occurs in a column, where they are few."""
+    spread: Floats
+    """Mean absolute deviation of each column; NaN for columns of at most two values."""
+    whole: bool
+    """Whether all entries are numbers."""
+
+
+def probe(outputs: Outputs) -> Probe:
+    """What the scores need of a database's outputs."""
+    paths = tuple(outputs.paths()[:MOST_COLUMNS])
+    numbers = np.full((len(outputs), len(paths)), np.nan)
+    few: list[dict[object, int] | None] = []
+    spread = np.full(len(paths), np.nan)
+    for place, path in enumerate(paths):
+        column = outputs.column(Feature("value", path))
+        values = np.asarray(column.values, dtype=np.float64)
+        labelled = column.labelled()
+        finite = np.isfinite(values) & ~labelled
+        numbers[finite, place] = values[finite]
+        kept = values[finite]
+        distinct, times = np.unique(kept, return_counts=True)
+        counts: dict[object, int] | None = None
+        if len(distinct) <= FEW:
+            counts = dict(zip(distinct.tolist(), times.tolist(), strict=True))
+        elif len(kept) < len(values):
+            counts = {"a number": len(kept)}
+        if counts is not None:
+            for index in np.flatnonzero(~finite):
+                name = column.label(int(index)) or repr(float(values[index]))
+                counts[name] = counts.get(name, 0) + 1
+            few.append(counts if len(counts) <= FEW + 1 else None)
+        else:
+            few.append(None)
+        if len(distinct) > 2:
+            spread[place] = np.abs(kept - np.median(kept)).mean()
+        elif len(distinct) == 1:
+            spread[place] = 0.0
+    return Probe(paths, numbers, tuple(few), spread, not np.isnan(numbers).any())
+
+
+def shift(one: Probe, two: Probe) -> Shift:
+    """How two frozen runs differ; zero where they do not."""
+    if one.paths != two.paths or one.numbers.shape != two.numbers.shape:
+        return Shift(0.0, 0.0, OTHER_FORM, 0.0)
+    moved = outlier = spread = 0.0
+    numeric = ~np.isnan(one.spread) & ~np.isnan(two.spread)
+    if numeric.any():
+        noise = np.minimum(one.spread, two.spread)[numeric]
+        move = np.abs(one.numbers[:, numeric] - two.numbers[:, numeric])
+        if not (one.whole and two.whole):
+            move = np.nan_to_num(move, nan=0.0, posinf=np.inf)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = np.nan_to_num(np.median(move, axis=0) / noise, nan=0.0, posinf=MOST)
+            largest = np.nan_to_num(move.max(axis=0) / noise, nan=0.0, posinf=MOST)
+            ratio = np.abs(np.log(one.spread[numeric] / two.spread[numeric]))
+        moved = float(np.minimum(middle, MOST).sum())
+        outlier = float(min(largest.max(), MOST))
+        spread = float(np.nan_to_num(ratio, nan=0.0, posinf=MOST).max())
+    counts = sum(
+        _likelier(first, second)
+        for first, second in zip(one.few, two.few, strict=True)
+        if (first is not None or second is not None) and first != second
+    )
+    return Shift(moved, outlier, min(counts, MOST), min(spread, MOST))
+
+
+def _likelier(one: dict[object, int] | None, two: dict[object, int] | None) -> float:
+    """The largest log-ratio of the counts of a value, less what luck would do."""
+    if one is None or two is None:
+        # Few values beside many: another kind of output, unless the few are only just few.
+        few = one if two is None else two
+        return 0.0 if few is None or len(few) > FEW // 2 else OTHER_FORM
+    most = 0.0
+    for value in dict.fromkeys((*one, *two)):
+        a, b = one.get(value, 0), two.get(value, 0)
+        gap = abs(float(np.log((a + 0.5) / (b + 0.5)))) - 1 / sqrt(max(a, b) + 0.5)
+        most = max(most, gap)
+    return most
+
+
+def rare_moves(one: Probe, two: Probe) -> int:
+    """How many outputs moved far more than the others: a leak that happens seldom."""
+    if one.paths != two.paths or one.numbers.shape != two.numbers.shape:
+        return len(one.numbers)
+    most = 0
+    for place in range(len(one.paths)):
+        noise = float(np.nan_to_num([one.spread[place], two.spread[place]]).max())
+        first, second = one.numbers[:, place], two.numbers[:, place]
+        lost = np.isnan(first) != np.isnan(second)
+        move = np.abs(first - second)[~(np.isnan(first) | np.isnan(second))]
+        usual = float(np.median(move)) if len(move) else 0.0
+        if usual > noise:
+            # The two runs do not share their noise.
+            continue
+        if noise > 0:
+            far = move > STEP * max(usual, 1e-9 * noise)
+            # Rounding and the last bits of a float are no leak that a sample can show.
+            far &= move > noise
+        else:
+            far = move > 0
+        many = int(far.sum()) + int(lost.sum())
+        most = max(most, many if many < len(one.numbers) / 4 else 0)
+    return most

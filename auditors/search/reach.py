@@ -1,0 +1,122 @@
+"""Which lines of a mechanism ran while it was searched: a fact about the search, not a verdict.
+
+Lines are followed in the mechanism's own Python code only, each until it has run once. A debugger
+or a coverage tool that holds the interpreter's trace function keeps it; then nothing is said.
+"""
+
+import dis
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import CodeType, FrameType
+from typing import Any
+
+__all__ = ["Lines", "spans_of"]
+
+
+@dataclass(slots=True)
+class Lines:
+    """The lines of some code that have not run yet."""
+
+    codes: tuple[CodeType, ...]
+    missing: dict[CodeType, set[int]] = field(default_factory=dict)
+    looked: bool = False
+    """Whether any run was followed."""
+
+    def __post_init__(self) -> None:
+        """All lines that stand in the code; a code object shows its first line on entry."""
+        for code in self.codes:
+            lines = {
+                line
+                for _, line in dis.findlinestarts(code)
+                if line is not None and line > code.co_firstlineno
+            }
+            # A function of one line has nothing but its first.
+            self.missing[code] = lines or {code.co_firstlineno}
+
+    @contextmanager
+    def followed(self) -> Iterator[None]:
+        """Follow what runs in the block, unless somebody else already does."""
+        if not any(self.missing.values()) or sys.gettrace() is not None:
+            yield
+            return
+        self.looked = True
+        sys.settrace(self._enter)
+        try:
+            yield
+        finally:
+            sys.settrace(None)
+
+    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
+        left = self.missing.get(frame.f_code)
+        if not left:
+            return None
+        frame.f_trace_opcodes = False
+        left.discard(frame.f_lineno)
+        if not left:
+            return None
+
+        def line(frame: FrameType, event: str, _: Any) -> Any:
+            left.discard(frame.f_lineno)
+            return line if left else None
+
+        return line
+
+    def unreached(self) -> tuple[str, ...]:
+        """The lines that never ran, as "release.py lines 31-34"; empty where all did."""
+        if not self.looked:
+            return ()
+        by_file: dict[str, set[int]] = {}
+        run: dict[str, set[int]] = {}
+        for code, left in self.missing.items():
+            name = os.path.basename(code.co_filename)
+            by_file.setdefault(name, set()).update(left)
+            every = {line for _, line in dis.findlinestarts(code) if line is not None}
+            run.setdefault(name, set()).update(every - left)
+        # A line shared by two code objects (a comprehension in a statement) ran if either did.
+        return tuple(
+            f"{name} line{'s' if len(lines) > 1 else ''} {spans_of(lines)}"
+            for name, every in by_file.items()
+            if (lines := every - run[name])
+        )
+
+
+def spans_of(lines: set[int]) -> str:
+    """Whole numbers with runs written as such: 3, 31-34."""
+    parts: list[list[int]] = []
+    for line in sorted(lines):
+        if parts and line == parts[-1][1] + 1:
+            parts[-1][1] = line
+        else:
+            parts.append([line, line])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a search looked at.
+
+    `databases` and `pairs` are how many different ones ran; `smallest` and `largest` the sizes
+    of databases that have one, None where they have none. `unreached` are lines of the mechanism's
+    own Python code that no run of the search executed, as "release.py lines 31-34"; it is None
+    where runs could not be followed.
+    """
+
+    databases: int
+    pairs: int
+    smallest: int | None
+    largest: int | None
+    unreached: tuple[str, ...] | None
+
+
+def reached(scout: Any) -> Reach:
+    """The record of a finished search."""
+    return Reach(
+        databases=len({key for pair in scout.seen for key in pair}),
+        pairs=len(scout.seen),
+        smallest=min(scout.sizes, default=None),
+        largest=max(scout.sizes, default=None),
+        unreached=scout.lines.unreached() if scout.lines.looked else None,
+    )

@@ -1,0 +1,155 @@
+"""What the hunt has seen: each pair visited once, by a frozen run on either side."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..events.quick_score import quick_score
+from ..outputs.encoding import canonical
+from ..results import Pair
+from ..sampling.sampling import Sampler
+from .choices import Example
+from .plan import SearchPlan
+from .probe import Probe, Shift, probe, shift
+from .reach import Lines
+
+__all__ = ["Enough", "Gross", "Scout", "Seen"]
+
+FROZEN = {True: 64, False: 24}
+"""Outputs of a frozen run, where one call gives many and where it gives one."""
+GROSS = Shift(np.inf, 6.0, 3.0, 1.5)
+"""Scores from which a pair is tried at once; a move of the median alone may be the claim's own."""
+CHECKS = 12
+CHECKED_ON = 128
+SURE = (0.6, 6.0)
+"""Score of a draw, and deviations, from which a pair is taken without looking further."""
+
+
+class Enough(Exception):
+    """Draws or time of the search are used up."""
+
+
+class Gross(Exception):
+    """A pair violates the claim so clearly that no other needs to be looked at."""
+
+    def __init__(self, seen: "Seen") -> None:
+        super().__init__()
+        self.seen = seen
+
+
+@dataclass(slots=True, eq=False)
+class Seen:
+    """A pair with what its frozen runs showed; `example` made it, unless it is a template."""
+
+    pair: Pair
+    shift: Shift
+    example: Example | None
+    key: tuple[bytes, bytes]
+    score: float | None = None
+    listed: tuple[Example, int] | None = None
+    """The example with the place of the collection whose elements are the rows of a side."""
+
+    @property
+    def size(self) -> int:
+        """How long the pair is to write."""
+        return len(self.key[0]) + len(self.key[1])
+
+
+@dataclass(slots=True)
+class Scout:
+    """Visits pairs and remembers them in order."""
+
+    sampler: Sampler
+    epsilon: float
+    delta: float
+    plan: SearchPlan
+    out_of_time: Callable[[], bool]
+    lines: Lines
+    seen: dict[tuple[bytes, bytes], Seen] = field(default_factory=dict)
+    probes: dict[bytes, Probe] = field(default_factory=dict)
+    sizes: list[int] = field(default_factory=list)
+    started: int = 0
+    checks: int = CHECKS
+    failed: list[float] = field(default_factory=lambda: [0.0] * 4)
+    equal: int = 0
+
+    def __post_init__(self) -> None:
+        """Remember where the tally stood."""
+        self.started = self.sampler.tally.draws
+
+    def left(self) -> int:
+        """Draws that the search may still make."""
+        return self.plan.most - (self.sampler.tally.draws - self.started)
+
+    def visit(self, pair: Pair, example: Example | None = None) -> Seen | None:
+        """Look at a pair; None where its two sides are equal.
+
+        Raises Enough when the budget is used up, and Gross.
+        """
+        key = (canonical(pair.database), canonical(pair.neighbour))
+        if key[0] == key[1]:
+            self.equal += 1
+            return None
+        known = self.seen.get(key)
+        if known is not None:
+            return known
+        if self.seen and (self.out_of_time() or self.left() < 4 * self.frozen_size):
+            raise Enough
+        sides = [
+            self.probe(database, encoded)
+            for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
+        ]
+        found = Seen(pair, shift(*sides), example, key)
+        self.seen[key] = found
+        if self._gross(found):
+            raise Gross(found)
+        return found
+
+    @property
+    def frozen_size(self) -> int:
+        """Outputs of one frozen run."""
+        return min(FROZEN[self.sampler.vectorised], self.plan.draws)
+
+    def probe(self, database: Any, encoded: bytes | None = None) -> Probe:
+        """The frozen run of a database, made once."""
+        encoded = canonical(database) if encoded is None else encoded
+        if encoded not in self.probes:
+            with self.lines.followed():
+                outputs = self.sampler.frozen(database, self.frozen_size)
+            self.probes[encoded] = probe(outputs)
+            if hasattr(database, "__len__"):
+                self.sizes.append(len(database))
+        return self.probes[encoded]
+
+    def ordinary(self, seen: Seen) -> float:
+        """The score of ordinary draws, on a stream of the pair's own."""
+        if seen.score is None:
+            first, second = self.sampler.draw(seen.pair, "search", 0, self.plan.draws)
+            seen.score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
+        return seen.score
+
+    def _gross(self, seen: Seen) -> bool:
+        """Whether a pair that looks gross is, by one ordinary score on few draws."""
+        limit = max(1.0, self.epsilon)
+        limits = (np.inf, GROSS.outlier * limit, GROSS.counts * limit, GROSS.spread)
+        # Noise that is not shared looks like an outlier on all pairs alike.
+        over = [
+            value > most and value > 1.2 * failed
+            for value, most, failed in zip(seen.shift, limits, self.failed, strict=True)
+        ]
+        draws = min(CHECKED_ON, self.plan.draws)
+        if not any(over) or self.checks == 0 or self.plan.thorough or self.left() < 4 * draws:
+            return False
+        self.checks -= 1
+        first, second = self.sampler.draw(seen.pair, "search", 99, draws)
+        score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
+        if score > SURE[0] and score * sqrt(draws) > SURE[1]:
+            return True
+        self.failed = [
+            max(value, old) if is_over else old
+            for value, old, is_over in zip(seen.shift, self.failed, over, strict=True)
+        ]
+        return False
