@@ -23,7 +23,7 @@ from .greedy_conjunctions import (
     greedy_conjunction_threshold,
 )
 from .greedy_invariants import best_score_is_zero, few_negatives_left
-from .greedy_transcripts import greedy_conjunction_law, greedy_conjunction_log_probability
+from .greedy_transcripts import Sums, greedy_conjunction_law, greedy_conjunction_log_probability
 from .labelled import labelled_counts
 
 # beta 0.5 keeps the threshold within reach of small databases.
@@ -92,20 +92,19 @@ WHOLE_BUDGET_EVERY_ROUND = NegativeControl(
 )
 
 
-def greater_score(alive: Array, counts: Array, table: Array, most_literals: int) -> Array:
+def greater_score(alive: Array, counts: Array, sums: Sums, most_literals: int) -> Array:
     """Max in place of min: a literal is good when it removes negatives or spares positives."""
-    removed, spared = _parts(alive, counts, table)
+    removed, spared = _parts(alive, counts, sums)
     return np.maximum(removed - _negatives(alive, counts) / most_literals, spared)
 
 
-def score_without_share(alive: Array, counts: Array, table: Array, most_literals: int) -> Array:
+def score_without_share(alive: Array, counts: Array, sums: Sums, most_literals: int) -> Array:
     """No share of the negatives is asked for: TRUE always scores 0."""
-    return np.minimum(*_parts(alive, counts, table))
+    return np.minimum(*_parts(alive, counts, sums))
 
 
-def _parts(alive: Array, counts: Array, table: Array) -> tuple[Array, Array]:
-    falsified = (~table).T.astype(float)
-    return (alive * counts[:, 0]) @ falsified, -((alive * counts[:, 1]) @ falsified)
+def _parts(alive: Array, counts: Array, sums: Sums) -> tuple[Array, Array]:
+    return sums(alive * counts[:, 0]), -sums(alive * counts[:, 1])
 
 
 def _negatives(alive: Array, counts: Array) -> Array:

@@ -1,17 +1,21 @@
-"""Conjunctions of literals over d boolean variables, as tables over the cube.
+"""Conjunctions of literals over d boolean variables, as tables over assignments.
 
 Assignments v_1 ... v_d are numbered as binary numbers, v_1 the most significant digit.
 Literals are numbered v_1, ..., v_d, not v_1, ..., not v_d and, where it is wanted, TRUE.
 """
 
+from collections.abc import Callable
 from itertools import combinations
 from math import comb
 
 import numpy as np
 
-from .._checks import require_positive
+from .._checks import require_listable, require_positive
 from ..model import Array
 from .labelled import grid_points
+
+LARGE = 2**24
+"""Entries of a table up to which a product of matrices is the quicker way to sum."""
 
 
 def literals(dimension: int, *, constant: bool = False) -> Array:
@@ -21,9 +25,39 @@ def literals(dimension: int, *, constant: bool = False) -> Array:
     2 d literals false.
     """
     require_positive(dimension=dimension)
-    values = grid_points((2,) * dimension).T.astype(bool)
-    last = np.ones((1, 2**dimension), dtype=bool)
+    require_listable(2**dimension * dimension, "assignments times variables")
+    return literals_at(grid_points((2,) * dimension), constant=constant)
+
+
+def literals_at(points: Array, *, constant: bool = False) -> Array:
+    """What each literal says of the given assignments, shape (m, d): booleans of shape (2 d, m)."""
+    values = np.ascontiguousarray(np.asarray(points).T, dtype=bool)
+    last = np.ones((1, len(points)), dtype=bool)
     return np.vstack([values, ~values, last] if constant else [values, ~values])
+
+
+def falsified_sums(table: Array) -> Callable[[Array], Array]:
+    """How much weight lies on the assignments that make each literal false, as a function.
+
+    `table` are booleans of shape (k, m); the function maps weights, whole numbers of shape
+    (sets, m), to floats of shape (sets, k). A large table is kept as packed bits, a sixty-fourth
+    of the numbers that a product of matrices would need.
+    """
+    if table.size <= LARGE:
+        falsified = (~table).T.astype(float)
+        return lambda weights: weights @ falsified
+    packed = np.packbits(~table, axis=1)
+
+    def sums(weights: Array) -> Array:
+        found = np.zeros((len(weights), len(table)))
+        for row, weight in enumerate(np.asarray(weights).astype(np.int64)):
+            for digit in range(int(weight.max(initial=0)).bit_length()):
+                here = np.packbits((weight >> digit) & 1 == 1)
+                ones = np.bitwise_count(packed & here).sum(axis=1, dtype=np.int64)
+                found[row] += ones * 2.0**digit
+        return found
+
+    return sums
 
 
 def conjoined(kept: Array, table: Array) -> Array:
@@ -50,6 +84,27 @@ def kept_literals(chosen: Array, number: int) -> Array:
     marks = np.zeros((*chosen.shape[:-1], number + 1), dtype=bool)
     np.put_along_axis(marks, np.where(chosen < 0, number, chosen), True, axis=-1)
     return marks[..., :number]
+
+
+def some_conjunction_fits(table: Array, counts: Array, most: int) -> bool:
+    """Whether an AND of at most `most` literals makes no mistake on the counted points.
+
+    `table` are the literals at the m points, booleans (k, m), and `counts` has shape (m, 2). It
+    may use the literals that no positive point makes false, and must make each negative one
+    false; every literal that does so for the first one left is tried, so time is at most d**most.
+    """
+    negatives = counts[:, 0] > 0
+    allowed = table[table[:, counts[:, 1] > 0].all(axis=1)][:, negatives]
+
+    def covered(left: Array, rest: int) -> bool:
+        if not left.any():
+            return True
+        if not rest:
+            return False
+        able = allowed[~allowed[:, np.argmax(left)]]
+        return any(covered(left & literal, rest - 1) for literal in able)
+
+    return covered(np.ones(int(negatives.sum()), dtype=bool), most)
 
 
 def conjunctions(dimension: int, most: int) -> Array:

@@ -29,10 +29,12 @@ from ..model import (
     ThresholdClaim,
     UtilityClaim,
 )
-from .conjunction_class import conjoined, cube_dimension, literals
-from .labelled import grid_points, labelled_counts, labelled_row, labelled_rows, mistakes
+from .conjunction_class import conjoined, cube_dimension, literals_at
+from .labelled import grid_points, labelled_points, labelled_row, labelled_rows, mistakes
 
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
+MOST_CELLS = 2**24
+"""The hard instance of a utility claim is spelt out up to rows times assignments."""
 MOST_LISTED = 4
 """Up to this dimension the law lists all 2**(2 d) outputs."""
 
@@ -52,8 +54,13 @@ def violations(counts: Array) -> Array:
     Each moves by at most 1; all 2 d together by at most d under add-remove and by at most 2 d
     under replace-one, which a positive point replaced by its complement attains.
     """
-    table = literals(cube_dimension(counts))
-    return (~table).astype(np.int64) @ counts[:, 1]
+    return violations_at(grid_points((2,) * cube_dimension(counts)), counts)
+
+
+def violations_at(points: Array, counts: Array) -> Array:
+    """`violations` of the points (m, d) that occur, `counts` of shape (m, 2): time m d."""
+    true = counts[:, 1] @ points.astype(np.int64)
+    return np.concatenate([counts[:, 1].sum() - true, true])
 
 
 def noisy_conjunction(
@@ -72,8 +79,8 @@ def noisy_conjunction(
     Returns which literals are kept, booleans of shape `size` + (2 d,). Raises ValueError on a
     scale that is not positive.
     """
-    counts = labelled_counts(database, grid=(2,) * dimension)
-    return noisy_conjunction_of_counts(counts, rng, scale=scale, threshold=threshold, size=size)
+    violated = violations_at(*labelled_points(database, dimension=dimension))
+    return _delete(violated, rng, scale=scale, threshold=threshold, size=size)
 
 
 def noisy_conjunction_of_counts(
@@ -85,8 +92,13 @@ def noisy_conjunction_of_counts(
     size: Size = None,
 ) -> Array:
     """`noisy_conjunction` of a database given as counts of shape (2**d, 2)."""
+    return _delete(violations(counts), rng, scale=scale, threshold=threshold, size=size)
+
+
+def _delete(
+    violated: Array, rng: np.random.Generator, *, scale: float, threshold: float, size: Size
+) -> Array:
     require_positive(scale=scale)
-    violated = violations(counts)
     noise = rng.laplace(scale=scale, size=sample_shape(size) + violated.shape)
     return noisy_counts_keep(violated, noise, threshold)
 
@@ -103,7 +115,7 @@ def noisy_conjunction_law(
 
     Up to dimension 4 they are multiplied out to a law over the 2**(2 d) vectors.
     """
-    violated = violations(labelled_counts(database, grid=(2,) * dimension))
+    violated = violations_at(*labelled_points(database, dimension=dimension))
     slack = (threshold - violated) / scale
     logs = np.stack([log_laplace_cdf(-slack), log_laplace_cdf(slack)], axis=1)
     if dimension > MOST_LISTED:
@@ -130,7 +142,12 @@ def _scale(dimension: int, epsilon: float, delta: float) -> float:
 
 def conjunction_mistakes(counts: Array, kept: Array) -> Array:
     """How many of the counted labels the conjunction of the kept literals gets wrong."""
-    return mistakes(counts, conjoined(kept, literals(cube_dimension(counts))))
+    return mistakes_at(grid_points((2,) * cube_dimension(counts)), counts, kept)
+
+
+def mistakes_at(points: Array, counts: Array, kept: Array) -> Array:
+    """`conjunction_mistakes` on the points (m, d) that occur, `counts` of shape (m, 2)."""
+    return mistakes(counts, conjoined(kept, literals_at(points)))
 
 
 def noisy_conjunction_mechanism(
@@ -158,14 +175,17 @@ def noisy_conjunction_mechanism(
     half = 0.5 if relation is Relation.ADD_REMOVE else 1.0
 
     def excess(database: Database, output: Any) -> Array:
-        counts = labelled_counts(database, grid=(2,) * dimension)
-        best = without_violated_literals(counts)
+        sample = labelled_points(database, dimension=dimension)
+        best = violations_at(*sample) == 0
         # Nothing is promised unless some conjunction fits, and then this one does.
-        realizable = conjunction_mistakes(counts, best) == 0
-        return conjunction_mistakes(counts, output) * int(realizable)
+        realizable = mistakes_at(*sample, best) == 0
+        return mistakes_at(*sample, output) * int(realizable)
 
     most_mistakes = 4 * dimension * threshold
-    hard = guarded_sample(4 * ceil(most_mistakes + 1), dimension)
+    rows = 4 * ceil(most_mistakes + 1)
+    hard: tuple[Database, ...] = ()
+    if rows * 2**dimension <= MOST_CELLS:
+        hard = (labelled_rows(guarded_sample(rows, dimension), grid=(2,) * dimension),)
     return Mechanism(
         name=name,
         identifier=identifier,
@@ -185,7 +205,7 @@ def noisy_conjunction_mechanism(
                 loss=excess,
                 bound=lambda _: most_mistakes,
                 levels=(beta,),
-                databases=(labelled_rows(hard, grid=(2,) * dimension),),
+                databases=hard,
                 identifier="CONJ-P1-MISTAKES",
                 statement="At most 4 d threshold mistakes on realizable data",
                 reference=f"{SOURCE}, conjunctions, take 1",

@@ -24,9 +24,16 @@ from ..model import (
     UtilityClaim,
 )
 from ..selection.exponential import log_probabilities
-from .conjunction_class import conjunctions, cube_dimension, literals
+from .conjunction_class import (
+    cube_dimension,
+    falsified_sums,
+    literals,
+    literals_at,
+    some_conjunction_fits,
+)
 from .greedy_bounds import greedy_rounds, greedy_sample_size, round_privacy, score_shortfall
 from .greedy_transcripts import (
+    Sums,
     all_alive,
     chosen_mistakes,
     greedy_conjunction_law,
@@ -35,13 +42,13 @@ from .greedy_transcripts import (
     remove_falsified,
     worst_shortfall,
 )
-from .labelled import labelled_counts, labelled_row, labelled_rows, mistakes
+from .labelled import labelled_points, labelled_row
 
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
 MOST_LISTED = 4096
 """Up to this many transcripts the law lists them all."""
 
-Score = Callable[[Array, Array, Array, int], Array]
+Score = Callable[[Array, Array, Sums, int], Array]
 
 
 def greedy_conjunction(
@@ -63,10 +70,11 @@ def greedy_conjunction(
     Returns the chosen literals in order, whole numbers of shape `size` + (rounds,). Raises
     ValueError on a parameter that is not positive.
     """
-    counts = labelled_counts(database, grid=(2,) * dimension)
+    points, counts = labelled_points(database, dimension=dimension)
     return greedy_conjunction_of_counts(
         counts,
         rng,
+        table=literals_at(points, constant=True),
         most_literals=most_literals,
         rounds=rounds,
         round_epsilon=round_epsilon,
@@ -89,7 +97,8 @@ def greedy_conjunction_of_counts(
     """`greedy_conjunction` of a database given as counts of shape (2**d, 2).
 
     `table` are the literals to choose from, and row l of `survivors` tells which points stay
-    when l is chosen: by default all literals and TRUE, and those on which l is true.
+    when l is chosen: by default all literals and TRUE, and those on which l is true. With a `table`
+    of shape (k, m) the counts are those of its m points, of shape (m, 2).
     """
     require_positive(most_literals=most_literals, rounds=rounds, round_epsilon=round_epsilon)
     table = literals(cube_dimension(counts), constant=True) if table is None else table
@@ -97,11 +106,11 @@ def greedy_conjunction_of_counts(
     chosen = np.empty((rounds, prod(leading)), dtype=np.int64)
     # Runs that have the same points left share one set of scores.
     alive, group = all_alive(counts, prod(leading))
-    survivors = table if survivors is None else survivors
+    survivors, sums = table if survivors is None else survivors, falsified_sums(table)
     for j in range(rounds):
         if j:
             alive, group = remove_falsified(alive, group, chosen[j - 1], survivors)
-        scores = score(alive, counts, table, most_literals)
+        scores = score(alive, counts, sums, most_literals)
         logs = log_probabilities(scores, sensitivity=1.0, epsilon=round_epsilon)
         chosen[j] = _draw(np.exp(logs), group, rng)
     return chosen.T.reshape(*leading, rounds)
@@ -134,21 +143,20 @@ def greedy_conjunction_mechanism(
         "rounds": rounds,
         "round_epsilon": each,
     }
-    cube = (2,) * dimension
-    functions = conjunctions(dimension, most_literals)
 
     def shortfall(database: Database, output: Any) -> Array:
-        counts = labelled_counts(database, grid=cube)
-        realizable = (mistakes(counts, functions) == 0).any()
-        return worst_shortfall(counts, output, most_literals=most_literals) * int(realizable)
+        points, counts = labelled_points(database, dimension=dimension)
+        table = literals_at(points, constant=True)
+        realizable = some_conjunction_fits(table, counts, most_literals)
+        found = worst_shortfall(counts, output, most_literals=most_literals, table=table)
+        return found * int(realizable)
 
     def bound_at(beta: float) -> float:
         return score_shortfall(dimension, rounds, each, beta)
 
     def all_positive(level: float) -> Database:
-        # Every literal but TRUE scores just below - level.
-        copies = ceil(level / 2 ** (dimension - 1))
-        return labelled_rows(spread_sample(copies * 2**dimension, dimension, 0), grid=cube)
+        # Every literal but TRUE is false at one of two opposite points: it scores below - level.
+        return ((0,) * dimension + (1,), (1,) * dimension + (1,)) * ceil(level)
 
     listed = (2 * dimension + 1) ** rounds <= MOST_LISTED
     return Mechanism(
@@ -157,7 +165,7 @@ def greedy_conjunction_mechanism(
         run=partial(greedy_conjunction, **bound),
         law=partial(greedy_conjunction_law, **bound) if listed else None,
         log_probability=partial(greedy_conjunction_log_probability, **bound),
-        databases=Rows(row=labelled_row(cube), most=most_rows),
+        databases=Rows(row=labelled_row((2,) * dimension), most=most_rows),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, Interval, InvariantClaim, Record, Rows
-from .conjunction_class import conjoined, kept_literals, literals
+from .conjunction_class import conjoined, falsified_sums, kept_literals, literals
 from .conjunctions import SOURCE
 from .greedy_bounds import greedy_rounds
 from .greedy_transcripts import literal_scores
@@ -28,6 +28,7 @@ def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:
     -1 for none, and the literals chosen before.
     """
     table = literals(dimension, constant=True)
+    sums = falsified_sums(table)
     cells = 2 ** (dimension + 1)
 
     def scores(counts: list[int], record: int, chosen: Sequence[int]) -> Array:
@@ -35,7 +36,7 @@ def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:
         if record >= 0:
             changed[record] += 1
         alive = conjoined(kept_literals(np.array([chosen], dtype=int), len(table)), table)
-        return literal_scores(alive, changed.reshape(-1, 2), table, most_literals)
+        return literal_scores(alive, changed.reshape(-1, 2), sums, most_literals)
 
     def margin(case: Any) -> float:
         out, into = (scores(case["counts"], case[end], case["chosen"]) for end in ("out", "into"))
@@ -99,13 +100,13 @@ def best_score_is_zero(
 
     `constant` False leaves the literal TRUE out.
     """
-    table = literals(dimension, constant=constant)
+    sums = falsified_sums(literals(dimension, constant=constant))
     whole = literals(dimension, constant=True)
 
     def margin(case: Any) -> float:
         chosen = kept_literals(np.array([case["picks"]], dtype=int), len(whole))
         alive = conjoined(chosen, whole)
-        return -abs(float(score(alive, _labelled(case, dimension), table, most_literals).max()))
+        return -abs(float(score(alive, _labelled(case, dimension), sums, most_literals).max()))
 
     return InvariantClaim(
         cases=Record(fields=_case_fields(dimension, most_literals, 5, 3)),
@@ -125,9 +126,9 @@ def _choices(
 ) -> Iterator[tuple[Array, Array]]:
     """The points left before and after each round of the worst choices that the event allows."""
     table = literals(len(counts).bit_length() - 1, constant=True)
-    alive = np.ones(len(counts), dtype=bool)
+    alive, sums = np.ones(len(counts), dtype=bool), falsified_sums(table)
     for j in range(rounds):
-        scores = score(alive[None], counts, table, most_literals)[0]
+        scores = score(alive[None], counts, sums, most_literals)[0]
         allowed = np.flatnonzero(scores >= -slack)
         worst_first = allowed[np.argsort(scores[allowed], kind="stable")]
         chosen = worst_first[picks[j % len(picks)] % len(worst_first)]

@@ -3,7 +3,7 @@
 A transcript is the list of chosen literals, numbered as in `conjunction_class` with TRUE last.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
@@ -11,21 +11,30 @@ import numpy as np
 
 from ..model import Array, Database, FiniteLaw
 from ..selection.exponential import log_probabilities
-from .conjunction_class import conjoined, cube_dimension, kept_literals, literals
-from .labelled import grid_points, labelled_counts, mistakes
+from .conjunction_class import (
+    conjoined,
+    cube_dimension,
+    falsified_sums,
+    kept_literals,
+    literals,
+    literals_at,
+)
+from .labelled import grid_points, labelled_points, mistakes, packed_rows
+
+Sums = Callable[[Array], Array]
+"""Weights (sets, m) to their sums over what makes each literal false, (sets, k)."""
 
 
-def literal_scores(alive: Array, counts: Array, table: Array, most_literals: int) -> Array:
+def literal_scores(alive: Array, counts: Array, sums: Sums, most_literals: int) -> Array:
     """Score of every literal on the rows left, for several sets of them.
 
-    `alive` of shape (sets, 2**d) says which points are left, `counts` has shape (2**d, 2) and
-    `table` has the literals as rows, shape (k, 2**d). Returns floats of shape (sets, k), at
-    most 0; 0 is reached when a conjunction of at most `most_literals` fits.
+    `alive` of shape (sets, m) says which of m points are left, `counts` has shape (m, 2) and `sums`
+    are the `falsified_sums` of the k literals. Returns floats of shape (sets, k), at most 0; 0 is
+    reached when a conjunction of at most `most_literals` fits.
     """
-    falsified = (~table).T.astype(float)
     negatives, positives = alive * counts[:, 0], alive * counts[:, 1]
     share = negatives.sum(axis=1, keepdims=True) / most_literals
-    return np.minimum(negatives @ falsified - share, -(positives @ falsified))
+    return np.minimum(sums(negatives) - share, -sums(positives))
 
 
 def all_alive(counts: Array, runs: int) -> tuple[Array, Array]:
@@ -40,26 +49,35 @@ def remove_falsified(
     keys = group * len(survivors) + chosen
     occurs = np.bincount(keys, minlength=len(alive) * len(survivors)) > 0
     before, literal = np.divmod(np.flatnonzero(occurs), len(survivors))
-    left, place = np.unique(alive[before] & survivors[literal], axis=0, return_inverse=True)
+    left = alive[before] & survivors[literal]
+    _, first, place = np.unique(packed_rows(left), return_index=True, return_inverse=True)
     renumbered = np.zeros(len(occurs), dtype=np.int64)
-    renumbered[occurs] = place.ravel()
-    return left, renumbered[keys]
+    renumbered[occurs] = place
+    return left[first], renumbered[keys]
 
 
-def _replay(counts: Array, chosen: Array, most_literals: int) -> Iterator[tuple[Array, Array]]:
+def _replay(
+    counts: Array, table: Array, chosen: Array, most_literals: int
+) -> Iterator[tuple[Array, Array]]:
     """For each round of given transcripts (runs, rounds): all scores, and the one chosen."""
-    table = literals(cube_dimension(counts), constant=True)
+    sums = falsified_sums(table)
     alive, group = all_alive(counts, len(chosen))
     for choice in chosen.T:
-        yield literal_scores(alive, counts, table, most_literals)[group], choice
+        yield literal_scores(alive, counts, sums, most_literals)[group], choice
         alive, group = remove_falsified(alive, group, choice, table)
 
 
-def worst_shortfall(counts: Array, chosen: Array, *, most_literals: int) -> Array:
-    """How far below 0 the worst score of a chosen literal is; shape of the leading axes."""
+def worst_shortfall(
+    counts: Array, chosen: Array, *, most_literals: int, table: Array | None = None
+) -> Array:
+    """How far below 0 the worst score of a chosen literal is; shape of the leading axes.
+
+    `table` are the literals at the points that `counts` counts, by default all of the cube.
+    """
     chosen = np.asarray(chosen)
+    table = literals(cube_dimension(counts), constant=True) if table is None else table
     worst = np.zeros(prod(chosen.shape[:-1]))
-    for scores, choice in _replay(counts, _runs(chosen), most_literals):
+    for scores, choice in _replay(counts, table, _runs(chosen), most_literals):
         worst = np.maximum(worst, -np.take_along_axis(scores, choice[:, None], axis=1)[:, 0])
     return worst.reshape(chosen.shape[:-1])
 
@@ -84,10 +102,11 @@ def greedy_conjunction_log_probability(
     round_epsilon: float,
 ) -> Array:
     """Log-probability, in nats, of transcripts of `greedy_conjunction` of shape (..., rounds)."""
-    counts = labelled_counts(database, grid=(2,) * dimension)
+    points, counts = labelled_points(database, dimension=dimension)
+    table = literals_at(points, constant=True)
     chosen = np.asarray(outputs)
     total = np.zeros(prod(chosen.shape[:-1]))
-    for scores, choice in _replay(counts, _runs(chosen), most_literals):
+    for scores, choice in _replay(counts, table, _runs(chosen), most_literals):
         logs = log_probabilities(scores, sensitivity=1.0, epsilon=round_epsilon)
         total += np.take_along_axis(logs, choice[:, None], axis=1)[:, 0]
     return total.reshape(chosen.shape[:-1])

@@ -9,9 +9,12 @@ from dpwitness.mechanisms.learning.broken_conjunctions import SCALE_OF_ONE_COUNT
 from dpwitness.mechanisms.learning.conjunction_class import (
     conjoined,
     conjunctions,
+    falsified_sums,
     kept_literals,
     literals,
+    literals_at,
     number_of_conjunctions,
+    some_conjunction_fits,
 )
 from dpwitness.mechanisms.learning.conjunction_invariants import noisy_counts_event
 from dpwitness.mechanisms.learning.conjunctions import (
@@ -20,11 +23,24 @@ from dpwitness.mechanisms.learning.conjunctions import (
     noisy_conjunction_law,
     noisy_conjunction_mechanism,
     violations,
+    violations_at,
     without_violated_literals,
 )
-from dpwitness.mechanisms.learning.labelled import grid_points, labelled_counts
+from dpwitness.mechanisms.learning.greedy_conjunctions import greedy_conjunction_mechanism
+from dpwitness.mechanisms.learning.labelled import (
+    grid_points,
+    labelled_counts,
+    labelled_points,
+    mistakes,
+)
 from dpwitness.mechanisms.learning.theorems_conjunctions import THEOREMS
-from dpwitness.mechanisms.model import IdentityClaim, ProductLaw, Relation, ThresholdClaim
+from dpwitness.mechanisms.model import (
+    IdentityClaim,
+    PrivacyClaim,
+    ProductLaw,
+    Relation,
+    ThresholdClaim,
+)
 
 NAMED = {theorem.identifier: theorem for theorem in THEOREMS}
 
@@ -258,3 +274,49 @@ def test_bad_parameters_are_named(rng):
         noisy_conjunction_mechanism(
             dimension=1, epsilon=1, beta=0.1, delta=0.1, relation=Relation.ADD_REMOVE
         )
+
+
+def test_many_variables_take_time_in_proportion(rng):
+    # The cube has 2**300 points: whatever lists them never comes to an end.
+    dimension, rows = 300, 400
+    points = rng.integers(0, 2, size=(rows, dimension))
+    labels = points[:, 3] & (1 - points[:, 7])
+    database = np.column_stack([points, labels])
+    made = noisy_conjunction_mechanism(dimension=dimension, epsilon=1e9, beta=0.1)
+    kept = made(database, rng)
+    assert kept[3]
+    assert kept[dimension + 7]
+    loss = next(claim for claim in made.claims if not isinstance(claim, PrivacyClaim)).loss
+    assert loss(database, kept) == 0
+    law = made.law(database)
+    assert len(law.parts) == 2 * dimension
+    assert all(np.isfinite(part.log_probabilities).any() for part in law.parts)
+    greedy = greedy_conjunction_mechanism(
+        dimension=dimension, most_literals=2, rounds=2, epsilon=1e6
+    )
+    chosen = greedy(database, rng, size=3)
+    assert {frozenset(run) for run in chosen.tolist()} == {frozenset({3, dimension + 7})}
+    assert (greedy.log_probability(database, chosen) <= 0).all()
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_points_that_occur_and_the_whole_cube_agree(rng, dimension):
+    for _ in range(20):
+        rows = rng.integers(0, 2, size=(rng.integers(0, 12), dimension + 1))
+        points, counts = labelled_points(rows, dimension=dimension)
+        whole = labelled_counts(rows, grid=(2,) * dimension)
+        assert counts.sum() == len(rows)
+        assert violations_at(points, counts).tolist() == violations(whole).tolist()
+        for most in (1, 2, 3):
+            table = literals_at(points, constant=True)
+            listed = mistakes(whole, conjunctions(dimension, most)) == 0
+            assert some_conjunction_fits(table, counts, most) == listed.any()
+
+
+def test_packed_sums_are_the_sums(monkeypatch, rng):
+    table = rng.random((11, 50)) < 0.5
+    weights = rng.integers(0, 1000, size=(4, 50))
+    plain = falsified_sums(table)(weights)
+    monkeypatch.setattr("dpwitness.mechanisms.learning.conjunction_class.LARGE", 0)
+    assert falsified_sums(table)(weights).tolist() == plain.tolist()
+    assert plain.tolist() == (weights @ ~table.T).tolist()

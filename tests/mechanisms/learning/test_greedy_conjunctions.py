@@ -10,7 +10,7 @@ from dpwitness.mechanisms.learning.broken_conjunctions import (
     STOPS_WITHOUT_NEGATIVES,
     WHOLE_BUDGET_EVERY_ROUND,
 )
-from dpwitness.mechanisms.learning.conjunction_class import literals
+from dpwitness.mechanisms.learning.conjunction_class import falsified_sums, literals
 from dpwitness.mechanisms.learning.greedy_bounds import (
     greedy_rounds,
     greedy_sample_size,
@@ -171,7 +171,7 @@ def test_the_printed_shortfall_is_false_in_the_first_round():
     assert len(database) == 384
     assert greedy_rounds(2, 384) == 24
     table = literals(6)
-    scores = literal_scores(np.ones((1, 64), dtype=bool), counts, table, 2)[0]
+    scores = literal_scores(np.ones((1, 64), dtype=bool), counts, falsified_sums(table), 2)[0]
     assert sorted(set(scores)) == [-96, -48, 0]
     law = probabilities(scores, sensitivity=1, epsilon=1 / 24)
     assert law[scores < -log(6)].sum() == pytest.approx(0.616, abs=5e-4)
