@@ -70,6 +70,7 @@ class Kind:
     (`read` gives the text); "exact" for numbers with an exact text (`read` gives double, text and
     parts); "list" and "mapping" for containers (`read` gives a list or a dict of steps), "object"
     for what has attributes. `unread` is what a text does not compare, see `Texts`.
+    What is `refused` is a promise of values and not a value; `read` raises ContractError.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Kind:
     unread: str = ""
     sized: bool = False
     plain: bool = False
+    refused: bool = False
 
 
 def type_name(kind: type) -> str:
@@ -288,10 +290,11 @@ def _kind_of(kind: type) -> Kind:
         return Kind(name, "array", lambda v: np.asarray(v))
     if issubclass(kind, (abc.Coroutine, types.AsyncGeneratorType)):
         read = _refused("a coroutine", "run it and return its result")
-        return Kind(name, "list", read)
+        return Kind(name, "list", read, refused=True)
     if issubclass(kind, abc.Iterator):
         what = "a generator" if kind is types.GeneratorType else f"a {name}, an iterator"
-        return Kind(name, "list", _refused(what, "return its values, for instance as a list"))
+        read = _refused(what, "return its values, for instance as a list")
+        return Kind(name, "list", read, refused=True)
     opened = open_table(kind)
     if opened is not None:
         return Kind(name, "object", opened)

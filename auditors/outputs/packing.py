@@ -1,5 +1,6 @@
 """From Python values to nodes: every value is taken apart once, whole columns at a time."""
 
+from dataclasses import replace
 from itertools import chain
 from operator import itemgetter
 from typing import Any
@@ -342,6 +343,9 @@ def array_node(stacked: NDArray[Any], name: str, depth: int) -> Node:
     label = array_name(name, dtype)
     if stacked.ndim == 1:
         inner = scalars(stacked, depth)
+        if isinstance(inner, (Numbers, Texts)):
+            # Numpy gives such arrays where a number is meant; only their type is another.
+            return replace(inner, kind=f"{label}, no axes")
         return Fixed(f"{label}, no axes", {("field", "item()"): inner}, len(stacked), False, False)
     if dtype.kind in "biuf" and dtype.itemsize <= 8:
         if not dtype.isnative:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContractError
+from ..outputs.kinds import kind_of
 
 UNCHANGING = frozenset(
     {
@@ -64,6 +65,9 @@ _COPIERS: dict[type, Callable[[Any], Any]] = {
 def _deep(value: Any) -> Any:
     if isinstance(value, (Enum, type)):
         return value
+    kind = kind_of(type(value))
+    if kind.refused:
+        kind.read(value)
     try:
         return copy.deepcopy(value)
     except RecursionError:
