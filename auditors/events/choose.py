@@ -1,8 +1,10 @@
 """Which event to judge next: the families of all learners compete on held-out draws.
 
-Families are compared by the bound they promise at the size of the test. The few best are
-cross-validated: the cut is chosen on one fold and counted on the other, and a family wins only
-by more than a standard error over a simpler one.
+Every doubling of the draws may be asked for a new event, and all draws so far have their say,
+because only counts are kept of them. A family is valued by the bound it promises at the size of
+the test: the cut is chosen on one fold and counted on the other. The score over many columns
+with the best held-out log-loss stands for all of them; an event of one column takes its place
+only if it promises more by a margin.
 """
 
 from dataclasses import dataclass
@@ -13,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..outputs.outputs import Outputs
-from .cuts import Aim, Family, Rule, lepski, predicted_bound, smoothed
+from .cuts import Aim, Family, lepski, predicted_bound, smoothed
 from .events import Event
-from .learners import LEARNERS
-from .pilot import make_pilot, usable
+from .learners import LEARNERS, additive
+from .ledger import Ledger
 
 __all__ = ["Choice", "Lesson", "learn"]
 
@@ -24,11 +26,16 @@ Floats = NDArray[np.float64]
 
 FEWEST = 12
 """Draws a side below which there is nothing to learn."""
-POOL = 131_072
-"""Draws a side that are kept to learn from."""
+FIRST = 2048
+FIRST_NARROW = 16_384
+"""Draws a side that fix the bins, of outputs with many columns and with one."""
 FINALISTS = 6
 GAIN = 0.005
 SLACK = 1.0
+CURVE_SPREAD = 0.6
+"""Standard error of a log-ratio that a smooth curve supports, as a part of that of the counts."""
+FAR_BEHIND = 4.0
+IDLE_FROM = 30_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +54,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class _Trial:
-    """A family with a rule, the cut it chose and its cross-validated counts."""
+    """A family with the cut that a rule chose, its cross-validated counts, and its worth.
+
+    `value` is the bound foreseen and `ratio` the log-ratio, both halfway between what held-out
+    counts and a smooth curve say; `error` is the standard error of the log-ratio of the counts.
+    """
 
     family: Family
     cut: int
     value: float
+    ratio: float
     error: float
     hits: tuple[int, int]
     sizes: tuple[int, int]
@@ -61,38 +73,74 @@ class Lesson:
     """What the draws of one pair teach: add draws as they come, ask for an event at any time.
 
     The draws given must never judge the event that they teach. What `choice` answers depends on
-    the draws and their order alone, not on how they were cut into batches.
+    the draws, their order and how often it was asked before, not on how they were cut into
+    batches. Memory does not grow with the draws.
     """
 
     def __init__(self) -> None:
         """A lesson of no draws."""
         self._first = self._second = Outputs.of_list([])
-        self._draws = 0
+        self._ledger: Ledger | None = None
+        self._retired: set[str] = set()
+        self._fixed = 0
 
     @property
     def draws(self) -> int:
         """Draws of each side so far."""
-        return self._draws
+        return self._ledger.draws if self._ledger else len(self._first)
 
     def add(self, first: Outputs, second: Outputs) -> None:
-        """Learn from more draws, as many of the second side as of the first."""
-        self._draws += min(len(first), len(second))
-        both = [_joined(a, b) for a, b in ((self._first, first), (self._second, second))]
-        most = min(POOL, usable((both[0], both[1]))) if all(map(len, both)) else POOL
-        self._first, self._second = both[0][:most], both[1][:most]
+        """Learn from more draws; of the longer side only as many as the other has."""
+        size = min(len(first), len(second))
+        if not size:
+            return
+        first, second = first[:size], second[:size]
+        if self._ledger is None:
+            if not self._fixed:
+                narrow = len(first[:64].paths()) == 1
+                self._fixed = FIRST_NARROW if narrow else FIRST
+            room = self._fixed - len(self._first)
+            self._first = _joined(self._first, first[:room])
+            self._second = _joined(self._second, second[:room])
+            if len(self._first) < self._fixed:
+                return
+            self._ledger = _counted(self._first, self._second)
+            self._first = self._second = Outputs.of_list([])
+            first, second = first[room:], second[room:]
+        if len(first):
+            self._ledger.add(first, second)
 
     def choice(self, *, epsilon: float, delta: float, trials: int, level: float) -> Choice:
         """The event with the best bound foreseen for a test of `trials` draws a side at `level`.
 
         `epsilon` (nats) only breaks ties.
         """
-        return _learnt(self._first, self._second, delta=delta, trials=trials, level=level)
+        if self.draws < FEWEST:
+            return _everything(self._first)
+        ledger = self._ledger or _counted(self._first, self._second)
+        aim = Aim(trials, delta, float(-ndtri(level)))
+        retired = self._retired if self._ledger else set()
+        scored = additive.scores(ledger, retired)
+        singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+        alone = _finalists(singles, aim)
+        joint = _joint(ledger, scored, aim)
+        if not alone and not joint:
+            return _everything(self._first) if not self._ledger else _anything(ledger)
+        chosen = _chosen(joint, alone, several=len(ledger.columns) > 1)
+        choice = _as_choice(chosen, aim)
+        if self._ledger is not None and ledger.draws >= IDLE_FROM:
+            _let_go(ledger, scored, retired, singles, chosen, aim)
+        return choice
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:
-    if not len(new):
-        return old
     return Outputs.concatenate([old, new]) if len(old) else new
+
+
+def _counted(first: Outputs, second: Outputs) -> Ledger:
+    ledger = Ledger.fixed_on((first, second))
+    ledger.add(first, second)
+    return ledger
 
 
 def learn(
@@ -102,26 +150,6 @@ def learn(
     lesson = Lesson()
     lesson.add(first, second)
     return lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level)
-
-
-def _learnt(first: Outputs, second: Outputs, *, delta: float, trials: int, level: float) -> Choice:
-    if min(len(first), len(second)) < FEWEST:
-        return _everything(first)
-    pilot = make_pilot(first, second)
-    aim = Aim(trials, delta, float(-ndtri(level)))
-    families = [family for learner in LEARNERS for family in learner(pilot)]
-    families = [family for family in families if family.hits.shape[-1]]
-    if not families:
-        return _everything(pilot.fit[0])
-    rough = sorted(families, key=lambda f: (-_rough(f, aim), f.simplicity))[:FINALISTS]
-    rough += [f for f in families if f.hits.shape[-1] == 1 and f not in rough][:2]
-    rules: tuple[Rule, ...] = (lepski, smoothed)
-    found = [
-        _cross_validated(family, rule, aim)
-        for family in rough
-        for rule in (rules if family.hits.shape[-1] > 1 else rules[:1])
-    ]
-    return _as_choice(_best(found), aim)
 
 
 def _everything(outputs: Outputs) -> Choice:
@@ -142,12 +170,34 @@ def _everything(outputs: Outputs) -> Choice:
     return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
 
 
+def _anything(ledger: Ledger) -> Choice:
+    """An event that always happens, where no column varies."""
+    from ..outputs.features import Feature
+    from .events import AnyOf, HalfLine
+
+    feature = ledger.columns[0].bins.feature if ledger.columns else Feature("value", ())
+    both = AnyOf((HalfLine(feature, 0.0, True), HalfLine(feature, 0.0, False)))
+    return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
+
+
 def _rough(family: Family, aim: Aim) -> float:
+    """The bound that the best cut promises, less its standard error; cheap, for a first ranking."""
     hits, sizes = family.hits.sum(axis=0).astype(float), family.sizes.sum(axis=0).astype(float)
     if hits.shape[-1] == 1:
-        return _value(hits[0, 0], hits[1, 0], sizes, aim)[0]
-    cut = lepski(hits[0], hits[1], sizes, aim, family.scores)
-    return float(predicted_bound(hits[0], hits[1], sizes, aim)[0][cut])
+        value, error = _value(hits[0, 0], hits[1, 0], sizes, aim)
+        return value - error
+    bound, _ = predicted_bound(hits[0], hits[1], sizes, aim)
+    noise = np.sqrt(1 / np.maximum(hits[0], 0.5) + 1 / np.maximum(hits[1], 0.5))
+    return float(np.max(bound - noise))
+
+
+def _finalists(families: list[Family], aim: Aim) -> list[_Trial]:
+    """The few families of one column that promise most, each cut by both rules."""
+    rough = [(_rough(family, aim), family) for family in families]
+    rough.sort(key=lambda pair: (-pair[0], pair[1].simplicity))
+    best = [family for _, family in rough[:FINALISTS]]
+    best += [f for _, f in rough[FINALISTS:] if f.hits.shape[-1] == 1][:2]
+    return _valued(best, aim)
 
 
 def _value(x: float, y: float, sizes: Floats, aim: Aim) -> tuple[float, float]:
@@ -166,17 +216,94 @@ def _value(x: float, y: float, sizes: Floats, aim: Aim) -> tuple[float, float]:
     return float(bound[0]), sqrt(1 / x + 1 / y)
 
 
-def _cross_validated(family: Family, rule: Rule, aim: Aim) -> _Trial:
-    hits, sizes = family.hits.astype(float), family.sizes.astype(float)
-    x = y = 0.0
-    for fold in (0, 1):
-        cut = rule(hits[fold, 0], hits[fold, 1], sizes[fold], aim, family.scores)
-        x += hits[1 - fold, 0, cut]
-        y += hits[1 - fold, 1, cut]
-    pooled, total = hits.sum(axis=0), sizes.sum(axis=0)
-    final = rule(pooled[0], pooled[1], total, aim, family.scores)
+def _valued(families: list[Family], aim: Aim) -> list[_Trial]:
+    """The families cut by Lepski's rule and by the best place of a smooth curve."""
+    single = [family for family in families if family.hits.shape[-1] == 1]
+    nested = [family for family in families if family.hits.shape[-1] > 1]
+    found = [_uncut(family, aim) for family in single]
+    if nested:
+        parts = [np.stack([*f.hits, f.hits.sum(axis=0)]).astype(float) for f in nested]
+        # Curves are smoothed at once; cuts that add nothing fill up the shorter families.
+        longest = max(part.shape[-1] for part in parts)
+        filled = np.stack([_filled(part, longest) for part in parts])
+        scored = nested[0].scores is not None
+        scores = np.stack([_filled(f.scores, longest) for f in nested]) if scored else None
+        curves = smoothed(filled, None if scores is None else scores[:, None, :])
+        for family, part, curve in zip(nested, parts, curves, strict=True):
+            found += _cut(family, part, curve[..., : part.shape[-1]], aim)
+    return found
+
+
+def _filled(values: Floats | None, size: int) -> Floats:
+    assert values is not None
+    spare = [(0, 0)] * (values.ndim - 1) + [(0, size - values.shape[-1])]
+    return np.pad(values, spare, mode="edge")
+
+
+def _uncut(family: Family, aim: Aim) -> _Trial:
+    hits, total = family.hits.sum(axis=0), family.sizes.sum(axis=0).astype(float)
+    x, y = hits[:, 0].astype(float).tolist()
     value, error = _value(x, y, total, aim)
-    return _Trial(family, final, value, error, (int(x), int(y)), (int(total[0]), int(total[1])))
+    return _Trial(family, 0, value, _ratio(x, y, total, aim), error, *_whole(x, y, total))
+
+
+def _cut(family: Family, parts: Floats, curves: Floats, aim: Aim) -> list[_Trial]:
+    sizes = np.stack([*family.sizes, family.sizes.sum(axis=0)]).astype(float)
+    total = sizes[2]
+    foreseen = [predicted_bound(c[0], c[1], s, aim) for c, s in zip(curves, sizes, strict=True)]
+    by_rule = (
+        [lepski(x[0], x[1], size, aim) for x, size in zip(parts, sizes, strict=True)],
+        [int(np.argmax(bound)) for bound, _ in foreseen],
+    )
+    found = []
+    for zero, one, cut in by_rule:
+        x, y = (parts[1][:, zero] + parts[0][:, one]).tolist()
+        value, error = _value(x, y, total, aim)
+        ratio = _ratio(x, y, total, aim)
+        bound, curve = float(foreseen[2][0][cut]), float(foreseen[2][1][cut])
+        if np.isfinite(bound) and np.isfinite(value) and y > 0:
+            value, ratio = (value + bound) / 2, (ratio + curve) / 2
+            error *= CURVE_SPREAD
+        found.append(_Trial(family, cut, value, ratio, error, *_whole(x, y, total)))
+    return found
+
+
+def _whole(x: float, y: float, total: Floats) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (int(x), int(y)), (int(total[0]), int(total[1]))
+
+
+def _ratio(x: float, y: float, sizes: Floats, aim: Aim) -> float:
+    excess = min((x + 0.5) / (sizes[0] + 1), 1.0) - aim.delta
+    return log(excess / ((y + 1) / (sizes[1] + 1))) if excess > 0 else -np.inf
+
+
+def _joint(ledger: Ledger, scored: list[additive.Scored], aim: Aim) -> list[_Trial]:
+    """The cuts of the best score, if it tells the sides apart at all."""
+    if not scored or scored[0].gain <= scored[0].error:
+        return []
+    return _valued(list(additive.families(ledger, scored[0])), aim)
+
+
+def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Trial:
+    """The score's best cut, unless an event of one column promises more by a margin.
+
+    The log-loss that named the score is a mean over all draws, so luck had no part in it; among
+    many events of one column the luckiest stands out. A readable event that is foreseen as well
+    and as surely takes the score's place too.
+    """
+    if not several or not joint or not alone:
+        return _best([*joint, *alone])
+    score = max(joint, key=lambda t: t.value - t.error)
+    rival = max(alone, key=_margin)
+    if _margin(rival) > score.value:
+        return _best([trial for trial in alone if _margin(trial) > score.value])
+    rival = _best(alone)
+    as_good = rival.value >= (1 - GAIN) * score.value and rival.error <= score.error
+    return rival if as_good else score
+
+
+def _margin(trial: _Trial) -> float:
+    return trial.value - (1.0 if trial.hits[1] == 0 else 2.0) * trial.error
 
 
 def _best(trials: list[_Trial]) -> _Trial:
@@ -190,10 +317,37 @@ def _best(trials: list[_Trial]) -> _Trial:
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:
     (x, y), (n, m) = trial.hits, trial.sizes
     p, q = min((x + 0.5) / (n + 1), 1.0), min((y + 0.5) / (m + 1), 1.0)
-    cautious = (y + 1) / (m + 1)
     excess = p - aim.delta
     event = trial.family.event(trial.cut)
     if excess <= 0:
         return Choice(event, trial.family.reversed, -np.inf, 1.0, (p, q))
     spread = sqrt(max(p * (1 - p), 1e-12) / (excess**2 * n) + (1 - q) / (q * m))
-    return Choice(event, trial.family.reversed, log(excess / cautious), spread, (p, q))
+    if y > 0 and trial.family.hits.shape[-1] > 1:
+        spread *= CURVE_SPREAD
+    return Choice(event, trial.family.reversed, trial.ratio, spread, (p, q))
+
+
+def _let_go(
+    ledger: Ledger,
+    scored: list[additive.Scored],
+    retired: set[str],
+    singles: list[Family],
+    chosen: _Trial,
+    aim: Aim,
+) -> None:
+    """Count no more the columns that no score needs and whose own events are far behind."""
+    alive = {one.kind for one in scored if one.kind not in retired}
+    keep = additive.needed(ledger, alive)
+    for place in sorted(ledger.coded - keep):
+        feature = ledger.columns[place].bins.feature
+        hopes = [_hope(f, aim) for f in singles if f.feature == feature]
+        if max(hopes, default=-np.inf) < chosen.value:
+            ledger.forget(place)
+
+
+def _hope(family: Family, aim: Aim) -> float:
+    """More than the family can be thought to promise."""
+    hits, sizes = family.hits.sum(axis=0).astype(float), family.sizes.sum(axis=0).astype(float)
+    bound, _ = predicted_bound(hits[0], hits[1], sizes, aim)
+    noise = np.sqrt(1 / np.maximum(hits[0], 0.5) + 1 / np.maximum(hits[1], 0.5))
+    return float(np.max(bound + FAR_BEHIND * noise))

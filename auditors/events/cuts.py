@@ -10,22 +10,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..outputs.features import Feature
 from .events import Event
-
-__all__ = ["Aim", "Family", "Rule", "lepski", "predicted_bound", "smooth", "smoothed"]
+from .smoothing import NO_WALK, smooth_counts
 
 Floats = NDArray[np.float64]
 
 TAU = 2.0
-WALKS = np.array([1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0])
 SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])
-LEVEL = 1e3
+MOST_CUTS = 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Family:
     """Nested events, smallest first; `hits` has shape (2 folds, 2 sides, cuts), likelier first.
 
+    `feature` is the one column that all its events are about.
     `sizes` are the draws of (fold, side). `scores` is the mean score of what each cut adds when
     scores are log-likelihood ratios, else None. `simplicity` is smaller for what is easier said.
     """
@@ -34,11 +34,9 @@ class Family:
     hits: NDArray[np.int64]
     sizes: NDArray[np.int64]
     event: Callable[[int], Event]
+    feature: Feature | None = None
     scores: Floats | None = None
     simplicity: int = 0
-
-
-Rule = Callable[[Floats, Floats, Floats, "Aim", Floats | None], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ def predicted_bound(x: Floats, y: Floats, sizes: Floats, aim: Aim) -> tuple[Floa
     return np.where(excess > 0, bound, -np.inf), ratio
 
 
-def lepski(x: Floats, y: Floats, sizes: Floats, aim: Aim, scores: Floats | None) -> int:
+def lepski(x: Floats, y: Floats, sizes: Floats, aim: Aim) -> int:
     """The largest cut that no smaller one beats by more than TAU standard errors.
 
     The standard error is that of the difference of two nested cuts, Lepski (1990).
@@ -80,39 +78,16 @@ def _smaller(size: int) -> NDArray[np.bool_]:
     return np.arange(size)[:, None] < np.arange(size)[None, :]
 
 
-def smoothed(x: Floats, y: Floats, sizes: Floats, aim: Aim, scores: Floats | None) -> int:
-    """The best cut of a smoothed log-ratio curve.
+def smoothed(hits: Floats, scores: Floats | None) -> Floats:
+    """Hits of shape (..., 2 sides, cuts) as a smooth curve of log-ratios foresees them.
 
     The log-ratio of each slice between cuts is a slope times the score plus a random walk; slope
     and step are those of largest marginal likelihood, so the curve borrows the shape of a score
     that is a log-likelihood ratio where the counts are few.
     """
-    a, b = np.diff(x, prepend=0), np.diff(y, prepend=0)
-    log_ratio = np.log((a + 0.5) / (b + 0.5))
-    noise = 1 / (a + 0.5) + 1 / (b + 0.5)
-    slopes = SLOPES if scores is not None else SLOPES[:1]
-    score = scores if scores is not None else np.zeros(len(x))
-    curve = smooth(log_ratio, noise, score, slopes)
-    total = a + b
+    slices = np.diff(hits, prepend=0, axis=-1)
+    a, b = slices[..., 0, :], slices[..., 1, :]
+    curve = smooth_counts(a, b, scores, SLOPES if scores is not None else NO_WALK)
     share = 1 / (1 + np.exp(-curve))
-    bound, _ = predicted_bound(np.cumsum(total * share), np.cumsum(total * (1 - share)), sizes, aim)
-    return int(np.argmax(bound))
-
-
-def smooth(values: Floats, noise: Floats, score: Floats, slopes: Floats) -> Floats:
-    """Posterior mean of slope * score + random walk, at the most likely slope and step."""
-    size = len(values)
-    walk = np.minimum.outer(np.arange(1, size + 1), np.arange(1, size + 1)).astype(float)
-    targets = values[:, None] - score[:, None] * slopes[None, :]
-    best, found = -np.inf, values
-    for step in WALKS:
-        prior = LEVEL + step**2 * walk
-        factor = np.linalg.cholesky(prior + np.diag(noise))
-        white = np.linalg.solve(factor, targets)
-        likelihood = -0.5 * (white**2).sum(axis=0) - np.log(np.diag(factor)).sum()
-        index = int(np.argmax(likelihood))
-        if likelihood[index] > best:
-            best = float(likelihood[index])
-            inner = np.linalg.solve(factor.T, white[:, index])
-            found = prior @ inner + slopes[index] * score
-    return found
+    total = a + b
+    return np.cumsum(np.stack([total * share, total * (1 - share)], axis=-2), axis=-1)

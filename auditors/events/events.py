@@ -15,7 +15,8 @@ from ..errors import EvidenceFormatError
 from ..outputs.encoding import to_json
 from ..outputs.features import Column, Feature, feature_from_json
 from ..outputs.outputs import Outputs
-from .scores import AdditiveScore, read_items, read_number, say_number, table_from_json
+from .bins import read_number, say_number
+from .scores import AdditiveScore, read_items, score_from_json
 
 __all__ = [
     "Among",
@@ -235,8 +236,7 @@ def event_from_json(data: Any, depth: int = 0) -> Event:
                 )
                 return Among(feature_from_json(data["feature"]), values)
             case "additive-score":
-                tables = tuple(table_from_json(table) for table in read_items(data["tables"]))
-                return AdditiveScore(tables, read_number(data["threshold"]))
+                return score_from_json(data)
             case "any-of":
                 return AnyOf(
                     tuple(event_from_json(e, depth + 1) for e in read_items(data["events"]))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..outputs.features import Column
 from ..outputs.outputs import Outputs
-from .pilot import features_of
+from ..outputs.questions import questions
 
 __all__ = ["quick_score"]
 
@@ -46,7 +46,7 @@ def quick_score(first: Outputs, second: Outputs, *, epsilon: float, delta: float
         return 0.0
     ratios = np.exp(np.minimum(np.array(PARTS) * epsilon, 50.0))
     chosen, measured = np.full((2, len(PARTS)), -np.inf), np.zeros((2, len(PARTS)))
-    for feature in features_of((first[:100], second[:100]))[:MOST_FEATURES]:
+    for feature in questions(first[:100], second[:100])[:MOST_FEATURES]:
         counts = _binned(first.column(feature), second.column(feature))
         if counts.shape[2] < 2:
             continue

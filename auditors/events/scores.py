@@ -1,89 +1,113 @@
 """Additive scores: an event for outputs with many coordinates."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
-from ..outputs.encoding import from_json, to_json
-from ..outputs.features import Feature, feature_from_json
+from ..outputs.encoding import to_json
 from ..outputs.outputs import Outputs
-
-__all__ = ["AdditiveScore", "Table", "read_items", "read_number", "say_number", "table_from_json"]
+from .bins import Bins, bins_from_json, read_number
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 MOST_ITEMS = 5000
-
-
-def say_number(value: float) -> str:
-    """The shortest text that reads back as the same number."""
-    number = float(value)
-    return (
-        str(int(number))
-        if number.is_integer() and abs(number) < 1e15 and repr(number) != "-0.0"
-        else repr(number)
-    )
+SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A step function of one feature: `values` on equal cells of [low, high], constant beyond.
+    """Points for the bin that a feature falls in, one for each of `bins`."""
 
-    `labels` gives the value for entries that are not numbers, `other` for labels never seen.
-    """
-
-    feature: Feature
-    low: float
-    high: float
+    bins: Bins
     values: tuple[float, ...]
-    labels: tuple[tuple[str, float], ...] = ()
-    other: float = 0.0
 
-    def look_up(self, outputs: Outputs) -> NDArray[np.float64]:
-        """The table's value for every output, shape (n,)."""
-        column = outputs.column(self.feature)
-        cells = len(self.values)
-        width = (self.high - self.low) / cells or 1.0
-        place = (np.asarray(column.values, dtype=np.float64) - self.low) * (1 / width)
-        np.clip(place, 0, cells - 1, out=place)
-        plain = column.codes is None and not np.isnan(place).any()
-        index = place.astype(np.int32) if plain else np.nan_to_num(place).astype(np.int32)
-        found = np.asarray(self.values)[index]
-        if plain:
-            return found
-        found[np.isnan(place)] = self.other
-        return column.replaced(found, dict(self.labels), self.other)
+    def negated(self) -> "Table":
+        """The table for the other direction."""
+        return replace(self, values=tuple(-value for value in self.values))
+
+    def describe(self) -> str:
+        """Where the points are, in words: the steps, or both ends of them."""
+        numeric = self.bins.numeric
+        steps = list(self._steps()) if not self.bins.discrete else []
+        parts = []
+        if len(steps) > 2 * SHOWN:
+            steps = [steps[0], steps[-1]]
+        for low, high, value in steps:
+            parts.append(f"{_say_span(low, high)}{_say_points(value)}")
+        singles = [(abs(v), i) for i, v in enumerate(self.values) if self._single(i) and v]
+        for _, place in sorted(singles, reverse=True)[:SHOWN]:
+            symbol = int(self.bins.symbols()[place])
+            parts.append(f"{self.bins.says(symbol)} {_say_points(self.values[place])}")
+        more = max(0, len(singles) - SHOWN)
+        tail = f" and {more} more" if more else ""
+        return f"{self.bins.feature} ({', '.join(parts) if numeric or parts else 'any'}{tail})"
+
+    def _single(self, place: int) -> bool:
+        atoms = self.bins.atoms
+        return place >= len(atoms) or atoms[place] is not None
+
+    def _steps(self) -> Iterator[tuple[float, float, float]]:
+        """(low, high, points) of the numbers, bins with the same points joined."""
+        ends = [-np.inf, *self.bins.edges, np.inf]
+        low = ends[0]
+        for place in range(self.bins.numeric):
+            last = place + 1 == self.bins.numeric
+            if last or self.values[place + 1] != self.values[place]:
+                yield low, ends[place + 1], self.values[place]
+                low = ends[place + 1]
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that the table is rebuilt from."""
-        return {
-            "feature": self.feature.to_json(),
-            "low": to_json(self.low),
-            "high": to_json(self.high),
-            "values": list(self.values),
-            "labels": [list(pair) for pair in self.labels],
-            "other": self.other,
-        }
+        return {**self.bins.to_json(), "values": list(self.values)}
+
+
+def _say_points(value: float) -> str:
+    return f"{value:+.2g}"
+
+
+def _say_span(low: float, high: float) -> str:
+    if low == -np.inf:
+        return "" if high == np.inf else f"below {high:.4g}: "
+    return f"from {low:.4g}: " if high == np.inf else f"from {low:.4g} to {high:.4g}: "
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Points for outputs whose values are these symbols, one for each table, besides theirs."""
+
+    symbols: tuple[int, ...]
+    points: float
 
 
 @dataclass(frozen=True, slots=True)
 class AdditiveScore:
-    """The sum of one table value for each feature is at least the threshold.
+    """The points that the tables and the shape of an output give it are at least the threshold.
 
-    The tables approximate log-likelihood ratios, so a large score speaks for the first side.
+    The shape of an output is which atom or label each value is, or that it is a number. Points
+    approximate log-likelihood ratios, so a large score speaks for the first side.
     """
 
     tables: tuple[Table, ...]
     threshold: float
+    shapes: tuple[Shape, ...] = ()
 
-    def score(self, outputs: Outputs) -> NDArray[np.float64]:
-        """The sum of the tables for every output, shape (n,)."""
+    def score(self, outputs: Outputs) -> Floats:
+        """The points of every output, shape (n,)."""
         total = np.zeros(len(outputs))
-        for table in self.tables:
-            total += table.look_up(outputs)
-        return total
+        finder = _shapes_finder(self.tables, self.shapes) if self.shapes else None
+        place = np.zeros(len(outputs), dtype=np.int64)
+        for index, table in enumerate(self.tables):
+            codes = table.bins.codes(outputs.column(table.bins.feature))
+            if any(table.values):
+                total += np.asarray(table.values).take(codes)
+            if finder:
+                place = finder.step(index, place, codes)
+        return total if finder is None else total + finder.points.take(place)
 
     def contains(self, outputs: Outputs) -> Bools:
         """Which outputs lie in the event, shape (n,)."""
@@ -91,9 +115,39 @@ class AdditiveScore:
 
     def describe(self) -> str:
         """The event in words."""
-        names = [str(table.feature) for table in self.tables]
-        shown = ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
-        return f"sum of learnt log-ratios of {shown} >= {say_number(self.threshold)}"
+        told = sorted(self.tables, key=lambda t: -_range(t.values))
+        told = [table for table in told if _range(table.values) > 0]
+        by_points: dict[tuple[float, ...], list[Table]] = {}
+        for table in told:
+            by_points.setdefault((*table.values, *table.bins.edges), []).append(table)
+        parts = []
+        for tables in list(by_points.values())[:SHOWN]:
+            names = ", ".join(str(table.bins.feature) for table in tables[1:4])
+            also = f", and alike {names}" if len(tables) > 1 else ""
+            also += f" and {len(tables) - 4} more" if len(tables) > 4 else ""
+            parts.append(tables[0].describe() + also)
+        left = len(by_points) - SHOWN
+        if left > 0:
+            parts.append(f"{left} more tables")
+        shapes = sorted(self.shapes, key=lambda shape: -abs(shape.points))
+        parts += [self._say_shape(shape) for shape in shapes[:SHOWN]]
+        if len(shapes) > SHOWN:
+            parts.append(f"{len(shapes) - SHOWN} more shapes")
+        return f"learnt points of {'; '.join(parts)} add up to at least {self.threshold:.6g}"
+
+    def _say_shape(self, shape: Shape) -> str:
+        says = [t.bins.says(s) for t, s in zip(self.tables, shape.symbols, strict=True)]
+        usual = max(says, key=says.count) if len(set(says)) < len(says) else None
+        odd = [
+            f"{table.bins.feature} is {text}"
+            for table, text in zip(self.tables, says, strict=True)
+            if text != usual
+        ]
+        if len(odd) > SHOWN:
+            odd = [*odd[:SHOWN], f"{len(odd) - SHOWN} more differ"]
+        if usual is not None:
+            odd.append(f"{'the others are' if odd else 'all are'} {usual}")
+        return f"the shape where {', '.join(odd)} {_say_points(shape.points)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `event_from_json` rebuilds the event from."""
@@ -101,7 +155,48 @@ class AdditiveScore:
             "kind": "additive-score",
             "tables": [table.to_json() for table in self.tables],
             "threshold": to_json(float(self.threshold)),
+            "shapes": [[list(shape.symbols), shape.points] for shape in self.shapes],
         }
+
+
+def _range(values: tuple[float, ...]) -> float:
+    return max(values) - min(values)
+
+
+class _ShapesFinder:
+    """Finds which of the listed shapes an output has, one table at a time.
+
+    The place of an output among the listed beginnings of shapes is kept: 0 for those that no
+    listed shape begins with.
+    """
+
+    def __init__(self, symbols: list[NDArray[np.int64]], shapes: tuple[Shape, ...]) -> None:
+        listed = np.array([shape.symbols for shape in shapes], dtype=np.int64)
+        self.symbols = symbols
+        self.steps: list[NDArray[np.int64]] = []
+        """For each table, (place before, symbol) to place after."""
+        places = np.ones(len(listed), dtype=np.int64)
+        count = 2
+        for column, found in zip(listed.T, symbols, strict=True):
+            size = int(found.max()) + 1
+            keys, after = np.unique(places * size + column, return_inverse=True)
+            table = np.zeros(count * size, dtype=np.int64)
+            table[keys] = np.arange(1, len(keys) + 1)
+            # By code instead of symbol, so that a look-up needs no second one.
+            self.steps.append(table.reshape(count, size)[:, found].reshape(-1))
+            places, count = after + 1, len(keys) + 1
+        self.points = np.zeros(count)
+        self.points[places] = [shape.points for shape in shapes]
+
+    def step(self, index: int, place: NDArray[np.int64], codes: NDArray[np.uint8]) -> Any:
+        if index == 0:
+            place = np.ones(len(codes), dtype=np.int64)
+        return self.steps[index].take(place * len(self.symbols[index]) + codes)
+
+
+@lru_cache(maxsize=8)
+def _shapes_finder(tables: tuple[Table, ...], shapes: tuple[Shape, ...]) -> _ShapesFinder:
+    return _ShapesFinder([table.bins.symbols() for table in tables], shapes)
 
 
 def read_items(data: Any) -> list[Any]:
@@ -111,27 +206,32 @@ def read_items(data: Any) -> list[Any]:
     return data
 
 
-def read_number(data: Any) -> float:
-    """The data as a number."""
-    value = from_json(data)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise EvidenceFormatError(f"expected a number, got {data!r:.60}")
-    return float(value)
-
-
-def table_from_json(data: Any) -> Table:
-    """The table that `Table.to_json` wrote."""
-    labels = data["labels"]
-    if not isinstance(labels, list):
-        raise EvidenceFormatError(f"expected a list of labels, got {labels!r:.60}")
-    table = Table(
-        feature_from_json(data["feature"]),
-        read_number(data["low"]),
-        read_number(data["high"]),
-        tuple(read_number(value) for value in read_items(data["values"])),
-        tuple((str(text), read_number(value)) for text, value in labels),
-        read_number(data["other"]),
+def score_from_json(data: Any) -> AdditiveScore:
+    """The score that `AdditiveScore.to_json` wrote; EvidenceFormatError for anything else."""
+    tables = tuple(_table(table) for table in read_items(data["tables"]))
+    shapes = data.get("shapes", [])
+    if not isinstance(shapes, list) or len(shapes) > MOST_ITEMS:
+        raise EvidenceFormatError(f"expected at most {MOST_ITEMS} shapes, got {shapes!r:.60}")
+    return AdditiveScore(
+        tables, read_number(data["threshold"]), tuple(_shape(shape, tables) for shape in shapes)
     )
-    if not table.low <= table.high < float("inf") or table.low == -float("inf"):
-        raise EvidenceFormatError("a table needs a finite range with low <= high")
-    return table
+
+
+def _table(data: Any) -> Table:
+    bins = bins_from_json(data)
+    values = tuple(read_number(value) for value in read_items(data["values"]))
+    if len(values) != bins.size or not np.isfinite(values).all():
+        raise EvidenceFormatError(
+            f"expected a finite number of points for each of {bins.size} bins, got {len(values)}"
+        )
+    return Table(bins, values)
+
+
+def _shape(data: Any, tables: tuple[Table, ...]) -> Shape:
+    symbols, points = data
+    if len(symbols) != len(tables) or not all(
+        isinstance(symbol, int) and 0 <= symbol <= int(table.bins.symbols().max())
+        for symbol, table in zip(symbols, tables, strict=True)
+    ):
+        raise EvidenceFormatError(f"expected one symbol for each table, got {symbols!r:.60}")
+    return Shape(tuple(symbols), read_number(points))

@@ -1,17 +1,15 @@
-"""Ways to propose events. A learner turns a pilot into families of nested events."""
+"""Ways to propose events. A learner turns counts of draws into families of nested events."""
 
 from collections.abc import Callable, Iterator
 
 from ..cuts import Family
-from ..pilot import Pilot
-from .additive import additive
+from ..ledger import Ledger
 from .half_lines import half_lines
 from .impossible import impossible
 from .ordered_bins import ordered_bins
 
-__all__ = ["LEARNERS", "Learner"]
+Learner = Callable[[Ledger], Iterator[Family]]
 
-Learner = Callable[[Pilot], Iterator[Family]]
-
-LEARNERS: tuple[Learner, ...] = (half_lines, ordered_bins, impossible, additive)
-"""The portfolio. To add a learner, write its file and name it here."""
+LEARNERS: tuple[Learner, ...] = (half_lines, ordered_bins, impossible)
+"""The learners of one column. To add one, write its file and name it here. Scores over many
+columns are in `additive`."""

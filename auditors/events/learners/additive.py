@@ -1,143 +1,402 @@
-"""Additive scores: one smoothed table of log-ratios for each coordinate, summed.
+"""Scores over many columns: sums of smoothed tables of log-ratios, and of the shape of the output.
 
-Three variants compete: tables of their own for the coordinates, one table shared by all of them
-(coordinates that carry the same small shift), and tables for the first coordinate and the
-differences of neighbours (cumulative releases).
+Four kinds compete: a table of its own for each value, one table for all values that look alike
+(coordinates that carry the same small shift), tables for the first value and the steps between
+neighbours (cumulative releases), and the shape of the whole output with tables for its numbers.
+Tables are fitted on one fold and score the other.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
-from itertools import pairwise
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ...outputs.features import Feature
-from ..cuts import Family, smooth
-from ..pilot import Binned, Pilot, tidy
-from ..scores import AdditiveScore, Table
+from ..bins import Bins
+from ..cuts import Family
+from ..ledger import BUCKETS, Counted, Ledger
+from ..scores import AdditiveScore, Shape, Table
+from ..smoothing import likeliest_odds, log_ratios, smooth
 
-__all__ = ["additive"]
+Floats = NDArray[np.float64]
 
-CELLS = 128
-FEWEST = 200
-THRESHOLDS = 90
-
-
-def additive(pilot: Pilot) -> Iterator[Family]:
-    """Families of score thresholds, for outputs with two coordinates or more."""
-    values = [c for c in pilot.columns if c.feature.kind == "value" and c.feature.path]
-    if len(values) < 2 or len(pilot.fit[0]) < FEWEST:
-        return
-    own = tuple(_table(column, column) for column in values)
-    variants = [own]
-    if all(not c.labels and not c.discrete for c in values):
-        shared = _pooled(values)
-        variants.append(tuple(_table(shared, column) for column in values))
-        steps = _steps(pilot, values)
-        if len(steps) == len(values):
-            variants.append(tuple(_table(column, column) for column in steps))
-    for tables in variants:
-        yield from _families(pilot, tables)
-
-
-def _steps(pilot: Pilot, values: list[Binned]) -> list[Binned]:
-    known = {column.feature: column for column in pilot.columns}
-    wanted = [Feature("difference", b.feature.path, a.feature.path) for a, b in pairwise(values)]
-    return values[:1] + [known[feature] for feature in wanted if feature in known]
+FEWEST = 100
+"""Draws a side below which no score is learnt."""
+MANY = 6
+"""A column with this many different numbers is a scale rather than a choice of categories."""
+THIN = 6.0
+"""Draws a bin of the scarcer side below which neighbours are joined."""
+OFTEN = 16
+"""Times that a shape must be seen on average."""
+DECIDED = 60_000
+"""Draws a side after which shapes that are too rare are counted no more."""
+RETIRED_FROM = 30_000
+BEHIND = 3.0
+"""Standard errors of the log-loss behind the best score that rule a score out."""
+AGAINST = 4.0
+MOST_SHAPES = 2000
+GRAIN = 8192
+RATIO = 1.12
+FIRST_CUT = 8
+DIGITS = 5
 
 
-def _pooled(values: list[Binned]) -> Binned:
-    """A column with the draws of all coordinates, on the bins of the first."""
-    edges = values[0].edges
-    total = np.zeros((2, len(edges) + 1))
-    for column in values:
-        middles = _middles(column)
-        place = np.searchsorted(edges, middles, side="right")
+@dataclass(slots=True)
+class Fitted:
+    """A score fitted on some draws: points for each code of its columns, and for each bucket."""
+
+    tables: dict[int, Floats]
+    buckets: Floats | None = None
+    symbols: dict[int, Floats] | None = None
+    """What the buckets would be were all values independent, by column."""
+
+    def points(self, ledger: Ledger, rows: slice) -> tuple[Floats, Floats]:
+        """The score of kept draws, both sides."""
+        found = []
         for side in (0, 1):
-            np.add.at(total[side], place, column.counts[0, side, : column.numeric])
-    counts = np.zeros((3, 2, len(edges) + 3), dtype=np.int64)
-    counts[0, :, : len(edges) + 1] = total
-    return replace(values[0], counts=counts, labels=())
+            total = np.zeros(len(range(ledger.rows)[rows]))
+            for place, table in self.tables.items():
+                total += table.take(ledger.codes(place)[side][rows])
+            if self.buckets is not None:
+                total += self.buckets.take(ledger.keys()[side][rows])
+            found.append(total)
+        return found[0], found[1]
 
 
-def _middles(column: Binned) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    if column.discrete:
-        return np.array(column.atoms, dtype=float)
-    edges = column.edges
-    if not len(edges):  # too few numbers among NaN and labels to be cut
-        return np.zeros(1)
-    inner = (edges[1:] + edges[:-1]) / 2
-    width = edges[-1] - edges[0]
-    return np.concatenate([[edges[0] - 0.02 * width], inner, [edges[-1] + 0.02 * width]])
+@dataclass(slots=True)
+class Scored:
+    """A kind of score with the histograms of its held-out points."""
+
+    kind: str
+    low: float
+    step: float
+    counts: NDArray[np.int64]
+    """Shape (2 folds, 2 sides, GRAIN)."""
+    gain: float
+    """Mean held-out log-loss below that of a coin, and its standard error."""
+    error: float
+    final: Fitted
+    shares: tuple[float, Floats] = (0.0, np.zeros(0))
 
 
-def _table(source: Binned, target: Binned) -> Table:
-    """Smoothed log-ratios of the source's bins, laid on equal cells for the target's feature."""
-    numeric = source.numeric
-    first, second = source.counts[0].astype(float)
-    ratio = np.log((first + 0.5) / (second + 0.5))
-    noise = 1 / (first + 0.5) + 1 / (second + 0.5)
-    low, high, values = 0.0, 0.0, (0.0,)
-    if numeric:
-        middles = _middles(source)
-        curve = smooth(ratio[:numeric], noise[:numeric], np.zeros(numeric), np.zeros(1))
-        low, high = float(middles[0]), float(middles[-1])
-        if high > low:
-            grid = low + (np.arange(CELLS) + 0.5) * (high - low) / CELLS
-            bins = np.searchsorted(source.edges, grid, side="right")
-            values = tuple(np.round(curve[bins], 6).tolist())
+def scores(ledger: Ledger, retired: set[str]) -> list[Scored]:
+    """All kinds of scores that the ledger's columns allow, the best held-out log-loss first."""
+    if ledger.draws < FEWEST:
+        return []
+    found = [
+        _scored(ledger, kind, *(_fit(ledger, kind, part) for part in (0, 1, 2)))
+        for kind in _kinds(ledger)
+        if kind not in retired
+    ]
+    found.sort(key=lambda scored: -scored.gain)
+    if found and ledger.draws >= RETIRED_FROM:
+        best = found[0]
+        for other in found[1:]:
+            if other.gain + BEHIND * max(other.error, best.error) < best.gain:
+                retired.add(other.kind)
+    return found
+
+
+def _values(ledger: Ledger) -> list[int]:
+    return [i for i in sorted(ledger.wanted) if ledger.columns[i].bins.feature.kind == "value"]
+
+
+def _steps(ledger: Ledger) -> list[int]:
+    return [i for i in sorted(ledger.wanted) if ledger.columns[i].bins.feature.kind == "difference"]
+
+
+def _kinds(ledger: Ledger) -> list[str]:
+    values, steps = _values(ledger), _steps(ledger)
+    if not values:
+        return []
+    patterns = ledger.patterns
+    if patterns is not None:
+        seen = int((patterns.counts.sum(axis=(0, 1)) > 0).sum())
+        if 2 * ledger.draws < OFTEN * seen:
+            if ledger.draws >= DECIDED:
+                ledger.forget_patterns()
+            patterns = None
+    if len(values) == 1 and ledger.columns[values[0]].bins.discrete:
+        return []
+    shared = any(ledger.columns[i].group >= 0 for i in values)
+    if patterns is not None:
+        return ["pattern"] + ["pattern-pooled"] * (shared and not _all_discrete(ledger, values))
+    found = ["own"] + ["pooled"] * shared
+    if steps:
+        found += ["steps"] + ["steps-pooled"] * any(ledger.columns[i].group >= 0 for i in steps)
+    return found
+
+
+def _all_discrete(ledger: Ledger, places: list[int]) -> bool:
+    return all(ledger.columns[i].bins.discrete for i in places)
+
+
+def _columns_of(ledger: Ledger, kind: str) -> list[int]:
+    values = _values(ledger)
+    return values[:1] + _steps(ledger) if kind.startswith("steps") else values
+
+
+def needed(ledger: Ledger, kinds: set[str]) -> set[int]:
+    """The columns that scores of these kinds are made of."""
+    found = {place for kind in kinds for place in _columns_of(ledger, kind)}
+    return found | set(ledger.patterns.columns if ledger.patterns is not None else ())
+
+
+def _fit(ledger: Ledger, kind: str, part: int) -> Fitted:
+    """The score of one kind from fold 0, fold 1, or (2) both."""
+    places = _columns_of(ledger, kind)
+    counts = {i: _part(ledger.columns[i].counts, part) for i in places}
+    symbols, numbers = _tables(ledger, places, counts, pooled=kind.endswith("pooled"))
+    if not kind.startswith("pattern"):
+        return Fitted({i: np.round(symbols[i] + numbers[i], DIGITS) for i in places})
+    patterns = ledger.patterns
+    assert patterns is not None
+    a, b = _part(patterns.counts, part).astype(float)
+    seen = np.flatnonzero(a + b > 0)
+    rows, sides = _examples(ledger)
+    prior = np.zeros(BUCKETS)
+    for place in places:
+        for side in (0, 1):
+            mine = seen[(sides[seen] == side) & (rows[seen] >= 0)]
+            prior[mine] += symbols[place].take(ledger.codes(place)[side][rows[mine]])
+    odds, share = likeliest_odds(a[seen], b[seen], prior[seen])
+    buckets = np.round(share * prior, DIGITS)
+    buckets[seen] = np.round(odds, DIGITS)
+    numeric = {i: np.round(numbers[i], DIGITS) for i in places if numbers[i].any()}
+    return Fitted(numeric, buckets, {i: np.round(share * symbols[i], DIGITS) for i in places})
+
+
+def _part(counts: NDArray[np.int64], part: int) -> NDArray[np.int64]:
+    return counts.sum(axis=0) if part == 2 else counts[part]
+
+
+def _examples(ledger: Ledger) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """For every bucket a kept draw that has it, and its side; -1 for none."""
+    rows, sides = np.full(BUCKETS, -1), np.zeros(BUCKETS, dtype=np.int64)
+    for side, keys in enumerate(ledger.keys()):
+        rows[keys[::-1]] = np.arange(len(keys))[::-1]
+        sides[keys] = side
+    return rows, sides
+
+
+def _tables(
+    ledger: Ledger, places: list[int], counts: dict[int, NDArray[np.int64]], *, pooled: bool
+) -> tuple[dict[int, Floats], dict[int, Floats]]:
+    """For each column the points of its symbols, and those of numbers given that it is one."""
+    families = _families_of(ledger, places, counts) if pooled else [[i] for i in places]
+    totals = [np.sum([counts[i] for i in members], axis=0).astype(float) for members in families]
+    scales = [_scale(ledger.columns[members[0]].bins) for members in families]
+    curves = _smoothed([total[:, scale] for total, scale in zip(totals, scales, strict=True)])
+    symbols: dict[int, Floats] = {}
+    numbers: dict[int, Floats] = {}
+    for members, total, scale, curve in zip(families, totals, scales, curves, strict=True):
+        bins = ledger.columns[members[0]].bins
+        ratio, noise = log_ratios(*total)
+        symbol = np.where(total.sum(axis=0) > 0, ratio / (1 + noise), 0.0)
+        number = np.zeros(bins.size)
+        if bins.discrete:
+            symbol[scale] = curve
+        elif len(scale):
+            a, b = total[:, scale].sum(axis=1)
+            level = np.log((a + 0.5) / (b + 0.5))
+            number[scale] = curve - level
+            symbol[scale] = level / (1 + 1 / (a + 0.5) + 1 / (b + 0.5))
+        for i in members:
+            symbols[i], numbers[i] = symbol, number
+    return symbols, numbers
+
+
+def _scale(bins: Bins) -> NDArray[np.int64]:
+    """The bins along which neighbours are alike."""
+    if bins.discrete:
+        return np.arange(bins.numeric if bins.numeric >= MANY else 0)
+    return np.array([i for i, atom in enumerate(bins.atoms) if atom is None], dtype=np.int64)
+
+
+def _smoothed(counts: list[Floats]) -> list[Floats]:
+    """Curves of log-ratios for several columns at once, thin bins joined first."""
+    joined, places = [], []
+    for count in counts:
+        size = count.shape[1]
+        scarce = max(min(count.sum(axis=1), default=0.0), 1.0)
+        width = max(1, min(size, int(np.ceil(THIN * size / scarce)))) if size else 1
+        place = np.arange(size) // width
+        places.append(place)
+        most = int(place[-1]) + 1 if size else 0
+        joined.append(np.array([np.bincount(place, side, minlength=most) for side in count]))
+    longest = max((part.shape[1] for part in joined), default=0)
+    if not longest:
+        return [np.zeros(0) for _ in counts]
+    padded = np.zeros((len(joined), 2, longest))
+    for row, part in zip(padded, joined, strict=True):
+        row[:, : part.shape[1]] = part
+    curves = smooth(*log_ratios(padded[:, 0], padded[:, 1]))
+    return [curve[place] for curve, place in zip(curves, places, strict=True)]
+
+
+def _families_of(
+    ledger: Ledger, places: list[int], counts: dict[int, NDArray[np.int64]]
+) -> list[list[int]]:
+    """Columns that share a table: of like values, and not against each other."""
+    groups: dict[int, list[int]] = {}
+    alone = []
+    for i in places:
+        group = ledger.columns[i].group
+        if group < 0:
+            alone.append([i])
         else:
-            values = (float(curve[0]),)
-    shrunk = ratio / (1 + noise)
-    labels = tuple(
-        (text, round(float(shrunk[numeric + 1 + i]), 6)) for i, text in enumerate(source.labels)
-    )
-    return Table(target.feature, low, high, values, labels, round(float(shrunk[numeric]), 6))
+            groups.setdefault(group, []).append(i)
+    found = alone
+    for members in groups.values():
+        ratio, noise = log_ratios(*np.moveaxis(np.array([counts[i] for i in members], float), 1, 0))
+        signals = ratio / np.sqrt(noise)
+        left, strength, _ = np.linalg.svd(signals, full_matrices=False)
+        size = np.sqrt(signals.shape[0]) + np.sqrt(signals.shape[1])
+        along = left[:, 0] * strength[0]
+        along *= 1.0 if along.sum() >= 0 else -1.0
+        split = strength[0] > 1.5 * size and along.min() < -AGAINST and along.max() > AGAINST
+        if split:
+            found.append([i for i, sign in zip(members, along, strict=True) if sign >= 0])
+            found.append([i for i, sign in zip(members, along, strict=True) if sign < 0])
+        else:
+            found.append(members)
+    return found
 
 
-def _families(pilot: Pilot, tables: tuple[Table, ...]) -> Iterator[Family]:
-    plain = AdditiveScore(tables, 0.0)
-    scores = [[plain.score(side) for side in fold] for fold in pilot.folds]
-    pooled = np.sort(np.concatenate([s for fold in scores for s in fold]))
-    size = len(pooled)
-    ranks = np.unique(np.round(np.geomspace(16, size - 1, THRESHOLDS)).astype(int))
+def _scored(ledger: Ledger, kind: str, zero: Fitted, one: Fitted, final: Fitted) -> Scored:
+    """Held-out points: what fold 0 teaches scores fold 1, and the other way round."""
+    held = [one.points(ledger, slice(0, None, 2)), zero.points(ledger, slice(1, None, 2))]
+    low = min(float(side.min(initial=0.0)) for fold in held for side in fold)
+    high = max(float(side.max(initial=0.0)) for fold in held for side in fold)
+    step = max(high - low, 1e-9) / (GRAIN - 1)
+    counts = np.array(
+        [
+            [_histogram(side, low, step) for side in fold]
+            for fold in held
+        ]
+    )  # fmt: skip
+    grid = low + step * np.arange(GRAIN)
+    total = counts.sum(axis=0)
+    gains = np.log(2) - np.array([np.logaddexp(0, -grid), np.logaddexp(0, grid)])
+    mean = float((total * gains).sum() / total.sum())
+    square = float((total * gains**2).sum() / total.sum())
+    error = np.sqrt(max(square - mean**2, 0.0) / total.sum())
+    return Scored(kind, low, step, counts, mean, float(error), final)
+
+
+def _histogram(points: Floats, low: float, step: float) -> NDArray[np.int64]:
+    return np.bincount(((points - low) / step + 0.5).astype(np.intp), minlength=GRAIN)
+
+
+def families(ledger: Ledger, scored: Scored) -> Iterator[Family]:
+    """Thresholds of the score, in both directions."""
     for reverse in (False, True):
-        sign = -1.0 if reverse else 1.0
-        ordered = np.sort(sign * pooled)
-        cuts = [tidy(ordered[size - r - 1], ordered[size - r]) for r in ranks]
-        cuts = sorted(set(cuts), reverse=True)
-        hits = np.array(
-            [[[np.count_nonzero(sign * s >= c) for c in cuts] for s in fold] for fold in scores]
-        )
-        sides = hits[:, ::-1] if reverse else hits
-        sizes = np.array([[len(s) for s in fold] for fold in scores])
-        mean = _slice_means(ordered, np.array(cuts))
-        final = tables if not reverse else tuple(_negated(table) for table in tables)
+        counts = scored.counts[..., :] if reverse else scored.counts[..., ::-1]
+        nested = np.cumsum(counts, axis=-1)
+        pooled = nested.sum(axis=(0, 1))
+        wanted = FIRST_CUT * RATIO ** np.arange(200)
+        wanted = wanted[wanted < 0.97 * pooled[-1]]
+        cuts = np.unique(np.searchsorted(pooled, wanted))
+        cuts = cuts[pooled[cuts] < pooled[-1]]
+        if not len(cuts):
+            continue
+        hits = nested[..., cuts]
+        points = scored.low + scored.step * np.arange(GRAIN)
+        points = points if reverse else points[::-1]
+        sums = np.cumsum(points * counts.sum(axis=(0, 1)))[cuts]
+        means = np.diff(sums, prepend=0) / np.maximum(np.diff(pooled[cuts], prepend=0), 1)
+        shares = pooled[cuts] / pooled[-1]
         yield Family(
             reversed=reverse,
-            hits=sides,
-            sizes=sizes[:, ::-1] if reverse else sizes,
-            event=lambda cut, final=final, cuts=cuts: AdditiveScore(final, cuts[cut]),  # type: ignore[misc]
-            scores=mean,
+            hits=hits[:, ::-1] if reverse else hits,
+            sizes=nested[:, :: -1 if reverse else 1, -1],
+            event=lambda cut, shares=shares, reverse=reverse: _event(  # type: ignore[misc]
+                ledger, scored, float(shares[cut]), reverse
+            ),
+            scores=-means if reverse else means,
             simplicity=5,
         )
 
 
-def _negated(table: Table) -> Table:
-    return replace(
-        table,
-        values=tuple(-value for value in table.values),
-        labels=tuple((text, -value) for text, value in table.labels),
-        other=-table.other,
+def _event(ledger: Ledger, scored: Scored, share: float, reverse: bool) -> AdditiveScore:
+    """The score fitted on all draws, cut where the same share of kept draws lies above."""
+    tables, shapes, points = _final(ledger, scored)
+    sign = -1.0 if reverse else 1.0
+    pooled = np.sort(sign * points)
+    rank = len(pooled) - max(1, min(round(share * len(pooled)), len(pooled) - 1))
+    cut = _between(pooled, rank)
+    if reverse:
+        tables = tuple(table.negated() for table in tables)
+        shapes = tuple(Shape(shape.symbols, -shape.points) for shape in shapes)
+    return AdditiveScore(tables, cut, shapes)
+
+
+def _between(ordered: Floats, rank: int) -> float:
+    """A threshold near the rank that no rounding of sums crosses: in the nearest gap of points."""
+    gaps = np.flatnonzero(np.diff(ordered) > 1e-6) + 1
+    if not len(gaps):
+        return float(ordered[0])
+    near = gaps[np.argmin(np.abs(gaps - rank))]
+    low, high = float(ordered[near - 1]), float(ordered[near])
+    for digits in range(1, 17):
+        rounded = float(f"{(low + high) / 2:.{digits}g}")
+        if low + (high - low) / 4 < rounded < high - (high - low) / 4:
+            return rounded
+    return (low + high) / 2
+
+
+def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Shape, ...], Floats]:
+    """Tables and shapes of the event, and the points they give the kept draws."""
+    final = scored.final
+    if final.buckets is None:
+        tables = tuple(
+            _table(ledger.columns[i], points) for i, points in final.tables.items() if points.any()
+        )
+        return tables or _any(ledger, final), (), np.concatenate(final.points(ledger, slice(None)))
+    patterns = ledger.patterns
+    assert patterns is not None
+    assert final.symbols is not None
+    rows, sides = _examples(ledger)
+    places = _columns_of(ledger, scored.kind)
+    seen = np.flatnonzero(rows >= 0)
+    # Too many shapes are listed only where they say other things than their values.
+    apart = final.symbols if len(seen) > MOST_SHAPES else {}
+    nothing = {i: np.zeros(ledger.columns[i].bins.size) for i in places}
+    symbols = {i: ledger.columns[i].bins.symbols() for i in places}
+    codes = {
+        i: np.where(
+            sides[seen] == 0,
+            *(ledger.codes(i)[side].take(rows[seen], mode="clip") for side in (0, 1)),
+        )
+        for i in places
+    }
+    told = np.sum([apart.get(i, nothing[i]).take(codes[i]) for i in places], axis=0)
+    extra = np.round(final.buckets[seen] - told, DIGITS)
+    weight = np.abs(extra) * np.sqrt(patterns.counts.sum(axis=(0, 1))[seen])
+    listed = np.argsort(-weight, kind="stable")[:MOST_SHAPES]
+    kept = np.zeros(BUCKETS)
+    kept[seen] = told
+    kept[seen[listed]] += extra[listed]
+    shapes = tuple(
+        Shape(tuple(int(symbols[i][codes[i][k]]) for i in places), float(extra[k]))
+        for k in listed.tolist()
+        if extra[k]
     )
+    tables = tuple(
+        _table(
+            ledger.columns[i],
+            np.round(final.tables.get(i, nothing[i]) + apart.get(i, nothing[i]), DIGITS),
+        )
+        for i in places
+    )
+    points = Fitted(final.tables, kept).points(ledger, slice(None))
+    return tables, shapes, np.concatenate(points)
 
 
-def _slice_means(
-    ordered: np.ndarray[tuple[int], np.dtype[np.float64]],
-    cuts: np.ndarray[tuple[int], np.dtype[np.float64]],
-) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Mean score between one threshold and the one above it."""
-    places = np.append(np.searchsorted(ordered, cuts), len(ordered))
-    sums = np.concatenate([[0.0], np.cumsum(ordered)])
-    ends = np.concatenate([[len(ordered)], places[:-2]])
-    return (sums[ends] - sums[places[:-1]]) / np.maximum(ends - places[:-1], 1)
+def _table(column: Counted, points: Floats) -> Table:
+    return Table(column.bins, tuple(points.tolist()))
+
+
+def _any(ledger: Ledger, final: Fitted) -> tuple[Table, ...]:
+    place, points = next(iter(final.tables.items()))
+    return (_table(ledger.columns[place], points),)

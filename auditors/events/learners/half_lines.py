@@ -4,42 +4,50 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ..bins import MINUS_ZERO, Bins
 from ..cuts import Family
 from ..events import Event, HalfLine
-from ..pilot import Binned, Pilot
-
-__all__ = ["half_line", "half_lines"]
+from ..ledger import Counted, Ledger
 
 
-def half_lines(pilot: Pilot) -> Iterator[Family]:
+def half_lines(ledger: Ledger) -> Iterator[Family]:
     """One family for each column, end and direction."""
-    for column in pilot.columns:
-        if column.numeric < 2:
-            continue
-        counts = column.counts[1:, :, : column.numeric]
-        for upper in (False, True):
-            ordered = counts[..., ::-1] if upper else counts
-            hits = np.cumsum(ordered, axis=-1)[..., :-1]
-            for reverse in (False, True):
-                yield Family(
-                    reversed=reverse,
-                    hits=hits[:, ::-1] if reverse else hits,
-                    sizes=column.counts[1:].sum(axis=-1)[:, :: -1 if reverse else 1],
-                    event=lambda cut, column=column, upper=upper: half_line(column, cut, upper),  # type: ignore[misc]
-                    simplicity=1 + (column.feature.kind != "value"),
-                )
+    for place in sorted(ledger.coded):
+        yield from _of_column(ledger.columns[place])
 
 
-def half_line(column: Binned, cut: int, upper: bool) -> Event:
+def _of_column(column: Counted) -> Iterator[Family]:
+    bins = column.bins
+    if bins.numeric < 2:
+        return
+    counts = column.counts[..., : bins.numeric]
+    sizes = column.counts.sum(axis=-1)
+    for upper in (False, True):
+        ordered = counts[..., ::-1] if upper else counts
+        hits = np.cumsum(ordered, axis=-1)[..., :-1]
+        for reverse in (False, True):
+            yield Family(
+                reversed=reverse,
+                hits=hits[:, ::-1] if reverse else hits,
+                sizes=sizes[:, :: -1 if reverse else 1],
+                feature=bins.feature,
+                event=lambda cut, upper=upper: half_line(bins, cut, upper),  # type: ignore[misc]
+                simplicity=1 + (bins.feature.kind != "value"),
+            )
+
+
+def half_line(bins: Bins, cut: int, upper: bool) -> Event:
     """The half-line made of the first `cut` + 1 bins from one end."""
     if upper:
-        first = column.numeric - 1 - cut
-        edge = column.atoms[first] if column.discrete else column.edges[first - 1]
-        return HalfLine(column.feature, float(edge or 0.0), True)
-    if column.discrete:
-        return HalfLine(column.feature, float(column.atoms[cut] or 0.0), False)
-    atom = column.atoms[cut]
+        first = bins.numeric - 1 - cut
+        edge = bins.atoms[first] if bins.discrete else bins.edges[first - 1]
+        return HalfLine(bins.feature, _plain(edge), True)
+    atom = bins.atoms[cut]
     if atom is not None:
-        return HalfLine(column.feature, atom, False)
+        return HalfLine(bins.feature, _plain(atom), False)
     # Bins are half open, [edge, next edge).
-    return HalfLine(column.feature, float(column.edges[cut]), False, strict=True)
+    return HalfLine(bins.feature, _plain(bins.edges[cut]), False, strict=True)
+
+
+def _plain(edge: float | None) -> float:
+    return 0.0 if edge is None or edge == MINUS_ZERO else float(edge)

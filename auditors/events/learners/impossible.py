@@ -1,7 +1,7 @@
 """Outputs that one side gives and the other never does.
 
-Such an event needs no cut: it is the union of all bins that were hit often on one side of the
-fit sample and not once on the other. The folds then say whether it stays impossible.
+Such an event needs no cut: it is the union of all bins that were hit often on one side and not
+once on the other. What one fold shows, the other counts.
 """
 
 from collections.abc import Iterator
@@ -9,52 +9,69 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ...outputs.features import Feature
 from ..cuts import Family
 from ..events import Event
-from ..pilot import Binned, Pilot
+from ..ledger import Counted, Ledger
 from .half_lines import half_line
 from .ordered_bins import event_of_bins
-
-__all__ = ["FEWEST", "impossible"]
 
 FEWEST = 7
 """Hits on one side that make none on the other worth a test."""
 
+Counts = NDArray[np.int64]
 
-def impossible(pilot: Pilot) -> Iterator[Family]:
+
+def impossible(ledger: Ledger) -> Iterator[Family]:
     """Families of a single event: a half-line from either end, or any set of bins."""
-    for column in pilot.columns:
+    for place in sorted(ledger.coded):
         for reverse in (False, True):
-            hit, missed = column.counts[0][::-1] if reverse else column.counts[0]
-            for upper in (False, True):
-                inside = _free_end(missed[: column.numeric], upper)
-                if 0 < inside < column.numeric:
-                    bins = np.arange(column.numeric)[-inside:] if upper else np.arange(inside)
-                    if hit[bins].sum() >= FEWEST:
-                        event = half_line(column, inside - 1, upper)
-                        yield _single(column, reverse, bins, event, 1)
-            bins = np.flatnonzero((hit[:-1] >= FEWEST) & (missed[:-1] == 0))
-            if len(bins):
-                simplicity = 0 if column.discrete else 3
-                yield _single(column, reverse, bins, event_of_bins(column, bins), simplicity)
+            yield from _of_column(ledger.columns[place], reverse)
 
 
-def _free_end(missed: NDArray[np.int64], upper: bool) -> int:
-    """How many bins from one end the other side never hit."""
+def _of_column(column: Counted, reverse: bool) -> Iterator[Family]:
+    bins, counts = column.bins, column.counts[:, ::-1] if reverse else column.counts
+    for upper in (False, True):
+        sets = [_free_end(part, bins.numeric, upper) for part in (*counts, counts.sum(axis=0))]
+        if len(sets[2]):
+            event = half_line(bins, len(sets[2]) - 1, upper)
+            yield _single(
+                bins.feature, counts, reverse, sets, event, 1 + (bins.feature.kind != "value")
+            )
+    sets = [
+        np.flatnonzero((hit[:-1] >= FEWEST) & (missed[:-1] == 0))
+        for hit, missed in (*counts, counts.sum(axis=0))
+    ]
+    if len(sets[2]):
+        simplicity = (0 if bins.discrete else 3) + (bins.feature.kind != "value")
+        event = event_of_bins(bins, sets[2])
+        yield _single(bins.feature, counts, reverse, sets, event, simplicity)
+
+
+def _free_end(counts: Counts, numeric: int, upper: bool) -> Counts:
+    """The bins from one end that the second side never hit and the first often."""
+    hit, missed = counts[:, :numeric]
     taken = np.flatnonzero(missed)
     if not len(taken):
-        return len(missed)
-    return len(missed) - 1 - int(taken[-1]) if upper else int(taken[0])
+        return np.zeros(0, dtype=np.int64)
+    found = np.arange(int(taken[-1]) + 1, numeric) if upper else np.arange(int(taken[0]))
+    return found if hit[found].sum() >= FEWEST else found[:0]
 
 
 def _single(
-    column: Binned, reverse: bool, bins: NDArray[np.int64], event: Event, simplicity: int
+    feature: Feature,
+    counts: Counts,
+    reverse: bool,
+    sets: list[Counts],
+    event: Event,
+    simplicity: int,
 ) -> Family:
-    hits = column.counts[1:][..., bins].sum(axis=-1, keepdims=True)
+    hits = np.array([counts[fold][:, sets[1 - fold]].sum(axis=-1) for fold in (0, 1)])
     return Family(
         reversed=reverse,
-        hits=hits[:, ::-1] if reverse else hits,
-        sizes=column.counts[1:].sum(axis=-1)[:, :: -1 if reverse else 1],
+        hits=hits[..., None],
+        sizes=counts.sum(axis=-1),
+        feature=feature,
         event=lambda cut: event,
-        simplicity=simplicity + (column.feature.kind != "value"),
+        simplicity=simplicity,
     )

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy.special import ndtri
 
+from dpwitness.auditors.events.bins import tidy
 from dpwitness.auditors.events.choose import learn
-from dpwitness.auditors.events.cuts import Aim, lepski, smoothed
-from dpwitness.auditors.events.pilot import tidy
+from dpwitness.auditors.events.cuts import Aim, lepski, predicted_bound, smoothed
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy.sketch import sketch
 
@@ -164,5 +164,6 @@ def test_cut_rules_prefer_the_plateau_to_a_lucky_tail():
     y = np.cumsum([1.0] + [500.0 / e] * 20)
     aim = Aim(TRIALS, 0.0, float(-ndtri(LEVEL)))
     sizes = np.array([20_000.0, 20_000.0])
-    assert lepski(x, y, sizes, aim, None) == 20
-    assert smoothed(x, y, sizes, aim, None) >= 18
+    assert lepski(x, y, sizes, aim) == 20
+    curve = smoothed(np.array([x, y]), None)
+    assert np.argmax(predicted_bound(curve[0], curve[1], sizes, aim)[0]) >= 18

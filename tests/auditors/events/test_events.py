@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
+from dpwitness.auditors.events.bins import Bins
 from dpwitness.auditors.events.events import Among, AnyOf, HalfLine, Intervals, event_from_json
-from dpwitness.auditors.events.scores import AdditiveScore, Table
+from dpwitness.auditors.events.scores import AdditiveScore, Shape, Table
 from dpwitness.auditors.outputs.features import Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
 
@@ -26,20 +27,40 @@ features = st.builds(
         max_size=3,
     ).map(tuple),
 ).map(lambda f: f if f.kind != "difference" else Feature("difference", f.path, (1,)))
-tables = st.builds(
-    Table,
-    features,
-    st.just(-1.0),
-    st.just(2.0),
-    st.lists(st.floats(-5, 5), min_size=1, max_size=4).map(tuple),
-    st.lists(st.tuples(st.text(), st.floats(-5, 5)), max_size=2).map(tuple),
-    st.floats(-5, 5),
-)
+points = st.floats(-5, 5)
+
+
+@st.composite
+def bins(draw):
+    """Bins of any column: numbers between edges, some of them single values, and labels."""
+    edges = sorted(set(draw(st.lists(st.floats(-1e300, 1e300), max_size=6))))
+    atoms = tuple(
+        draw(st.lists(st.none() | numbers, min_size=len(edges) + 1, max_size=len(edges) + 1))
+    )
+    labels = tuple(sorted(draw(st.sets(st.text(), max_size=2))))
+    return Bins(
+        draw(features), tuple(edges), atoms, labels, None not in atoms and draw(st.booleans())
+    )
+
+
+@st.composite
+def scores(draw):
+    """Additive scores, with and without shapes."""
+    tables = []
+    for some in draw(st.lists(bins(), min_size=1, max_size=3)):
+        values = draw(st.lists(points, min_size=some.size, max_size=some.size))
+        tables.append(Table(some, tuple(values)))
+    symbols = st.tuples(*(st.integers(0, int(t.bins.symbols().max())) for t in tables))
+    shapes = draw(st.dictionaries(symbols, points, max_size=3))
+    listed = tuple(Shape(found, extra) for found, extra in shapes.items())
+    return AdditiveScore(tuple(tables), draw(numbers), listed)
+
+
 simple = (
     st.builds(HalfLine, features, numbers, st.booleans(), st.booleans())
     | st.builds(Intervals, features, st.lists(st.tuples(numbers, numbers), min_size=1).map(tuple))
     | st.builds(Among, features, st.lists(st.floats() | st.text(), min_size=1).map(tuple))
-    | st.builds(AdditiveScore, st.lists(tables, min_size=1, max_size=3).map(tuple), numbers)
+    | scores()
 )
 events = simple | st.builds(AnyOf, st.lists(simple, min_size=1, max_size=3).map(tuple))
 
@@ -68,6 +89,22 @@ def test_any_event_can_be_asked_of_any_outputs(event, batch):
     assert inside.dtype == bool
     alone = [bool(event.contains(Outputs.of_list([output]))[0]) for output in batch]
     assert inside.tolist() == alone
+
+
+def test_a_score_is_the_points_of_tables_and_shape():
+    column = Bins(Feature("value", (0,)), (0.5,), (0.0, 1.0), (), True)
+    number = Bins(Feature("value", (1,)), (2.0,), (None, None), ("None",), False)
+    tables = (Table(column, (0.0,) * 4), Table(number, (-1.0, 1.0, 0.0, 0.25, 0.0)))
+    shapes = (Shape((1, 0), 4.0), Shape((0, 2), -3.0))
+    event = AdditiveScore(tables, 3.5, shapes)
+    batch = Outputs.of_list([(1, 1.5), (1, 2.0), (0, None), (0, 7.0), (2, 2.5)])
+    assert event.score(batch).tolist() == [3.0, 5.0, -2.75, 1.0, 1.0]
+    assert event.contains(batch).tolist() == [False, True, False, False, False]
+    assert event.describe() == (
+        "learnt points of output[1] (below 2: -1, from 2: +1, None +0.25); "
+        "the shape where output[0] is 1, output[1] is a number +4; "
+        "the shape where output[0] is 0, output[1] is None -3 add up to at least 3.5"
+    )
 
 
 @given(st.lists(st.floats(), min_size=1), numbers)

@@ -1,0 +1,343 @@
+"""How one column is cut into bins: numbers between edges, single values, NaN, labels, the rest.
+
+Bins are fixed on the first draws and never again, so that counts of later draws add up. Every
+entry of a column becomes one byte, exactly: a bin holds the numbers from an edge up to the next.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import EvidenceFormatError
+from ..outputs.encoding import from_json, to_json
+from ..outputs.features import Column, Feature, feature_from_json
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.uint8]
+
+MINUS_ZERO = -5e-324
+"""Stands for -0.0 among the edges and atoms of a column."""
+MOST_LABELS = 64
+MOST_DISTINCT = 64
+SELDOM = 0.3
+"""Share of values seen only once beyond which few different values are no sign of a list."""
+QUANTILES = 40
+QUANTILES_ALONE = 100
+CELLS = 2048
+SEVERAL = 255
+MOST_BINS = 255
+"""Mark of a cell that an edge divides."""
+LARGEST_RANGE = 4096
+LARGEST = float(np.finfo(np.float64).max)
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """The bins of one column.
+
+    The first `len(edges) + 1` are numbers between `edges`, in order: bin i holds [edge i - 1,
+    edge i). `atoms[i]` is the only value of bin i, or None. For a `discrete` column all bins
+    are atoms, and other numbers belong to the rest. Then come NaN, the `labels`, and the rest.
+    """
+
+    feature: Feature
+    edges: tuple[float, ...]
+    atoms: tuple[float | None, ...]
+    labels: tuple[str, ...]
+    discrete: bool
+
+    @property
+    def numeric(self) -> int:
+        """How many bins hold numbers."""
+        return len(self.atoms)
+
+    @property
+    def size(self) -> int:
+        """How many bins there are."""
+        return len(self.atoms) + len(self.labels) + 2
+
+    def codes(self, column: Column) -> Codes:
+        """The bin of every entry, shape (n,)."""
+        rest = self.numeric + 1 + len(self.labels)
+        found = _placed(column.values, self.edges, self.numeric)
+        if self.discrete and self.numeric:
+            _drop_strangers(found, column.values, self.atoms, self.numeric, rest)
+        elif not self.numeric:
+            found[:] = rest
+        if column.codes is None:
+            return found
+        places = {text: self.numeric + 1 + i for i, text in enumerate(self.labels)}
+        meaning = np.array([places.get(name, rest) for name in (*column.names, "")], dtype=np.uint8)
+        return np.where(column.codes < 0, found, meaning[column.codes])
+
+    def symbols(self) -> NDArray[np.int64]:
+        """What each bin says apart from size: which atom or label it is, or that it is a number."""
+        single = np.array(
+            [*(atom is not None for atom in self.atoms), *[True] * (self.size - self.numeric)]
+        )
+        # Where every number is an atom there is no symbol for "a number".
+        first = 0 if single.all() else 1
+        return np.where(single, np.cumsum(single) - 1 + first, 0)
+
+    def says(self, symbol: int) -> str:
+        """A symbol in words, after the name of the feature."""
+        place = int(np.flatnonzero(self.symbols() == symbol)[0])
+        if place >= self.numeric:
+            return ["NaN", *self.labels, "anything else"][place - self.numeric]
+        atom = self.atoms[place]
+        return "a number" if atom is None else say_number(-0.0 if atom == MINUS_ZERO else atom)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `bins_from_json` rebuilds the bins from."""
+        return {
+            "feature": self.feature.to_json(),
+            "edges": [to_json(edge) for edge in self.edges],
+            "atoms": [None if atom is None else to_json(atom) for atom in self.atoms],
+            "labels": list(self.labels),
+            "discrete": self.discrete,
+        }
+
+
+def bins_from_json(data: Any) -> Bins:
+    """The bins that `Bins.to_json` wrote; EvidenceFormatError for anything else."""
+    edges = tuple(read_number(edge) for edge in _items(data["edges"]))
+    atoms = tuple(None if a is None else read_number(a) for a in _items(data["atoms"]))
+    labels = tuple(str(text) for text in _items(data["labels"]))
+    bins = Bins(feature_from_json(data["feature"]), edges, atoms, labels, data["discrete"] is True)
+    if (
+        len(atoms) not in (len(edges) + 1, 0)
+        or (edges and not atoms)
+        or not np.isfinite(edges).all()
+        or (np.diff(edges) <= 0).any()
+        or (bins.discrete and None in atoms)
+        or bins.size > MOST_BINS
+    ):
+        raise EvidenceFormatError(
+            "a table needs finite edges that rise, one value more than edges for its atoms, and "
+            f"at most {MOST_BINS} bins"
+        )
+    return bins
+
+
+def _items(data: Any) -> list[Any]:
+    if not isinstance(data, list) or len(data) > MOST_BINS:
+        raise EvidenceFormatError(f"expected a list of at most {MOST_BINS} items, got {data!r:.60}")
+    return data
+
+
+def read_number(data: Any) -> float:
+    """The data as a number."""
+    value = from_json(data)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise EvidenceFormatError(f"expected a number, got {data!r:.60}")
+    return float(value)
+
+
+def say_number(value: float) -> str:
+    """The shortest text that reads back as the same number."""
+    number = float(value)
+    return (
+        str(int(number))
+        if number.is_integer() and abs(number) < 1e15 and repr(number) != "-0.0"
+        else repr(number)
+    )
+
+
+def _placed(values: NDArray[np.generic], edges: tuple[float, ...], nan: int) -> Codes:
+    if not edges:
+        found = np.zeros(len(values), dtype=np.uint8)
+        if values.dtype.kind == "f":
+            found[np.isnan(values)] = nan
+        return found
+    finder = _finder(edges)
+    if values.dtype.kind in "biu":
+        return finder.whole(values)
+    return finder.real(_separated(values, edges), nan)
+
+
+def _separated(values: NDArray[np.generic], edges: tuple[float, ...]) -> Floats:
+    """The numbers as doubles, with -0.0 moved to the next number where an edge tells it apart."""
+    numbers = np.ascontiguousarray(values, dtype=np.float64)
+    if 0.0 in edges:
+        minus = (numbers == 0) & np.signbit(numbers)
+        if minus.any():
+            numbers = np.where(minus, MINUS_ZERO, numbers)
+    return numbers
+
+
+class _Finder:
+    """Finds the bin of a number by one multiplication and one look-up.
+
+    The cell of a number never falls when the number grows, rounding included, so all edges of
+    lower cells are at most the number and all edges of higher cells exceed it. Only numbers in a
+    cell with an edge of its own are compared with the edges.
+    """
+
+    def __init__(self, edges: tuple[float, ...]) -> None:
+        self.edges = np.array(edges)
+        self.low = self.edges[0]
+        width = self.edges[-1] - self.low
+        self.scale = (CELLS - 2) / width if 0 < width < 1e300 else 1.0
+        inside = self._cells(self.edges)
+        # Edges outside the cells' span would be the same cell as the ends.
+        counts = np.bincount(inside, minlength=CELLS)
+        table = np.cumsum(counts) - counts
+        table[counts > 0] = SEVERAL
+        self.table = table.astype(np.uint8)
+        self.whole_table: Codes | None = None
+        span = self.edges[-1] - self.low
+        if abs(self.edges[0]) < 2**52 and abs(self.edges[-1]) < 2**52 and span < LARGEST_RANGE:
+            self.start = int(np.floor(self.low)) - 1
+            numbers = np.arange(self.start, int(np.ceil(self.edges[-1])) + 2, dtype=np.float64)
+            self.whole_table = np.searchsorted(self.edges, numbers, side="right").astype(np.uint8)
+
+    def _cells(self, numbers: Floats) -> NDArray[np.intp]:
+        with np.errstate(over="ignore"):
+            scaled = numbers - self.low
+            scaled *= self.scale
+        scaled += 1.0
+        np.clip(scaled, 0, CELLS - 1, out=scaled)
+        return scaled.astype(np.intp)
+
+    def real(self, numbers: Floats, nan: int) -> Codes:
+        with np.errstate(invalid="ignore", over="ignore"):
+            doubtful = np.isnan(numbers.sum())
+        lost = np.isnan(numbers) if doubtful else None
+        cells = self._cells(numbers if lost is None else np.where(lost, self.low, numbers))
+        found = self.table.take(cells)
+        left = np.flatnonzero(found == SEVERAL)
+        if len(left):
+            found[left] = np.searchsorted(self.edges, numbers[left], side="right")
+        if lost is not None:
+            found[lost] = nan
+        return found
+
+    def whole(self, numbers: NDArray[np.generic]) -> Codes:
+        if self.whole_table is None:
+            # Comparing whole numbers with the edges rounded up is exact beyond 2**53 too.
+            return np.searchsorted(
+                _whole_edges(tuple(self.edges.tolist()), numbers.dtype.str), numbers, side="right"
+            ).astype(np.uint8)
+        last = self.start + len(self.whole_table) - 1
+        if numbers.dtype.kind == "b" or numbers.dtype.itemsize == 1:
+            wide = numbers.astype(np.int64)
+        else:
+            wide = np.clip(numbers, *_bounded(self.start, last, numbers.dtype)).astype(np.int64)
+        return self.whole_table.take(np.clip(wide - self.start, 0, last - self.start))
+
+
+def _bounded(low: int, high: int, kind: np.dtype[np.generic]) -> tuple[int, int]:
+    limits = np.iinfo(kind)  # type: ignore[type-var]
+    return max(low, int(limits.min)), max(min(high, int(limits.max)), int(limits.min))
+
+
+@lru_cache(maxsize=512)
+def _finder(edges: tuple[float, ...]) -> _Finder:
+    return _Finder(edges)
+
+
+@lru_cache(maxsize=64)
+def _whole_edges(edges: tuple[float, ...], kind: str) -> NDArray[np.generic]:
+    limits = np.iinfo(np.dtype(kind))
+    whole = [min(max(int(np.ceil(edge)), int(limits.min)), int(limits.max)) for edge in edges]
+    return np.array(whole, dtype=kind)
+
+
+def _drop_strangers(
+    found: Codes,
+    values: NDArray[np.generic],
+    atoms: tuple[float | None, ...],
+    numeric: int,
+    rest: int,
+) -> None:
+    """Numbers of a discrete column that are none of its atoms belong to the rest."""
+    if values.dtype.kind == "b" and set(atoms) >= {0.0, 1.0}:
+        return
+    exact = np.array([0.0 if a == MINUS_ZERO else a for a in atoms])
+    numbers = found < numeric
+    other = exact.take(np.minimum(found, numeric - 1)) != values
+    found[numbers & other] = rest
+
+
+def bins_of(feature: Feature, columns: tuple[Column, Column], alone: bool) -> Bins | None:
+    """Bins for the first draws of a column; None when it is always the same."""
+    found = bins_of_group((feature,), [columns], alone)
+    return found[0] if found else None
+
+
+def bins_of_group(
+    features: tuple[Feature, ...], columns: list[tuple[Column, Column]], alone: bool = False
+) -> list[Bins]:
+    """One set of bins for columns of like values, named by each feature."""
+    sides = [column for pair in columns for column in pair]
+    pooled = np.concatenate([numbers_of(column) for column in sides])
+    finite = np.sort(pooled[~np.isnan(pooled)])
+    seen_nan = len(finite) < len(pooled)
+    labels = tuple(sorted({name for column in sides for name in column.names})[:MOST_LABELS])
+    distinct, repeats = np.unique(finite, return_counts=True)
+    discrete = looks_discrete(distinct, repeats)
+    if discrete:
+        steps = zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True)
+        edges = [min(tidy(low, high), LARGEST) for low, high in steps]
+        atoms: tuple[float | None, ...] = tuple(distinct.tolist())
+    else:
+        edges, atoms = _continuous(finite, distinct, repeats, alone)
+    if len(atoms) * (len(finite) > 0) + len(labels) + seen_nan < 2:
+        return []
+    if not len(finite):
+        edges, atoms = [], (None,)
+    return [Bins(feature, tuple(edges), atoms, labels, discrete) for feature in features]
+
+
+def looks_discrete(distinct: Floats, repeats: NDArray[np.int64]) -> bool:
+    """Whether the numbers look like finitely many: few, and nearly all of them come back."""
+    few = len(distinct) <= min(MOST_DISTINCT, int(repeats.sum()) // 2)
+    return bool(few and (repeats == 1).sum() <= SELDOM * len(distinct))
+
+
+def numbers_of(column: Column) -> Floats:
+    """The numbers of a column, -0.0 moved to the next number."""
+    values = np.asarray(column.values, dtype=np.float64)
+    minus = (values == 0) & np.signbit(values)
+    if minus.any():
+        values = np.where(minus, MINUS_ZERO, values)
+    return values if column.codes is None else values[~column.labelled()]
+
+
+def _continuous(
+    ordered: Floats, distinct: Floats, repeats: NDArray[np.int64], alone: bool
+) -> tuple[list[float], tuple[float | None, ...]]:
+    """Edges at even and at geometric tail quantiles, and around values that repeat."""
+    size = len(ordered)
+    parts = QUANTILES_ALONE if alone else QUANTILES
+    parts = max(2, min(parts, size // 8))
+    tails = [8 * 2**k for k in range(20) if 8 * 2**k < size // parts]
+    places = sorted({*tails, *(size - t for t in tails),
+                     *(size * k // parts for k in range(1, parts))})  # fmt: skip
+    edges = {tidy(ordered[i - 1], ordered[i]) for i in places if ordered[i - 1] < ordered[i]}
+    often = repeats >= max(8, size // 2000)
+    common = distinct[often & np.isfinite(distinct)]
+    if len(common) > MOST_DISTINCT:
+        common = np.sort(
+            common[np.argsort(-repeats[often & np.isfinite(distinct)])][:MOST_DISTINCT]
+        )
+    for value in common:
+        edges |= {float(value), float(np.nextafter(value, np.inf))}
+    found = sorted(edge for edge in edges if np.isfinite(edge))
+    starts = set(common.tolist())
+    return found, (None, *(edge if edge in starts else None for edge in found))
+
+
+def tidy(low: float, high: float) -> float:
+    """The number with fewest digits in (low, high]; any number between them cuts the same."""
+    middle = low + (high - low) / 2
+    if not np.isfinite(middle) or middle <= low:
+        return float(high)
+    for digits in range(1, 17):
+        rounded = float(f"{middle:.{digits}g}")
+        if low < rounded <= high:
+            return rounded
+    return float(high)

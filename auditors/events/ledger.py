@@ -1,0 +1,287 @@
+"""What is kept of the draws that teach: counts that add up, and the codes of the first of them.
+
+Bins are fixed on the first draws. From then on every draw is turned once into one byte a column,
+its bins are counted, and the draw itself is let go, so that memory does not grow with the draws.
+Draws of even and odd place are counted apart: what one fold teaches, the other checks.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outputs.features import Column, Feature
+from ..outputs.nodes import Grid
+from ..outputs.outputs import Outputs
+from ..outputs.questions import questions
+from .bins import Bins, bins_of_group, looks_discrete, numbers_of
+
+Codes = NDArray[np.uint8]
+Counts = NDArray[np.int64]
+Sides = tuple[Outputs, Outputs]
+
+FEW = 6
+"""Values up to which every two of them are compared, whatever they are."""
+BLOCK = 32_768
+CODES = 16_000_000
+"""Bytes of codes that are kept for a side."""
+MOST_KEPT = 524_288
+BUCKETS = 65_536
+ALIKE = 0.35
+"""Interquartile ranges that the medians of columns of like values may lie apart."""
+AS_WIDE = 0.5
+
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(slots=True)
+class Counted:
+    """A column's bins and its counts of shape (2 folds, 2 sides, bins)."""
+
+    bins: Bins
+    counts: Counts
+    group: int = -1
+    """Columns of one group have the same bins; -1 for a column on its own."""
+
+
+@dataclass(slots=True)
+class Patterns:
+    """Whole outputs as categories: which atom, label or number each value of an output is.
+
+    `keys[j]` says what a bin of column j adds to the key of a pattern. Where the keys are few
+    enough they are the buckets; otherwise they are mixed and folded, and rare patterns may share
+    a bucket.
+    """
+
+    columns: tuple[int, ...]
+    keys: tuple[NDArray[np.uint64], ...]
+    exact: bool
+    counts: Counts
+    """Shape (2 folds, 2 sides, buckets)."""
+
+    @classmethod
+    def of(cls, columns: dict[int, Bins]) -> "Patterns | None":
+        """Patterns of these columns; None when no column is ever anything but a number."""
+        symbols = {place: bins.symbols() for place, bins in columns.items()}
+        symbols = {place: found for place, found in symbols.items() if found.max() > 0}
+        sizes = [int(found.max()) + 1 for found in symbols.values()]
+        if not sizes or all(
+            bins.discrete is False and _only_rest(bins) for bins in columns.values()
+        ):
+            return None
+        exact = float(np.prod(np.array(sizes, dtype=float))) <= BUCKETS
+        rng = np.random.default_rng(20_261_122)
+        keys, radix = [], 1
+        for found, size in zip(symbols.values(), sizes, strict=True):
+            if exact:
+                keys.append((found * radix).astype(np.uint64))
+                radix *= size
+            else:
+                keys.append(rng.integers(0, 2**62, size, dtype=np.uint64)[found])
+        return cls(tuple(symbols), tuple(keys), exact, np.zeros((2, 2, BUCKETS), dtype=np.int64))
+
+    def buckets(self, codes: dict[int, Codes]) -> NDArray[np.uint16]:
+        """The bucket of every output, from the codes of its columns."""
+        total = self.keys[0].take(codes[self.columns[0]])
+        for place, key in zip(self.columns[1:], self.keys[1:], strict=True):
+            total += key.take(codes[place])
+        if not self.exact:
+            total *= _MIXER
+            total >>= np.uint64(48)
+        return total.astype(np.uint16)
+
+
+def _only_rest(bins: Bins) -> bool:
+    """Whether a column is numbers and nothing else, NaN and values never seen apart."""
+    return not bins.labels and all(atom is None for atom in bins.atoms)
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Counts of all draws, and codes of the first, for bins fixed on `sides`."""
+
+    columns: list[Counted]
+    patterns: Patterns | None
+    draws: int = 0
+    most: int = MOST_KEPT
+    kept: list[tuple[list[Codes], list[Codes]]] = field(default_factory=list)
+    """For every column the codes of the first draws of each side, in batches."""
+    buckets: tuple[list[NDArray[np.uint16]], list[NDArray[np.uint16]]] = field(
+        default_factory=lambda: ([], [])
+    )
+    coded: set[int] = field(default_factory=set)
+    """The columns whose draws are still counted."""
+    wanted: set[int] = field(default_factory=set)
+    """Those of them whose codes are kept for scores over many columns."""
+
+    @classmethod
+    def fixed_on(cls, sides: Sides) -> "Ledger":
+        """A ledger without draws, whose bins these draws fix."""
+        columns, values = _columns(sides)
+        wanted = _scored(columns)
+        patterns = Patterns.of({i: columns[i].bins for i in values}) if values else None
+        ledger = cls(columns, patterns)
+        ledger.coded, ledger.wanted = set(range(len(columns))), wanted
+        ledger.most = min(MOST_KEPT, CODES // max(1, len(wanted) + 2))
+        ledger.kept = [([], []) for _ in columns]
+        return ledger
+
+    def add(self, first: Outputs, second: Outputs) -> None:
+        """Count the draws; their place among all draws says which fold they belong to."""
+        size = min(len(first), len(second))
+        for start in range(0, size, BLOCK):
+            part = slice(start, min(start + BLOCK, size))
+            for side, outputs in enumerate((first, second)):
+                self._count(side, outputs[part], self.draws + start)
+        self.draws += size
+
+    def _count(self, side: int, outputs: Outputs, start: int) -> None:
+        room = max(0, self.most - start)
+        codes: dict[int, Codes] = {}
+        outputs = columnwise(outputs)
+        for place in sorted(self.coded):
+            column = self.columns[place]
+            found = codes[place] = column.bins.codes(outputs.column(column.bins.feature))
+            _tally(column.counts, side, found, start)
+            if room and place in self.wanted:
+                self.kept[place][side].append(found[:room].copy() if room < len(found) else found)
+        if self.patterns is not None:
+            buckets = self.patterns.buckets(codes)
+            _tally(self.patterns.counts, side, buckets, start)
+            if room:
+                self.buckets[side].append(buckets[:room])
+
+    def codes(self, place: int) -> tuple[Codes, Codes]:
+        """The kept codes of a column, both sides."""
+        for batches in self.kept[place]:
+            if len(batches) > 1:
+                batches[:] = [np.concatenate(batches)]
+        first, second = self.kept[place]
+        return first[0], second[0]
+
+    def keys(self) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+        """The kept buckets of both sides."""
+        for batches in self.buckets:
+            if len(batches) > 1:
+                batches[:] = [np.concatenate(batches)]
+        return self.buckets[0][0], self.buckets[1][0]
+
+    @property
+    def rows(self) -> int:
+        """Draws a side whose codes are kept."""
+        return min(self.draws, self.most)
+
+    def forget(self, place: int) -> None:
+        """Count a column no more."""
+        self.coded.discard(place)
+        self.wanted.discard(place)
+        self.kept[place] = ([], [])
+
+    def forget_patterns(self) -> None:
+        """Count whole outputs no more."""
+        self.patterns, self.buckets = None, ([], [])
+
+
+def columnwise(outputs: Outputs) -> Outputs:
+    """The same outputs, with each coordinate's values side by side in memory."""
+    node = outputs.node
+    if isinstance(node, Grid) and node.values.ndim == 2 and node.values.shape[1] > 1:
+        return Outputs(replace(node, values=np.asfortranarray(node.values)), len(outputs))
+    return outputs
+
+
+def _tally(counts: Counts, side: int, codes: NDArray[np.unsignedinteger], start: int) -> None:
+    for fold in (0, 1):
+        counts[fold, side] += np.bincount(codes[(fold - start) % 2 :: 2], minlength=counts.shape[2])
+
+
+def _columns(sides: Sides) -> tuple[list[Counted], list[int]]:
+    """Counted columns of all features that vary, and the places of those that are values."""
+    features = questions(*sides)
+    asked = {feature: (sides[0].column(feature), sides[1].column(feature)) for feature in features}
+    values = [feature for feature in features if feature.kind == "value"]
+    alone = len(values) == 1
+    if _all_real([asked[feature] for feature in values]):
+        unwanted: tuple[str, ...] = ()
+    else:
+        # Differences of labels, atoms and numbers mixed say little that patterns do not.
+        unwanted = ("difference",) if len(values) > FEW else ()
+    found: list[Counted] = []
+    places: list[int] = []
+    for group, members in enumerate(_groups(values, asked)):
+        for bins in bins_of_group(members, [asked[feature] for feature in members], alone):
+            places.append(len(found))
+            found.append(_counted(bins, group if len(members) > 1 else -1))
+    order = {feature: place for place, feature in enumerate(features)}
+    ranked = sorted(places, key=lambda place: order[found[place].bins.feature])
+    found = [found[place] for place in ranked]
+    places = list(range(len(found)))
+    for feature in features:
+        if feature.kind != "value" and feature.kind not in unwanted:
+            for bins in bins_of_group((feature,), [asked[feature]]):
+                found.append(_counted(bins, -1))
+    return found, places
+
+
+def _counted(bins: Bins, group: int) -> Counted:
+    return Counted(bins, np.zeros((2, 2, bins.size), dtype=np.int64), group)
+
+
+def _all_real(columns: list[tuple[Column, Column]]) -> bool:
+    for pair in columns:
+        if any(column.codes is not None for column in pair):
+            return False
+        numbers = np.concatenate([numbers_of(column) for column in pair])
+        if looks_discrete(*np.unique(numbers, return_counts=True)):
+            return False
+    return True
+
+
+def _scored(columns: list[Counted]) -> set[int]:
+    """Columns that scores over many of them may use: values, and steps between real neighbours."""
+    values = [i for i, c in enumerate(columns) if c.bins.feature.kind == "value"]
+    found = set(values)
+    if len(values) > 1 and all(_only_rest(columns[i].bins) for i in values):
+        paths = [columns[i].bins.feature.path for i in values]
+        steps = {(b, a) for a, b in pairwise(paths)}
+        for i, column in enumerate(columns):
+            feature = column.bins.feature
+            if feature.kind == "difference" and (feature.path, feature.other) in steps:
+                found.add(i)
+    return found
+
+
+def _groups(
+    values: list[Feature], asked: dict[Feature, tuple[Column, Column]]
+) -> list[tuple[Feature, ...]]:
+    """Columns of like values together: the same few values, or like location and width."""
+    groups: list[tuple[object, list[Feature]]] = []
+    for feature in values:
+        shape = _shape(asked[feature])
+        for other, members in groups:
+            if _alike(other, shape):
+                members.append(feature)
+                break
+        else:
+            groups.append((shape, [feature]))
+    return [tuple(members) for _, members in groups]
+
+
+def _shape(columns: tuple[Column, Column]) -> tuple[float, float] | frozenset[float] | None:
+    numbers = np.concatenate([numbers_of(column) for column in columns])
+    numbers = numbers[np.isfinite(numbers)]
+    if len(numbers) < 8:
+        return None
+    distinct, repeats = np.unique(numbers, return_counts=True)
+    if looks_discrete(distinct, repeats):
+        return frozenset(distinct[repeats > 2].tolist())
+    low, middle, high = np.quantile(numbers, [0.25, 0.5, 0.75]).tolist()
+    return middle, high - low
+
+
+def _alike(one: object, two: object) -> bool:
+    if isinstance(one, tuple) and isinstance(two, tuple):
+        (a, wide), (b, wider) = one, two
+        return abs(a - b) <= ALIKE * wide and abs(wide - wider) <= AS_WIDE * wide
+    return one is not None and one == two

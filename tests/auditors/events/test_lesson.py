@@ -1,0 +1,200 @@
+"""What is learnt adds up over batches, and planted events of many coordinates are found."""
+
+from itertools import pairwise
+from math import exp
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpwitness.auditors.events.bins import bins_of_group
+from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.events.events import event_from_json
+from dpwitness.auditors.events.ledger import Ledger
+from dpwitness.auditors.outputs.features import Column, Feature
+from dpwitness.auditors.outputs.outputs import Outputs
+
+AIM = {"epsilon": 1.0, "delta": 0.0, "trials": 1_000_000, "level": 0.05}
+
+
+def vectors(rng, size):
+    return rng.laplace(size=(size, 3))
+
+
+def flags(rng, size):
+    return rng.random((size, 4)) < 0.3
+
+
+def mixed(rng, size):
+    return [
+        (None if u < 0.2 else 3.0 if u < 0.4 else u, "ab"[int(u > 0.7)]) for u in rng.random(size)
+    ]
+
+
+def single(rng, size):
+    return rng.normal(size=size)
+
+
+REAL = [vectors, flags, single]
+KINDS = [*REAL, mixed]
+
+
+def drawn(make, size, seeds=(1, 2)):
+    return [Outputs.of(make(np.random.default_rng(seed), size), size) for seed in seeds]
+
+
+def counts_of(ledger):
+    found = [column.counts for column in ledger.columns]
+    return found + ([ledger.patterns.counts] if ledger.patterns else [])
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("cuts", [(1,), (63, 900, 1001)])
+def test_batches_add_up(make, cuts):
+    sides = drawn(make, 1500)
+    whole = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    parts = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    whole.add(*sides)
+    ends = (0, *cuts, 1500)
+    for start, end in pairwise(ends):
+        parts.add(*(side[start:end] for side in sides))
+    for one, two in zip(counts_of(whole), counts_of(parts), strict=True):
+        assert (one == two).all()
+        assert one.sum() == 3000
+    for place in whole.wanted:
+        for one, two in zip(whole.codes(place), parts.codes(place), strict=True):
+            assert (one == two).all()
+
+
+@pytest.mark.parametrize("make", REAL)
+def test_the_choice_does_not_depend_on_batches(make):
+    sides = drawn(make, 3000)
+    one, two = Lesson(), Lesson()
+    one.add(*sides)
+    for start in range(0, 3000, 617):
+        two.add(*(side[start : start + 617] for side in sides))
+    assert one.draws == two.draws == 3000
+    assert one.choice(**AIM) == two.choice(**AIM)
+
+
+@pytest.mark.parametrize("make", REAL)
+def test_the_sides_only_change_the_direction(make):
+    first, second = drawn(make, 2000)
+    one, two = Lesson(), Lesson()
+    one.add(first, second)
+    two.add(second, first)
+    ours, theirs = one.choice(**AIM), two.choice(**AIM)
+    assert ours.predicted == pytest.approx(theirs.predicted, abs=0.05)
+
+
+@pytest.mark.parametrize("make", REAL)
+def test_events_replay_from_json_and_memory_is_flat(make):
+    lesson = Lesson()
+    for seed in range(4):
+        lesson.add(*drawn(make, 1500, (2 * seed, 2 * seed + 1)))
+        choice = lesson.choice(**AIM)
+        again = event_from_json(choice.event.to_json())
+        fresh = drawn(make, 500, (90, 91))
+        for side in fresh:
+            assert (again.contains(side) == choice.event.contains(side)).all()
+    assert lesson.draws == 6000
+    if make is not single:
+        assert not len(lesson._first), "draws that fixed the bins are let go"
+
+
+def test_kept_codes_are_bounded():
+    ledger = Ledger.fixed_on(tuple(drawn(vectors, 500)))
+    ledger.most = 1000
+    for seed in range(3):
+        ledger.add(*drawn(vectors, 700, (seed, 9 + seed)))
+    assert ledger.draws == 2100
+    assert ledger.rows == 1000
+    assert {len(codes) for place in ledger.wanted for codes in ledger.codes(place)} == {1000}
+    assert counts_of(ledger)[0].sum() == 4200
+
+
+numbers = st.floats() | st.sampled_from([0.0, -0.0, 1.0, 2.5]) | st.floats(-2, 2)
+
+
+@settings(max_examples=60)
+@given(st.lists(numbers, min_size=2, max_size=60), st.lists(numbers, max_size=60))
+def test_a_code_is_the_bin_of_its_number(first, later):
+    column = Column(np.array(first))
+    for bins in bins_of_group((Feature(),), [(column, column)]):
+        values = np.array(first + later)
+        codes = bins.codes(Column(values))
+        assert codes.max() < bins.size
+        for value, code in zip(values.tolist(), codes.tolist(), strict=True):
+            if np.isnan(value):
+                assert code == bins.numeric
+            elif code < bins.numeric:
+                assert code == 0 or bins.edges[code - 1] <= value
+                assert code == len(bins.edges) or value < bins.edges[code] or value == 0
+                atom = bins.atoms[code]
+                assert atom in (None, value) or abs(atom - value) < 1e-323
+            else:
+                assert bins.discrete
+                assert value not in bins.atoms or abs(value) < 1e-323
+
+
+@pytest.mark.parametrize("kind", ["i8", "u1", "i4", "u8", "?"])
+def test_whole_numbers_have_the_bins_of_their_doubles(kind):
+    rng = np.random.default_rng(3)
+    values = rng.integers(0, 200, 3000).astype(kind)
+    for spread in (values, values[values < values[:40].max()]):
+        whole, real = Column(spread), Column(spread.astype(float))
+        for one, two in zip(
+            bins_of_group((Feature(),), [(whole, whole)]),
+            bins_of_group((Feature(),), [(real, real)]),
+            strict=True,
+        ):
+            assert (one.codes(whole) == two.codes(real)).all()
+
+
+def planted(name):
+    """Samplers of two sides with a difference no single column shows, and its log-ratio."""
+    if name == "two bits agree":
+
+        def draw(rng, size, p):
+            bits = rng.random((size, 3)) < 0.5
+            bits[:, 1] = np.where(rng.random(size) < p, bits[:, 0], ~bits[:, 0])
+            return bits
+
+        return (lambda r, n: draw(r, n, 0.8)), (lambda r, n: draw(r, n, 0.4)), 0.69
+    if name == "one shape":
+
+        def draw(rng, size, p):
+            shape = rng.integers(0, 8, size)
+            shape = np.where(rng.random(size) < p, 5, shape)
+            return (shape[:, None] >> np.arange(3)) & 1
+
+        return (lambda r, n: draw(r, n, 0.3)), (lambda r, n: draw(r, n, 0.0)), 1.1
+    if name == "many small shifts":
+        return (
+            (lambda r, n: r.laplace(0.0, 1, (n, 8))),
+            (lambda r, n: r.laplace(0.15, 1, (n, 8))),
+            0.8,
+        )
+    return (
+        (lambda r, n: np.cumsum(r.laplace(0.0, 1, (n, 6)), axis=1)),
+        (lambda r, n: np.cumsum(r.laplace(0.2, 1, (n, 6)), axis=1)),
+        0.8,
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["two bits agree", "one shape", "many small shifts", "small shifts that add up"]
+)
+def test_events_over_many_coordinates_are_found(name):
+    first, second, worth = planted(name)
+    lesson = Lesson()
+    lesson.add(*(Outputs.of(f(np.random.default_rng(s), 60_000), 60_000)
+                 for s, f in ((1, first), (2, second))))  # fmt: skip
+    choice = lesson.choice(**AIM)
+    p, q = (choice.event.contains(Outputs.of(f(np.random.default_rng(s), 300_000), 300_000)).mean()
+            for s, f in ((3, first), (4, second)))  # fmt: skip
+    if choice.reversed:
+        p, q = q, p
+    assert p > q * exp(worth * 0.85)
+    assert p > 1e-3
