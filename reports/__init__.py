@@ -2,5 +2,3 @@
 
 if __name__ != "dpwitness.reports":
     raise ImportError(f"import dpwitness.reports, not {__name__}; install dpwitness first")
-
-__all__: list[str] = []

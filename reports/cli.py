@@ -10,12 +10,11 @@ from typing import Any
 import click
 
 from .ci.cli import gate, init
+from .formats.table import outputs
 from .history.cli import history, report
 from .reproduce.cli import reproduce
 from .shell import WHOLE, Output, Sentences, finish
 from .shell import console as speaking
-
-__all__ = ["main"]
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -77,8 +76,8 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
-        click.option("--json", "json_path", metavar="PATH", help="Write the evidence here."),
-        click.option("--html", "html_path", metavar="PATH", help="Write a report page here."),
+        outputs,
+        click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
         click.option("--quiet", is_flag=True, help="Print the verdict only."),
     )
     for option in reversed(options):
@@ -95,8 +94,8 @@ def _audit(
     python: str | None,
     unseeded: bool,
     quiet: bool,
-    json_path: str | None,
-    html_path: str | None,
+    github: bool,
+    paths: dict[str, str | None],
     **options: Any,
 ) -> None:
     """Audit the privacy claims of TARGET.
@@ -115,7 +114,7 @@ def _audit(
     options["seeded"] = False if unseeded else None
     text = target_text(target, command, python)
     with speaking(output, quiet) as console:
-        status = commands.audit(console, text, options, json_path=json_path, html_path=html_path)
+        status = commands.audit(console, text, options, paths=paths, github=github)
     finish(output, status)
 
 

@@ -1,10 +1,11 @@
 """What each subcommand does, apart from reading its options and printing."""
 
 import json
+import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from os.path import realpath
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
@@ -13,43 +14,18 @@ from ..auditors.privacy import run
 from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
 from ..mechanisms.model import PrivacyClaim
-from . import files, listing, targets
+from . import listing, targets
+from .ci.entries import source_of
+from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from .faces import as_text, wording
+from .formats import as_github, as_markdown, table
+from .formats.audited import judged, reason
+from .formats.told import Case, Told
 from .record import evidence, reading
 from .replaying import replayed
 from .terminal import printable
 
-__all__ = [
-    "DEMO",
-    "FAILED",
-    "INCONCLUSIVE",
-    "REFUTED",
-    "UNUSABLE",
-    "Console",
-    "audit",
-    "catalogue",
-    "demo",
-    "replay",
-    "save",
-]
-
-REFUTED = 1
-UNUSABLE = 2
-INCONCLUSIVE = 3
-FAILED = 4
 DEMO = ("laplace", "EM-NAIVE")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Console:
-    """Where a command speaks: results with `say`, remarks with `warn`."""
-
-    say: Callable[[str], None]
-    warn: Callable[[str], None]
-    progress: Callable[[str, int, int], None]
-    paint: as_text.Paint
-    width: int
-    quiet: bool = False
 
 
 def audit(
@@ -57,15 +33,15 @@ def audit(
     target: str,
     options: Mapping[str, Any],
     *,
-    json_path: str | None,
-    html_path: str | None,
+    paths: Mapping[str, str | None],
+    github: bool = False,
 ) -> int:
     """Audit the target, write the files asked for, tell the result; the exit status.
 
     `options` are those of `audit_claims` as typed: `databases` still a name, `pair` still two
-    JSON texts.
+    JSON texts. `paths` are the files to write, by format.
     """
-    _require_places(json_path, html_path)
+    table.require_places(paths)
     given = {key: value for key, value in options.items() if value is not None}
     found = targets.find_target(target, given.get("timeout", 10.0))
     if "pair" in given and "databases" in given:
@@ -76,7 +52,9 @@ def audit(
     if "pair" in given:
         one, two = given["pair"]
         engine["pair"] = (_database(one, "first"), _database(two, "second"))
-    again = _command(target, given) if json_path is None else _replay_command(json_path, target)
+    rerun = _command(target, given)
+    json_path = paths.get("json")
+    replay = rerun if json_path is None else replay_command(json_path, target)
     results = run.audit_claims(
         found.mechanism,
         **engine,
@@ -84,15 +62,7 @@ def audit(
         target=target,
         name=found.name,
     )
-    return _deliver(console, results, again, json_path=json_path, html_path=html_path)
-
-
-def _require_places(json_path: str | None, html_path: str | None) -> None:
-    for path in (json_path, html_path):
-        if path is not None:
-            files.require_writable(path)
-    if json_path and html_path and realpath(json_path) == realpath(html_path):
-        raise InvalidArgument("--json and --html name the same file; give them different names")
+    return _deliver(console, results, replay, rerun, paths=paths, github=github)
 
 
 def _database(text: str, which: str) -> Any:
@@ -104,7 +74,8 @@ def _database(text: str, which: str) -> Any:
         raise InvalidArgument(f"{error}{hint}") from None
 
 
-def _replay_command(path: str, target: str = "") -> str:
+def replay_command(path: str, target: str = "") -> str:
+    """The command that counts the evidence in `path` again; a program in `target` is named."""
     allowed = targets.program_of(target)
     words = ["dpwitness", "replay", *allowed, *(["--"] if path.startswith("-") else []), path]
     return shlex.join(words)
@@ -124,45 +95,67 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
 def _deliver(
     console: Console,
     results: Sequence[AuditResult],
-    again: str,
+    replay: str,
+    rerun: str,
     *,
-    json_path: str | None,
-    html_path: str | None,
+    paths: Mapping[str, str | None],
+    github: bool = False,
 ) -> int:
     """Write and tell. The numbers come first, so that nothing after them can lose them."""
-    data = evidence.document(results, replay=again)
-    saved = True
-    if json_path is not None:
-        saved = save(console, json_path, evidence.to_text(data), ".json")
+    told = _told(results, replay, rerun)
+    numbers = {name: path for name, path in paths.items() if name == "json"}
+    saved = table.write(console, told, numbers)
     parts = [
         wording.headline(result)
         if console.quiet
-        else as_text.render(result, replay=again, width=console.width, paint=console.paint)
+        else as_text.render(
+            result, replay=replay, rerun=rerun, width=console.width, paint=console.paint
+        )
         for result in results
     ]
     console.say(("\n" if console.quiet else "\n\n").join(parts))
-    if html_path is not None:
-        from .faces.as_html import render
-
-        saved = save(console, html_path, render(results, data), ".html") and saved
+    if github:
+        annotate(console, told)
+    others = {name: path for name, path in paths.items() if name != "json"}
+    saved = table.write(console, told, others) and saved
     return _status([result.verdict for result in results]) if saved else UNUSABLE
 
 
-def save(console: Console, path: str, text: str, suffix: str) -> bool:
-    """Write a file; where that fails keep its text elsewhere, say so, and return False."""
-    try:
-        files.write_atomically(path, text)
-    except OSError as error:
-        kept = files.keep_elsewhere(text, suffix)
-        reason = (error.strerror or str(error)).lower()
-        console.warn(
-            f"could not write {path}: {reason}; "
-            + (f"the result was kept in {kept}" if kept else "nothing could be kept on disk")
-        )
-        if kept is None and suffix == ".json":
-            console.say(text)
-        return False
-    return True
+def _told(results: Sequence[AuditResult], replay: str, rerun: str) -> Told:
+    data = evidence.document(results, replay=replay)
+
+    def page() -> str:
+        from .faces.as_html import render
+
+        return render(results, data)
+
+    cases, reasons = [], []
+    for name, same in groupby(results, key=lambda result: result.target or result.mechanism):
+        found = tuple(same)
+        shown = tuple(judged(result, replay=replay, rerun=rerun) for result in found)
+        source = source_of(name, Path.cwd())
+        cases.append(Case(name=name, target=name, judged=shown, source=source))
+        reasons += [why for result in found if (why := reason(result, name)) is not None]
+    return Told(
+        command="audit",
+        cases=tuple(cases),
+        reasons=tuple(reasons),
+        closing=f"alpha {sum(one.evidence.alpha for one in results):.3g} for all claims, seed "
+        f"{results[0].seed}. Not refuted is not proved.",
+        document=data,
+        page=page,
+    )
+
+
+def annotate(console: Console, told: Told) -> None:
+    """Annotations for a GitHub workflow on standard output, a summary where it wants one."""
+    text = as_github.render(told)
+    if text:
+        console.say(text)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(as_markdown.render(told))
 
 
 def _status(verdicts: Sequence[Verdict]) -> int:
@@ -228,16 +221,15 @@ def catalogue(console: Console, *, as_json: bool) -> int:
 def demo(console: Console) -> int:
     """Audit one sound and one broken mechanism and write dpwitness-demo.html and .json."""
     json_path, html_path = "dpwitness-demo.json", "dpwitness-demo.html"
-    _require_places(json_path, html_path)
+    paths = {"json": json_path, "html": html_path}
+    table.require_places(paths)
     results: list[AuditResult] = []
     for name in DEMO:
         mechanism = targets.find_target(name).mechanism
         claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name)
-    status = _deliver(
-        console, results, _replay_command(json_path), json_path=json_path, html_path=html_path
-    )
+    status = _deliver(console, results, replay_command(json_path), "dpwitness demo", paths=paths)
     if status == UNUSABLE:
         return status
     console.say(f"\nThe report is {html_path}; the evidence is {json_path}.")

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 
-__all__ = ["keep_elsewhere", "read_limited", "require_writable", "write_atomically"]
-
 
 def require_writable(path: str) -> None:
     """Find out now, not after an hour of sampling, that `path` can be written.

@@ -19,8 +19,6 @@ from .faces.wording import claim_phrase
 from .record.evidence import claim_to_json
 from .terminal import printable
 
-__all__ = ["SCHEMA", "as_data", "render"]
-
 SCHEMA = "dpwitness-list/1"
 
 # Few identifiers are longer; those push their own text only.

@@ -12,8 +12,6 @@ from ..mechanisms.model import Mechanism, NegativeControl
 from . import targets
 from .record import evidence, reading
 
-__all__ = ["replay", "replayed"]
-
 
 @checked
 def replay(

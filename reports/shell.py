@@ -14,9 +14,7 @@ from .terminal import ProgressLine, printable
 
 if TYPE_CHECKING:
     from ..auditors.results import Verdict
-    from .commands import Console
-
-__all__ = ["WHOLE", "Output", "Sentences", "Whole", "console", "finish"]
+    from .console import Console
 
 UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
 MOST_ERROR = 2000
@@ -99,7 +97,7 @@ class Output:
 @contextmanager
 def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
     """Where a command speaks; with a progress line where somebody is watching."""
-    from .commands import Console
+    from .console import Console
 
     watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size((80, 24)).columns if _sized() else 80

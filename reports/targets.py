@@ -19,8 +19,6 @@ from typing import Any
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
 
-__all__ = ["Target", "find_databases", "find_target", "refuse_foreign"]
-
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
 

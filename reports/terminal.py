@@ -4,8 +4,6 @@ import time
 from types import TracebackType
 from typing import TextIO
 
-__all__ = ["ProgressLine", "printable"]
-
 WIDTH = 24
 PAUSE = 0.1
 

@@ -21,11 +21,8 @@ from .. import files
 from ..faces import as_text, wording
 from ..record import evidence
 from . import witnesses
-from .collector import PROPERTY
 from .locate import target_of
-from .plugin import HISTORY, Run, Share
-
-__all__ = ["DpAudit", "PrivacyViolation"]
+from .state import HISTORY, PROPERTY, Run, Share
 
 WIDTH = 88
 DRAWN = ("growth", "sketch", "witness")

@@ -16,9 +16,10 @@ from math import inf, isfinite, log
 from pathlib import Path
 from typing import Any
 
+from ..faces import wording
+from ..formats.told import Reason
+from ..record.revive import revived
 from .gate import Gated
-
-__all__ = ["Baseline", "BaselineError", "Worse", "baseline_text", "compare", "read_baseline"]
 
 SCHEMA = "dpwitness-baseline/1"
 
@@ -32,15 +33,6 @@ class Baseline:
     """Results by name of entry, as the evidence files had them."""
 
     results: Mapping[str, Sequence[Mapping[str, Any]]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worse:
-    """One reason to stop: `kind` is refuted, rose, vanished, failed or inconclusive."""
-
-    kind: str
-    name: str
-    sentence: str
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -110,29 +102,29 @@ def _number(value: float) -> float | str:
 
 def compare(
     gated: Sequence[Gated], baseline: Baseline | None, *, rise: float, strict: bool
-) -> tuple[Worse, ...]:
+) -> tuple[Reason, ...]:
     """Reasons to stop the change, in the order of the entries; none is good news."""
-    found: list[Worse] = []
+    found: list[Reason] = []
     for one in gated:
         name = one.entry.name
         if one.problem:
-            found.append(Worse(kind="failed", name=name, sentence=one.problem))
+            found.append(Reason(kind="failed", name=name, sentence=one.problem))
             continue
         old = () if baseline is None else baseline.results.get(name, ())
         accepted = {_claim(result) for result in old if result["verdict"] == "refuted"}
         for result in (*one.results, *one.again):
             if result["verdict"] == "refuted" and _claim(result) not in accepted:
-                found.append(Worse(kind="refuted", name=name, sentence=_refuted(result)))
+                found.append(Reason(kind="refuted", name=name, sentence=_refuted(result)))
                 accepted.add(_claim(result))  # one witness says it
         if strict and one.verdict == "inconclusive":
-            found.append(Worse(kind="inconclusive", name=name, sentence=_note(one)))
+            found.append(Reason(kind="inconclusive", name=name, sentence=_note(one)))
         for before, after in zip(old, one.again, strict=False):
             if _bound(after) > max(_bound(before) + rise, float(before.get("epsilon_upper", 0))):
-                found.append(Worse(kind="rose", name=name, sentence=_rose(before, after, rise)))
+                found.append(Reason(kind="rose", name=name, sentence=_rose(before, after, rise)))
     if baseline is not None:
         present = {one.entry.name for one in gated}
         found += [
-            Worse(kind="vanished", name=name, sentence="it is in the baseline and no longer "
+            Reason(kind="vanished", name=name, sentence="it is in the baseline and no longer "
                   "listed; put it back, or accept with --accept")
             for name in baseline.results if name not in present
         ]  # fmt: skip
@@ -144,12 +136,7 @@ def _claim(result: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _refuted(result: Mapping[str, Any]) -> str:
-    event = (result.get("witness") or {}).get("event", {}).get("description", "an event")
-    claim = result["claim"]
-    return (
-        f"{result['mechanism']} does not keep epsilon {claim['epsilon']:g} ({claim['relation']}): "
-        f"the draws show epsilon >= {_bound(result):.3f} by the event {event}"
-    )
+    return wording.sentence(revived(result))
 
 
 def _note(one: Gated) -> str:

@@ -4,10 +4,9 @@ from typing import Any
 
 import click
 
+from ..formats.table import outputs
 from ..shell import WHOLE, Output, finish
 from ..shell import console as speaking
-
-__all__ = ["gate", "init"]
 
 
 @click.command("gate")
@@ -20,7 +19,11 @@ __all__ = ["gate", "init"]
     show_default=True,
     help="How much a lower bound may exceed the baseline's.",
 )
-@click.option("--alpha", type=float, help="Chance that anything sound stops the gate.")
+@click.option(
+    "--alpha",
+    type=float,
+    help="Chance that a gate of sound mechanisms stops: the false-alarm probability.",
+)
 @click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
 @click.option("--trials", type=WHOLE, help="Draws a side for each entry without its own budget.")
 @click.option("--seconds", type=float, help="Seconds for each entry without its own budget.")
@@ -29,11 +32,7 @@ __all__ = ["gate", "init"]
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
 )
-@click.option("--junit", metavar="PATH", help="Write JUnit XML here.")
-@click.option("--sarif", metavar="PATH", help="Write SARIF 2.1.0 here.")
-@click.option("--markdown", metavar="PATH", help="Write a summary in Markdown here.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
-@click.option("--html", metavar="PATH", help="Write a report page here.")
+@outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--quiet", is_flag=True, help="Print the outcome only.")
 def gate(
@@ -42,11 +41,7 @@ def gate(
     rise: float,
     strict: bool,
     jobs: int,
-    junit: str | None,
-    sarif: str | None,
-    markdown: str | None,
-    json_path: str | None,
-    html: str | None,
+    paths: dict[str, str | None],
     github: bool,
     quiet: bool,
     **given: Any,
@@ -60,7 +55,6 @@ def gate(
 
     output = Output()
     given["inconclusive"] = "fail" if strict else None
-    paths = {"junit": junit, "sarif": sarif, "markdown": markdown, "json": json_path, "html": html}
     with speaking(output, quiet) as console:
         status = commands.gate(
             console, given, baseline=baseline, accept=accept, rise=rise, jobs=jobs,

@@ -6,22 +6,17 @@ xunit2, its default form, allows none. There they stand on the suite, each under
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from .plugin import Run
-
-__all__ = ["PROPERTY", "Collector"]
-
-PROPERTY = "dpwitness"
+from .state import PROPERTY, Run
 
 
 class Collector:
     """A plugin of the controller; it fills `records`, `history` and `crashed` of the run."""
 
-    def __init__(self, config: pytest.Config, run: "Run") -> None:
+    def __init__(self, config: pytest.Config, run: Run) -> None:
         self.config, self.run = config, run
 
     @pytest.hookimpl(tryfirst=True)

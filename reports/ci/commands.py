@@ -3,25 +3,27 @@
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from .. import files, targets
-from ..commands import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..commands import annotate, replay_command
+from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..faces.as_text import command_lines, wrapped
+from ..formats import table
+from ..formats.audited import judged
+from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..record.revive import revived
 from ..terminal import printable
-from .as_junit import junit
-from .as_markdown import annotations, markdown
-from .as_sarif import sarif
-from .baseline import BaselineError, Worse, baseline_text, compare, read_baseline
+from . import witnesses
+from .baseline import BaselineError, baseline_text, compare, read_baseline
 from .entries import read_entries
 from .gate import Gated, run_gate
 from .scaffold import scaffold
 from .settings import SettingsError, read_settings
-
-__all__ = ["gate", "init"]
 
 
 def gate(
@@ -42,9 +44,9 @@ def gate(
     root = Path.cwd()
     if accept and baseline is None:
         raise InvalidArgument("--accept rewrites a baseline; name it with --baseline FILE")
-    for path in (baseline if accept else None, *paths.values()):
-        if path is not None:
-            files.require_writable(path)
+    if accept and baseline is not None:
+        files.require_writable(baseline)
+    table.require_places(paths)
     try:
         settings = read_settings(root, given)
         entries = read_entries(root)
@@ -61,26 +63,46 @@ def gate(
         entries, settings, root, seed=seed, jobs=jobs, done=tell,
         pairs=known.results if known and not accept else None,
     )  # fmt: skip
+    gated = tuple(_replayable(console, one, root, settings.directory, paths) for one in gated)
     _record(console, root / settings.directory, gated, seed)
     worse = compare(gated, known, rise=rise, strict=settings.inconclusive == "fail")
     if accept and baseline is not None:
         return _accept(console, baseline, gated, worse)
-    _tell(console, gated, worse, settings.alpha, seed)
+    told = told_of(gated, worse, alpha=settings.alpha, seed=seed)
+    _tell(console, told)
     if github:
-        _to_github(console, gated, worse, settings.alpha, seed)
-    texts = {
-        "junit": lambda: junit(gated, worse),
-        "sarif": lambda: sarif(gated, worse),
-        "markdown": lambda: markdown(gated, worse, alpha=settings.alpha, seed=seed),
-        "json": lambda: evidence.to_text(_document(gated, worse, seed)),
-        "html": lambda: _page(_document(gated, worse, seed)),
-    }
-    saved = [
-        save(console, path, texts[kind](), f".{kind}")
-        for kind, path in paths.items()
-        if path is not None
-    ]
-    return _status(worse) if all(saved) else UNUSABLE
+        annotate(console, told)
+    return _status(worse) if table.write(console, told, paths) else UNUSABLE
+
+
+def _replayable(
+    console: Console, one: Gated, root: Path, directory: str, paths: Mapping[str, str | None]
+) -> Gated:
+    """The same with replay commands that work here: the folder it was audited in is gone.
+
+    The evidence of a refutation is kept with the project's witnesses; of other results it is in
+    the JSON file if one is asked for, and else the whole audit is the replay.
+    """
+    json_path = paths.get("json")
+    results = []
+    for index, result in enumerate(one.results):
+        again = one.rerun if json_path is None else replay_command(json_path)
+        if result["verdict"] == "refuted":
+            name = f"{one.entry.name} #{index + 1}"
+            path = witnesses.place(root / directory, name)
+            again = replay_command(os.path.relpath(path, root))
+            data = {
+                "schema": evidence.SCHEMA,
+                "results": [{**result, "replay": again}],
+                "environment": dict(one.environment or evidence.environment()),
+            }
+            try:
+                witnesses.keep(path, evidence.to_text(data))
+            except OSError as error:
+                console.warn(f"the witness was not kept: {error}; the verdict stands")
+                again = one.rerun
+        results.append({**result, "replay": again})
+    return replace(one, results=tuple(results))
 
 
 def _record(console: Console, directory: Path, gated: Sequence[Gated], seed: int) -> None:
@@ -97,7 +119,7 @@ def _first(baseline: str, accept: bool) -> bool:
     return accept and not Path(baseline).exists()
 
 
-def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence[Worse]) -> int:
+def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence[Reason]) -> int:
     failed = [reason for reason in worse if reason.kind == "failed"]
     for reason in failed:
         console.warn(f"{reason.name}: {reason.sentence}; it is not in the baseline")
@@ -119,31 +141,56 @@ def _line(one: Gated) -> str:
     return printable(f"{word:<13} {one.entry.name}: {figures or one.problem}")
 
 
-def _tell(
-    console: Console, gated: Sequence[Gated], worse: Sequence[Worse], alpha: float, seed: int
-) -> None:
-    for reason in worse:
+def _tell(console: Console, told: Told) -> None:
+    for reason in told.reasons:
         console.say(printable(f"{reason.kind}: {reason.name}: {reason.sentence}"))
-    word = "Stopped" if worse else "Nothing stands against the change"
-    console.say(
-        f"{word}: {len(gated)} entries, alpha {alpha:g} for all of them, seed {seed}. "
-        "Not refuted is not proved."
+        if console.quiet:
+            continue
+        for label, text in told.story_of(reason):
+            if label == "replay":
+                # Whole words only, so that it can be pasted.
+                console.say("\n".join(["  Replay it:", *command_lines(text, console.width)]))
+                continue
+            head = f"  {label}".ljust(12)
+            console.say("\n".join(wrapped(text, console.width, " " * 12, head)))
+    word = "Stopped" if told.reasons else "Nothing stands against the change"
+    console.say(f"{word}: {len(told.cases)} entries, {told.closing}")
+
+
+def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, seed: int) -> Told:
+    """The gate as every format tells it."""
+    document = _document(gated, worse, seed)
+
+    def page() -> str:
+        from ..faces.as_html import render
+
+        return render([revived(record) for record in document["results"]], document)
+
+    return Told(
+        command="gate",
+        cases=tuple(_case(one) for one in gated),
+        reasons=tuple(worse),
+        closing=f"alpha {alpha:g} for all of them, seed {seed}. Not refuted is not proved.",
+        document=document,
+        page=page,
     )
 
 
-def _to_github(
-    console: Console, gated: Sequence[Gated], worse: Sequence[Worse], alpha: float, seed: int
-) -> None:
-    text = annotations(gated, worse)
-    if text:
-        console.say(text)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(markdown(gated, worse, alpha=alpha, seed=seed))
+def _case(one: Gated) -> Case:
+    # What was judged on the pairs of the baseline is told by the reasons, and costs time too.
+    return Case(
+        name=one.entry.name,
+        target=one.entry.target,
+        judged=tuple(
+            judged(revived(result), replay=result["replay"], rerun=one.rerun)
+            for result in one.results
+        ),
+        problem=one.problem,
+        source=one.source,
+    )
 
 
-def _document(gated: Sequence[Gated], worse: Sequence[Worse], seed: int) -> dict[str, Any]:
+def _document(gated: Sequence[Gated], worse: Sequence[Reason], seed: int) -> dict[str, Any]:
     environment = next((one.environment for one in gated if one.environment), None)
     return {
         "schema": evidence.SCHEMA,
@@ -159,13 +206,7 @@ def _document(gated: Sequence[Gated], worse: Sequence[Worse], seed: int) -> dict
     }
 
 
-def _page(document: Mapping[str, Any]) -> str:
-    from ..faces.as_html import render
-
-    return render([revived(record) for record in document["results"]], document)
-
-
-def _status(worse: Sequence[Worse]) -> int:
+def _status(worse: Sequence[Reason]) -> int:
     kinds = {reason.kind for reason in worse}
     if kinds & {"refuted", "rose", "vanished"}:
         return REFUTED

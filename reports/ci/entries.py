@@ -20,8 +20,6 @@ from typing import Any
 
 from .settings import SettingsError, find_table
 
-__all__ = ["Entry", "read_entries", "source_of"]
-
 FLAGS: dict[str, tuple[type, ...]] = {
     "epsilon": (int, float),
     "delta": (int, float),

@@ -6,6 +6,7 @@ of jobs gives the same verdicts.
 """
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,8 +22,6 @@ from .entries import Entry, source_of
 from .ledger import shares
 from .settings import Settings
 
-__all__ = ["DRIFT", "Gated", "run_gate"]
-
 DRIFT = 0.5
 """Share of an entry's alpha for judging the baseline's pair again, where there is a baseline."""
 
@@ -32,13 +31,15 @@ class Gated:
     """What became of one entry.
 
     `results` are entries of an evidence file. `problem` says in a sentence why there are none.
-    `again` are results on the pairs of the baseline, in its order. `source` is file and line.
+    `again` are results on the pairs of the baseline, in its order. `rerun` is the command that
+    audits the entry alone, from the root of the project. `source` is file and line.
     """
 
     entry: Entry
     results: tuple[Mapping[str, Any], ...] = ()
     again: tuple[Mapping[str, Any], ...] = ()
     problem: str = ""
+    rerun: str = ""
     environment: Mapping[str, Any] | None = None
     source: tuple[str, int] | None = None
 
@@ -91,9 +92,11 @@ def _audited(
     known: tuple[Mapping[str, Any], ...],
 ) -> Gated:
     source = source_of(entry.target, root)
-    data, problem = _run(_words(entry, settings, alpha, seed, entry.options), root)
+    words = _words(entry, settings, alpha, seed, entry.options)
+    rerun = shlex.join(["dpwitness", *(word for word in words if word not in ("--quiet", "--"))])
+    data, problem = _run(words, root)
     if data is None:
-        return Gated(entry=entry, problem=problem, source=source)
+        return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
     again = []
     for old in known:
         part = alpha / (1 - DRIFT) * DRIFT / len(known)
@@ -104,12 +107,13 @@ def _audited(
         options = {**kept, **claim, "pair": pair}
         found, problem = _run(_words(entry, settings, part, seed + 1, options), root)
         if found is None:
-            return Gated(entry=entry, problem=problem, source=source)
+            return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
         again += found["results"][:1]
     return Gated(
         entry=entry,
         results=tuple(data["results"]),
         again=tuple(again),
+        rerun=rerun,
         environment=data["environment"],
         source=source,
     )

@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Lock", "LockError", "holm", "lock_text", "read_lock", "shares"]
-
 SCHEMA = "dpwitness-lock/1"
 
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-__all__ = ["source_of", "target_of"]
-
 
 def target_of(mechanism: Any, item: pytest.Item) -> str | None:
     """A target for the command line, relative to the root of the project; None for none.

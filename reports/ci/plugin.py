@@ -9,66 +9,24 @@ the test's user properties, which the JUnit report carries too.
 import json
 import secrets
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from .collector import Collector
-from .ledger import Lock, LockError, lock_text, read_lock, shares
-from .settings import Settings, SettingsError, read_settings
+from .ledger import LockError, lock_text, read_lock, shares
+from .settings import SettingsError, read_settings
+from .state import HISTORY, Run, Share
 
 if TYPE_CHECKING:
     from .audits import DpAudit
 
-__all__ = [
-    "HISTORY",
-    "Run",
-    "Share",
-    "dp_audit",
-    "pytest_addoption",
-    "pytest_collection_modifyitems",
-    "pytest_configure",
-    "pytest_configure_node",
-    "pytest_runtest_makereport",
-    "pytest_sessionfinish",
-    "pytest_terminal_summary",
-]
-
 FIXTURE = "dp_audit"
-
-
-@dataclass(slots=True)
-class Run:
-    """What one pytest process knows of the run; `records` and `crashed` grow in the controller."""
-
-    settings: Settings
-    seed: int
-    refusal: str = ""
-    report: Path | None = None
-    lock: Lock | None = None
-    weights: dict[str, float] = field(default_factory=dict)
-    records: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
-    crashed: list[str] = field(default_factory=list)
-    added: set[tuple[str, int]] = field(default_factory=set)
-    history: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
-    told: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Share:
-    """What one test may spend: its part of alpha, the audits it announced, its own budget."""
-
-    alpha: float
-    audits: int
-    budget: dict[str, Any]
 
 
 RUN = pytest.StashKey[Run]()
 SHARE = pytest.StashKey[Share]()
-HISTORY = pytest.StashKey[list[dict[str, Any]]]()
-"""The results of one test as entries of an evidence file, for the history."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

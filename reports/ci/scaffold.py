@@ -4,8 +4,6 @@ from pathlib import Path
 
 from .settings import find_table
 
-__all__ = ["scaffold"]
-
 TABLE = """
 [tool.dpwitness]
 alpha = 1e-3        # chance that anything sound fails a run

@@ -20,8 +20,6 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-__all__ = ["PROFILES", "Settings", "SettingsError", "find_table", "read_settings"]
-
 PROFILES: dict[str, dict[str, Any]] = {
     "dev": {"trials": 50_000, "seed": 0},
     "ci": {"trials": 200_000, "seed": 0},

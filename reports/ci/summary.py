@@ -5,9 +5,7 @@ from typing import Any
 
 from ..terminal import printable
 from .ledger import holm
-from .plugin import Run
-
-__all__ = ["added_by_holm", "summary_lines", "write_summary"]
+from .state import Run
 
 Records = Mapping[tuple[str, int], dict[str, Any]]
 

@@ -17,8 +17,6 @@ from typing import Any
 
 from .. import files
 
-__all__ = ["keep", "place", "retire", "stored"]
-
 IGNORED = "*\n!.gitignore\n!witnesses/\n!witnesses/*.json\n!retired/\n!retired/*.json\n"
 
 

@@ -13,8 +13,6 @@ from . import wording
 from .difference import DiffLine, difference
 from .svg import growth_figure, sketch_figure
 
-__all__ = ["render"]
-
 MOST_DATA = 120_000
 MOST_PICTURES = 4
 MOST_COUNTS = 12

@@ -10,8 +10,6 @@ from ...auditors.outputs.encoding import canonical, show
 from ...auditors.results import Pair
 from ..terminal import printable
 
-__all__ = ["DiffLine", "difference"]
-
 LONGEST = 2000
 MOST_LINES = 60
 

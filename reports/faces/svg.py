@@ -17,22 +17,6 @@ import numpy as np
 from ...auditors.results import AuditResult, Sketch
 from ..terminal import printable
 
-__all__ = [
-    "CLAIM",
-    "FIRST",
-    "INK",
-    "SECOND",
-    "draw_sketch",
-    "few_ticks",
-    "figure",
-    "growth_figure",
-    "label_text",
-    "pdf",
-    "sketch_figure",
-    "svg",
-    "thousands",
-]
-
 FIRST = "#0072B2"
 SECOND = "#D55E00"
 CLAIM = "#009E73"

@@ -1,30 +1,12 @@
 """The sentences an audit is told in, the same for the terminal and the page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import ceil, floor, inf, isfinite
 
 from ...auditors.outputs.encoding import show
 from ...auditors.results import AuditResult, Count, Pair, Verdict
 from ...mechanisms.model import PrivacyClaim
 from ..terminal import printable
-
-__all__ = [
-    "NOT_EXAMINED",
-    "at_least",
-    "at_most",
-    "bound_sentence",
-    "claim_phrase",
-    "confidence",
-    "count_phrases",
-    "databases_phrases",
-    "decided_sentence",
-    "draws_sentence",
-    "event_phrase",
-    "headline",
-    "power_sentences",
-    "shown_pair",
-    "verdict_word",
-]
 
 NOT_EXAMINED = (
     "Not examined: databases the search did not reach, the low-order bits of floating-point "
@@ -187,3 +169,60 @@ def draws_sentence(result: AuditResult) -> str:
 def databases_phrases(pair: Pair) -> tuple[str, str]:
     """Both databases as short text."""
     return printable(show(pair.database)), printable(show(pair.neighbour))
+
+
+def story(result: AuditResult) -> Iterator[tuple[str, str]]:
+    """One audit in (label, text) lines, the same wherever it is told.
+
+    An empty label goes on with the line before. The verdict itself is `headline`.
+    """
+    claim = result.claim
+    source = f"; {claim.reference}" if claim.reference else ""
+    yield "claim", printable(f"{claim_phrase(claim)}{source}")
+    one, two = databases_phrases(shown_pair(result))
+    yield "D", one
+    yield "D'", two
+    event = event_phrase(result)
+    if event:
+        yield "event", event
+    counts = count_phrases(result)
+    if counts:
+        yield "happened", f"in {counts[0]}"
+        yield "", f"in {counts[1]}"
+    yield "bound", bound_sentence(result)
+    decided = decided_sentence(result)
+    if decided:
+        yield "", decided
+    if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
+        yield from zip(("power", ""), power_sentences(result), strict=False)
+        yield "", NOT_EXAMINED
+    if result.note:
+        yield "note", printable(result.note)
+    yield "draws", draws_sentence(result)
+
+
+def next_step(result: AuditResult, rerun: str) -> str:
+    """What to do now, with the command that audits anew; empty where nothing need be done."""
+    then = f", and run {rerun}" if rerun else ", and audit it again"
+    match result.verdict:
+        case Verdict.REFUTED:
+            return (
+                "compare the two databases and the event, mend the mechanism or weaken the "
+                f"claim{then}"
+            )
+        case Verdict.INCONCLUSIVE:
+            return f"give it more draws{then}"
+    return ""
+
+
+def sentence(result: AuditResult) -> str:
+    """The headline without the verdict's word; an inconclusive result says why as well."""
+    rest = headline(result).partition(": ")[2]
+    if result.refuted and result.witness is not None:
+        return f"{rest.removesuffix('.')}, by the event {event_phrase(result)}"
+    return f"{rest} {printable(result.note)}".rstrip()
+
+
+def plain_number(value: float) -> str:
+    """A number for machines, infinities as "inf" and "-inf"."""
+    return repr(float(value))

@@ -5,8 +5,6 @@ import click
 from ..shell import Output, finish
 from ..shell import console as speaking
 
-__all__ = ["history", "report"]
-
 
 @click.command("history")
 @click.option("--export", metavar="PATH", help="Write all rows: PATH.csv, .json or .parquet.")

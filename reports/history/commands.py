@@ -10,13 +10,11 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.settings import SettingsError, read_settings
-from ..commands import FAILED, UNUSABLE, Console, save
+from ..console import FAILED, UNUSABLE, Console, save
 from ..terminal import printable
 from .export import export_text, kind_of, statement, write_parquet
 from .reading import Subject, audit_rows, claim_text, count_rows, opened, refuted_together, subjects
 from .verify import head, verify
-
-__all__ = ["history", "report"]
 
 
 def history(

@@ -7,8 +7,6 @@ from typing import Any
 
 from .schema import COLUMNS, digest
 
-__all__ = ["checked", "entries_of", "evidence_digest"]
-
 STATED = ("epsilon", "delta", "relation", "distance")
 LONGEST = 200_000
 """Characters of a definition that are kept; of a longer one only the digest is."""

@@ -12,16 +12,6 @@ from typing import Any
 from ...auditors.errors import InvalidArgument
 from ..record.evidence import environment
 
-__all__ = [
-    "FORMATS",
-    "PREDICATE",
-    "STATEMENT",
-    "export_text",
-    "kind_of",
-    "statement",
-    "write_parquet",
-]
-
 FORMATS = ("csv", "json", "parquet")
 STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:dpwitness:history:1"

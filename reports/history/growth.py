@@ -23,8 +23,6 @@ from ...mechanisms.model import PrivacyClaim, Relation
 from .schema import digest
 from .store import Store, transaction
 
-__all__ = ["REPEATED", "UNKNOWN_SOURCE", "grow"]
-
 REPEATED = "repeated seed"
 UNKNOWN_SOURCE = "unknown source"
 

@@ -15,8 +15,6 @@ from typing import Any
 from .entry import checked
 from .schema import digest
 
-__all__ = ["FOLDER", "append", "entries", "new_file"]
-
 FOLDER = "history"
 
 

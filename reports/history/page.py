@@ -12,8 +12,6 @@ from ..faces import svg as figures
 from ..terminal import printable
 from .reading import Subject, claim_text, refuted_together
 
-__all__ = ["render"]
-
 MOST_ROWS = 60
 MOST_PICTURES = 80
 JOINTLY = "The runs of this source together refute the claim"

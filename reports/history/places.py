@@ -7,8 +7,6 @@ import os
 import re
 from pathlib import Path
 
-__all__ = ["is_on_network", "kind_of"]
-
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK = {
     "9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "davfs2", "fuse.ceph", "fuse.davfs",

@@ -17,16 +17,6 @@ from .recorder import merge
 from .schema import COLUMNS
 from .store import NAME, Store, open_memory, open_store
 
-__all__ = [
-    "Subject",
-    "audit_rows",
-    "claim_text",
-    "count_rows",
-    "opened",
-    "refuted_together",
-    "subjects",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Subject:

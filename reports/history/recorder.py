@@ -19,8 +19,6 @@ from .growth import REPEATED, grow
 from .places import is_on_network
 from .store import HistoryError, Store, add, open_store
 
-__all__ = ["merge", "new_run", "record"]
-
 
 def new_run() -> str:
     """A name for a run that no other has; it starts with the time."""

@@ -16,18 +16,6 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-__all__ = [
-    "APPLICATION",
-    "COLUMNS",
-    "KEYS",
-    "MIGRATIONS",
-    "NUMBERS",
-    "digest",
-    "migrate",
-    "row_digest",
-    "values",
-]
-
 APPLICATION = 0x64705769
 """The `application_id` that tells our files from those of others: "dpWi"."""
 

@@ -17,8 +17,6 @@ from typing import Any
 from ...auditors.errors import DpWitnessError
 from .schema import APPLICATION, COLUMNS, KEYS, MIGRATIONS, migrate, row_digest, values
 
-__all__ = ["NAME", "HistoryError", "Store", "add", "open_memory", "open_store", "transaction"]
-
 NAME = "history.db"
 PATIENCE = 30.0
 """Seconds to wait for another writer."""

@@ -7,8 +7,6 @@ from .entry import evidence_digest
 from .schema import COLUMNS, KEYS, digest, row_digest
 from .store import Store
 
-__all__ = ["head", "verify"]
-
 
 def verify(store: Store) -> str:
     """The first row that is not as it was written, in a sentence; empty when all are.

@@ -11,8 +11,6 @@ from ...auditors.outputs.encoding import to_json
 from ...auditors.results import AuditResult, Count, Evidence, Sketch, Witness
 from ...mechanisms.model import Claim, PrivacyClaim
 
-__all__ = ["SCHEMA", "claim_to_json", "document", "environment", "release", "to_text"]
-
 SCHEMA = "dpwitness/1"
 
 

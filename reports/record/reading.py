@@ -13,8 +13,6 @@ from ...auditors.errors import EvidenceFormatError
 from ..files import read_limited
 from .evidence import SCHEMA
 
-__all__ = ["entries_of", "load_evidence", "parse_json"]
-
 LARGEST = 64 * 2**20
 DEEPEST = 200
 VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")

@@ -9,8 +9,6 @@ from ...auditors.privacy.replay import read_count
 from ...auditors.results import AuditResult, Evidence, Pair, Sketch, Verdict, Witness
 from ...mechanisms.model import PrivacyClaim, Relation
 
-__all__ = ["revived"]
-
 
 def revived(record: Mapping[str, Any]) -> AuditResult:
     """The result that one entry of `results` in an evidence file was written from.

@@ -2,6 +2,7 @@
 
 import click
 
+from ..formats.table import outputs
 from ..shell import WHOLE, Output, finish
 from ..shell import console as speaking
 
@@ -14,7 +15,8 @@ from ..shell import console as speaking
 )  # fmt: skip
 @click.option("--controls", is_flag=True, help="The negative controls too.")
 @click.option("--out", metavar="DIR", help="Write a gallery: HTML, SVG, PDF, CSV and JSON.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the numbers here.")
+@outputs
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--budget",
@@ -37,7 +39,8 @@ def reproduce(
     assignments: tuple[str, ...],
     controls: bool,
     out: str | None,
-    json_path: str | None,
+    paths: dict[str, str | None],
+    github: bool,
     seed: int,
     budget: str,
     alpha: float,
@@ -57,7 +60,7 @@ def reproduce(
     with speaking(output, quiet) as console:
         status = commands.reproduce(
             console, names, assignments,
-            controls=controls, out=out, json_path=json_path, seed=seed, budget=budget,
+            controls=controls, out=out, paths=paths, github=github, seed=seed, budget=budget,
             alpha=alpha, workers=workers or -1,
         )  # fmt: skip
     finish(output, status)

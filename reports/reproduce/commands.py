@@ -1,17 +1,19 @@
 """What `dpwitness reproduce` does, apart from reading its options."""
 
-import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import require
 from .. import files
-from ..commands import UNUSABLE, Console, save
+from ..commands import annotate
+from ..console import UNUSABLE, Console, save
+from ..formats import table
+from ..record.evidence import to_text
 from . import as_table
-from .as_json import document
+from .as_told import told_of
 from .run import BUDGETS, run
 from .sections import Gallery
 from .selection import select
@@ -26,7 +28,8 @@ def reproduce(
     *,
     controls: bool,
     out: str | None,
-    json_path: str | None,
+    paths: Mapping[str, str | None],
+    github: bool,
     seed: int,
     budget: str,
     alpha: float,
@@ -35,7 +38,7 @@ def reproduce(
     """Check the statements, show the table as it grows, write what was asked for; the status."""
     require(BUDGETS[budget], None, alpha, seed, 1, 1.0)
     chosen = select(names, assignments, with_controls=controls)
-    _require_places(out, json_path)
+    _require_places(out, paths)
     started = monotonic()
     sections = []
     if not console.quiet:
@@ -46,7 +49,7 @@ def reproduce(
         draws=BUDGETS[budget],
         seed=seed,
         workers=workers,
-        pictures=out is not None,
+        pictures=out is not None or paths.get("html") is not None,
         started=lambda done: console.progress("reproduce", done, len(chosen)),
     ):
         sections.append(section)
@@ -61,7 +64,7 @@ def reproduce(
         seconds=monotonic() - started,
         command=_command(names, assignments, controls, seed, budget, alpha),
     )
-    saved = _write(console, gallery, out, json_path)
+    saved = _write(console, gallery, out, paths, github)
     console.say(("" if console.quiet else "\n") + as_table.summary(gallery, console.width))
     if not saved:
         return UNUSABLE
@@ -69,7 +72,7 @@ def reproduce(
     return 0 if kept else NOT_AS_EXPECTED
 
 
-def _require_places(out: str | None, json_path: str | None) -> None:
+def _require_places(out: str | None, paths: Mapping[str, str | None]) -> None:
     if out is not None:
         folder = Path(out)
         try:
@@ -80,18 +83,26 @@ def _require_places(out: str | None, json_path: str | None) -> None:
                 f"cannot make the folder {out!r}: {reason}; nothing was run"
             ) from None
         files.require_writable(str(folder / "index.html"))
-    if json_path is not None:
-        files.require_writable(json_path)
+    table.require_places(paths)
 
 
-def _write(console: Console, gallery: Gallery, out: str | None, json_path: str | None) -> bool:
+def _write(
+    console: Console,
+    gallery: Gallery,
+    out: str | None,
+    paths: Mapping[str, str | None],
+    github: bool,
+) -> bool:
     """Write the numbers first, so that nothing after them can lose them."""
-    text = json.dumps(document(gallery), indent=1, allow_nan=False) + "\n"
-    saved = json_path is None or save(console, json_path, text, ".json")
+    told = told_of(gallery)
+    saved = table.write(console, told, paths)
+    if github:
+        annotate(console, told)
     if out is None:
         return saved
     from ..gallery.gallery import write_gallery
 
+    text = to_text(told.document)
     saved = save(console, str(Path(out) / "results.json"), text, ".json") and saved
     try:
         write_gallery(gallery, Path(out))

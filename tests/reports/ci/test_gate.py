@@ -10,20 +10,18 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from dpwitness.reports.ci.as_junit import junit
-from dpwitness.reports.ci.as_markdown import annotations, markdown
-from dpwitness.reports.ci.as_sarif import sarif
-from dpwitness.reports.ci.baseline import (
-    BaselineError,
-    Worse,
-    baseline_text,
-    compare,
-    read_baseline,
-)
+from dpwitness import AuditResult, Evidence, Pair, PrivacyClaim, Relation, Verdict, Witness
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.reports.ci.baseline import BaselineError, baseline_text, compare, read_baseline
+from dpwitness.reports.ci.commands import told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
 from dpwitness.reports.ci.scaffold import scaffold
 from dpwitness.reports.ci.settings import SettingsError, read_settings
+from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
+from dpwitness.reports.formats.told import Reason
+from dpwitness.reports.record.evidence import document
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
 HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
@@ -36,22 +34,24 @@ def evidence(p, q, draws=10**7):
 
 
 def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
-    return {
-        "mechanism": "counts",
-        "claim": {"epsilon": epsilon, "delta": 0, "relation": "add-remove", "distance": 1},
-        "verdict": verdict,
-        "epsilon_lower": bound,
-        "detectable_epsilon": 1.1,
-        "pair": {"database": [], "neighbour": [0]},
-        "witness": {"database": [], "neighbour": [0], "event": {"description": "output >= 1"}}
-        if verdict == "refuted"
-        else None,
-        "evidence": evidence(0.26, 0.1),
-        "draws": 1000,
-        "seed": 3,
-        "seconds": 0.5,
-        "note": "",
-    } | changes
+    event = HalfLine(Feature(), 1.0, True)
+    found = AuditResult(
+        mechanism="counts",
+        target="lib.py:f",
+        claim=PrivacyClaim(epsilon=epsilon, relation=Relation.ADD_REMOVE),
+        verdict=Verdict(verdict),
+        epsilon_lower=float(bound),
+        detectable_epsilon=1.1,
+        detectable_probability=0.01,
+        pair=Pair([], [0]),
+        witness=Witness(database=[], neighbour=[0], event=event) if verdict == "refuted" else None,
+        evidence=Evidence(counts=(), alpha=1e-3, level=1e-3),
+        draws=1000,
+        seed=3,
+        seconds=0.5,
+    )
+    (record,) = document([found], replay="dpwitness replay kept.json")["results"]
+    return record | {"evidence": record["evidence"] | evidence(0.26, 0.1)} | changes
 
 
 def gated(name="lib.py:f", *results, again=(), problem="", source=("lib.py", 7)):
@@ -163,10 +163,10 @@ def bad_gate():
         gated("c.py:h", problem=HOSTILE, source=None),
     ]
     worse = [*compare(found, None, rise=0.1, strict=False),
-             Worse(kind="vanished", name="gone", sentence="it vanished"),
-             Worse(kind="rose", name="a.py:f", sentence="it rose"),
-             Worse(kind="inconclusive", name="a.py:f", sentence="too few")]  # fmt: skip
-    return found, worse
+             Reason(kind="vanished", name="gone", sentence="it vanished"),
+             Reason(kind="rose", name="a.py:f", sentence="it rose"),
+             Reason(kind="inconclusive", name="a.py:f", sentence="too few")]  # fmt: skip
+    return told_of(found, worse, alpha=0.001, seed=1)
 
 
 XUNIT2 = {
@@ -185,7 +185,7 @@ XUNIT2 = {
 
 
 def test_junit_has_the_form_of_xunit2():
-    root = ElementTree.fromstring(junit(*bad_gate()))
+    root = ElementTree.fromstring(as_junit.render(bad_gate()))
     assert root.tag == "testsuites"
     for element in root.iter():
         attributes, children = XUNIT2[element.tag]
@@ -245,27 +245,41 @@ SARIF = closed(
 
 
 def test_sarif_has_the_form_of_2_1_0():
-    found, worse = bad_gate()
-    data = json.loads(sarif(found, worse))
+    told = bad_gate()
+    data = json.loads(as_sarif.render(told))
     jsonschema.validate(data, SARIF)
     (run,) = data["runs"]
-    assert [r["ruleId"] for r in run["results"]] == [f"dpwitness/{w.kind}" for w in worse]
+    assert [r["ruleId"] for r in run["results"]] == [f"dpwitness/{w.kind}" for w in told.reasons]
     for entry in run["results"]:
         assert run["tool"]["driver"]["rules"][entry["ruleIndex"]]["id"] == entry["ruleId"]
     assert not run["invocations"][0]["executionSuccessful"]
 
 
 def test_markdown_and_annotations_keep_hostile_text_inside():
-    found, worse = bad_gate()
-    text = markdown(found, worse, alpha=0.001, seed=1)
+    told = bad_gate()
+    text = as_markdown.render(told)
     assert "<script>" not in text
     assert "\x1b" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
     assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
-    lines = annotations(found, worse).splitlines()
-    assert len(lines) == len(worse)
+    lines = as_github.render(told).splitlines()
+    assert len(lines) == len(told.reasons)
     assert all(line.startswith(("::error ", "::warning ")) for line in lines)
     assert "file=b%2Cc%3Ad.py,line=3," in lines[0]
+
+
+@pytest.mark.parametrize("form", [as_github, as_junit, as_markdown, as_sarif])
+def test_every_format_tells_the_whole_witness(form):
+    told = told_of(
+        [gated("a.py:f", result("refuted", 2.0))],
+        [Reason(kind="refuted", name="a.py:f", sentence="it loses 2")],
+        alpha=0.001,
+        seed=1,
+    )
+    text = form.render(told).replace("&gt;", ">").replace("&#39;", "'")
+    for part in ("epsilon 1 (add-remove)", "[]", "[0]", "output >= 1", "epsilon >= 2",
+                 "dpwitness replay kept.json", "mend the mechanism"):  # fmt: skip
+        assert part in text, part
 
 
 def test_scaffolds_run_as_they_are(tmp_path):

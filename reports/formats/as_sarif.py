@@ -1,15 +1,12 @@
-"""The gate as SARIF 2.1.0, which code hosts show beside the lines of the mechanism."""
+"""A run as SARIF 2.1.0, which code hosts show beside the lines of the mechanism."""
 
 import json
-from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 from ..record.evidence import release
-from .baseline import Worse
-from .gate import Gated
-
-__all__ = ["sarif"]
+from ..terminal import printable
+from .told import Reason, Told, as_text
 
 RULES = {
     "refuted": ("PrivacyClaimRefuted", "error", "A differential-privacy claim is refuted.",
@@ -23,13 +20,13 @@ RULES = {
                "It broke its contract, died, or could not be found."),
     "inconclusive": ("AuditInconclusive", "warning", "An audit had too few draws.",
                      "Its budget was too small to say anything useful."),
+    "unexpected": ("VerdictUnexpected", "error", "A statement was not judged as expected.",
+                   "A theorem was refuted, or a statement known to be false was not."),
 }  # fmt: skip
 
 
-def sarif(gated: Sequence[Gated], worse: Sequence[Worse]) -> str:
+def render(told: Told) -> str:
     """One run with one result for each reason to stop."""
-    places = {one.entry.name: one.source for one in gated}
-    targets = {one.entry.name: one.entry.target for one in gated}
     driver = {
         "name": "dpwitness",
         "semanticVersion": _semantic(release()),
@@ -39,9 +36,9 @@ def sarif(gated: Sequence[Gated], worse: Sequence[Worse]) -> str:
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "invocations": [
-            {"executionSuccessful": not any(reason.kind == "failed" for reason in worse)}
+            {"executionSuccessful": not any(reason.kind == "failed" for reason in told.reasons)}
         ],
-        "results": [_result(reason, places, targets) for reason in worse],
+        "results": [_result(told, reason) for reason in told.reasons],
     }
     data = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -66,22 +63,22 @@ def _rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(
-    reason: Worse,
-    places: Mapping[str, tuple[str, int] | None],
-    targets: Mapping[str, str],
-) -> dict[str, Any]:
-    place = places.get(reason.name)
+def _result(told: Told, reason: Reason) -> dict[str, Any]:
+    case = next((case for case in told.cases if case.name == reason.name), None)
+    place = case.source if case else None
+    story = as_text(told.story_of(reason))
     digest = blake2b(f"{reason.kind}\n{reason.name}".encode(), digest_size=16).hexdigest()
     found: dict[str, Any] = {
         "ruleId": f"dpwitness/{reason.kind}",
         "ruleIndex": list(RULES).index(reason.kind),
         "level": RULES[reason.kind][1],
-        "message": {"text": f"{reason.name}: {reason.sentence}"},
+        "message": {
+            "text": printable(f"{reason.name}: {reason.sentence}" + (f"\n{story}" if story else ""))
+        },
         "partialFingerprints": {"dpwitness/v1": digest},
     }
     location: dict[str, Any] = {
-        "logicalLocations": [{"fullyQualifiedName": targets.get(reason.name, reason.name)}]
+        "logicalLocations": [{"fullyQualifiedName": case.target if case else reason.name}]
     }
     if place is not None:
         file, line = place

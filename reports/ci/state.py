@@ -1,0 +1,42 @@
+"""What a pytest run knows of its audits, and where it is kept between the hooks."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .ledger import Lock
+from .settings import Settings
+
+PROPERTY = "dpwitness"
+"""The user property of a test that carries the records of its audits to the controller."""
+
+HISTORY = pytest.StashKey[list[dict[str, Any]]]()
+"""The results of one test as entries of an evidence file, for the history."""
+
+
+@dataclass(slots=True)
+class Run:
+    """What one pytest process knows of the run; `records` and `crashed` grow in the controller."""
+
+    settings: Settings
+    seed: int
+    refusal: str = ""
+    report: Path | None = None
+    lock: Lock | None = None
+    weights: dict[str, float] = field(default_factory=dict)
+    records: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    crashed: list[str] = field(default_factory=list)
+    added: set[tuple[str, int]] = field(default_factory=set)
+    history: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    told: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one test may spend: its part of alpha, the audits it announced, its own budget."""
+
+    alpha: float
+    audits: int
+    budget: dict[str, Any]

@@ -1,0 +1,4 @@
+"""What a run writes for other programs: one table of formats for `audit`, `reproduce` and `gate`.
+
+Read `told` first, which is what every command has to tell, then `table`, then any `as_*`.
+"""

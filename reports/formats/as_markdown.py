@@ -1,0 +1,62 @@
+"""A run as Markdown, for a job summary or a comment."""
+
+from ..terminal import printable
+from .told import Case, Judged, Told
+
+MARKS = {"refuted": "**refuted**", "not_refuted": "not refuted", "inconclusive": "inconclusive",
+         "failed": "**failed**", "proved": "proved"}  # fmt: skip
+
+
+def render(told: Told) -> str:
+    """A table with a line for each claim, the reasons to stop, and each witness."""
+    head = {
+        "gate": "stopped" if told.reasons else "Nothing stands against this change",
+    }.get(told.command, "see below" if told.reasons else "Nothing refuted")
+    lines = [f"## Differential privacy: {head}", ""]
+    lines += [f"- **{_inline(r.name)}** ({r.kind}): {_inline(r.sentence)}" for r in told.reasons]
+    lines += [""] if told.reasons else []
+    lines += ["| target | claim | verdict | epsilon at least | could have seen | draws |",
+              "|---|---|---|---|---|---|"]  # fmt: skip
+    lines += [row for case in told.cases for row in _rows(case)]
+    for case in told.cases:
+        for judged in case.judged:
+            if judged.verdict == "refuted":
+                lines += _witness(judged)
+    return "\n".join([*lines, "", _inline(told.closing)]) + "\n"
+
+
+def _rows(case: Case) -> list[str]:
+    target = _inline(case.target)
+    if case.problem:
+        return [f"| {target} | | {MARKS['failed']} | | | |"]
+    return [
+        f"| {target} | {_inline(one.claim)} | {MARKS[one.verdict]} | {_inline(one.bound)} | "
+        f"{_inline(one.power)} | {one.draws:,} |"
+        for one in case.judged
+    ]
+
+
+def _witness(judged: Judged) -> list[str]:
+    told = [f"- {_inline(label)}: {_code(text)}" if label else f"  {_code(text)}"
+            for label, text in judged.story]  # fmt: skip
+    return [
+        "",
+        f"<details><summary>Witness against {_inline(judged.mechanism)}</summary>",
+        "",
+        *told,
+        "",
+        "</details>",
+    ]
+
+
+def _inline(text: str) -> str:
+    """Text that no Markdown or HTML in it can break out of."""
+    shown = " ".join(printable(text).split()).replace("&", "&amp;").replace("<", "&lt;")
+    for sign in "\\|`*_[]":
+        shown = shown.replace(sign, f"\\{sign}")
+    return shown
+
+
+def _code(text: str) -> str:
+    shown = " ".join(printable(text).split())[:2000].replace("`", "'").replace("|", "\\|")
+    return f"`{shown}`"

@@ -1,0 +1,86 @@
+"""The formats, once for all commands.
+
+A format is one file beside this one, `as_NAME.py` with `render(told) -> str`, and one line of
+`FORMATS`; every command that judges something then takes `--NAME PATH`.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from ..console import Console
+    from .told import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The option that asks for a format, and what `--help` says of it."""
+
+    name: str
+    what: str
+
+    def render(self, told: "Told") -> str:
+        """The run in this format; its module is loaded now and not before."""
+        home = import_module(f".as_{self.name.replace('-', '_')}", __package__)
+        return str(home.render(told))
+
+
+FORMATS = (
+    Format("json", "all numbers as JSON"),
+    Format("html", "a report page"),
+    Format("junit", "JUnit XML"),
+    Format("sarif", "SARIF 2.1.0"),
+    Format("markdown", "a summary in Markdown"),
+)
+
+
+def outputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Options for every format; the command gets `paths`, a path or None by name of format."""
+
+    @wraps(command)
+    def with_paths(*args: Any, **given: Any) -> None:
+        command(*args, paths={f.name: given.pop(f"to_{f.name}") for f in FORMATS}, **given)
+
+    for one in reversed(FORMATS):
+        with_paths = click.option(
+            f"--{one.name}", f"to_{one.name}", metavar="PATH", help=f"Write {one.what} here."
+        )(with_paths)
+    return with_paths
+
+
+def require_places(paths: Mapping[str, str | None]) -> None:
+    """Raise InvalidArgument, before anything runs, for a path that cannot be written."""
+    from ...auditors.errors import InvalidArgument
+    from .. import files
+
+    places: dict[str, str] = {}
+    for name, path in paths.items():
+        if path is None:
+            continue
+        files.require_writable(path)
+        real = os.path.realpath(path)
+        # A device such as /dev/null may stand for many.
+        if real in places and (Path(real).is_file() or not Path(real).exists()):
+            raise InvalidArgument(
+                f"--{places[real]} and --{name} name the same file; give them different names"
+            )
+        places[real] = name
+
+
+def write(console: "Console", told: "Told", paths: Mapping[str, str | None]) -> bool:
+    """Write what was asked for; False when something could not be written, which is told."""
+    from ..console import save
+
+    kept = [
+        save(console, path, one.render(told), f".{one.name}")
+        for one in FORMATS
+        if (path := paths.get(one.name)) is not None
+    ]
+    return all(kept)

@@ -1,0 +1,89 @@
+"""A run of reproduce as what every format tells."""
+
+from ..formats.told import Case, Judged, Lines, Reason, Told
+from ..gallery.names import plain_names
+from ..terminal import printable
+from . import wording
+from .as_json import document, witness_words
+from .as_table import settings_words
+from .sections import Gallery, Reproduction, Section
+
+
+def told_of(gallery: Gallery) -> Told:
+    """Each statement as a case; a verdict that was not the expected one is a reason."""
+
+    def page() -> str:
+        from ..gallery.page import gallery_page
+
+        names = plain_names(section.identifier for section in gallery.sections)
+        return gallery_page(gallery, names)
+
+    return Told(
+        command="reproduce",
+        cases=tuple(_case(section, gallery.command) for section in gallery.sections),
+        reasons=tuple(
+            Reason(kind="unexpected", name=section.identifier, sentence=_sentence(section, one))
+            for section in gallery.sections
+            for one in section.reproductions
+            if not one.as_expected
+        ),
+        closing=f"alpha {gallery.alpha:g} for all true statements, seed {gallery.seed}. Not "
+        "refuted is not proved.",
+        document=document(gallery),
+        page=page,
+    )
+
+
+def _case(section: Section, command: str) -> Case:
+    settings = settings_words(section.reproductions) or [""] * len(section.reproductions)
+    return Case(
+        name=section.identifier,
+        target=section.identifier,
+        judged=tuple(
+            _judged(section, one, setting, command)
+            for one, setting in zip(section.reproductions, settings, strict=True)
+        ),
+    )
+
+
+def _judged(section: Section, one: Reproduction, setting: str, command: str) -> Judged:
+    result = one.result
+    claim = wording.bound_phrase(result) + (f" at {setting}" if setting else "")
+    measured = wording.measured_phrase(result) or wording.exact_phrase(result)
+    return Judged(
+        mechanism=section.identifier,
+        claim=claim,
+        verdict=result.verdict.value,
+        bound=measured,
+        power="",
+        draws=result.draws,
+        seconds=result.seconds,
+        story=tuple(_story(section, one, claim, measured, command)),
+        facts={
+            "verdict": result.verdict.value,
+            "expected_verdict": one.expected.value,
+            "claimed": repr(float(result.claimed)),
+            "draws": str(result.draws),
+            "seed": str(result.seed),
+        },
+    )
+
+
+def _story(section: Section, one: Reproduction, claim: str, measured: str, command: str) -> Lines:
+    result = one.result
+    lines = [
+        ("claim", printable(f"{section.statement} {section.reference}".strip())),
+        ("bound", claim),
+        ("measured", measured),
+        ("witness", printable(witness_words(result))),
+        ("note", printable(result.note)),
+        ("draws", f"{result.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
+        ("replay", command),
+    ]
+    return tuple((label, text) for label, text in lines if text)
+
+
+def _sentence(section: Section, one: Reproduction) -> str:
+    said = one.result.verdict.value.replace("_", " ")
+    wanted = one.expected.value.replace("_", " ")
+    return f"{section.identifier} is {said}, and was expected to be {wanted}"

@@ -1,0 +1,159 @@
+"""What an addition costs: tried in a scratch copy, run there, its touched files counted."""
+
+import filecmp
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+pytestmark = pytest.mark.slow
+ROOMS = ("mechanisms", "auditors", "reports")
+
+
+@pytest.fixture
+def scratch(tmp_path):
+    """A copy of the product in which it is imported from, without an installation."""
+    unneeded = shutil.ignore_patterns("__pycache__")
+    home = tmp_path / "dpwitness"
+    shutil.copytree(ROOT / "dpwitness", home, ignore=unneeded)
+    for room in ROOMS:
+        shutil.copytree(ROOT / room, home / room, ignore=unneeded)
+    return home
+
+
+def add_line(path, before, line):
+    """Put one line before the first that starts with `before`."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    place = next(i for i, text in enumerate(lines) if text.startswith(before))
+    path.write_text("".join([*lines[:place], line, *lines[place:]]), encoding="utf-8")
+
+
+def touched(scratch):
+    """(new files, changed lines by file) of the copy against the product."""
+    new, changed = [], {}
+    for path in sorted(scratch.rglob("*.py")):
+        inside = path.relative_to(scratch)
+        old = ROOT / (inside if inside.parts[0] in ROOMS else Path("dpwitness") / inside)
+        if not old.exists():
+            new.append(inside.as_posix())
+        elif not filecmp.cmp(path, old, shallow=False):
+            before = old.read_text(encoding="utf-8").splitlines()
+            after = path.read_text(encoding="utf-8").splitlines()
+            changed[inside.as_posix()] = len(after) - len(before)
+    return new, changed
+
+
+def run(scratch, *command, folder):
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(scratch.parent)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+QUALITY = '''"""A run as a code-quality report of GitLab."""
+
+import json
+from hashlib import sha256
+
+from .told import Told
+
+
+def render(told: Told) -> str:
+    """One issue for each reason."""
+    places = {case.name: case.source or (case.target, 1) for case in told.cases}
+    return json.dumps(
+        [
+            {
+                "description": f"{reason.name}: {reason.sentence}",
+                "check_name": f"dpwitness-{reason.kind}",
+                "fingerprint": sha256(f"{reason.kind} {reason.name}".encode()).hexdigest(),
+                "severity": "critical",
+                "location": {
+                    "path": places[reason.name][0],
+                    "lines": {"begin": places[reason.name][1]},
+                },
+            }
+            for reason in told.reasons
+        ]
+    )
+'''
+
+
+def test_an_output_format_is_one_file_and_one_line(scratch, tmp_path):
+    formats = scratch / "reports" / "formats"
+    (formats / "as_gitlab.py").write_text(QUALITY, encoding="utf-8")
+    add_line(formats / "table.py", '    Format("markdown"', '    Format("gitlab", "issues"),\n')
+    assert touched(scratch) == (
+        ["reports/formats/as_gitlab.py"],
+        {"reports/formats/table.py": 1},
+    )
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "mine.py").write_text("def leaky(database, rng):\n    return len(database)\n")
+    (folder / "dpwitness.toml").write_text(
+        "[[gate]]\ntarget = 'mine.py:leaky'\nepsilon = 1.0\npair = ['[]', '[1]']\ntrials = 2000\n"
+    )
+    audit = ("audit", "mine.py:leaky", "--epsilon", "1", "--pair", "[]", "[1]", "--trials", "2000")
+    theorem = ("reproduce", "EM-3.10", "--budget", "small", "--workers", "1")
+    for place, command in enumerate((audit, ("gate",), theorem)):
+        done = run(scratch, "-m", "dpwitness", *command, "--gitlab", f"{place}.json", folder=folder)
+        assert done.returncode == (0 if command is theorem else 1), done.stderr
+        issues = json.loads((folder / f"{place}.json").read_text())
+        if command is not theorem:
+            assert [issue["location"] for issue in issues] == [
+                {"path": "mine.py", "lines": {"begin": 1}}
+            ]
+
+
+LEARNER = '''"""The lower half of the values of each numeric feature."""
+
+from collections.abc import Iterator
+
+from ..cuts import Family
+from ..pilot import Pilot
+from .half_lines import half_lines
+
+CALLS = []
+
+
+def lower_half(pilot: Pilot) -> Iterator[Family]:
+    """The first families of half-lines, once more."""
+    CALLS.append(pilot)
+    yield from half_lines(pilot)
+'''
+
+
+def test_a_learner_of_events_is_one_file_and_two_words(scratch, tmp_path):
+    learners = scratch / "auditors" / "events" / "learners"
+    (learners / "lower_half.py").write_text(LEARNER, encoding="utf-8")
+    door = learners / "__init__.py"
+    text = door.read_text(encoding="utf-8")
+    text = text.replace("= (half_lines,", "= (lower_half, half_lines,")
+    door.write_text(text, encoding="utf-8")
+    add_line(door, "from .ordered_bins", "from .lower_half import lower_half\n")
+    assert touched(scratch) == (
+        ["auditors/events/learners/lower_half.py"],
+        {"auditors/events/learners/__init__.py": 1},
+    )
+    code = (
+        "import dpwitness\n"
+        "import importlib\n"
+        "new = importlib.import_module('dpwitness.auditors.events.learners.lower_half')\n"
+        "def noisy(database, rng): return len(database) + rng.laplace()\n"
+        "r = dpwitness.audit(noisy, epsilon=0.3, relation='add-remove', pair=([], [1]), "
+        "trials=4000)\n"
+        "print(r.verdict.value, len(new.CALLS) > 0)\n"
+    )
+    assert run(scratch, "-c", code, folder=tmp_path).stdout.split() == ["refuted", "True"]
