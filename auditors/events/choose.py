@@ -7,7 +7,7 @@ with the best held-out log-loss stands for all of them; an event of one column t
 only if it promises more by a margin.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log, sqrt
 
 import numpy as np
@@ -19,6 +19,7 @@ from .cuts import Aim, Family, lepski, predicted_bound, smoothed
 from .events import Event
 from .learners import LEARNERS, additive
 from .ledger import Ledger
+from .plain import kept, plainest
 
 __all__ = ["Choice", "Lesson", "learn"]
 
@@ -80,6 +81,7 @@ class Lesson:
     def __init__(self) -> None:
         """A lesson of no draws."""
         self._first = self._second = Outputs.of_list([])
+        self._seen = (self._first, self._second)
         self._ledger: Ledger | None = None
         self._retired: set[str] = set()
         self._fixed = 0
@@ -95,6 +97,7 @@ class Lesson:
         if not size:
             return
         first, second = first[:size], second[:size]
+        self._seen = kept(self._seen, first, second)
         if self._ledger is None:
             if not self._fixed:
                 narrow = len(first[:64].paths()) == 1
@@ -130,7 +133,7 @@ class Lesson:
         choice = _as_choice(chosen, aim)
         if self._ledger is not None and ledger.draws >= IDLE_FROM:
             _let_go(ledger, scored, retired, singles, chosen, aim)
-        return choice
+        return replace(choice, event=plainest(choice.event, *self._seen))
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

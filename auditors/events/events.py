@@ -25,6 +25,7 @@ __all__ = [
     "Event",
     "HalfLine",
     "Intervals",
+    "NoneOf",
     "bits",
     "event_from_json",
 ]
@@ -34,6 +35,8 @@ Atom = float | int | str
 """A number, or the label of something that is not one."""
 
 SHOWN = 12
+TWOFOLD = frozenset({"has", "equal"})
+"""Features that are 1 or 0."""
 FEW = 8
 
 
@@ -57,6 +60,12 @@ class HalfLine:
 
     def describe(self) -> str:
         """The event in words."""
+        if self.feature.kind in TWOFOLD and 0 < self.threshold + (not self.upper) * 0.5 < 1.5:
+            said = self.feature.sentence(1.0, equal=self.upper)
+            if said is not None:
+                return said
+        if self.feature.kind in ("residue", "missing") and self.upper and 0 < self.threshold <= 1:
+            return self.feature.sentence(0.0, equal=False) or ""
         return f"{self.feature} {self._sign()} {say_number(self.threshold)}"
 
     def to_json(self) -> dict[str, Any]:
@@ -97,6 +106,9 @@ class Intervals:
 
     def describe(self) -> str:
         """The event in words."""
+        hole = _hole(self.intervals)
+        if hole is not None:
+            return f"{self.feature} is a number other than {say_number(hole)}"
         parts = [_say_interval(low, high) for low, high in self.intervals[:SHOWN]]
         more = len(self.intervals) - SHOWN
         text = " or ".join(parts) + (f" or {more} more intervals" if more > 0 else "")
@@ -106,6 +118,14 @@ class Intervals:
         """Plain data that `event_from_json` rebuilds the event from."""
         ends = [[to_json(float(low)), to_json(float(high))] for low, high in self.intervals]
         return {"kind": "intervals", "feature": self.feature.to_json(), "intervals": ends}
+
+
+def _hole(intervals: tuple[tuple[float, float], ...]) -> float | None:
+    """The only number that two intervals leave out, if it is one."""
+    if len(intervals) != 2 or intervals[0][0] != -np.inf or intervals[1][1] != np.inf:
+        return None
+    low, high = intervals[0][1], intervals[1][0]
+    return float(low) if np.nextafter(low, np.inf) == high else None
 
 
 def _say_interval(low: float, high: float) -> str:
@@ -132,15 +152,47 @@ class Among:
 
     def describe(self) -> str:
         """The event in words."""
-        parts = [v if isinstance(v, str) else say_number(v) for v in self.values[:SHOWN]]
-        more = len(self.values) - SHOWN
-        tail = f" or {more} more values" if more > 0 else ""
-        return f"{self.feature} is {' or '.join(parts)}{tail}"
+        if len(self.values) == 1:
+            said = self.feature.sentence(self.values[0], equal=True)
+            if said is not None:
+                return said
+        return f"{self.feature} is {_say_values(self.values, 'or')}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `event_from_json` rebuilds the event from."""
         values = [v if isinstance(v, str) else to_json(float(v)) for v in self.values]
         return {"kind": "among", "feature": self.feature.to_json(), "values": values}
+
+
+def _say_values(values: tuple[Atom, ...], joint: str) -> str:
+    parts = [v if isinstance(v, str) else say_number(v) for v in values[:SHOWN]]
+    more = len(values) - SHOWN
+    tail = f" {joint} {more} more values" if more > 0 else ""
+    return f" {joint} ".join(parts) + tail
+
+
+@dataclass(frozen=True, slots=True)
+class NoneOf:
+    """The feature is none of finitely many values, whatever else it is."""
+
+    feature: Feature
+    values: tuple[Atom, ...]
+
+    def contains(self, outputs: Outputs) -> Bools:
+        """Which outputs lie in the event, shape (n,)."""
+        return ~Among(self.feature, self.values).contains(outputs)
+
+    def describe(self) -> str:
+        """The event in words."""
+        if len(self.values) == 1:
+            said = self.feature.sentence(self.values[0], equal=False)
+            if said is not None:
+                return said
+        return f"{self.feature} is not {_say_values(self.values, 'or')}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `event_from_json` rebuilds the event from."""
+        return {**Among(self.feature, self.values).to_json(), "kind": "none-of"}
 
 
 def _labelled(codes: NDArray[Any], names: tuple[str, ...], labels: set[str]) -> Bools:
@@ -210,7 +262,7 @@ class AnyOf:
         return {"kind": "any-of", "events": [event.to_json() for event in self.events]}
 
 
-Event = HalfLine | Intervals | Among | AdditiveScore | AnyOf
+Event = HalfLine | Intervals | Among | NoneOf | AdditiveScore | AnyOf
 
 
 def event_from_json(data: Any, depth: int = 0) -> Event:
@@ -230,11 +282,12 @@ def event_from_json(data: Any, depth: int = 0) -> Event:
                     (read_number(a), read_number(b)) for a, b in read_items(data["intervals"])
                 )
                 return Intervals(feature_from_json(data["feature"]), pairs)
-            case "among":
+            case "among" | "none-of":
                 values = tuple(
                     v if isinstance(v, str) else read_number(v) for v in read_items(data["values"])
                 )
-                return Among(feature_from_json(data["feature"]), values)
+                kind = Among if data["kind"] == "among" else NoneOf
+                return kind(feature_from_json(data["feature"]), values)
             case "additive-score":
                 return score_from_json(data)
             case "any-of":

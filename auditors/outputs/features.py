@@ -119,6 +119,26 @@ class Feature:
                 return f"{'largest' if self.kind == 'max' else 'smallest'} entry of {name}"
         return f"{self.kind} of {name}"
 
+    def sentence(self, value: float | str, *, equal: bool) -> str | None:
+        """That the answer is `value`, or is not, where people say it in words of their own."""
+        name = path_name(self.path)
+        if self.kind in ("has", "equal") and value in (0.0, 1.0):
+            true = (value == 1.0) == equal
+            if self.kind == "has":
+                return has_phrase(self.path, present=true)
+            return f"{name} {'equals' if true else 'differs from'} {path_name(self.other)}"
+        if self.kind == "residue" and value == 0.0:
+            multiple = f"a multiple of {say_argument(self.argument)}"
+            return f"{name} is {'' if equal else 'not '}{multiple}"
+        if self.kind == "missing" and value == 0.0:
+            return f"{name} has {'no' if equal else 'a'} missing entry"
+        if self.kind == "keys" and isinstance(value, str) and equal:
+            return f"{name} has the {value} in this order"
+        raised = isinstance(value, str) and value.startswith("raised ")
+        if self.kind == "value" and not self.path and raised:
+            return f"the call {'raises' if equal else 'does not raise'} {str(value)[7:]}"
+        return None
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that `feature_from_json` rebuilds the feature from."""
         data: dict[str, Any] = {"kind": self.kind, "path": _path_to_json(self.path)}

@@ -5,12 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
 from dpwitness.auditors.events.bins import Bins
-from dpwitness.auditors.events.events import Among, AnyOf, HalfLine, Intervals, event_from_json
+from dpwitness.auditors.events.events import (
+    Among,
+    AnyOf,
+    HalfLine,
+    Intervals,
+    NoneOf,
+    event_from_json,
+)
 from dpwitness.auditors.events.scores import AdditiveScore, Shape, Table
 from dpwitness.auditors.outputs.features import Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
@@ -60,6 +67,7 @@ simple = (
     st.builds(HalfLine, features, numbers, st.booleans(), st.booleans())
     | st.builds(Intervals, features, st.lists(st.tuples(numbers, numbers), min_size=1).map(tuple))
     | st.builds(Among, features, st.lists(st.floats() | st.text(), min_size=1).map(tuple))
+    | st.builds(NoneOf, features, st.lists(st.floats() | st.text(), min_size=1).map(tuple))
     | scores()
 )
 events = simple | st.builds(AnyOf, st.lists(simple, min_size=1, max_size=3).map(tuple))
@@ -82,6 +90,7 @@ def test_events_come_back_from_json(event):
     assert repr(again) == repr(event)
 
 
+@settings(deadline=None)
 @given(events, st.lists(outputs, max_size=6))
 def test_any_event_can_be_asked_of_any_outputs(event, batch):
     inside = event.contains(Outputs.of_list(batch))
@@ -137,6 +146,21 @@ def test_intervals_are_half_open_and_end_at_infinity():
     ("event", "words"),
     [
         (Among(OUTPUT, ("None", 3.0)), "output is None or 3"),
+        (NoneOf(OUTPUT, (0.0,)), "output is not 0"),
+        (NoneOf(OUTPUT, ("None", 3.0)), "output is not None or 3"),
+        (Intervals(OUTPUT, ((-math.inf, 0.0), (5e-324, math.inf))),
+         "output is a number other than 0"),
+        (Among(Feature("has", (("key", "'F'"),)), (1.0,)), "output has the key 'F'"),
+        (NoneOf(Feature("has", (("key", "'F'"),)), (1.0,)), "output does not have the key 'F'"),
+        (HalfLine(Feature("has", (("member", "'F'"),)), 0.0, False), "output does not contain 'F'"),
+        (Among(Feature("residue", (0,), argument=200), (0.0,)), "output[0] is a multiple of 200"),
+        (HalfLine(Feature("residue", argument=2), 5e-324, True), "output is not a multiple of 2"),
+        (Among(Feature("residue", argument=200), (7.0,)), "output mod 200 is 7"),
+        (Among(Feature("equal", (1,), (0,)), (1.0,)), "output[1] equals output[0]"),
+        (NoneOf(Feature("equal", (1,), (0,)), (1.0,)), "output[1] differs from output[0]"),
+        (Among(OUTPUT, ("raised ValueError",)), "the call raises ValueError"),
+        (HalfLine(Feature("first", (), argument="None"), 3.0, True),
+         "index of the first None in output >= 3"),
         (Among(Feature("difference", (1,), (0,)), (0.0,)), "output[1] - output[0] is 0"),
         (HalfLine(Feature("value", (("key", "'age'"),)), 0.31, False), "output['age'] <= 0.31"),
         (HalfLine(Feature("max", (("field", "counts"),)), 2.0, True),
@@ -192,6 +216,7 @@ def test_outputs_without_a_value_are_refused():
         HalfLine(OUTPUT, 0.0, True).contains(Outputs.of_list([object(), object()]))
 
 
+@settings(deadline=None)
 @given(st.lists(outputs, max_size=8), st.integers(0, 8))
 def test_concatenation_and_slices_keep_every_output(batch, cut):
     parts = [part for part in (batch[:cut], batch[cut:]) if part]
