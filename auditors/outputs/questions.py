@@ -202,8 +202,11 @@ def _residues(path: Path, first: Outputs, second: Outputs) -> list[Feature]:
     if not found:
         return []
     best = max(gap for gap, _ in found)
-    # The smallest modulus that tells as much is the plainest.
-    good = sorted(modulus for gap, modulus in found if gap > 0.8 * best)[:2]
+    # The step of a lattice that only one side keeps to says most; else the smallest modulus that
+    # tells as much is the plainest.
+    kept = [modulus for _, modulus in found if modulus in moduli]
+    rest = sorted(modulus for gap, modulus in found if gap > 0.9 * best and modulus not in moduli)
+    good = (kept + rest)[:2]
     return [Feature("residue", path, argument=modulus) for modulus in good]
 
 

@@ -245,7 +245,7 @@ LEAKS = [
     (lambda rng: int(rng.integers(-(10**6), 10**6)) * 2,
      lambda rng: int(rng.integers(-(10**6), 10**6)) * 2 + 1, "a multiple of 2"),
     (lambda rng: 200 * int(rng.geometric(0.01)), lambda rng: int(rng.geometric(5e-5)),
-     "a multiple of 100"),
+     "a multiple of 200"),
     (lambda rng: [i >= 7 for i in range(9)], lambda rng: [i >= 2 for i in range(9)], ""),
     (lambda rng: {"F": rng.normal(), "M": 0.0}, lambda rng: {"M": 0.0}, "has the key 'F'"),
     (lambda rng: rng.normal(), lambda rng: 0.0, " 0"),
