@@ -231,6 +231,9 @@ def init(console: Console, target: str) -> int:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomically(str(path), text)
         console.say(f"Wrote {path.relative_to(root)}.")
+    if not made:
+        console.say(f"{target} is listed and has its test already; nothing was written.")
+        return 0
     console.say(
         "Now put in what the mechanism promises and its databases, then run `dpwitness gate` or "
         "`pytest`."

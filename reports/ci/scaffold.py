@@ -16,6 +16,9 @@ relation = "add-remove"      # or "replace-one"
 pair = ["[]", "[1]"]         # two neighbouring databases as JSON; or databases = "file.py:NAME"
 """
 
+CONFTEST = '''"""Here, so that pytest finds the modules of this folder."""
+'''
+
 TEST = '''"""The mechanism keeps what it promises."""
 
 {imports}
@@ -26,9 +29,11 @@ def test_{name}_keeps_its_claim(dp_audit):
 
 
 def scaffold(target: str, root: Path) -> list[tuple[Path, str]]:
-    """(file, its new text) for everything that is to be written; nothing is overwritten.
+    """(file, its new text) for everything that is still to be written; nothing is overwritten.
 
-    `target` is package.module:function or path/to/file.py:function.
+    `target` is package.module:function or path/to/file.py:function. A target that is listed
+    already is not listed again, so that a second call has nothing to write. The `conftest.py`
+    puts the project's root on pytest's path, where plain `pytest` would not look.
     """
     place, _, name = target.rpartition(":")
     table, where = find_table(root)
@@ -41,14 +46,18 @@ def scaffold(target: str, root: Path) -> list[tuple[Path, str]]:
     if table:
         start = text.index("[[")
         text = "\n" + text[start:]
-    files.append(
-        (path, (old.rstrip("\n") + "\n" if old else "") + (text if old else text.lstrip()))
-    )
+    listed = table.get("gate", [])
+    known = [entry.get("target") for entry in listed if isinstance(entry, dict)]
+    if target not in known:
+        before = old.rstrip("\n") + "\n" if old else ""
+        files.append((path, before + (text if old else text.lstrip())))
     module = place.removesuffix(".py").replace("\\", "/").strip("/").replace("/", ".")
     test = root / "tests" / f"test_{name}_privacy.py"
     if not test.exists():
         imports = f"from {module} import {name}\n"
         files.append((test, TEST.format(imports=imports, name=name)))
+        if not (root / "conftest.py").exists():
+            files.append((root / "conftest.py", CONFTEST))
     return files
 
 

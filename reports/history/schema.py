@@ -41,8 +41,6 @@ MIGRATIONS = (
     CREATE TABLE definitions (
       digest TEXT PRIMARY KEY, text TEXT NOT NULL
     ) STRICT, WITHOUT ROWID;
-    """,
-    """
     CREATE TABLE capital (
       sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, counted INTEGER NOT NULL,
       remark TEXT NOT NULL, log_wealth REAL NOT NULL, epsilon_lower REAL NOT NULL,

@@ -301,6 +301,28 @@ def test_scaffolds_run_as_they_are(tmp_path):
     ]
 
 
+def test_a_first_run_is_green_under_plain_pytest_and_a_second_changes_nothing(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "def count(database, rng):\n    return len(database) + rng.laplace(scale=2)\n"
+    )
+
+    def init():
+        command = [sys.executable, "-m", "dpwitness", "init", "mine.py:count"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    init()
+    made = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
+    assert "nothing was written" in init().stdout
+    after = {path: path.read_bytes() for path in made}
+    assert after == made
+    ran = subprocess.run(
+        [Path(sys.executable).with_name("pytest"), "-q", "--dp-budget", "5000"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    assert gate(tmp_path, "--trials", "5000").returncode == 0
+
+
 @pytest.fixture
 def sample(tmp_path):
     folder = tmp_path / "sample"

@@ -144,13 +144,13 @@ def test_the_log_of_a_damaged_store_goes_with_it(tmp_path, entry):
 
 def test_an_older_store_is_brought_up_to_date_and_a_newer_one_left_alone(tmp_path, monkeypatch):
     path = tmp_path / store.NAME
-    with monkeypatch.context() as older:
-        older.setattr(schema, "MIGRATIONS", schema.MIGRATIONS[:1])
-        older.setattr(store, "MIGRATIONS", schema.MIGRATIONS[:1])
-        open_store(tmp_path).close()
+    open_store(tmp_path).close()
+    grown = (*schema.MIGRATIONS, "CREATE TABLE later (number INTEGER) STRICT;")
+    monkeypatch.setattr(schema, "MIGRATIONS", grown)
+    monkeypatch.setattr(store, "MIGRATIONS", grown)
     opened = open_store(tmp_path)
     assert opened.connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
-    assert rows(opened, "capital") == 0
+    assert rows(opened, "capital") == rows(opened, "later") == 0
     opened.connection.execute("PRAGMA user_version = 99")
     opened.close()
     with pytest.raises(HistoryError, match="newer dpwitness"):
