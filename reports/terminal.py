@@ -1,5 +1,7 @@
 """What goes to a terminal: text that cannot steer it, and one line of progress."""
 
+import os
+import shutil
 import time
 from types import TracebackType
 from typing import TextIO
@@ -24,6 +26,7 @@ class ProgressLine:
         self._enabled = enabled
         self._drawn = 0.0
         self._longest = 0
+        self._begun = time.monotonic()
 
     def __enter__(self) -> "ProgressLine":
         """Nothing is shown before the first news."""
@@ -51,10 +54,20 @@ class ProgressLine:
             return
         self._drawn = now
         share = min(1.0, done / total) if total > 0 else 0.0
-        bar = ("#" * round(share * WIDTH)).ljust(WIDTH, ".")
-        line = f"{stage:<10.10} [{bar}] {share:4.0%} {done:>12,}"
+        width = min(WIDTH, max(self._columns() - 36, 4))
+        bar = ("#" * round(share * width)).ljust(width, ".")
+        line = f"{stage:<10.10} [{bar}] {share:4.0%}{_left(share, now - self._begun)}"
+        # A line that reached the edge would begin a new one at every tick.
+        line = line[: max(self._columns() - 1, 1)]
         self._longest = max(self._longest, len(line))
         self._write("\r" + line.ljust(self._longest))
+
+    def _columns(self) -> int:
+        """How wide the terminal is now; it may be resized while an audit runs."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError, AttributeError):
+            return shutil.get_terminal_size((80, 24)).columns
 
     def _write(self, text: str) -> None:
         try:
@@ -63,3 +76,12 @@ class ProgressLine:
         except (OSError, ValueError):
             # Nobody is watching any more; the audit is worth more than its progress bar.
             self._enabled = False
+
+
+def _left(share: float, seconds: float) -> str:
+    """About how long it still takes; nothing while too little is known to say."""
+    if not 0.02 <= share < 1 or seconds < 1:
+        return ""
+    left = seconds * (1 - share) / share
+    shown = f"{left:.0f} s" if left < 90 else f"{left / 60:.0f} min"
+    return f", {shown} left"

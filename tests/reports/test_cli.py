@@ -415,6 +415,20 @@ def test_progress_is_for_terminals_only():
     assert last.strip() == ""
 
 
+@pytest.mark.parametrize("columns", [20, 50, 80, 200])
+def test_progress_stays_on_one_line_and_says_how_long_it_takes(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    clock = iter([0.0, *(10.0 + 30 * k for k in range(9))])
+    monkeypatch.setattr("dpwitness.reports.terminal.time.monotonic", lambda: next(clock))
+    screen = Screen()
+    with ProgressLine(screen, enabled=True) as line:
+        for done in (1, 50_000, 123_456_789):
+            line("searching", done, 200_000)
+    parts = [part for part in screen.text.split("\r") if part]
+    assert max(map(len, parts)) < columns
+    assert columns < 50 or "25%, 2 min left" in parts[1]
+
+
 def test_colours_are_for_terminals_that_want_them(monkeypatch, engine, sound):
     engine((sound,))
     runner = CliRunner()
