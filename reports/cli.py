@@ -71,7 +71,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--trials", type=WHOLE, help="Draws per side, judged pair [default: 200000]"),
         click.option("--seconds", type=float, help="Wall-clock budget for the whole audit."),
-        click.option("--alpha", type=float, help="Chance to refute a true claim [default: 0.001]"),
+        click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
         click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),

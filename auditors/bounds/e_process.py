@@ -97,7 +97,7 @@ def _excess(
     epsilon: float,
     delta: float,
 ) -> float:
-    """Most the log of the expectation can be on the null: 0 but for rounding.
+    """An upper bound, over the whole null hypothesis, of log E[e]; 0 up to rounding.
 
     log E e = n ln(1 + u (p - p0)) + m ln(1 + v (q - q0)) is at most n u (p - p0) + m v (q - q0),
     which is linear, so largest at a corner of the null.

@@ -14,8 +14,8 @@ Add over the looks. The same draws may serve at many looks and for nested events
 matter which look was the last one made. ∎
 
 Intervals are Clopper-Pearson at error a_k / (number of rows) at the look k where drawing
-stopped. All of them, at all looks, hold together except with probability alpha, so stopping by
-what was seen does them no harm.
+stopped. All of them, at all looks, hold together except with probability alpha, so they stay valid
+when the draws themselves decide at which look to stop.
 """
 
 from collections.abc import Sequence

@@ -27,7 +27,8 @@ class Family:
 
     `feature` is the one column that all its events are about.
     `sizes` are the draws of (fold, side). `scores` is the mean score of what each cut adds when
-    scores are log-likelihood ratios, else None. `simplicity` is smaller for what is easier said.
+    scores are log-likelihood ratios, else None. `simplicity` is smaller for events
+    that take fewer words.
     """
 
     reversed: bool

@@ -25,7 +25,8 @@ class PrivacyClaim:
     and delta_k = delta (exp(k epsilon) - 1) / (exp(epsilon) - 1), which is the claim itself at
     distance 1 and its group-privacy consequence beyond. `epsilon` is in nats and always the
     one of a single step; `reference` is the theorem that promises it. `examples` are pairs of
-    neighbours on which the claim is nearly tight, or false; they do not make a claim another one.
+    neighbours on which the claim is nearly tight, or false; claims that differ only in
+    their examples are equal.
     """
 
     epsilon: float

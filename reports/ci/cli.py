@@ -22,7 +22,7 @@ from ..shell import console as speaking
 @click.option(
     "--alpha",
     type=float,
-    help="Chance that a gate of sound mechanisms stops: the false-alarm probability.",
+    help="False-alarm probability of the whole gate.",
 )
 @click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
 @click.option("--trials", type=WHOLE, help="Draws a side for each entry without its own budget.")

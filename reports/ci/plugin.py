@@ -32,7 +32,7 @@ SHARE = pytest.StashKey[Share]()
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Options; each overrides the setting of the same name in [tool.dpwitness]."""
     group = parser.getgroup("dpwitness", "differential-privacy audits")
-    group.addoption("--dp-alpha", type=float, help="Chance that anything sound fails the run.")
+    group.addoption("--dp-alpha", type=float, help="False-alarm probability of the whole run.")
     group.addoption(
         "--dp-budget",
         metavar="N|SECONDSs",
