@@ -75,6 +75,12 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
         click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
+        click.option(
+            "--exceptions",
+            type=click.Choice(["error", "output"]),
+            help="What a call that raises is  [default: error]",
+        ),
+        click.option("--show-output", is_flag=True, help="Show what the mechanism prints."),
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
         outputs,
         click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
@@ -112,6 +118,7 @@ def _audit(
 
     output = Output()
     options["seeded"] = False if unseeded else None
+    options["show_output"] = options["show_output"] or None
     text = target_text(target, command, python)
     with speaking(output, quiet) as console:
         status = commands.audit(console, text, options, paths=paths, github=github)

@@ -86,6 +86,8 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
     for key, value in given.items():
         if key == "seeded":
             words.append("--unseeded")
+        elif key == "show_output":
+            words.append("--show-output")
         else:
             values = value if key == "pair" else (value,)
             words += [f"--{key}", *(v if isinstance(v, str) else f"{v!r}" for v in values)]

@@ -113,7 +113,12 @@ def _read(
         raise EvidenceFormatError(f"the evidence has an impossible value: {error}") from None
     test = Test(claim=privacy, trials=trials, alpha=alpha)
     sampler = Sampler(
-        run=subject.run, seed=int(record["seed"]), seeded=seeded, workers=workers, limit=timeout
+        run=subject.run,
+        seed=int(record["seed"]),
+        seeded=seeded,
+        workers=workers,
+        limit=timeout,
+        exceptions="output" if plan.get("exceptions") == "output" else "error",
     )
     level = _number(evidence["level"])
     if not 0 < level <= alpha:

@@ -11,6 +11,7 @@ from ..errors import ContractError, InvalidArgument
 from ..results import AuditResult, Pair
 from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler, Tally, check_contract
+from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
 from . import request
 from .judge import Test, judge
@@ -44,6 +45,8 @@ def audit(
     progress: Progress | None = None,
     target: str = "",
     name: str = "",
+    exceptions: str = "error",
+    show_output: bool = False,
 ) -> AuditResult:
     """Audit one privacy claim of a mechanism; the arguments are those of `audit_claims`.
 
@@ -76,6 +79,8 @@ def audit(
         progress=progress,
         target=target,
         name=name,
+        exceptions=exceptions,
+        show_output=show_output,
     )
     return result
 
@@ -100,6 +105,8 @@ def audit_claims(
     progress: Progress | None = None,
     target: str = "",
     name: str = "",
+    exceptions: str = "error",
+    show_output: bool = False,
 ) -> tuple[AuditResult, ...]:
     """Audit the privacy claims of a mechanism and return one result for each.
 
@@ -111,6 +118,8 @@ def audit_claims(
     on the machine. `alpha` bounds the probability of refuting any true claim in this call.
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is
     told of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
+    `exceptions="output"` makes the type of what a call raises its output; by default raising ends
+    the audit. What the mechanism prints is swallowed unless `show_output`.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -118,6 +127,10 @@ def audit_claims(
     subject = request.subject(mechanism, name, target, seeded)
     claims = request.claims(subject, epsilon, delta, relation, distance, pair)
     request.require(trials, seconds, alpha, seed, workers, timeout)
+    if exceptions not in ("error", "output"):
+        raise InvalidArgument(
+            f'exceptions must be "error" or "output", got {exceptions!r}', keywords=("exceptions",)
+        )
     given = request.given_pair(pair)
     own = databases is None
     databases = subject.databases if own else databases
@@ -135,12 +148,19 @@ def audit_claims(
             target=target,
             source=None if given is not None else _source(claim, databases, seed, own=own),
             sampler=Sampler(
-                run=subject.run, seed=seed, seeded=subject.seeded, workers=workers, limit=timeout
+                run=subject.run,
+                seed=seed,
+                seeded=subject.seeded,
+                workers=workers,
+                limit=timeout,
+                exceptions=exceptions,
+                show_output=show_output,
             ),
             test=Test(claim=claim, trials=trials, alpha=alpha / len(claims)),
             clock=clock,
         )
-        results.append(_run(_reporting(audited, progress), given))
+        with legacy_normal_kept():
+            results.append(_run(_reporting(audited, progress), given))
     return tuple(results)
 
 
@@ -191,6 +211,7 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
         result = refuted(audit, found, pair, judgement)
     else:
         result = not_refuted(audit, pair, judgement)
+    require_untouched_numpy()
     checked = audit.sampler.seeded and not audit.clock.late()
     if checked and check_contract(audit.sampler, start) != digest:
         raise ContractError(

@@ -254,7 +254,12 @@ def _result(
         note=audit.note,
         growth=growth(judgement.counts, test, judgement.level),
         sketch=sketch(event, *sides),
-        plan={"trials": test.trials, "block": sampler.block, "vectorised": sampler.vectorised},
+        plan={
+            "trials": test.trials,
+            "block": sampler.block,
+            "vectorised": sampler.vectorised,
+            **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
+        },
         judged=judgement.counts,
         source=fingerprint(audit.subject.run),
     )

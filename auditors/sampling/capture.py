@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContractError
-from ..outputs.kinds import kind_of
+from ..outputs.kinds import Raised, kind_of
 
 UNCHANGING = frozenset(
     {
-        bool, int, float, complex, str, bytes, type(None), Decimal, Fraction,
+        bool, int, float, complex, str, bytes, type(None), Decimal, Fraction, Raised,
         *(kind for kind in np.sctypeDict.values() if kind not in (np.void, np.object_)),
     }
 )  # fmt: skip

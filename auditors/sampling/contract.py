@@ -7,19 +7,20 @@ draws of anything else would be about something else.
 
 import inspect
 import os
-import random
 import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
 from ..outputs.encoding import canonical, show
+from .surroundings import surroundings
 
 __all__ = ["Watch", "accepts_size", "guarded", "require_signature"]
 
@@ -51,7 +52,19 @@ def accepts_size(run: Callable[..., Any]) -> bool:
 
 
 class _OutOfTime(BaseException):
-    """Raised by the alarm; not an Exception, so that a mechanism cannot swallow it."""
+    """Raised by the alarm; not an Exception, so that a mechanism cannot swallow it by chance."""
+
+
+class _Outside(BaseException):
+    """Carries what the caller's own alarm raised past the mechanism."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+PATIENCE = 8
+"""Rings a mechanism may swallow before the process ends: nothing else can stop it."""
 
 
 @dataclass(slots=True)
@@ -59,29 +72,55 @@ class Watch:
     """An alarm clock for mechanism calls.
 
     `arm` gives the running code `limit` seconds from now. Signals reach only the main thread
-    of a Unix process; elsewhere there is no limit.
+    of a Unix process; elsewhere there is no limit. A timer and a handler that the caller had set
+    keep working: they ring when they would have rung.
     """
 
     limit: float
     active: bool = field(default=False)
+    outer: float | None = None
+    """When the caller's timer rings, on the monotonic clock."""
+    rings: int = 0
 
     def arm(self) -> None:
         """Start the limit afresh."""
         if self.active:
+            delay = self.limit
+            if self.outer is not None:
+                delay = max(1e-4, min(delay, self.outer - monotonic()))
             # The second number rings again, in case the first ring was caught and ignored.
-            signal.setitimer(signal.ITIMER_REAL, self.limit, 1.0)
+            signal.setitimer(signal.ITIMER_REAL, delay, 1.0)
+            self.rings = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Hold the alarm for the block; raises MechanismHangs when it rings."""
+        """Hold the alarm for the block; raises MechanismHangs when it rings.
+
+        A mechanism that swallows the alarm again and again ends the process with status 4.
+        """
         if threading.current_thread() is not threading.main_thread() or os.name != "posix":
             yield
             return
+        interval = 0.0
 
-        def ring(*_: Any) -> None:
+        def ring(number: int, frame: Any) -> None:
+            if self.outer is not None and monotonic() >= self.outer:
+                self.outer = monotonic() + interval if interval else None
+                self.arm()
+                if callable(previous):
+                    try:
+                        previous(number, frame)
+                    except BaseException as error:  # noqa: BLE001 - handed on as it is
+                        raise _Outside(error) from None
+                return
+            self.rings += 1
+            if self.rings > PATIENCE:
+                _give_up(self.limit)
             raise _OutOfTime
 
         previous = signal.signal(signal.SIGALRM, ring)
+        delay, interval = signal.setitimer(signal.ITIMER_REAL, 0)
+        self.outer = monotonic() + delay if delay else None
         self.active = True
         try:
             self.arm()
@@ -96,23 +135,42 @@ class Watch:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)
             self.active = False
+            if self.outer is not None:
+                signal.setitimer(signal.ITIMER_REAL, max(1e-4, self.outer - monotonic()), interval)
+
+
+def _give_up(limit: float) -> None:
+    sentence = (
+        f"dpwitness: one call of the mechanism did not return within {limit:g} s and swallows the "
+        "exception that should stop it, so the process ends here\n"
+    )
+    os.write(2, sentence.encode())
+    os._exit(4)
 
 
 @contextmanager
-def guarded(database: Any, *, seeded: bool) -> Iterator[None]:
+def guarded(
+    database: Any,
+    *,
+    seeded: bool,
+    rng: np.random.Generator | None = None,
+    show_output: bool = False,
+) -> Iterator[None]:
     """Run mechanism calls; say in one sentence what they broke.
 
-    Exceptions, a changed database and, for a mechanism that claims to use only `rng`, a touched
-    global random state become a ContractError.
+    Anything they raise, and a changed database, become a ContractError. The global generators
+    are seeded from `rng` where the mechanism is `seeded`, and the process is left as it was.
     """
     before = canonical(database)
-    state = _global_state() if seeded else None
     try:
-        yield
-    except (Exception, SystemExit) as error:
-        if isinstance(error, ContractError):
-            raise
-        raise ContractError(
+        with surroundings(rng if seeded else None, show_output=show_output):
+            yield
+    except (KeyboardInterrupt, ContractError):
+        raise
+    except _Outside as outside:
+        raise outside.error from None
+    except BaseException as error:
+        raise MechanismRaised(
             f"the mechanism raised {_describe(error)} on database {show(database)}; "
             "it must return an output for every database it is given"
         ) from error
@@ -121,24 +179,17 @@ def guarded(database: Any, *, seeded: bool) -> Iterator[None]:
             f"the mechanism changed the database it was given into {show(database)}; "
             "it must leave its input alone, for instance by working on a copy"
         )
-    if state is not None:
-        for name, old, new in zip(("random", "numpy.random"), state, _global_state(), strict=True):
-            if old != new:
-                raise ContractError(
-                    f"the mechanism used the global random state of {name}; it must draw from the "
-                    "rng it is given, or be declared with seeded=False",
-                    keywords=("seeded",),
-                )
 
 
-def _global_state() -> tuple[Any, Any]:
-    # The legacy generator is looked at, never used.
-    name, keys, position, has_gauss, gauss = np.random.get_state(legacy=True)  # noqa: NPY002
-    return random.getstate(), (name, np.asarray(keys).tobytes(), position, has_gauss, gauss)
+class MechanismRaised(ContractError):
+    """A call of the mechanism ended in an exception."""
 
 
 def _describe(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
-    text = str(error).splitlines()[0][:200] if str(error) else ""
+    try:
+        text = (str(error).splitlines() or [""])[0][:200]
+    except BaseException:  # noqa: BLE001 - a user's __str__ may raise anything
+        text = ""
     return f"{type(error).__name__}{': ' + text if text else ''}{where}"

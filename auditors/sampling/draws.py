@@ -66,7 +66,7 @@ class Draws:
 
     def _block(self, database: Database, rng: np.random.Generator, size: int) -> Array:
         watch = Watch(self.limit)
-        with guarded(database, seeded=self.seeded), watch.running():
+        with guarded(database, seeded=self.seeded, rng=rng), watch.running():
             if self.vectorised:
                 made = np.array(self.run(database, rng, size=size))
             else:

@@ -19,12 +19,14 @@ import numpy as np
 from ..bounds.dispersion import Dispersion
 from ..errors import ContractError, MechanismHangs
 from ..events.events import Event
-from ..outputs.encoding import canonical
+from ..outputs.encoding import canonical, show
+from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results import Pair
 from .capture import captured
-from .contract import Watch, accepts_size, guarded, require_signature
+from .contract import MechanismRaised, Watch, accepts_size, guarded, require_signature
 from .memory import forgetting, remembered
+from .surroundings import require_untouched_numpy
 
 __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
 
@@ -102,12 +104,24 @@ class Sampler:
     workers: int = 1
     limit: float = 10.0
     tally: Tally = field(default_factory=Tally)
+    exceptions: str = "error"
+    """What a call that raises is: "error" ends the audit, "output" makes its type the output."""
+    show_output: bool = False
+    """Whether what the mechanism prints is shown; it is swallowed otherwise."""
     vectorised: bool = field(init=False)
     """Whether one call gives many draws."""
 
     def __post_init__(self) -> None:
         """Look at the signature once: it is too slow to do so for every block."""
-        object.__setattr__(self, "vectorised", accepts_size(self.run))
+        # Of a call with size= that raises nobody can say which of its draws did.
+        vectorised = accepts_size(self.run) and self.exceptions == "error"
+        object.__setattr__(self, "vectorised", vectorised)
+
+    @property
+    def _calls(self) -> "_Calls":
+        return _Calls(
+            self.run, self.vectorised, self.seeded, self.limit, self.exceptions, self.show_output
+        )
 
     @property
     def block(self) -> int:
@@ -142,7 +156,8 @@ class Sampler:
         ]
         hits: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Outputs], list[Outputs]] = ([], [])
-        for (_, name, size, _), (found, outputs) in zip(jobs, self._map(event, jobs), strict=True):
+        done = self._told_apart(pair, self._map(event, jobs))
+        for (_, name, size, _), (found, outputs) in zip(jobs, done, strict=True):
             side = name[3]
             hits[side].append(found)
             if outputs is not None:
@@ -168,12 +183,21 @@ class Sampler:
             size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
         return [(start, min(start + size, draws)) for start in range(0, draws, size)]
 
+    def _told_apart(
+        self, pair: Pair, blocks: Iterator[tuple[int, Outputs | None]]
+    ) -> Iterator[tuple[int, Outputs | None]]:
+        """The same blocks; an exception met on one database only is called a disclosure."""
+        try:
+            yield from blocks
+        except MechanismRaised as error:
+            raise _disclosure(self, pair, error) from error
+
     def _map(
         self, event: Event | None, jobs: list[tuple[Any, ...]]
     ) -> Iterator[tuple[int, Outputs | None]]:
         if self.workers == 1 or not self.seeded or len(jobs) < 2 * self.workers:
             for job in jobs:
-                yield _one_block(self.run, self.vectorised, self.seeded, self.limit, event, *job)
+                yield _one_block(self._calls, event, *job)
             return
         yield from self._map_on_workers(event, jobs)
 
@@ -183,7 +207,7 @@ class Sampler:
         from joblib import Parallel, delayed
 
         _send_by_value(self.run)
-        settings = (self.run, self.vectorised, self.seeded, self.limit, event)
+        settings = (self._calls, event)
         parallel = Parallel(n_jobs=self.workers, return_as="generator", timeout=10 * self.limit)
         try:
             yield from parallel(delayed(_one_block)(*settings, *job) for job in jobs)
@@ -218,47 +242,76 @@ def generator(
     return np.random.Generator(np.random.PCG64(source))
 
 
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """How a mechanism is called; what a worker needs to know of a sampler."""
+
+    run: Callable[..., Any]
+    vectorised: bool
+    seeded: bool
+    limit: float
+    exceptions: str
+    show_output: bool
+
+    def outputs(
+        self, database: Any, rng: np.random.Generator, size: int, keep: bool = True
+    ) -> Outputs:
+        """`size` outputs, none of which the mechanism can change any more if they are kept."""
+        watch = Watch(self.limit)
+        surrounded = guarded(database, seeded=self.seeded, rng=rng, show_output=self.show_output)
+        with surrounded, watch.running():
+            if self.vectorised:
+                made = self.run(database, rng, size=size)
+                return Outputs.of(captured(made) if keep else made, size)
+            call = self._or_raised if self.exceptions == "output" else self.run
+            before = rng.bit_generator.state
+            raw = [captured(call(database, rng))]
+            after_one = rng.bit_generator.state
+            for _ in range(size - 1):
+                watch.arm()
+                raw.append(captured(call(database, rng)))
+        if self.seeded and size > 2 and before != after_one == rng.bit_generator.state:
+            raise ContractError(REMEMBERS)
+        return Outputs.of_list(raw)
+
+    def _or_raised(self, database: Any, rng: np.random.Generator) -> Any:
+        try:
+            return self.run(database, rng)
+        except Exception as error:  # noqa: BLE001 - an exception is an output here
+            return Raised(error)
+
+
 def _one_block(
-    run: Callable[..., Any],
-    vectorised: bool,
-    seeded: bool,
-    limit: float,
+    calls: _Calls,
     event: Event | None,
     database: Any,
     name: tuple[int, int, str, int, int, int],
     size: int,
     keep: bool,
 ) -> tuple[int, Outputs | None]:
-    outputs = _outputs(run, vectorised, seeded, limit, database, generator(*name), size, keep=keep)
+    outputs = calls.outputs(database, generator(*name), size, keep=keep)
     hits = int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
     return hits, outputs if keep else None
 
 
-def _outputs(
-    run: Callable[..., Any],
-    vectorised: bool,
-    seeded: bool,
-    limit: float,
-    database: Any,
-    rng: np.random.Generator,
-    size: int,
-    keep: bool = True,
-) -> Outputs:
-    """`size` outputs, none of which the mechanism can change any more if they are to be kept."""
-    watch = Watch(limit)
-    with guarded(database, seeded=seeded), watch.running():
-        if vectorised:
-            made = run(database, rng, size=size)
-            return Outputs.of(captured(made) if keep else made, size)
-        before = rng.bit_generator.state
-        raw = [captured(run(database, rng))]
-        after_one = rng.bit_generator.state
-        for _ in range(size - 1):
-            watch.arm()
-            raw.append(captured(run(database, rng)))
-    if seeded and size > 2 and before != after_one == rng.bit_generator.state:
-        raise ContractError(REMEMBERS)
-    return Outputs.of_list(raw)
+def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> MechanismRaised:
+    """The error, or where the mechanism raises on one of the databases only, that this tells."""
+    raises = []
+    for side in (0, 1):
+        try:
+            _probe(sampler, pair, side, chunk=103)
+            raises.append(False)
+        except MechanismRaised:
+            raises.append(True)
+    if raises[0] == raises[1]:
+        return error
+    other = pair.database if raises[1] else pair.neighbour
+    return MechanismRaised(
+        f"{error}. On the neighbouring database {show(other)} it returned: raising on one database "
+        'and not on its neighbour is itself a disclosure; give exceptions="output" to have the '
+        "type of the exception judged as an output",
+        keywords=("exceptions",),
+    )
 
 
 REMEMBERS = (
@@ -293,12 +346,16 @@ def check_contract(sampler: Sampler, pair: Pair) -> str:
     keeps no state. Raises ContractError with the one sentence that says what is broken.
     """
     require_signature(sampler.run)
+    require_untouched_numpy()
     before = remembered(sampler.run)
     probes = []
     for attempt in range(3):
         # The other side runs in between, so that a memory of the last call shows.
         order = (0, 1) if attempt != 1 else (1, 0)
-        sides = {side: _probe(sampler, pair, side) for side in order}
+        try:
+            sides = {side: _probe(sampler, pair, side) for side in order}
+        except MechanismRaised as error:
+            raise _disclosure(sampler, pair, error) from error
         probes.append((sides[0], sides[1]))
     if sampler.seeded and len({(one.digest, two.digest) for one, two in probes}) > 1:
         raise ContractError(_not_a_function(before, remembered(sampler.run)), keywords=("seeded",))
@@ -337,9 +394,7 @@ def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
     database = (pair.database, pair.neighbour)[side]
     rng = generator(sampler.seed, pair_key(pair), "contract", side, chunk, 0)
     before = repr(rng.bit_generator.state)
-    outputs = _outputs(
-        sampler.run, sampler.vectorised, sampler.seeded, sampler.limit, database, rng, PROBE
-    )
+    outputs = sampler._calls.outputs(database, rng, PROBE)
     sampler.tally.add(PROBE)
     rows = [repr(row) for row in outputs.rows(PROBE)]
     state = repr(rng.bit_generator.state)

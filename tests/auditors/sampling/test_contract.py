@@ -1,14 +1,19 @@
 """Every way to break the contract is named in one sentence; keeping to it is never an offence."""
 
 import math
+import os
 import random
+import signal
+import subprocess
+import sys
 import time
+import warnings
 from functools import lru_cache, partial
 
 import numpy as np
 import pytest
 
-from dpwitness import ContractError, MechanismHangs, Pair
+from dpwitness import ContractError, MechanismHangs, Pair, Verdict, audit
 from dpwitness.auditors.sampling.sampling import Sampler, check_contract
 
 PAIR = Pair([0, 1], [0, 1, 1])
@@ -100,8 +105,6 @@ def one_argument(database):
         (wrong_length, "leading"),
         (ignores_size, "leading"),
         (appends, r"changed the database"),
-        (global_numpy, r"global random state of numpy\.random"),
-        (global_random, "global random state of random"),
         (system, "draws randomness from elsewhere"),
         (clock, "draws randomness from elsewhere"),
         (counting(), "keeps state between calls: its variable 'calls'"),
@@ -120,7 +123,7 @@ def test_writing_into_an_array_is_a_changed_database():
         check(writes_array, pair)
 
 
-@pytest.mark.parametrize("run", [system, clock, global_numpy, global_random, own_generator()])
+@pytest.mark.parametrize("run", [system, clock, own_generator()])
 def test_declared_unseeded_mechanisms_are_let_off(run):
     check(run, seeded=False)
 
@@ -258,3 +261,141 @@ def test_unseeded_mechanisms_stay_in_one_process():
     sampler = Sampler(run=run, seed=1, seeded=False, workers=2)
     first, second = sampler.draw(PAIR, "judge", 0, 5000)
     assert len({*first.rows(), *second.rows()}) == 10_000
+
+
+@pytest.mark.parametrize("run", [global_numpy, global_random])
+def test_global_generators_are_seeded_for_the_call_and_put_back(run):
+    assert check(run) == check(run)
+    np.random.seed(4)  # noqa: NPY002
+    np.random.standard_normal()  # noqa: NPY002 - leaves another one in reserve
+    before = random.getstate(), repr(np.random.get_state())  # noqa: NPY002
+    result = audit(run, epsilon=1.0, pair=([], [1]), trials=3000)
+    assert result.evidence == audit(run, epsilon=1.0, pair=([], [1]), trials=3000).evidence
+    assert result.verdict is not Verdict.REFUTED
+    assert before == (random.getstate(), repr(np.random.get_state()))  # noqa: NPY002
+
+
+class Abort(BaseException):
+    pass
+
+
+class Unprintable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("kind", [BaseException, GeneratorExit, SystemExit, Abort, Unprintable])
+def test_anything_raised_is_a_broken_contract(kind):
+    def run(database, rng):
+        raise kind
+
+    with pytest.raises(ContractError, match=f"raised {kind.__name__}"):
+        check(run)
+
+
+def test_ctrl_c_is_not_the_mechanisms():
+    def run(database, rng):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check(run)
+
+
+def test_raising_on_one_database_only_is_called_a_disclosure():
+    def run(database, rng):
+        return 1 / (len(database) - 3)
+
+    with pytest.raises(ContractError, match="it returned: raising on one database"):
+        check(run)
+
+
+def test_an_exception_can_be_the_output():
+    def run(database, rng):
+        if len(database) and rng.random() < 0.3:
+            raise KeyError(database)
+        return rng.random()
+
+    result = audit(run, epsilon=1.0, pair=([], [1]), trials=4000, exceptions="output")
+    assert result.verdict is Verdict.REFUTED
+    assert "Raised" in result.witness.event.describe()
+
+
+def test_what_a_mechanism_changes_in_the_process_does_not_reach_us(tmp_path, capsys):
+    before = os.getcwd(), dict(os.environ), list(warnings.filters), np.geterr()
+
+    def run(database, rng):
+        os.chdir(tmp_path)
+        os.environ["DPWITNESS_TEST"] = "1"
+        warnings.simplefilter("ignore")
+        np.seterr(all="ignore")
+        print("private")
+        sys.stderr.write("private")
+        warnings.warn("private", stacklevel=1)
+        sys.stdout.close()
+        return rng.random()
+
+    check(run)
+    assert before == (os.getcwd(), dict(os.environ), list(warnings.filters), np.geterr())
+    assert capsys.readouterr() == ("", "")
+
+
+def test_prints_are_shown_on_request(capsys):
+    def run(database, rng):
+        print("seen")
+        return 0.0
+
+    check(run, show_output=True)
+    assert "seen" in capsys.readouterr().out
+
+
+def test_a_replaced_function_of_numpy_is_found(monkeypatch):
+    monkeypatch.setattr(np, "count_nonzero", lambda *_: 0)
+    with pytest.raises(ContractError, match=r"numpy\.count_nonzero is not the function it was"):
+        check(noisy_sum)
+
+
+def test_the_callers_alarm_rings_when_it_would_have_rung():
+    rung = []
+
+    class Limit(Exception):
+        pass
+
+    def ring(*_):
+        rung.append(time.monotonic())
+        raise Limit
+
+    held = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        with pytest.raises(Limit):
+            check(lambda database, rng: time.sleep(60), limit=20.0)
+        assert len(rung) == 1
+        assert signal.getsignal(signal.SIGALRM) is ring
+        signal.setitimer(signal.ITIMER_REAL, 100)
+        check(noisy_sum)
+        left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+        assert 0 < left < 100
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, held)
+
+
+STUBBORN = """
+import time, dpwitness
+def run(database, rng):
+    while True:
+        try:
+            time.sleep(60)
+        except BaseException:
+            pass
+dpwitness.audit(run, epsilon=1.0, pair=([], [1]), timeout=0.1)
+"""
+
+
+@pytest.mark.slow
+def test_a_mechanism_that_swallows_everything_ends_the_process_with_4():
+    done = subprocess.run(
+        [sys.executable, "-c", STUBBORN], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 4
+    assert "swallows the exception" in done.stderr

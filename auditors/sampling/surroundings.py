@@ -1,0 +1,148 @@
+"""What a mechanism may touch in the process, set before its calls and put back after them.
+
+The global generators of random, numpy and torch are seeded from the generator that the calls are
+given, so that a library that draws from them replays bit for bit, and are put back afterwards.
+The working folder, the environment, the warning filters and numpy's error handling come back too;
+what is printed or warned meanwhile is kept from our own output.
+"""
+
+import io
+import os
+import random
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, redirect_stderr, redirect_stdout
+from typing import Any
+
+import numpy as np
+from numpy.random import mtrand
+
+from ..errors import ContractError
+
+_SPARE = np.random.RandomState(0)
+_NUMPY = {name: value for name, value in vars(np).items() if callable(value)}
+
+
+@contextmanager
+def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Iterator[None]:
+    """Run mechanism calls for the block, and leave the process as it was.
+
+    Without `rng` the global generators are neither seeded nor put back. What the calls print goes
+    nowhere unless `show_output`.
+    """
+    folder, environment = _folder(), _environment().copy()
+    filters, errors = list(warnings.filters), np.geterr()
+    with ExitStack() as stack:
+        if not show_output:
+            sink = _Sink()
+            stack.enter_context(redirect_stdout(sink))
+            stack.enter_context(redirect_stderr(sink))
+        if rng is not None:
+            stack.enter_context(_global_generators(rng))
+        try:
+            yield
+        finally:
+            _put_back(folder, environment)
+            if filters != warnings.filters:
+                warnings.filters[:] = filters  # type: ignore[index]
+                warnings._filters_mutated()  # type: ignore[attr-defined]
+            np.seterr(**errors)
+
+
+class _Sink(io.TextIOBase):
+    """A stream that takes everything; closing it closes nothing else."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        """Take the text."""
+        return len(text)
+
+    def writable(self) -> bool:
+        """It is."""
+        return True
+
+    @property
+    def buffer(self) -> Any:
+        """The same for bytes."""
+        return io.BytesIO()
+
+
+def _folder() -> str | None:
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
+def _put_back(folder: str | None, environment: dict[Any, Any]) -> None:
+    if folder is not None and folder != _folder():
+        os.chdir(folder)
+    now = _environment()
+    if environment == now:
+        return
+    for name in now.keys() - environment.keys():
+        del os.environ[os.fsdecode(name)]
+    for name, value in environment.items():
+        os.environ[os.fsdecode(name)] = os.fsdecode(value)
+
+
+def _environment() -> dict[Any, Any]:
+    # The public copy decodes every name and value, which takes longer than a short block of draws.
+    return os.environ._data  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _global_generators(rng: np.random.Generator) -> Iterator[None]:
+    # Read off the generator, not drawn from it: what the mechanism draws stays the same.
+    seed = _number(rng)
+    held, bits = random.getstate(), mtrand.get_bit_generator()
+    torch = sys.modules.get("torch")
+    held_torch = torch.get_rng_state() if torch is not None else None
+    # Another generator takes numpy's place: saving and loading the state of its own is slower.
+    mtrand.set_bit_generator(_SPARE._bit_generator)  # type: ignore[attr-defined]
+    np.random.seed(seed % 2**32)  # noqa: NPY002
+    random.seed(seed)
+    if torch is not None:
+        torch.manual_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(held)
+        mtrand.set_bit_generator(bits)
+        if torch is not None:
+            torch.set_rng_state(held_torch)
+
+
+@contextmanager
+def legacy_normal_kept() -> Iterator[None]:
+    """Put back numpy's global state to the last bit, with the normal variate it holds in reserve.
+
+    Slow, and so done once for an audit.
+    """
+    state = np.random.get_state(legacy=True)  # noqa: NPY002
+    try:
+        yield
+    finally:
+        np.random.set_state(state)  # noqa: NPY002
+
+
+def _number(rng: np.random.Generator) -> int:
+    """A number below 2**63 that the state of the generator decides."""
+    state: Any = rng.bit_generator.state["state"]
+    return int(state["state"]) % (2**63)
+
+
+def require_untouched_numpy() -> None:
+    """Raise ContractError where a function of numpy was replaced since dpwitness was loaded.
+
+    Counts are made with numpy: a mechanism that replaces what counts would judge itself.
+    """
+    for name, value in _NUMPY.items():
+        if vars(np).get(name) is not value:
+            raise ContractError(
+                f"numpy.{name} is not the function it was when dpwitness was loaded: something, "
+                "most likely the mechanism or its module, replaced it, and counts made with it "
+                "prove nothing; put the patch into the mechanism's own namespace"
+            )
