@@ -9,6 +9,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import log
@@ -141,7 +142,7 @@ class Sampler:
         """
         rng = generator(self.seed, 0, "frozen", 0, 0, 0)
         self.tally.add(draws)
-        return _outputs(self.run, self.vectorised, self.seeded, self.limit, database, rng, draws)
+        return self._calls.outputs(database, rng, draws)
 
     def count(
         self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0
@@ -156,13 +157,15 @@ class Sampler:
         ]
         hits: tuple[list[int], list[int]] = ([], [])
         kept: tuple[list[Outputs], list[Outputs]] = ([], [])
-        done = self._told_apart(pair, self._map(event, jobs))
-        for (_, name, size, _), (found, outputs) in zip(jobs, done, strict=True):
-            side = name[3]
-            hits[side].append(found)
-            if outputs is not None:
-                kept[side].append(outputs)
-            self.tally.add(size)
+        with self.naming(pair):
+            for (_, name, size, _), (found, outputs) in zip(
+                jobs, self._map(event, jobs), strict=True
+            ):
+                side = name[3]
+                hits[side].append(found)
+                if outputs is not None:
+                    kept[side].append(outputs)
+                self.tally.add(size)
         if event is not None:
             sizes = [stop - start for start, stop in starts]
             for counted in hits:
@@ -183,12 +186,11 @@ class Sampler:
             size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
         return [(start, min(start + size, draws)) for start in range(0, draws, size)]
 
-    def _told_apart(
-        self, pair: Pair, blocks: Iterator[tuple[int, Outputs | None]]
-    ) -> Iterator[tuple[int, Outputs | None]]:
-        """The same blocks; an exception met on one database only is called a disclosure."""
+    @contextmanager
+    def naming(self, pair: Pair) -> Iterator[None]:
+        """Calls on a pair; an exception on one of its databases only is named a disclosure."""
         try:
-            yield from blocks
+            yield
         except MechanismRaised as error:
             raise _disclosure(self, pair, error) from error
 
@@ -352,10 +354,8 @@ def check_contract(sampler: Sampler, pair: Pair) -> str:
     for attempt in range(3):
         # The other side runs in between, so that a memory of the last call shows.
         order = (0, 1) if attempt != 1 else (1, 0)
-        try:
+        with sampler.naming(pair):
             sides = {side: _probe(sampler, pair, side) for side in order}
-        except MechanismRaised as error:
-            raise _disclosure(sampler, pair, error) from error
         probes.append((sides[0], sides[1]))
     if sampler.seeded and len({(one.digest, two.digest) for one, two in probes}) > 1:
         raise ContractError(_not_a_function(before, remembered(sampler.run)), keywords=("seeded",))

@@ -101,7 +101,7 @@ def _global_generators(rng: np.random.Generator) -> Iterator[None]:
     torch = sys.modules.get("torch")
     held_torch = torch.get_rng_state() if torch is not None else None
     # Another generator takes numpy's place: saving and loading the state of its own is slower.
-    mtrand.set_bit_generator(_SPARE._bit_generator)  # type: ignore[attr-defined]
+    mtrand.set_bit_generator(_SPARE._bit_generator)
     np.random.seed(seed % 2**32)  # noqa: NPY002
     random.seed(seed)
     if torch is not None:

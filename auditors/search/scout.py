@@ -98,10 +98,11 @@ class Scout:
             return known
         if self.seen and (self.out_of_time() or self.left() < 4 * self.frozen_size):
             raise Enough
-        sides = [
-            self.probe(database, encoded)
-            for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
-        ]
+        with self.sampler.naming(pair):
+            sides = [
+                self.probe(database, encoded)
+                for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
+            ]
         found = Seen(pair, shift(*sides), example, key)
         self.seen[key] = found
         if self._gross(found):
