@@ -8,8 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NO_WALK", "Likeliest", "likeliest_odds", "log_ratios", "smooth", "smooth_counts"]
-
 Floats = NDArray[np.float64]
 
 WALKS = np.array([1e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1.0])
@@ -23,7 +21,7 @@ STEEPEST = 12.0
 NEWTON = 8
 SPREADS = np.array([1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0])
 SHARES = np.array([0.0, 0.5, 0.75, 1.0])
-FEW_ENOUGH = 4096
+FEW_ENOUGH = 1024
 
 
 def log_ratios(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -113,38 +111,42 @@ def smooth_counts(a: Floats, b: Floats, score: Floats | None, slopes: Floats) ->
     return curve
 
 
-class Likeliest(NamedTuple):
-    """Log-odds of categories, and the share of the prior that they took up."""
+class Believed(NamedTuple):
+    """Log-odds are normal around `share` of the prior, with standard deviation `spread`."""
 
-    odds: Floats
     share: float
+    spread: float
 
 
-def likeliest_odds(a: Floats, b: Floats, prior: Floats) -> Likeliest:
-    """Posterior modes of log-odds for counts a and b, normal around a share of the prior.
-
-    Share and spread are those of largest marginal likelihood in Laplace's approximation. A small
-    spread is naive Bayes, a large one the raw counts.
-    """
+def believed(a: Floats, b: Floats, prior: Floats) -> Believed:
+    """The belief of largest marginal likelihood, in Laplace's approximation, for counts a and b."""
     some = slice(None, None, 1 + len(a) // FEW_ENOUGH)
+    a, b, prior = a[some], b[some], prior[some]
     found = (-np.inf, 1.0, 1e-3)
     for share in SHARES if prior.any() else SHARES[:1]:
         for spread in SPREADS:
-            centre = share * prior[some]
-            odds = _modes(a[some], b[some], centre, spread)
+            centre = share * prior
+            odds = likeliest_odds(a, b, prior, Believed(float(share), float(spread)))
             each = 1 / (1 + np.exp(-odds))
-            curvature = (a[some] + b[some]) * each * (1 - each) * spread**2 + 1
+            curvature = (a + b) * each * (1 - each) * spread**2 + 1
             value = float(
                 (
-                    -a[some] * np.logaddexp(0, -odds)
-                    - b[some] * np.logaddexp(0, odds)
+                    -a * np.logaddexp(0, -odds)
+                    - b * np.logaddexp(0, odds)
                     - (odds - centre) ** 2 / (2 * spread**2)
                     - np.log(curvature) / 2
                 ).sum()
             )
             found = max(found, (value, float(share), float(spread)))
-    _, share, spread = found
-    return Likeliest(_modes(a, b, share * prior, spread), share)
+    return Believed(*found[1:])
+
+
+def likeliest_odds(a: Floats, b: Floats, prior: Floats, belief: Believed) -> Floats:
+    """Posterior modes of log-odds of categories for counts a and b.
+
+    A small spread is naive Bayes, a large one the raw counts.
+    """
+    return _modes(a, b, belief.share * prior, belief.spread)
 
 
 def _modes(a: Floats, b: Floats, centre: Floats, spread: float) -> Floats:

@@ -16,7 +16,7 @@ from ..bins import Bins
 from ..cuts import Family
 from ..ledger import BUCKETS, Counted, Ledger
 from ..scores import AdditiveScore, Shape, Table
-from ..smoothing import likeliest_odds, log_ratios, smooth
+from ..smoothing import Believed, believed, likeliest_odds, log_ratios, smooth
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +49,7 @@ class Fitted:
     buckets: Floats | None = None
     symbols: dict[int, Floats] | None = None
     """What the buckets would be were all values independent, by column."""
+    belief: Believed | None = None
 
     def points(self, ledger: Ledger, rows: slice) -> tuple[Floats, Floats]:
         """The score of kept draws, both sides."""
@@ -83,11 +84,7 @@ def scores(ledger: Ledger, retired: set[str]) -> list[Scored]:
     """All kinds of scores that the ledger's columns allow, the best held-out log-loss first."""
     if ledger.draws < FEWEST:
         return []
-    found = [
-        _scored(ledger, kind, *(_fit(ledger, kind, part) for part in (0, 1, 2)))
-        for kind in _kinds(ledger)
-        if kind not in retired
-    ]
+    found = [_cross_fitted(ledger, kind) for kind in _kinds(ledger) if kind not in retired]
     found.sort(key=lambda scored: -scored.gain)
     if found and ledger.draws >= RETIRED_FROM:
         best = found[0]
@@ -142,8 +139,17 @@ def needed(ledger: Ledger, kinds: set[str]) -> set[int]:
     return found | set(ledger.patterns.columns if ledger.patterns is not None else ())
 
 
-def _fit(ledger: Ledger, kind: str, part: int) -> Fitted:
-    """The score of one kind from fold 0, fold 1, or (2) both."""
+def _cross_fitted(ledger: Ledger, kind: str) -> Scored:
+    final = _fit(ledger, kind, 2)
+    zero, one = (_fit(ledger, kind, fold, final.belief) for fold in (0, 1))
+    return _scored(ledger, kind, zero, one, final)
+
+
+def _fit(ledger: Ledger, kind: str, part: int, belief: Believed | None = None) -> Fitted:
+    """The score of one kind from fold 0, fold 1, or (2) both.
+
+    How far shapes are believed to depart from their values is learnt from both folds at once.
+    """
     places = _columns_of(ledger, kind)
     counts = {i: _part(ledger.columns[i].counts, part) for i in places}
     symbols, numbers = _tables(ledger, places, counts, pooled=kind.endswith("pooled"))
@@ -159,11 +165,13 @@ def _fit(ledger: Ledger, kind: str, part: int) -> Fitted:
         for side in (0, 1):
             mine = seen[(sides[seen] == side) & (rows[seen] >= 0)]
             prior[mine] += symbols[place].take(ledger.codes(place)[side][rows[mine]])
-    odds, share = likeliest_odds(a[seen], b[seen], prior[seen])
-    buckets = np.round(share * prior, DIGITS)
+    belief = belief or believed(a[seen], b[seen], prior[seen])
+    odds = likeliest_odds(a[seen], b[seen], prior[seen], belief)
+    buckets = np.round(belief.share * prior, DIGITS)
     buckets[seen] = np.round(odds, DIGITS)
     numeric = {i: np.round(numbers[i], DIGITS) for i in places if numbers[i].any()}
-    return Fitted(numeric, buckets, {i: np.round(share * symbols[i], DIGITS) for i in places})
+    apart = {i: np.round(belief.share * symbols[i], DIGITS) for i in places}
+    return Fitted(numeric, buckets, apart, belief)
 
 
 def _part(counts: NDArray[np.int64], part: int) -> NDArray[np.int64]:
