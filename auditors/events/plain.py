@@ -17,7 +17,7 @@ from .events import Among, AnyOf, Atom, Event, HalfLine, Intervals, NoneOf
 
 LOOKED_AT = 500
 KEPT = 2000
-FEWEST = 20
+FEWEST = 8
 """Outputs that must lie in the event, and outside, for two events to be called the same."""
 MOST_ATOMS = 12
 RANK = {

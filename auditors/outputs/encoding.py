@@ -2,8 +2,11 @@
 
 Plain JSON values stand for themselves. Everything else is an object with one key that starts
 with a dollar sign: `{"$tuple": [...]}`, `{"$float": "nan"}`, `{"$ndarray": {...}}` and so on.
-Reading never imports: a dataclass, named tuple or Enum is rebuilt only if its class is already
-loaded, which it is once the mechanism that uses it has been.
+Reading imports nothing that a file names, and runs none of its code: a dataclass, named tuple or
+Enum is rebuilt only if its class is already loaded, which it is once the mechanism that uses it has
+been, and its fields are set without calling it. Any other object is rebuilt if its class is loaded,
+is no part of Python itself and does nothing when objects come or go; else it comes back as a
+`StandIn` with the same name and attributes, equal to others of the same.
 """
 
 import base64
@@ -11,16 +14,20 @@ import dataclasses
 import json
 import math
 import sys
+import types
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import Enum
 from fractions import Fraction
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
 from ..errors import EvidenceFormatError, InvalidArgument
+from .encoding_tables import TAGS, table_from_json, table_to_json
+from .kinds import attributes
 
 __all__ = ["canonical", "from_json", "show", "to_json"]
 
@@ -77,13 +84,64 @@ def _container_to_json(value: Any, depth: int) -> Any:
     if isinstance(value, (set, frozenset)):
         items = sorted((inner(item) for item in value), key=lambda item: json.dumps(item))
         return {"$frozenset" if isinstance(value, frozenset) else "$set": items}
+    table = table_to_json(value, inner)
+    if table is not None:
+        return table
     for kind, name, write in _SCALARS:
         if isinstance(value, kind):
             return {name: write(value)}
+    if isinstance(value, StandIn):
+        return {"$object": [value.name, {name: inner(v) for name, v in value.held.items()}]}
+    held = attributes(value) if _plain_object(value) else {}
+    if held:
+        fields = {step[1]: inner(item) for step, item in held.items() if not isinstance(step, int)}
+        return {"$object": [_class_name(type(value)), fields]}
     raise InvalidArgument(
         f"a value of type {type(value).__name__} cannot be written as JSON; use numbers, strings, "
-        "None, lists, tuples, dicts, sets, dataclasses, Enums or numpy arrays"
+        "None, lists, tuples, dicts, sets, dates, dataclasses, Enums, objects with attributes, "
+        "numpy arrays, pandas or polars tables or sparse matrices"
     )
+
+
+class StandIn:
+    """An object of a class that is not loaded: its name and attributes."""
+
+    def __init__(self, name: str, held: dict[str, Any]) -> None:
+        """`name` is module:class."""
+        self.name, self.held = name, held
+
+    def __eq__(self, other: object) -> bool:
+        """Equal by name and attributes."""
+        return isinstance(other, StandIn) and (self.name, self.held) == (other.name, other.held)
+
+    def __hash__(self) -> int:
+        """Of the name alone: attributes may be lists."""
+        return hash(self.name)
+
+    def __repr__(self) -> str:
+        """As a person would write it."""
+        held = ", ".join(f"{name}={item!r}" for name, item in self.held.items())
+        return f"{self.name.partition(':')[2]}({held})"
+
+
+def _plain_object(value: Any) -> bool:
+    """Whether the value is an object of the user's own, with nothing but attributes."""
+    kind = type(value)
+    ours = not isinstance(value, type) and _harmless(kind)
+    return ours and not hasattr(kind, "__next__") and not callable(value)
+
+
+def _harmless(kind: type) -> bool:
+    """Whether objects of the class can be made and dropped without running anything."""
+    library = kind.__module__.partition(".")[0]
+    return (
+        library not in sys.stdlib_module_names
+        and kind.__new__ is object.__new__  # type: ignore[comparison-overlap]
+        and not hasattr(kind, "__del__")
+        and not any("__set__" in type(held).__dict__ for held in vars(kind).values()
+                    if not isinstance(held, (property, types.MemberDescriptorType,
+                                             types.GetSetDescriptorType)))
+    )  # fmt: skip
 
 
 _SCALARS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
@@ -91,6 +149,11 @@ _SCALARS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
     (bytes, "$bytes", lambda b: base64.b64encode(b).decode()),
     (Fraction, "$fraction", str),
     (Decimal, "$decimal", str),
+    (bytearray, "$bytearray", lambda b: base64.b64encode(b).decode()),
+    (range, "$range", lambda r: [r.start, r.stop, r.step]),
+    (UUID, "$uuid", str),
+    (timedelta, "$timedelta", lambda d: [d.days, d.seconds, d.microseconds]),
+    (time, "$time", lambda t: t.isoformat()),
     (datetime, "$datetime", lambda d: d.isoformat()),
     (date, "$date", lambda d: d.isoformat()),
 )
@@ -182,12 +245,41 @@ def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
 
 def _read_dataclass(data: Any, depth: int) -> Any:
     kind = _loaded_class(data[0], dataclasses.is_dataclass)
-    return kind(**{str(key): from_json(item, depth) for key, item in data[1].items()})
+    names = {field.name for field in dataclasses.fields(kind)}
+    fields = {str(key): from_json(item, depth) for key, item in data[1].items()}
+    if set(fields) != names or not _harmless(kind):
+        raise EvidenceFormatError(f"the fields of {data[0]!r:.80} are not those of the file")
+    return _with_attributes(kind, fields)
+
+
+def _with_attributes(kind: type, held: dict[str, Any]) -> Any:
+    """An object of the class with these attributes; none of its code is run."""
+    made: Any = object.__new__(kind)
+    for name, item in held.items():
+        if isinstance(getattr(kind, name, None), property):
+            raise EvidenceFormatError(f"{name!r:.60} is computed by {kind.__name__} and not stored")
+        object.__setattr__(made, name, item)
+    return made
+
+
+def _read_object(data: Any, depth: int) -> Any:
+    name, fields = str(data[0]), {str(k): from_json(item, depth) for k, item in data[1].items()}
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    if isinstance(found, type) and found.__module__ == module and _harmless(found):
+        return _with_attributes(found, fields)
+    return StandIn(name, fields)
 
 
 def _read_namedtuple(data: Any, depth: int) -> Any:
     kind = _loaded_class(data[0], lambda k: issubclass(k, tuple) and hasattr(k, "_fields"))
     return kind(*(from_json(item, depth) for item in data[1]))
+
+
+def _table_reader(tag: str) -> Callable[[Any, int], Any]:
+    return lambda data, depth: table_from_json(tag, data, lambda item: from_json(item, depth))
 
 
 _READERS: dict[str, Callable[[Any, int], Any]] = {
@@ -202,6 +294,13 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
     "$bytes": lambda data, _: base64.b64decode(data, validate=True),
     "$fraction": lambda data, _: Fraction(str(data)),
     "$decimal": lambda data, _: Decimal(str(data)),
+    "$bytearray": lambda data, _: bytearray(base64.b64decode(data, validate=True)),
+    "$range": lambda data, _: range(*(int(number) for number in data)),
+    "$uuid": lambda data, _: UUID(str(data)),
+    "$timedelta": lambda data, _: timedelta(*(int(number) for number in data)),
+    "$time": lambda data, _: time.fromisoformat(data),
+    "$object": _read_object,
+    **{tag: _table_reader(tag) for tag in TAGS},
     "$datetime": lambda data, _: datetime.fromisoformat(data),
     "$date": lambda data, _: date.fromisoformat(data),
     "$ndarray": _read_array,
@@ -242,8 +341,14 @@ def show(value: Any) -> str:
     if isinstance(value, (list, tuple)) and len(value) > 6:
         text = _show_runs(value)
     else:
-        text = repr(value)
+        text = " ".join(_shown_table(value).split()) if hasattr(value, "columns") else repr(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
+
+
+def _shown_table(table: Any) -> str:
+    """A table on one line: its columns as lists."""
+    cells = {name: list(table[name]) for name in list(table.columns)}
+    return f"{type(table).__name__}({cells!r})"
 
 
 def _show_runs(items: Any) -> str:
