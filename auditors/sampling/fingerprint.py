@@ -3,8 +3,9 @@
 Covered: the bytes of the source file of every function the mechanism is made of (through
 `functools.partial`, decorators, closures and bound arguments), and of the first-party modules
 those files import anywhere, directly or through others, packages on the way included; the
-names of these functions and the values bound to them; and the `__version__` of the other packages
-the files import by name.
+names of these functions and the values bound to them; and the version of every other package the
+files import, or the hash of its files where it has no version. Where neither can be had there is no
+fingerprint, and nothing is carried over.
 
 First-party is what lies in a file outside the standard library, the folders of installed packages
 and dpwitness, or in the same top-level package as the mechanism. Not covered: code reached by other
@@ -16,6 +17,7 @@ source agree.
 import ast
 import dataclasses
 import importlib.machinery
+import importlib.metadata
 import importlib.util
 import inspect
 import sys
@@ -34,6 +36,7 @@ import numpy as np
 __all__ = ["fingerprint"]
 
 DEEPEST = 40
+MOST_FILES = 2000
 STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
 INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
 
@@ -52,7 +55,7 @@ def fingerprint(run: Any) -> str:
     try:
         said = "\n".join(_said(run, modules, 0))
         files, versions = _closure(modules)
-    except (_UnknownError, OSError, SyntaxError, ValueError, RecursionError):
+    except Exception:  # noqa: BLE001 - what cannot be told has no fingerprint, whatever the reason
         return ""
     digest = blake2b(digest_size=16)
     for part in (said, *sorted(files), *sorted(versions)):
@@ -104,6 +107,8 @@ def _name(value: Any, modules: set[str]) -> str:
 
 
 def _of_function(function: FunctionType, modules: set[str]) -> Iterator[Any]:
+    if not function.__module__:
+        raise _UnknownError
     modules.add(function.__module__)
     yield function.__qualname__
     yield from _lines(function.__code__)
@@ -137,27 +142,63 @@ def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
     own = {name.partition(".")[0] for name in modules}
     waiting, seen = set(modules), set[str]()
     files, versions = set[str](), set[str]()
+    foreign: dict[str, bool] = {}
     while waiting:
         name = waiting.pop()
         seen.add(name)
         top = name.partition(".")[0]
-        file = _located(name)
-        foreign = top == "dpwitness" or not _first_party(file)
-        if top in sys.stdlib_module_names or (top not in own and foreign):
-            version = getattr(sys.modules.get(top), "__version__", "")
-            versions.add(f"{top} {version}")
-            if name in modules and top not in sys.stdlib_module_names and not version:
-                raise _UnknownError
+        if top in sys.stdlib_module_names:
             continue
+        if top not in foreign:
+            home = _located(top)
+            foreign[top] = top not in own and (top == "dpwitness" or not _first_party(home))
+            if foreign[top]:
+                versions.add(f"{top} {_version(top)}")
+        if foreign[top]:
+            continue
+        file = _located(name)
         if file is None:
             if name in modules:
                 raise _UnknownError
             continue
-        data = file.read_bytes()
-        files.add(blake2b(data, digest_size=16).hexdigest())
+        status = file.stat()
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        waiting |= _imports(data, package) - seen
+        digest, imported = _read(file, status.st_mtime_ns, status.st_size, package)
+        files.add(digest)
+        waiting |= imported - seen
     return files, versions
+
+
+def _version(top: str) -> str:
+    """What tells one state of a foreign package from another; _UnknownError where nothing does.
+
+    Its version, or where it has none the hash of all its files.
+    """
+    version = getattr(sys.modules.get(top), "__version__", "")
+    if isinstance(version, str) and version:
+        return version
+    with suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(top)
+    spec = importlib.machinery.PathFinder.find_spec(top)
+    if spec is None and top not in sys.modules:
+        return "absent"  # imported where it may be missing, and it is
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    paths = [Path(spec.origin)] if spec is not None and spec.origin and not folders else []
+    for folder in folders:
+        paths += [p for p in sorted(Path(folder).rglob("*")) if p.suffix in (".py", ".so", ".pyd")]
+    if not paths or len(paths) > MOST_FILES:
+        raise _UnknownError
+    stamps = tuple((path, path.stat().st_mtime_ns, path.stat().st_size) for path in paths)
+    return _hash_of(stamps)
+
+
+@lru_cache(maxsize=100)
+def _hash_of(stamps: tuple[tuple[Path, int, int], ...]) -> str:
+    """Hash of files; times and sizes are there so that a changed file is read again."""
+    digest = blake2b(digest_size=16)
+    for path, _, size in stamps:
+        digest.update(size.to_bytes(8, "big") + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _first_party(file: Path | None) -> bool:
@@ -171,6 +212,9 @@ def _located(name: str) -> Path | None:
     module = sys.modules.get(name)
     found = getattr(module, "__file__", None)
     if found is None and module is None:
+        parent = sys.modules.get(name.rpartition(".")[0])
+        if parent is not None and not hasattr(parent, "__path__"):
+            return None  # a name in a module that is no package
         path: Any = None
         whole = ""
         for part in name.split("."):
@@ -181,16 +225,23 @@ def _located(name: str) -> Path | None:
             if spec is None:
                 return None
             path, found = spec.submodule_search_locations, spec.origin
-    return Path(found).resolve() if found and found.endswith(".py") else None
+    return _resolved(found) if found and found.endswith(".py") else None
 
 
-@lru_cache(maxsize=1000)
-def _imports(source: bytes, package: str) -> frozenset[str]:
-    """Full names of what a file may import: `from a import b` names a and a.b.
+@lru_cache(maxsize=4096)
+def _resolved(file: str) -> Path:
+    return Path(file).resolve()
 
-    A function of the file's text, remembered because every audit of a project asks again.
+
+@lru_cache(maxsize=4096)
+def _read(file: Path, modified: int, size: int, package: str) -> tuple[str, frozenset[str]]:
+    """(hash, full names of what it may import) of a file: `from a import b` names a and a.b.
+
+    Remembered because every audit of a project asks again; `modified` and `size` are there so that
+    a changed file is read again.
     """
-    return frozenset(_imported(source, package))
+    data = file.read_bytes()
+    return blake2b(data, digest_size=16).hexdigest(), frozenset(_imported(data, package))
 
 
 def _imported(source: bytes, package: str) -> Iterator[str]:

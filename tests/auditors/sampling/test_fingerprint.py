@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpwitness.auditors.sampling import fingerprint as fingerprints
 from dpwitness.auditors.sampling.fingerprint import fingerprint
 
 HELPER = "def scale():\n    return 1.0\n"
@@ -102,3 +103,51 @@ def test_what_cannot_be_told_has_no_fingerprint():
     assert fingerprint(space["noisy"]) == ""
     assert fingerprint(partial(HELPER.count, np.array([object()]))) == ""
     assert fingerprint(partial(test_what_cannot_be_told_has_no_fingerprint, Slotted())) == ""
+
+
+def test_a_function_of_no_module_has_none_and_raises_nothing():
+    def noisy(x, rng):
+        return x
+
+    noisy.__module__ = None
+    assert fingerprint(noisy) == ""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """An installed package without a version, whose file is written as asked."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setattr(fingerprints, "INSTALLED", {site})
+
+    def write(text):
+        (site / "trial_library.py").write_text(text)
+        sys.modules.pop("trial_library", None)
+        importlib.invalidate_caches()
+
+    yield write
+    sys.modules.pop("trial_library", None)
+
+
+USES_LIBRARY = """
+from trial_library import scale
+
+def noisy(x, rng):
+    return x + rng.laplace(scale=scale())
+"""
+
+
+def test_a_package_without_a_version_counts_by_its_files(load, installed):
+    installed("def scale():\n    return 1.0\n")
+    first = fingerprint(load(USES_LIBRARY).noisy)
+    assert first == fingerprint(load(USES_LIBRARY).noisy) != ""
+    installed("def scale():\n    return 0.25\n")
+    assert fingerprint(load(USES_LIBRARY).noisy) not in ("", first)
+
+
+def test_a_package_that_may_be_missing_does_not_hide_the_rest(load):
+    text = USES_LIBRARY.replace("from trial_library import scale", "scale = lambda: 1.0") + (
+        "try:\n    import not_installed_anywhere\nexcept ImportError:\n    pass\n"
+    )
+    assert fingerprint(load(text).noisy) != ""
