@@ -1,8 +1,10 @@
 """The version of a mechanism: a hash of its source, so that evidence on two is never mixed.
 
-Covered: the bytes of the source file of every function the mechanism is made of (through
-`functools.partial`, decorators, closures and bound arguments), and of the first-party modules
-those files import anywhere, directly or through others, packages on the way included; the
+Covered: of the source file of every function the mechanism is made of (through
+`functools.partial`, decorators, closures and bound arguments) what that function can reach: every
+statement at the top level, and the functions and classes whose names are written in what is
+reached; the bytes of the first-party modules those files import anywhere, directly or through
+others, packages on the way included; the
 names of these functions and the values bound to them; and the version of every other package the
 files import, or the hash of its files where it has no version. Where neither can be had there is no
 fingerprint, and nothing is carried over.
@@ -41,6 +43,13 @@ STDLIB = Path(sysconfig.get_path("stdlib")).resolve()
 INSTALLED = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
 
 
+EVERYTHING = "*"
+Reached = dict[str, set[str]]
+"""Names at the top level of modules that a mechanism is made of, by module."""
+DYNAMIC = frozenset({"__import__", "eval", "exec", "getattr", "globals", "import_module", "vars"})
+"""Names that can reach what is nowhere written; a file that uses one counts as a whole."""
+
+
 class _UnknownError(Exception):
     """Something whose value cannot be told by its source."""
 
@@ -51,7 +60,7 @@ def fingerprint(run: Any) -> str:
     It is empty for code without a source file and for bound values that have no plain form: the
     evidence on such a mechanism is not to be added to that of another day.
     """
-    modules: set[str] = set()
+    modules: Reached = {}
     try:
         said = "\n".join(_said(run, modules, 0))
         files, versions = _closure(modules)
@@ -64,7 +73,7 @@ def fingerprint(run: Any) -> str:
     return digest.hexdigest()
 
 
-def _said(value: Any, modules: set[str], depth: int) -> Iterator[str]:
+def _said(value: Any, modules: Reached, depth: int) -> Iterator[str]:
     """What a callable or a bound value is, in lines; names the modules of its code."""
     if depth > DEEPEST:
         raise _UnknownError
@@ -99,17 +108,24 @@ def _said(value: Any, modules: set[str], depth: int) -> Iterator[str]:
         yield from _said(item, modules, depth + 1)
 
 
-def _name(value: Any, modules: set[str]) -> str:
+def _name(value: Any, modules: Reached) -> str:
     name = getattr(value, "__module__", None) or ""
     if isinstance(value, (type, ModuleType)):
-        modules.add(value.__name__ if isinstance(value, ModuleType) else name)
+        module = isinstance(value, ModuleType)
+        _reach(modules, value.__name__ if module else name, EVERYTHING if module else value)
     return f"{name}.{getattr(value, '__qualname__', getattr(value, '__name__', ''))}"
 
 
-def _of_function(function: FunctionType, modules: set[str]) -> Iterator[Any]:
+def _reach(modules: Reached, module: str, what: Any) -> None:
+    """Note that the mechanism is made of `what` of a module: a function, a class or everything."""
+    root = what if what is EVERYTHING else what.__qualname__.partition(".")[0]
+    modules.setdefault(module, set()).add(root)
+
+
+def _of_function(function: FunctionType, modules: Reached) -> Iterator[Any]:
     if not function.__module__:
         raise _UnknownError
-    modules.add(function.__module__)
+    _reach(modules, function.__module__, function)
     yield function.__qualname__
     yield from _lines(function.__code__)
     yield function.__defaults__
@@ -123,11 +139,13 @@ def _of_function(function: FunctionType, modules: set[str]) -> Iterator[Any]:
 def _lines(code: CodeType) -> Iterator[str]:
     """Two lambdas of one file differ by where they stand in it."""
     if code.co_name == "<lambda>":
-        yield f"line {code.co_firstlineno} {list(code.co_positions())}"
+        start = code.co_firstlineno
+        places = [(a and a - start, b and b - start, c, d) for a, b, c, d in code.co_positions()]
+        yield f"places {places} {code.co_code.hex()} {code.co_consts!r}"
 
 
-def _of_object(value: Any, modules: set[str]) -> Iterator[Any]:
-    modules.add(type(value).__module__)
+def _of_object(value: Any, modules: Reached) -> Iterator[Any]:
+    _reach(modules, type(value).__module__, type(value))
     yield f"{type(value).__module__.rpartition('.')[2]}.{type(value).__qualname__}"
     if dataclasses.is_dataclass(value):
         yield from (getattr(value, field.name) for field in dataclasses.fields(value))
@@ -137,12 +155,13 @@ def _of_object(value: Any, modules: set[str]) -> Iterator[Any]:
         raise _UnknownError
 
 
-def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
+def _closure(modules: Reached) -> tuple[set[str], set[str]]:
     """(hashes of the first-party files reached, "name version" of the other packages)."""
     own = {name.partition(".")[0] for name in modules}
     waiting, seen = set(modules), set[str]()
     files, versions = set[str](), set[str]()
     foreign: dict[str, bool] = {}
+    read: dict[str, tuple[Path, int, int, str]] = {}
     while waiting:
         name = waiting.pop()
         seen.add(name)
@@ -163,9 +182,19 @@ def _closure(modules: set[str]) -> tuple[set[str], set[str]]:
             continue
         status = file.stat()
         package = name if file.name == "__init__.py" else name.rpartition(".")[0]
-        digest, imported = _read(file, status.st_mtime_ns, status.st_size, package)
-        files.add(digest)
+        stamp = (file, status.st_mtime_ns, status.st_size, package)
+        _, imported = _read(*stamp)
+        read[name] = stamp
         waiting |= imported - seen
+    for name, stamp in read.items():
+        # Of a file that others import anything may be used; of the mechanism's own what it reaches.
+        shared = any(name in _read(*other)[1] for one, other in read.items() if one != name)
+        roots = (
+            frozenset()
+            if shared or EVERYTHING in modules.get(name, (EVERYTHING,))
+            else frozenset(modules[name])
+        )
+        files.add(_reached(*stamp[:3], roots) if roots else _read(*stamp)[0])
     return files, versions
 
 
@@ -242,6 +271,45 @@ def _read(file: Path, modified: int, size: int, package: str) -> tuple[str, froz
     """
     data = file.read_bytes()
     return blake2b(data, digest_size=16).hexdigest(), frozenset(_imported(data, package))
+
+
+@lru_cache(maxsize=4096)
+def _reached(file: Path, modified: int, size: int, roots: frozenset[str]) -> str:
+    """Hash of the part of a file that the functions and classes `roots` can reach.
+
+    Statements at the top level run at import and always count, and so do decorated functions; a
+    function or class counts where its name is written in something that counts.
+    """
+    data = file.read_bytes()
+    tree = ast.parse(data)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    loose = {
+        node.name: node
+        for node in tree.body
+        if isinstance(node, kinds) and not node.decorator_list and node.name not in roots
+    }
+    kept = [node for node in tree.body if loose.get(getattr(node, "name", "")) is not node]
+    waiting = list(kept)
+    while waiting:
+        for word in _words(waiting.pop()):
+            if word in DYNAMIC:
+                return blake2b(data, digest_size=16).hexdigest()
+            if word in loose:
+                found = loose.pop(word)
+                kept.append(found)
+                waiting.append(found)
+    text = "\n".join(sorted(ast.dump(node) for node in kept))
+    return blake2b(text.encode(errors="backslashreplace"), digest_size=16).hexdigest()
+
+
+def _words(node: ast.AST) -> Iterator[str]:
+    """Every name written in a piece of code, also after a dot or as a text."""
+    for inner in ast.walk(node):
+        match inner:
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.alias(name=word):
+                yield word
+            case ast.Constant(value=str(word)):
+                yield word
 
 
 def _imported(source: bytes, package: str) -> Iterator[str]:

@@ -56,7 +56,8 @@ def test_the_same_source_elsewhere_has_the_same_fingerprint(load):
 
 def test_a_change_of_the_file_or_of_what_it_imports_shows(load):
     first = fingerprint(load().noisy)
-    assert fingerprint(load(MECHANISM + "# a remark\n").noisy) != first
+    assert fingerprint(load(MECHANISM.replace("x + rng", "x - rng")).noisy) != first
+    assert fingerprint(load(MECHANISM + "np.random.seed(1)\n").noisy) != first
     assert fingerprint(load(helper=HELPER.replace("1.0", "0.5")).noisy) != first
     indirect = MECHANISM.replace("from {name}_helper import scale", "scale = lambda: 1.0")
     assert fingerprint(load(indirect).noisy) != first
@@ -151,3 +152,41 @@ def test_a_package_that_may_be_missing_does_not_hide_the_rest(load):
         "try:\n    import not_installed_anywhere\nexcept ImportError:\n    pass\n"
     )
     assert fingerprint(load(text).noisy) != ""
+
+
+APART = """
+import numpy as np
+
+SCALE = 1.0
+
+def helper(rng):
+    return rng.laplace(scale=SCALE)
+
+def noisy(x, rng):
+    return x + helper(rng)
+
+def other(x, rng):
+    return 2 * x
+
+unrelated = 3
+"""
+
+
+def test_another_function_of_the_file_changes_nothing(load):
+    first = fingerprint(load(APART).noisy)
+    assert fingerprint(load(APART.replace("2 * x", "3 * x") + "# a remark\n").noisy) == first
+    assert fingerprint(load(APART + "def added(x, rng):\n    return x\n").noisy) == first
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("scale=SCALE", "scale=2 * SCALE"), ("SCALE = 1.0", "SCALE = 2.0"), ("x + helper", "helper")],
+)
+def test_what_the_function_reaches_changes_it(load, old, new):
+    assert fingerprint(load(APART).noisy) != fingerprint(load(APART.replace(old, new)).noisy)
+
+
+def test_a_file_that_reaches_by_text_counts_as_a_whole(load):
+    text = APART.replace("x + helper(rng)", "x + globals()['hel' + 'per'](rng)")
+    changed = text.replace("scale=SCALE", "scale=2 * SCALE")
+    assert fingerprint(load(text).noisy) != fingerprint(load(changed).noisy)
