@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ..outputs.features import Feature
 from ..outputs.outputs import Outputs
 from .cuts import Aim, Family, lepski, predicted_bound, smoothed
-from .events import Event
+from .events import Among, AnyOf, Event, HalfLine
 from .learners import LEARNERS, additive
 from .ledger import Ledger
 from .plain import kept, plainest
@@ -82,6 +83,7 @@ class Lesson:
         """A lesson of no draws."""
         self._first = self._second = Outputs.of_list([])
         self._seen = (self._first, self._second)
+        self._example = self._first
         self._ledger: Ledger | None = None
         self._retired: set[str] = set()
         self._fixed = 0
@@ -100,6 +102,7 @@ class Lesson:
         self._seen = kept(self._seen, first, second)
         if self._ledger is None:
             if not self._fixed:
+                self._example = first[:1]
                 narrow = len(first[:64].paths()) == 1
                 self._fixed = FIRST_NARROW if narrow else FIRST
             room = self._fixed - len(self._first)
@@ -119,7 +122,7 @@ class Lesson:
         `epsilon` (nats) only breaks ties.
         """
         if self.draws < FEWEST:
-            return _everything(self._first)
+            return _everything(self._example)
         ledger = self._ledger or _counted(self._first, self._second)
         aim = Aim(trials, delta, float(-ndtri(level)))
         retired = self._retired if self._ledger else set()
@@ -128,7 +131,7 @@ class Lesson:
         alone = _finalists(singles, aim)
         joint = _joint(ledger, scored, aim)
         if not alone and not joint:
-            return _everything(self._first) if not self._ledger else _anything(ledger)
+            return _everything(self._example)
         chosen = _chosen(joint, alone, several=len(ledger.columns) > 1)
         choice = _as_choice(chosen, aim)
         if self._ledger is not None and ledger.draws >= IDLE_FROM:
@@ -157,9 +160,6 @@ def learn(
 
 def _everything(outputs: Outputs) -> Choice:
     """All outputs are alike: an event that always happens."""
-    from ..outputs.features import Feature
-    from .events import Among, AnyOf, HalfLine
-
     path = (outputs.paths() or [()])[0]
     feature = Feature("value", path)
     column = outputs[:1].column(feature)
@@ -170,16 +170,6 @@ def _everything(outputs: Outputs) -> Choice:
     if np.isnan(value):
         return Choice(Among(feature, (value,)), False, 0.0, 1.0, (1.0, 1.0))
     both = AnyOf((HalfLine(feature, value, True), HalfLine(feature, value, False)))
-    return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
-
-
-def _anything(ledger: Ledger) -> Choice:
-    """An event that always happens, where no column varies."""
-    from ..outputs.features import Feature
-    from .events import AnyOf, HalfLine
-
-    feature = ledger.columns[0].bins.feature if ledger.columns else Feature("value", ())
-    both = AnyOf((HalfLine(feature, 0.0, True), HalfLine(feature, 0.0, False)))
     return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
 
 
