@@ -57,7 +57,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
         click.option(
             "--relation",
-            type=click.Choice(["add-remove", "replace-one"]),
+            type=click.Choice(["add-remove", "replace-one", "declared"]),
             help="What neighbouring databases differ in.",
         ),
         click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]"),

@@ -5,8 +5,8 @@ construction and both sides shrink together. Templates come first: random genera
 small lists, and misses what needs many rows, a boundary value or an empty database.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,16 +15,14 @@ from ...mechanisms.model import Histogram, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
-from .rows import corners, different, edited_lists, list_templates, row_strategy, row_templates
+from .distance import relation_of, require_neighbours
+from .records import SINGLE, Records, records
+from .rows import corners, different, edited_lists, list_templates, row_strategy
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 __all__ = ["Source", "add_remove", "pair_source", "replace_one"]
-
-
-SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
-"""What can only be one record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +48,12 @@ def pair_source(databases: Any, relation: Relation, distance: int, seed: int) ->
     """
     from hypothesis.strategies import SearchStrategy
 
+    if relation is Relation.DECLARED and not yields_pairs(databases, seed):
+        raise InvalidArgument(
+            'relation="declared" says that given pairs are neighbours, so it needs a strategy of '
+            "Pair or pair=; neighbours of other databases are made by add-remove or replace-one",
+            keywords=("relation", "pair"),
+        )
     match databases:
         case Rows():
             rows = row_strategy(databases.row)
@@ -67,14 +71,26 @@ def pair_source(databases: Any, relation: Relation, distance: int, seed: int) ->
     )
 
 
-def add_remove(databases: "SearchStrategy[Any]", distance: int = 1) -> "SearchStrategy[Pair]":
-    """Pairs that differ by `distance` records added or removed, over lists, tuples or arrays."""
-    return _removed(databases, distance)
+def add_remove(
+    databases: "SearchStrategy[Any]", distance: int = 1, *, by: str | None = None
+) -> "SearchStrategy[Pair]":
+    """Pairs that differ by `distance` records added or removed.
+
+    Databases may be anything that `records` takes apart: lists, arrays, tables, dicts, columns.
+    With `by`, the name of a column or field, all records of one user come or go together: pairs
+    for a claim about users, whose relation is the caller's own ("declared").
+    """
+    return _removed(databases, distance, by=by)
 
 
-def replace_one(databases: "SearchStrategy[Any]", distance: int = 1) -> "SearchStrategy[Pair]":
-    """Pairs that differ by `distance` replaced records; a database may also be one record."""
-    return _replaced(databases, distance)
+def replace_one(
+    databases: "SearchStrategy[Any]", distance: int = 1, *, cell: bool = False
+) -> "SearchStrategy[Pair]":
+    """Pairs that differ by `distance` replaced records; a database may also be one record.
+
+    With `cell` only one column's entry of a record is replaced.
+    """
+    return _replaced(databases, distance, cell=cell)
 
 
 # --- histograms and single values ------------------------------------------------------------
@@ -156,27 +172,60 @@ def _strategy_source(
 ) -> Source:
     found = _harvest(databases, seed)
     if isinstance(found[0], Pair):
-        return Source((), databases)
-    if isinstance(found[0], (list, tuple, np.ndarray)):
-        templates = _harvested_templates(found, relation, distance)
-    elif relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE):
-        templates = ()
-    else:
+        return Source((), databases.map(_checked(relation, distance)))
+    known = [records(database) for database in found]
+    if None in known and not (relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE)):
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
         raise InvalidArgument(
-            f"{relation.value} neighbours are made of databases that are lists, tuples or arrays "
-            f'of records (and, by relation="replace-one", of a single number or string), got '
-            f"{type(found[0]).__name__}; give a strategy of Pair instead",
+            f"{relation.value} neighbours are made of databases that have records: lists, tuples, "
+            "arrays, tables and columns of pandas or polars, sparse matrices, dicts, and objects "
+            'of columns of one length (and, by relation="replace-one", of a single number or '
+            f"text), got {type(found[0]).__name__}; give a strategy of Pair instead",
             keywords=("relation",),
         )
+    # No template is put together from what was seen: it might be a database that the strategy
+    # never yields, such as one with a row twice, and a refutation on it would be nobody's.
     if relation is Relation.REPLACE_ONE:
-        return Source(templates, _replaced(databases, distance))
-    return Source(templates, _removed(databases, distance, _least_size(found, distance)))
+        return Source((), _replaced(databases, distance))
+    sizes = [len(part) for part in known if part is not None]
+    return Source((), _removed(databases, distance, _least_size(sizes, distance)))
 
 
-def _least_size(found: list[Any], distance: int) -> int:
+def yields_pairs(databases: Any, seed: int) -> bool:
+    """Whether these are a strategy of `Pair`."""
+    from hypothesis.strategies import SearchStrategy
+
+    if not isinstance(databases, SearchStrategy):
+        return False
+    return isinstance(_harvest(databases, seed, examples=1)[0], Pair)
+
+
+def relation_of_pairs(pairs: "SearchStrategy[Pair]", distance: int, seed: int) -> Relation:
+    """The relation under which all of some pairs of a strategy are near; else only declared."""
+    found = {relation_of(pair, distance) for pair in _harvest(pairs, seed) if not _equal(pair)}
+    return found.pop() if len(found) == 1 else Relation.DECLARED
+
+
+def _equal(pair: Pair) -> bool:
+    return canonical(pair.database) == canonical(pair.neighbour)
+
+
+def _checked(relation: Relation, distance: int) -> Callable[[Pair], Pair]:
+    """A pair as it is; InvalidArgument where it is not of the relation. Equal sides go through:
+
+    the hunt drops such a pair, and says so where all are.
+    """
+
+    def check(pair: Pair) -> Pair:
+        if not _equal(pair):
+            require_neighbours(pair, relation, distance)
+        return pair
+
+    return check
+
+
+def _least_size(sizes: list[int], distance: int) -> int:
     """The smallest size seen, below which removing records would leave the user's domain."""
-    sizes = [len(database) for database in found]
     if max(sizes) < min(sizes) + distance:
         raise InvalidArgument(
             f"the databases all have {min(sizes)} to {max(sizes)} records, so none has an "
@@ -209,60 +258,79 @@ def _harvest(databases: "SearchStrategy[Any]", seed: int, examples: int = 80) ->
     return found
 
 
-def _harvested_templates(found: list[Any], relation: Relation, distance: int) -> tuple[Pair, ...]:
-    rows: dict[bytes, Any] = {canonical(row): row for db in found for row in list(db)}
-    values = list(rows.values())
-    try:
-        ends = [min(values), max(values)]
-    except (TypeError, ValueError):
-        ends = values[-2:]
-    extremes = list({canonical(row): row for row in values[:1] + ends + values[1:2]}.values())
-    first = found[0]
-
-    def build(items: list[Any]) -> Any:
-        if isinstance(first, np.ndarray):
-            return np.array(items, dtype=first.dtype).reshape(len(items), *first.shape[1:])
-        return type(first)(items)
-
-    sizes = [len(database) for database in found]
-    return row_templates(extremes, build, relation, distance, min(sizes), max(sizes))
-
-
 def _removed(
-    databases: "SearchStrategy[Any]", distance: int, least: int = 0
+    databases: "SearchStrategy[Any]", distance: int, least: int = 0, by: str | None = None
 ) -> "SearchStrategy[Pair]":
     """Databases beside what is left of them, which has at least `least` records."""
     from hypothesis import strategies as st
 
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
-        database = draw(databases.filter(lambda made: len(made) >= distance + least))
-        smaller = database
+        database = draw(databases.filter(lambda made: _size(made) >= distance + least))
+        whole = _records(database)
+        left = list(range(len(whole)))
         for _ in range(distance):
-            index = draw(st.integers(0, len(smaller) - 1))
-            if isinstance(smaller, np.ndarray):
-                smaller = np.delete(smaller, index, axis=0)
-            else:
-                smaller = smaller[:index] + smaller[index + 1 :]
-        return Pair(smaller, database)
+            chosen = left[draw(st.integers(0, len(left) - 1))] if left else None
+            if chosen is None:
+                break
+            gone = {chosen}
+            if by is not None:
+                user = _entry(whole.rows[chosen], by)
+                gone = {place for place in left if _entry(whole.rows[place], by) == user}
+            left = [place for place in left if place not in gone]
+        return Pair(whole.pick(left), database)
 
     return pairs()
 
 
-def _replaced(databases: "SearchStrategy[Any]", distance: int) -> "SearchStrategy[Pair]":
+def _replaced(
+    databases: "SearchStrategy[Any]", distance: int, cell: bool = False
+) -> "SearchStrategy[Pair]":
     from hypothesis import strategies as st
 
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
         database = draw(databases)
-        if not isinstance(database, (list, tuple, np.ndarray)):
+        whole = records(database)
+        if whole is None:
             return Pair(database, draw(databases))
-        other = database.copy() if isinstance(database, np.ndarray) else list(database)
-        for _ in range(distance if len(other) else 0):
-            source = draw(databases.filter(lambda made: len(made) > 0))
-            row = source[draw(st.integers(0, len(source) - 1))]
-            other[draw(st.integers(0, len(other) - 1))] = row
-        same_kind = isinstance(database, (list, np.ndarray))
-        return Pair(database, other if same_kind else type(database)(other))
+        other = database
+        for _ in range(distance if len(whole) else 0):
+            source = _records(draw(databases.filter(lambda made: _size(made) > 0)))
+            row = source.rows[draw(st.integers(0, len(source) - 1))]
+            place = draw(st.integers(0, len(whole) - 1))
+            column = draw(st.sampled_from(whole.cells)) if cell and whole.cells else None
+            other = _records(other).exchanged(place, row, column)
+        return Pair(database, other)
 
     return pairs()
+
+
+def _records(database: Any) -> Records:
+    found = records(database)
+    if found is None:
+        raise InvalidArgument(
+            f"a database of type {type(database).__name__} has no records to add, remove or "
+            "replace; give a strategy of Pair instead"
+        )
+    return found
+
+
+def _size(database: Any) -> int:
+    return len(_records(database))
+
+
+def _entry(row: Any, name: str) -> Any:
+    """The entry of a record in a column, to tell whose record it is."""
+    try:
+        found = row[name]
+    except (TypeError, IndexError, KeyError, ValueError):
+        found = getattr(row, name, None)
+        if found is None:
+            raise InvalidArgument(
+                f"by={name!r} names no column or field of the records, which look like {row!r:.80}",
+                keywords=("by",),
+            ) from None
+    if type(found).__name__ == "Series":
+        found = found.to_list()[0]
+    return found

@@ -82,7 +82,7 @@ def _corner_lists(values: list[list[Any]]) -> list[list[Any]]:
 
 
 def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[list[Any]]":
-    """Short lists of anything, and long lists of few different rows.
+    """Lists of anything, and long lists of few different rows.
 
     Every draw is a list of the domain: nothing is filtered, because Hypothesis spends itself on
     climbing among examples that a filter throws away.
@@ -94,7 +94,7 @@ def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[
         return made + made[-1:] * (domain.least - len(made))
 
     block = st.tuples(rows, st.integers(1, max(1, domain.most)))
-    short = st.lists(rows, min_size=domain.least, max_size=min(domain.most, domain.least + 8))
+    short = st.lists(rows, min_size=domain.least, max_size=domain.most)
     return short | st.lists(block, min_size=1, max_size=3).map(expand)
 
 

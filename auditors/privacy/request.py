@@ -5,6 +5,7 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
 from ..arguments import meant
+from ..databases.distance import relation_of
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
 
@@ -33,8 +34,14 @@ def claims(
     relation: Relation | str | None,
     distance: int | None,
     pair: Any,
+    *,
+    of_pairs: bool = False,
 ) -> tuple[PrivacyClaim, ...]:
-    """The privacy claims to audit: the mechanism's own, or the one the caller states."""
+    """The privacy claims to audit: the mechanism's own, or the one the caller states.
+
+    A claim about given pairs, or a strategy `of_pairs`, may come without a relation: it is then
+    the one under which the pair is near, or only declared.
+    """
     own = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
     if not own:
         if epsilon is None:
@@ -42,13 +49,14 @@ def claims(
                 f"{mechanism.name} carries no privacy claim; state one with epsilon=",
                 keywords=("epsilon",),
             )
-        if relation is None and pair is None:
+        if relation is None and pair is None and not of_pairs:
             raise InvalidArgument(
                 "a privacy claim needs its neighbouring relation, add-remove or replace-one; give "
                 "it with relation=",
                 keywords=("relation",),
             )
-        own = [PrivacyClaim(epsilon=0.0, relation=_guess(pair))]
+        known = relation_of(given_pair(pair), distance or 1) if pair is not None else None
+        own = [PrivacyClaim(epsilon=0.0, relation=known or Relation.DECLARED)]
     changes: dict[str, Any] = {}
     if relation is not None:
         changes["relation"] = _relation(relation)
@@ -65,22 +73,14 @@ def claims(
     return tuple(dict.fromkeys(changed))
 
 
-def _guess(pair: Any) -> Relation:
-    """With the pair given, the relation is only a label: lengths that differ mean add-remove."""
-    if pair is None:
-        return Relation.ADD_REMOVE
-    one, two = (pair.database, pair.neighbour) if isinstance(pair, Pair) else pair
-    same = not hasattr(one, "__len__") or not hasattr(two, "__len__") or len(one) == len(two)
-    return Relation.REPLACE_ONE if same else Relation.ADD_REMOVE
-
-
 def _relation(relation: Relation | str) -> Relation:
     try:
         return Relation(relation)
     except ValueError:
-        words = {str(relation).casefold(): relation for relation in ("add-remove", "replace-one")}
+        words = {known.value: known.value for known in Relation}
         raise InvalidArgument(
-            f"relation must be add-remove or replace-one, got {relation!r}"
+            "relation must be add-remove, replace-one, or declared for pairs that are neighbours "
+            f"because you say so, got {relation!r}"
             f"{meant(str(relation).casefold(), words)}"
         ) from None
 
@@ -89,7 +89,14 @@ def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
     """The pair the caller gave, if any."""
     if pair is None or isinstance(pair, Pair):
         return pair
-    return Pair(*pair)
+    try:
+        one, two = pair
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"pair takes two databases, as in pair=([], [1]), got {type(pair).__name__}",
+            keywords=("pair",),
+        ) from None
+    return Pair(one, two)
 
 
 def require(

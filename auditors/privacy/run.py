@@ -6,7 +6,8 @@ from typing import Any
 
 from ...mechanisms.model import PrivacyClaim, Relation
 from ..arguments import checked
-from ..databases.neighbours import Source, pair_source
+from ..databases.distance import require_neighbours
+from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..errors import ContractError, InvalidArgument
 from ..results import AuditResult, Pair
 from ..sampling.rows import check_rows
@@ -54,7 +55,8 @@ def audit(
     single one out: use `audit_claims` then.
     """
     subject = request.subject(mechanism, name, target, seeded)
-    found = request.claims(subject, epsilon, delta, relation, distance, pair)
+    of_pairs = pair is None and yields_pairs(databases, seed)
+    found = request.claims(subject, epsilon, delta, relation, distance, pair, of_pairs=of_pairs)
     if len(found) > 1:
         raise InvalidArgument(
             f"{subject.name} has {len(found)} privacy claims; call audit_claims for all of them, "
@@ -125,13 +127,19 @@ def audit_claims(
     mechanism fails or is not a function of (database, rng).
     """
     subject = request.subject(mechanism, name, target, seeded)
-    claims = request.claims(subject, epsilon, delta, relation, distance, pair)
+    of_pairs = pair is None and yields_pairs(databases, seed)
+    claims = request.claims(subject, epsilon, delta, relation, distance, pair, of_pairs=of_pairs)
+    if of_pairs and relation is None and not subject.claims:
+        known = relation_of_pairs(databases, distance or 1, seed)
+        claims = tuple(replace(claim, relation=known) for claim in claims)
     request.require(trials, seconds, alpha, seed, workers, timeout)
     if exceptions not in ("error", "output"):
         raise InvalidArgument(
             f'exceptions must be "error" or "output", got {exceptions!r}', keywords=("exceptions",)
         )
     given = request.given_pair(pair)
+    for claim in claims if given is not None else ():
+        require_neighbours(given, claim.relation, claim.distance, subject.databases)
     own = databases is None
     databases = subject.databases if own else databases
     if given is None and databases is None:

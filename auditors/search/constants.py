@@ -161,13 +161,21 @@ class _Walk:
                 yield from self._of(known[value], names)
 
     def _of_class(self, kind: type, names: frozenset[str]) -> Iterator[Any]:
-        for base in kind.__mro__:
-            if not self._ours(base):
-                continue
-            inside = vars(base)
-            for name in inside:
-                if name in names or name in ("__call__", "__init__"):
-                    yield from self._of(inside[name], names)
+        inside = {
+            name: value
+            for base in reversed(kind.__mro__)
+            if self._ours(base)
+            for name, value in vars(base).items()
+        }
+        names, before = names | {"__call__", "__init__"}, frozenset[str]()
+        while names != before:
+            # What a method names is reached through the method.
+            before = names
+            for name in inside.keys() & names:
+                names |= _names(inside[name])
+        for name, value in inside.items():
+            if name in names:
+                yield from self._of(value, names)
 
     def _of_object(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
         kind = type(value)

@@ -5,7 +5,7 @@ from the seed, so the same seed finds the same pair, whatever the number of work
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 from ..databases.neighbours import Source
@@ -34,7 +34,9 @@ RARE_MOVES = 2
 CLEAR = 4.0
 """Deviations from which a finalist needs no second look for rare leaks."""
 LANDED = 100
-"""Examples of Hypothesis's own search where there are no frozen runs."""
+"""Examples of Hypothesis's own search where its choices cannot be read."""
+UNFROZEN = 200
+"""Examples where the noise cannot be frozen and every pair costs ordinary draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,9 @@ def hunt(
     """
     lines = Lines(tuple(c for c in codes_of(sampler.run) if c.co_name != "__init__"))
     scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
-    space = choice_space(source.strategy) if sampler.seeded else None
+    space = choice_space(source.strategy)
+    if not sampler.seeded:
+        scout.plan = replace(plan, examples=UNFROZEN)
     found = None
     try:
         if space is None:

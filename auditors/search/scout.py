@@ -96,15 +96,23 @@ class Scout:
         known = self.seen.get(key)
         if known is not None:
             return known
-        if self.seen and (self.out_of_time() or self.left() < 4 * self.frozen_size):
+        needed = 4 * self.frozen_size if self.sampler.seeded else 2 * self.plan.draws
+        if self.seen and (self.out_of_time() or self.left() < needed):
             raise Enough
-        with self.sampler.naming(pair):
-            sides = [
-                self.probe(database, encoded)
-                for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
-            ]
-        found = Seen(pair, shift(*sides), example, key)
+        found = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), example, key)
+        if self.sampler.seeded:
+            with self.sampler.naming(pair):
+                sides = [
+                    self.probe(database, encoded)
+                    for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
+                ]
+            found.shift = shift(*sides)
         self.seen[key] = found
+        if not self.sampler.seeded:
+            # Its noise cannot be frozen: ordinary draws are all there is to go by.
+            score = self.ordinary(found)
+            found.shift = Shift(max(0.0, score), 0.0, 0.0, 0.0)
+            self.sizes += [len(side) for side in _sides(pair) if hasattr(side, "__len__")]
         if self._gross(found):
             raise Gross(found)
         return found
@@ -154,3 +162,7 @@ class Scout:
             for value, old, is_over in zip(seen.shift, self.failed, over, strict=True)
         ]
         return False
+
+
+def _sides(pair: Pair) -> tuple[Any, Any]:
+    return pair.database, pair.neighbour

@@ -31,6 +31,7 @@ STALE = 150
 STALE_RANDOM = 50
 MARKS = 24
 COPIES = 7
+MOST_JOINT = 6
 
 Row = tuple[Any, ...]
 
@@ -230,8 +231,43 @@ class Stages:
 
     def _dictionary(self, examples: list[Example]) -> Iterator[list[Any]]:
         """Constants that stand together in the code, in choices that do; then each alone."""
-        yield from _in_turn([self._runs(example) for example in examples])
-        yield from _in_turn([self._singles(example) for example in examples])
+        one_row = [e for e in examples if any(block.elements for block in e.blocks)]
+        yield from _in_turn(
+            [
+                _in_turn([self._runs(example) for example in examples]),
+                _in_turn([self._singles(example) for example in examples]),
+                _in_turn([self._joint(example) for example in one_row[:1]]),
+            ]
+        )
+
+    def _joint(self, example: Example) -> Iterator[list[Any]]:
+        """A constant or an end in one choice of a row, with every value of the row's small ones.
+
+        So a condition on several columns of one row is met, where one of them is chosen by an
+        index that no constant names.
+        """
+        for block in [block for block in example.blocks if block.elements][:1]:
+            for start, end in block.elements[:1]:
+                row = range(start, end)
+                small = [p for p in row if _few_ways(example.choices[p]) and p != start] + [
+                    p for p in (start,) if example.choices[p].kind == "integer"
+                    and _few_ways(example.choices[p])
+                ]  # fmt: skip
+                large = [p for p in row if example.choices[p].kind != "boolean" and p not in small]
+                ways = [_range(example.choices[place]) for place in small[:3]]
+                combined = list(islice(product(*ways), 2 * MARKS)) if small else []
+                for position in range(MOST_JOINT):
+                    for place in large:
+                        choice = example.choices[place]
+                        exact = [v for c in self.constants for v in _as_choice(c, choice.kind)]
+                        more = [v for c in self.constants for v in _surroundings(c, choice.kind)]
+                        values = [v for v in [*exact, *self._far(choice), *more]
+                                  if choice.permits(v)]  # fmt: skip
+                        values = list({_mark(v): v for v in values}.values())
+                        if position < len(values):
+                            for chosen in combined:
+                                changes = dict(zip(small, chosen, strict=False))
+                                yield _with(example, {**changes, place: values[position]})
 
     def _runs(self, example: Example) -> Iterator[list[Any]]:
         places = [p for p, choice in enumerate(example.choices) if choice.kind != "boolean"]
@@ -537,6 +573,8 @@ class Rows:
     def _jump(self, one: Seen, two: Seen, steps: int) -> float:
         """How far behaviour at two rungs is from a straight line, over what is usual."""
         probes = self.stages.scout.probes
+        if not self.stages.scout.sampler.seeded:
+            return 0.0
         a, b = probes[one.key[0]], probes[two.key[0]]
         if a.numbers.shape != b.numbers.shape or a.paths != b.paths:
             return math.inf
@@ -650,6 +688,13 @@ def _range(choice: Choice) -> list[Any]:
         return [False, True]
     low = choice.constraints["min_value"]
     return list(range(low, low + int(choice.size())))
+
+
+def _few_ways(choice: Choice) -> bool:
+    """Whether a choice has few values; one to go on or stop is none of these."""
+    if choice.kind == "boolean":
+        return choice.constraints.get("p") == 0.5
+    return choice.kind == "integer" and 2 <= choice.size() <= SMALL
 
 
 def _with(example: Example, changes: dict[int, Any]) -> list[Any]:

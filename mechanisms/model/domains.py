@@ -21,6 +21,8 @@ class Relation(Enum):
     """One record is added or removed."""
     REPLACE_ONE = "replace-one"
     """Exactly one record is replaced; the number of records is public."""
+    DECLARED = "declared"
+    """Neighbours are the pairs that whoever states the claim calls so; nothing checks it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ from math import ceil, floor, inf, isfinite
 
 from ...auditors.outputs.encoding import show
 from ...auditors.results import AuditResult, Count, Pair, Verdict
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
 
 NOT_EXAMINED = (
@@ -32,7 +32,10 @@ def claim_phrase(claim: PrivacyClaim) -> str:
     if claim.delta:
         words += f", delta {claim.delta:g}"
     steps = f", {claim.distance} steps apart" if claim.distance > 1 else ""
-    return f"{words} ({claim.relation.value}{steps})"
+    relation = claim.relation.value
+    if claim.relation is Relation.DECLARED:
+        relation = "for the neighbours as declared"
+    return f"{words} ({relation}{steps})"
 
 
 def headline(result: AuditResult) -> str:

@@ -114,19 +114,45 @@ def test_users_array_strategies(pair):
     assert len(pair.neighbour) == len(pair.database) + 1
 
 
-def test_harvested_templates_keep_to_the_sizes_seen():
-    source = pair_source(st.lists(st.sampled_from([3, 4]), min_size=4, max_size=6), REPLACE, 1, 0)
-    assert source.templates
-    for pair in source.templates:
-        assert 4 <= len(pair.database) <= 6
-        assert set(pair.database) | set(pair.neighbour) <= {3, 4}
+@pytest.mark.parametrize("relation", [ADD, REPLACE])
+def test_a_strategy_of_ones_own_is_never_left(relation):
+    # No row comes twice in these databases, and the changed one is the strategy's own too.
+    databases = st.lists(st.integers(0, 99), unique=True, min_size=4, max_size=6)
+    source = pair_source(databases, relation, 1, 0)
+    assert source.templates == ()
+
+    @settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(source.strategy)
+    def check(pair):
+        larger = max(pair.database, pair.neighbour, key=len)
+        assert relation is REPLACE or len(set(larger)) == len(larger)
+        assert 4 <= len(pair.database) <= len(pair.neighbour) <= 6
+
+    check()
 
 
-def test_a_strategy_of_pairs_is_taken_as_it_is():
+def drawn(strategy):
+    """The first example Hypothesis makes."""
+    found = []
+
+    @settings(max_examples=1, deadline=None, database=None)
+    @given(strategy)
+    def collect(example):
+        found.append(example)
+
+    collect()
+    return found[0]
+
+
+def test_a_strategy_of_pairs_is_checked_and_otherwise_taken_as_it_is():
     strategy = st.builds(Pair, st.just("x"), st.just("y"))
-    source = pair_source(strategy, ADD, 1, 0)
-    assert source.strategy is strategy
+    source = pair_source(strategy, REPLACE, 1, 0)
     assert source.first(0) == Pair("x", "y")
+    with pytest.raises(InvalidArgument, match="add-remove neighbours"):
+        drawn(pair_source(strategy, ADD, 1, 0).strategy)
+    assert pair_source(strategy, Relation.DECLARED, 1, 0).first(0) == Pair("x", "y")
+    with pytest.raises(InvalidArgument, match="declared"):
+        pair_source(st.lists(st.integers()), Relation.DECLARED, 1, 0)
 
 
 @pytest.mark.parametrize("databases", [3, [1, 2], "laplace"])
@@ -142,7 +168,7 @@ def test_scalars_have_no_add_remove_neighbours():
 
 @pytest.mark.parametrize("relation", [ADD, REPLACE])
 def test_databases_of_unknown_make_are_never_paired_at_random(relation):
-    databases = st.dictionaries(st.text(), st.integers())
+    databases = st.frozensets(st.integers())
     with pytest.raises(InvalidArgument, match="strategy of Pair"):
         pair_source(databases, relation, 1, 0)
 

@@ -1,0 +1,135 @@
+"""How far apart two databases are under a relation, so that a pair given by hand can be checked."""
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Histogram, Relation, Rows, Value
+from ..errors import InvalidArgument
+from ..outputs.encoding import canonical, show
+from ..results import Pair
+from .records import SINGLE, records, said
+
+__all__ = ["apart", "relation_of", "require_neighbours"]
+
+
+def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
+    """Steps of the relation between the two databases; None where no number of steps suffices.
+
+    A domain says how to read a list: `Rows` as records, `Histogram` as counts, `Value` as one
+    record. Without one a list of whole numbers is read either way and the smaller number counts.
+    """
+    one, two = pair.database, pair.neighbour
+    if isinstance(domain, Value):
+        return _single(one, two, relation)
+    readings = []
+    if not isinstance(domain, Histogram):
+        readings.append(_rows_apart(one, two, relation))
+    if not isinstance(domain, Rows):
+        readings.append(_counts_apart(one, two, relation))
+    known = [steps for steps in readings if steps is not None]
+    return min(known) if known else None
+
+
+def relation_of(pair: Pair, distance: int) -> Relation:
+    """The relation under which a pair is at most `distance` apart; else it is only declared."""
+    for relation in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
+        steps = apart(pair, relation)
+        if steps is not None and steps <= distance:
+            return relation
+    return Relation.DECLARED
+
+
+def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: Any = None) -> None:
+    """Raise InvalidArgument where a pair is not one that the claim protects, naming its distance.
+
+    A relation that is only declared is not checked, but its two databases must differ.
+    """
+    if canonical(pair.database) == canonical(pair.neighbour):
+        raise InvalidArgument(
+            f"the two databases of the pair are equal, {show(pair.database)}; no claim says "
+            "anything about such a pair, so give two that differ",
+            keywords=("pair",),
+        )
+    if relation is Relation.DECLARED:
+        return
+    steps = apart(pair, relation, domain)
+    if steps is not None and steps <= distance:
+        return
+    sides = f"{show(pair.database)} and {show(pair.neighbour)}"
+    claimed = f"the claim protects {distance} step{'s' if distance > 1 else ''}"
+    if steps is None:
+        found = f"are no {relation.value} neighbours at any distance"
+        other = apart(pair, _other(relation), domain)
+        advice = ""
+        if other is not None:
+            advice = f'relation="{_other(relation).value}" ({other} apart there), or '
+    else:
+        found = f"are {steps} steps of {relation.value} apart"
+        advice = f"distance={steps} for a claim about such groups, or "
+    raise InvalidArgument(
+        f"the databases {sides} {found}, and {claimed}; give a pair of neighbours, {advice}"
+        'relation="declared" if they are neighbours in a sense that only you know',
+        keywords=("relation", "distance", "pair"),
+    )
+
+
+def _other(relation: Relation) -> Relation:
+    return Relation.REPLACE_ONE if relation is Relation.ADD_REMOVE else Relation.ADD_REMOVE
+
+
+def _single(one: Any, two: Any, relation: Relation) -> int | None:
+    """Two single records: one step of replacing, whatever they are."""
+    if relation is not Relation.REPLACE_ONE:
+        return None
+    return int(canonical(one) != canonical(two))
+
+
+def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
+    first, second = records(one), records(two)
+    if first is None or second is None:
+        if first is None and second is None and _comparable(one, two):
+            return _single(one, two, relation)
+        return None
+    if first.kind != second.kind and not {first.kind, second.kind} <= {"list", "tuple"}:
+        return None
+    a, b = Counter(map(said, first.rows)), Counter(map(said, second.rows))
+    gone, come = (a - b).total(), (b - a).total()
+    if relation is Relation.ADD_REMOVE:
+        return gone + come
+    if gone != come:
+        return None
+    # The same records in another order: every place that changed has been replaced.
+    moved = sum(said(x) != said(y) for x, y in zip(first.rows, second.rows, strict=True))
+    return gone or moved
+
+
+def _comparable(one: Any, two: Any) -> bool:
+    return isinstance(one, SINGLE) or isinstance(two, SINGLE) or type(one) is type(two)
+
+
+def _counts_apart(one: Any, two: Any, relation: Relation) -> int | None:
+    """Steps between two lists of counts, or between two numbers of records."""
+    first, second = _counts(one), _counts(two)
+    if first is None or second is None or first.shape != second.shape:
+        return None
+    more = int(np.maximum(second - first, 0).sum())
+    fewer = int(np.maximum(first - second, 0).sum())
+    if relation is Relation.ADD_REMOVE:
+        return more + fewer
+    return more if more == fewer else None
+
+
+def _counts(database: Any) -> Any:
+    if isinstance(database, (bool, np.bool_, str, bytes)) or database is None:
+        return None
+    if isinstance(database, (list, tuple)) and not all(
+        isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in database
+    ):
+        return None
+    if not isinstance(database, (int, np.integer, list, tuple, np.ndarray)):
+        return None
+    counts = np.asarray(database)
+    whole = counts.dtype.kind in "iu" and counts.size > 0
+    return counts.astype(object) if whole and (counts >= 0).all() else None
