@@ -14,6 +14,7 @@ __all__ = [
     "Count",
     "Evidence",
     "Pair",
+    "Reach",
     "Sketch",
     "Verdict",
     "Witness",
@@ -113,6 +114,23 @@ class Sketch:
     inside: tuple[bool, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a search looked at.
+
+    `databases` and `pairs` are how many different ones ran; `smallest` and `largest` the sizes
+    of databases that have one, None where they have none. `unreached` are lines of the mechanism's
+    own Python code that no run of the search executed, as "release.py lines 31-34"; it is None
+    where runs could not be followed.
+    """
+
+    databases: int
+    pairs: int
+    smallest: int | None
+    largest: int | None
+    unreached: tuple[str, ...] | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditResult:
     """The outcome of auditing one claim.
@@ -125,7 +143,8 @@ class AuditResult:
     seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
     mechanism outputs drawn, searching included. `judged` are the counts of the judged draws
     whatever became of the claim, for evidence that accumulates; `source` is the fingerprint of
-    the mechanism, empty where it has none.
+    the mechanism, empty where it has none. `reached` says what the search looked at; it is None
+    where the pair was given.
     """
 
     mechanism: str
@@ -148,6 +167,7 @@ class AuditResult:
     plan: dict[str, Any] = field(default_factory=dict)
     judged: tuple[Count, ...] = ()
     source: str = ""
+    reached: Reach | None = None
 
     @property
     def refuted(self) -> bool:

@@ -55,8 +55,9 @@ def claims(
                 "it with relation=",
                 keywords=("relation",),
             )
-        known = relation_of(given_pair(pair), distance or 1) if pair is not None else None
-        own = [PrivacyClaim(epsilon=0.0, relation=known or Relation.DECLARED)]
+        given = given_pair(pair)
+        known = Relation.DECLARED if given is None else relation_of(given, distance or 1)
+        own = [PrivacyClaim(epsilon=0.0, relation=known)]
     changes: dict[str, Any] = {}
     if relation is not None:
         changes["relation"] = _relation(relation)
@@ -79,7 +80,7 @@ def _relation(relation: Relation | str) -> Relation:
     except ValueError:
         words = {known.value: known.value for known in Relation}
         raise InvalidArgument(
-            "relation must be add-remove, replace-one, or declared for pairs that are neighbours "
+            "relation must be add-remove or replace-one, or declared for pairs that are neighbours "
             f"because you say so, got {relation!r}"
             f"{meant(str(relation).casefold(), words)}"
         ) from None

@@ -138,8 +138,9 @@ def audit_claims(
             f'exceptions must be "error" or "output", got {exceptions!r}', keywords=("exceptions",)
         )
     given = request.given_pair(pair)
-    for claim in claims if given is not None else ():
-        require_neighbours(given, claim.relation, claim.distance, subject.databases)
+    if given is not None:
+        for claim in claims:
+            require_neighbours(given, claim.relation, claim.distance, subject.databases)
     own = databases is None
     databases = subject.databases if own else databases
     if given is None and databases is None:
@@ -226,7 +227,7 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
             "the mechanism gave other outputs at the end of the audit than at its start for the "
             "same database and rng state; it keeps state between calls, so pass all state in"
         )
-    return result
+    return replace(result, reached=found.reach if found is not None else None)
 
 
 def _hunt(audit: Audit, source: Source) -> Found:

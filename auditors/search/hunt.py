@@ -13,14 +13,14 @@ from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results import Pair
+from ..results import Pair, Reach
 from ..sampling.sampling import Sampler
 from .choices import choice_space
 from .constants import codes_of, constants_of
 from .explore import explore
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
-from .reach import Lines, Reach, reached
+from .reach import Lines, reached
 from .scout import Enough, Gross, Scout, Seen
 from .stages import Stages
 

@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
-__all__ = ["Lines", "spans_of"]
+from ..results import Reach
+
+__all__ = ["Lines", "reached", "spans_of"]
 
 
 @dataclass(slots=True)
@@ -92,23 +94,6 @@ def spans_of(lines: set[int]) -> str:
         else:
             parts.append([line, line])
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """What a search looked at.
-
-    `databases` and `pairs` are how many different ones ran; `smallest` and `largest` the sizes
-    of databases that have one, None where they have none. `unreached` are lines of the mechanism's
-    own Python code that no run of the search executed, as "release.py lines 31-34"; it is None
-    where runs could not be followed.
-    """
-
-    databases: int
-    pairs: int
-    smallest: int | None
-    largest: int | None
-    unreached: tuple[str, ...] | None
 
 
 def reached(scout: Any) -> Reach:

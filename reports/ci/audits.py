@@ -104,7 +104,7 @@ class DpAudit:
             return ()
         options["alpha"] /= 2
         subject = request.subject(mechanism, "", "", options.get("seeded"))
-        stated = {key: options.get(key) for key in STATED}
+        stated: dict[str, Any] = {key: options.get(key) for key in STATED}
         try:
             again = recheck(
                 subject,

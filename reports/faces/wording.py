@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from math import ceil, floor, inf, isfinite
 
 from ...auditors.outputs.encoding import show
-from ...auditors.results import AuditResult, Count, Pair, Verdict
+from ...auditors.results import AuditResult, Count, Pair, Reach, Verdict
 from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
 
@@ -158,6 +158,20 @@ def power_sentences(result: AuditResult) -> tuple[str, ...]:
     return first, second
 
 
+def reach_sentences(reached: Reach) -> tuple[str, ...]:
+    """What the search looked at, and the lines of the mechanism that it never ran."""
+    sizes = ""
+    if reached.smallest is not None:
+        low, high = reached.smallest, reached.largest
+        sizes = f" of {low} records" if low == high else f" of {low} to {high} records"
+    plural = "" if reached.pairs == 1 else "s"
+    looked = f"Looked at {reached.databases} databases{sizes}, in {reached.pairs} pair{plural}."
+    if not reached.unreached:
+        return (looked,)
+    lines = "; ".join(printable(place) for place in reached.unreached)
+    return looked, f"Not reached by any of them: {lines}."
+
+
 def draws_sentence(result: AuditResult) -> str:
     """What it cost, and from which seed."""
     cost = f"{result.draws:,} outputs drawn in {result.seconds:.1f} s"
@@ -199,6 +213,8 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
     if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
         yield from zip(("power", ""), power_sentences(result), strict=False)
         yield "", NOT_EXAMINED
+        if result.reached is not None:
+            yield from zip(("search", ""), reach_sentences(result.reached), strict=False)
     if result.note:
         yield "note", printable(result.note)
     yield "draws", draws_sentence(result)

@@ -100,6 +100,23 @@ def _result(result: AuditResult, replay: str) -> dict[str, Any]:
         "replay": replay,
         "source": result.source,
         **_judged(result),
+        **_reached(result),
+    }
+
+
+def _reached(result: AuditResult) -> dict[str, Any]:
+    """What the search looked at, where there was one."""
+    found = result.reached
+    if found is None:
+        return {}
+    return {
+        "reached": {
+            "databases": found.databases,
+            "pairs": found.pairs,
+            "smallest": found.smallest,
+            "largest": found.largest,
+            "unreached": None if found.unreached is None else list(found.unreached),
+        }
     }
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from ...auditors.events.events import event_from_json
 from ...auditors.outputs.encoding import from_json
 from ...auditors.privacy.replay import read_count
-from ...auditors.results import AuditResult, Evidence, Pair, Sketch, Verdict, Witness
+from ...auditors.results import AuditResult, Evidence, Pair, Reach, Sketch, Verdict, Witness
 from ...mechanisms.model import PrivacyClaim, Relation
 
 
@@ -52,6 +52,20 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
         plan={key: from_json(value) for key, value in record["plan"].items()},
         judged=tuple(read_count(count) for count in record.get("judged", ())),
         source=str(record.get("source", "")),
+        reached=_reached(record.get("reached")),
+    )
+
+
+def _reached(data: Mapping[str, Any] | None) -> Reach | None:
+    if data is None:
+        return None
+    lines = data["unreached"]
+    return Reach(
+        databases=data["databases"],
+        pairs=data["pairs"],
+        smallest=data["smallest"],
+        largest=data["largest"],
+        unreached=None if lines is None else tuple(map(str, lines)),
     )
 
 
