@@ -63,6 +63,8 @@ class _Outside(BaseException):
         self.error = error
 
 
+END = os._exit
+"""The real one: while a mechanism runs another takes its place."""
 PATIENCE = 8
 """Rings a mechanism may swallow before the process ends: nothing else can stop it."""
 
@@ -145,7 +147,7 @@ def _give_up(limit: float) -> None:
         "exception that should stop it, so the process ends here\n"
     )
     os.write(2, sentence.encode())
-    os._exit(4)
+    END(4)
 
 
 @contextmanager

@@ -40,6 +40,7 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
             stack.enter_context(redirect_stderr(sink))
         if rng is not None:
             stack.enter_context(_global_generators(rng))
+        stack.enter_context(_no_way_out())
         try:
             yield
         finally:
@@ -48,6 +49,26 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
                 warnings.filters[:] = filters  # type: ignore[index]
                 warnings._filters_mutated()  # type: ignore[attr-defined]
             np.seterr(**errors)
+
+
+@contextmanager
+def _no_way_out() -> Iterator[None]:
+    """Make `os._exit` a broken contract for the block: it would end the audit without a verdict."""
+    leave, process = os._exit, os.getpid()
+
+    def refuse(status: int) -> None:
+        if os.getpid() != process:
+            leave(status)  # a child process that the mechanism made may end as it likes
+        raise ContractError(
+            f"the mechanism called os._exit({status!r}), which would have ended the audit without "
+            "a verdict; it must return"
+        )
+
+    os._exit = refuse  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = leave
 
 
 class _Sink(io.TextIOBase):
