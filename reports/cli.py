@@ -4,6 +4,7 @@ Exit status: 0 nothing refuted, 1 refuted, 2 usage error, 3 inconclusive, 4 the 
 its contract or failed, 130 interrupted.
 """
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -53,6 +54,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--python", metavar="PATH", help="Run TARGET with this Python (3.8 or later)."
         ),
+        click.option(
+            "--isolate", is_flag=True, help="Run TARGET in a process of its own, which may crash."
+        ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
         click.option(
@@ -98,6 +102,7 @@ def _audit(
     target: str | None,
     command: str | None,
     python: str | None,
+    isolate: bool,
     unseeded: bool,
     quiet: bool,
     github: bool,
@@ -119,6 +124,8 @@ def _audit(
     output = Output()
     options["seeded"] = False if unseeded else None
     options["show_output"] = options["show_output"] or None
+    if isolate and command is None:
+        python = python or sys.executable
     text = target_text(target, command, python)
     with speaking(output, quiet) as console:
         status = commands.audit(console, text, options, paths=paths, github=github)
