@@ -40,6 +40,8 @@ from .model import (
     ThresholdClaim,
     UtilityClaim,
     Value,
+    number,
+    whole,
 )
 
 __all__ = [
@@ -75,4 +77,6 @@ __all__ = [
     "ThresholdClaim",
     "UtilityClaim",
     "Value",
+    "number",
+    "whole",
 ]

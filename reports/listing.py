@@ -66,8 +66,7 @@ def _control(control: NegativeControl) -> dict[str, Any]:
 
 
 def _theorem(theorem: Theorem) -> dict[str, Any]:
-    defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
-    subject = theorem.subject(**defaults)
+    subject = theorem.at()
     return {
         "identifier": theorem.identifier,
         "statement": theorem.statement,

@@ -50,7 +50,7 @@ def test_no_erratum_is_missing_and_each_is_a_literal_form():
 
 @every_theorem
 def test_the_default_instance_is_built(theorem):
-    subject = theorem.subject(**defaults(theorem))
+    subject = theorem.at(**defaults(theorem))
     assert isinstance(subject.claim, KINDS)
     assert subject.claim.identifier == theorem.identifier
     assert isinstance(subject.claim, NEED_A_MECHANISM) <= (subject.mechanism is not None)

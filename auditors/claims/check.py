@@ -13,7 +13,6 @@ from ...mechanisms.model import (
     InvariantClaim,
     Mechanism,
     NegativeControl,
-    Parameter,
     PrivacyClaim,
     Subject,
     Theorem,
@@ -126,7 +125,8 @@ def subject_of(
 ) -> Subject:
     """The claim and the mechanism a statement is about, at these parameters."""
     if isinstance(statement, Theorem):
-        return statement.subject(**_parameters(statement, parameters or {}))
+        require_parameters(statement, parameters or {})
+        return statement.at(**parameters or {})
     if parameters:
         raise InvalidArgument(
             f"only a theorem has parameters; {type(statement).__name__} has none to set"
@@ -158,18 +158,6 @@ def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
                 f"{theorem.identifier} is stated for {name} ({known.meaning}) {kind} from "
                 f"{within.low:g} to {within.high:g}, got {value:g}"
             )
-
-
-def _parameters(theorem: Theorem, given: Mapping[str, float]) -> dict[str, float]:
-    require_parameters(theorem, given)
-    return {
-        name: _typed(parameter, given.get(name, parameter.default))
-        for name, parameter in theorem.parameters.items()
-    }
-
-
-def _typed(parameter: Parameter, value: float) -> float:
-    return int(value) if parameter.within.integer else value
 
 
 def _identifier(

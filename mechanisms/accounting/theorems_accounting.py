@@ -7,7 +7,7 @@ all; Kairouz, Oh and Viswanath (2015).
 from math import log
 from typing import Any
 
-from ..model import Interval, InvariantClaim, Record, Rows, Subject, Theorem
+from ..model import Interval, InvariantClaim, Record, Rows, Theorem
 from .composition import advanced_composition, optimal_delta, response_delta, zcdp_composition
 
 BUN = "Bun and Steinke (2016)"
@@ -36,65 +36,53 @@ def advanced_margin(case: Any, *, root: float = 2.0, linear: float = 2.0) -> flo
     return 1 - optimal_delta(epsilon=epsilon, delta=delta, rounds=rounds, level=level) / whole
 
 
-def _advanced_everywhere() -> Subject:
-    return Subject(
-        claim=InvariantClaim(
-            cases=ADVANCED_CASES,
-            margin=advanced_margin,
-            examples=(
-                {"rounds": 1000, "epsilon": 0.1, "digits": 3},
-                {"rounds": 1000, "epsilon": 0.0158, "digits": 9},
-                {"rounds": 100, "epsilon": 0.05, "digits": 9},
-                {"rounds": 1, "epsilon": 1, "digits": 0.35},
-            ),
-            identifier="T-COMP-ADV-OPT",
-            reference=DRV,
-        )
+def _advanced_everywhere() -> InvariantClaim:
+    return InvariantClaim(
+        cases=ADVANCED_CASES,
+        margin=advanced_margin,
+        examples=(
+            {"rounds": 1000, "epsilon": 0.1, "digits": 3},
+            {"rounds": 1000, "epsilon": 0.0158, "digits": 9},
+            {"rounds": 100, "epsilon": 0.05, "digits": 9},
+            {"rounds": 1, "epsilon": 1, "digits": 0.35},
+        ),
     )
 
 
-def _heterogeneous_everywhere() -> Subject:
+def _heterogeneous_everywhere() -> InvariantClaim:
     def margin(case: Any) -> float:
         delta = 10 ** -case["digits"]
         level = zcdp_composition(case["epsilons"], delta)
         return 1 - response_delta(case["epsilons"], level) / delta
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(
-                fields={
-                    "epsilons": Rows(row=Interval(low=0.01, high=2), least=1, most=12),
-                    "digits": Interval(low=0.1, high=12),
-                }
-            ),
-            margin=margin,
-            examples=(
-                {"epsilons": [0.05] * 12, "digits": 0.1},
-                {"epsilons": [0.1] * 11 + [0.4], "digits": 1},
-            ),
-            identifier="T-COMP-HET-OPT",
-            reference=BUN,
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "epsilons": Rows(row=Interval(low=0.01, high=2), least=1, most=12),
+                "digits": Interval(low=0.1, high=12),
+            }
+        ),
+        margin=margin,
+        examples=(
+            {"epsilons": [0.05] * 12, "digits": 0.1},
+            {"epsilons": [0.1] * 11 + [0.4], "digits": 1},
+        ),
     )
 
 
-def _domain_as_printed() -> Subject:
+def _domain_as_printed() -> InvariantClaim:
     def radicand(case: Any) -> float:
         return 2 * case["rounds"] * log(1 / (case["rounds"] * case["delta"]))
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(
-                fields={
-                    "rounds": Interval(low=1, high=1000, integer=True),
-                    "delta": Interval(low=1e-6, high=1),
-                }
-            ),
-            margin=radicand,
-            examples=({"rounds": 1, "delta": 1.0}, {"rounds": 2, "delta": 1.0}),
-            identifier="ERR-GD-7",
-            reference=STEMMER,
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "rounds": Interval(low=1, high=1000, integer=True),
+                "delta": Interval(low=1e-6, high=1),
+            }
+        ),
+        margin=radicand,
+        examples=({"rounds": 1, "delta": 1.0}, {"rounds": 2, "delta": 1.0}),
     )
 
 

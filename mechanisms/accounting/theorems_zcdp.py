@@ -13,10 +13,9 @@ from ..model import (
     Interval,
     InvariantClaim,
     LossLaw,
-    Parameter,
     Record,
-    Subject,
     Theorem,
+    number,
 )
 from .composition import bounded_range_to_zcdp, pure_to_zcdp, zcdp_root, zcdp_to_epsilon
 from .privacy_loss import compose_losses, renyi_divergence
@@ -24,16 +23,12 @@ from .privacy_loss import compose_losses, renyi_divergence
 BUN = "Bun and Steinke (2016)"
 
 
-def _root(*, epsilon: float, digits: float) -> Subject:
+def _root(*, epsilon: float, digits: float) -> IdentityClaim:
     delta = 10**-digits
-    return Subject(
-        claim=IdentityClaim(
-            compute=lambda: zcdp_to_epsilon(zcdp_root(epsilon, delta) ** 2, delta),
-            stated=epsilon,
-            tolerance=1e-12 * (1 + epsilon),
-            identifier="C-6",
-            reference=f"{BUN}, Proposition 1.3",
-        )
+    return IdentityClaim(
+        compute=lambda: zcdp_to_epsilon(zcdp_root(epsilon, delta) ** 2, delta),
+        stated=epsilon,
+        tolerance=1e-12 * (1 + epsilon),
     )
 
 
@@ -45,64 +40,52 @@ def _bounded_loss(high: float, width: float) -> LossLaw:
     )
 
 
-def _z1() -> Subject:
+def _z1() -> InvariantClaim:
     def margin(case: Any) -> float:
         law = _bounded_loss(case["epsilon"], 2 * case["epsilon"])
         return case["order"] * pure_to_zcdp(case["epsilon"]) - renyi_divergence(law, case["order"])
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(
-                fields={
-                    "epsilon": Interval(low=0.01, high=5),
-                    "order": Interval(low=1.001, high=64),
-                }
-            ),
-            margin=margin,
-            examples=({"epsilon": 0.01, "order": 1.001}, {"epsilon": 5, "order": 1.001}),
-            identifier="Z1",
-            reference=f"{BUN}, Proposition 1.4",
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "epsilon": Interval(low=0.01, high=5),
+                "order": Interval(low=1.001, high=64),
+            }
+        ),
+        margin=margin,
+        examples=({"epsilon": 0.01, "order": 1.001}, {"epsilon": 5, "order": 1.001}),
     )
 
 
-def _z2() -> Subject:
+def _z2() -> InvariantClaim:
     def margin(case: Any) -> float:
         law = _bounded_loss(case["share"] * case["width"], case["width"])
         rho = bounded_range_to_zcdp(case["width"])
         return case["order"] * rho - renyi_divergence(law, case["order"])
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(
-                fields={
-                    "width": Interval(low=0.01, high=5),
-                    "share": Interval(low=0.001, high=0.999),
-                    "order": Interval(low=1.001, high=64),
-                }
-            ),
-            margin=margin,
-            examples=({"width": 0.01, "share": 0.5, "order": 1.001},),
-            identifier="Z2",
-            reference="Cesar and Rogers (2021), Lemma 3.4",
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "width": Interval(low=0.01, high=5),
+                "share": Interval(low=0.001, high=0.999),
+                "order": Interval(low=1.001, high=64),
+            }
+        ),
+        margin=margin,
+        examples=({"width": 0.01, "share": 0.5, "order": 1.001},),
     )
 
 
-def _z3(*, order: float, first: float, second: float) -> Subject:
+def _z3(*, order: float, first: float, second: float) -> IdentityClaim:
     laws = [_bounded_loss(epsilon, 2 * epsilon) for epsilon in (first, second)]
-    return Subject(
-        claim=IdentityClaim(
-            compute=lambda: renyi_divergence(compose_losses(laws), order),
-            stated=sum(renyi_divergence(law, order) for law in laws),
-            tolerance=1e-10,
-            identifier="Z3",
-            reference=f"{BUN}, Lemma 1.7",
-        )
+    return IdentityClaim(
+        compute=lambda: renyi_divergence(compose_losses(laws), order),
+        stated=sum(renyi_divergence(law, order) for law in laws),
+        tolerance=1e-10,
     )
 
 
-def _z4() -> Subject:
+def _z4() -> InvariantClaim:
     def margin(case: Any) -> float:
         # A shift of the Gaussian whose every Renyi divergence is exactly rho * order.
         shift, delta = sqrt(2 * case["rho"]), 10 ** -case["digits"]
@@ -111,23 +94,19 @@ def _z4() -> Subject:
         below = erfc((level / shift + shift / 2) / sqrt(2)) / 2
         return 1 - (above - exp(level) * below) / delta
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(
-                fields={
-                    "rho": Interval(low=0.001, high=5),
-                    "digits": Interval(low=0.1, high=12),
-                }
-            ),
-            margin=margin,
-            examples=({"rho": 5, "digits": 0.1},),
-            identifier="Z4",
-            reference=f"{BUN}, Proposition 1.3",
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "rho": Interval(low=0.001, high=5),
+                "digits": Interval(low=0.1, high=12),
+            }
+        ),
+        margin=margin,
+        examples=({"rho": 5, "digits": 0.1},),
     )
 
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.01, high=10), meaning="in nats")
+EPSILON = number(1.0, 0.01, 10, "in nats")
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -137,9 +116,7 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=_root,
         parameters={
             "epsilon": EPSILON,
-            "digits": Parameter(
-                default=6, within=Interval(low=0.01, high=15), meaning="delta is 10**-digits"
-            ),
+            "digits": number(6, 0.01, 15, "delta is 10**-digits"),
         },
     ),
     Theorem(
@@ -160,9 +137,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{BUN}, Lemma 1.7",
         subject=_z3,
         parameters={
-            "order": Parameter(
-                default=8, within=Interval(low=1.01, high=64), meaning="of the divergence"
-            ),
+            "order": number(8, 1.01, 64, "of the divergence"),
             "first": EPSILON,
             "second": EPSILON,
         },

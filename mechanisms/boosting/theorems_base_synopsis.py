@@ -1,5 +1,6 @@
 """Base synopsis generator: samples that speak for all queries, small databases for large ones."""
 
+from collections.abc import Callable
 from functools import partial
 from math import comb, inf, log, sqrt
 from typing import Any
@@ -15,13 +16,14 @@ from ..model import (
     Interval,
     InvariantClaim,
     Mechanism,
-    Parameter,
     Record,
     Rows,
     Size,
     Subject,
     Theorem,
     UtilityClaim,
+    number,
+    whole,
 )
 from .base_synopsis import (
     SOURCE,
@@ -40,13 +42,9 @@ ADVANTAGE = 0.25
 UNIFORM = (1 / len(WEIGHTS),) * len(WEIGHTS)
 TWO_QUERIES = tuple(0.5 * (place in (1, 2)) for place in range(len(WEIGHTS)))
 
-RECORDS = Parameter(
-    default=200_000, within=Interval(low=1000, high=10**7, integer=True), meaning="records, n"
-)
-EPSILON = Parameter(
-    default=0.1, within=Interval(low=0.01, high=1), meaning="loss of one synopsis, in nats"
-)
-BETA = Parameter(default=0.05, within=Interval(low=0.001, high=0.5), meaning="failure probability")
+RECORDS = whole(200_000, 1000, 10**7, "records, n")
+EPSILON = number(0.1, 0.01, 1, "loss of one synopsis, in nats")
+BETA = number(0.05, 0.001, 0.5, "failure probability")
 
 
 def misleading_sample(
@@ -88,9 +86,6 @@ def _generalisation(synopses: float, beta: float) -> Subject:
     shape: dict[str, Any] = {"synopses": many, "samples": samples}
     bad = 0.5 - ADVANTAGE + 1e-4
     claim = UtilityClaim(
-        identifier="BQ-GEN",
-        statement=GENERALISATION,
-        reference=SOURCE,
         loss=lambda database, output: np.asarray(output, dtype=float),
         bound=lambda level: 0.5 if level >= beta else inf,
         levels=(beta,),
@@ -116,22 +111,23 @@ def _cover_margin(case: Any, *, bins: int, records: int, gamma: float) -> float:
     return float(gamma - np.abs(errors).max(axis=1).min())
 
 
-def _cover(identifier: str, statement: str, bins: float, small: float) -> Subject:
+def _sampled_cover(bins: int, records: int) -> float:
+    return sqrt(log(2 * 2**bins) / (2 * records))
+
+
+def _rounded_cover(bins: int, records: int) -> float:
+    return coverage(bins=bins, records=records)
+
+
+def _cover(cover: Callable[[int, int], float], bins: float, small: float) -> InvariantClaim:
     elements, records = round(bins), round(small)
-    gamma = sqrt(log(2 * 2**elements) / (2 * records))
-    if identifier != "BQ-COVER":
-        gamma = coverage(bins=elements, records=records)
+    gamma = cover(elements, records)
     row = Interval(low=0, high=elements - 1, integer=True)
-    return Subject(
-        claim=InvariantClaim(
-            identifier=identifier,
-            statement=statement,
-            reference=SOURCE,
-            cases=Record(fields={"rows": Rows(row=row, least=1, most=40)}),
-            margin=partial(_cover_margin, bins=elements, records=records, gamma=gamma),
-            # Half of the shares with a remainder of one half, and all of them.
-            examples=({"rows": [0] * (2 * records - 1) + [1]}, {"rows": list(range(elements))}),
-        )
+    return InvariantClaim(
+        cases=Record(fields={"rows": Rows(row=row, least=1, most=40)}),
+        margin=partial(_cover_margin, bins=elements, records=records, gamma=gamma),
+        # Half of the shares with a remainder of one half, and all of them.
+        examples=({"rows": [0] * (2 * records - 1) + [1]}, {"rows": list(range(elements))}),
     )
 
 
@@ -158,14 +154,7 @@ def generate(
     return nearest_synopsis(noisy, sampled, answer_table(WEIGHTS, records=SMALL)).reshape(shape)[()]
 
 
-def _generator(
-    identifier: str,
-    statement: str,
-    law: tuple[float, ...],
-    records: float,
-    epsilon: float,
-    beta: float,
-) -> Subject:
+def _generator(law: tuple[float, ...], records: float, epsilon: float, beta: float) -> Subject:
     total = round(records)
     table = answer_table(WEIGHTS, records=SMALL)
     samples = samples_needed(synopses=len(table), advantage=ADVANTAGE, beta=beta / 2)
@@ -178,13 +167,9 @@ def _generator(
         return np.asarray((served < 0.5 + ADVANTAGE - 1e-12)[np.asarray(output)], dtype=float)
 
     claim = UtilityClaim(
-        identifier=identifier,
-        statement=statement,
-        reference=BOOK if identifier == "BQ-6.1" else SOURCE,
         loss=loss,
         bound=lambda level: 0.5 if level >= beta else inf,
         levels=(beta,),
-        # Shares half-way between those of small databases.
         databases=([total // 8, total // 8, total - 2 * (total // 8)],),
     )
     return Subject(
@@ -222,70 +207,54 @@ def _boosted(records: float, epsilon: float, beta: float) -> Subject:
     return Subject(claim=accurate, mechanism=mechanism)
 
 
-GENERALISATION = "ln(|Y| / beta) / -ln(1/2 + eta) samples speak for all queries, but for beta"
-COVER = "every data has m records that answer all queries to sqrt(ln(2 |Q|) / (2 m))"
-ROUNDED = "every data has m records that answer all queries to bins / (4 m)"
-GENERATOR = "the synopsis serves 1/2 + eta of the distribution to lambda, but for beta"
-ON_TWO = "a distribution of two queries too is served to lambda on 1/2 + eta, but for beta"
-BOOSTED = "but for T beta no answer errs by more than lambda + mu"
-
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-6.1",
-        statement=ON_TWO,
+        statement="a distribution of two queries too is served to lambda on 1/2 + eta, "
+        "but for beta",
         reference=f"{BOOK}, Definition 6.1",
-        subject=partial(_generator, "BQ-6.1", ON_TWO, TWO_QUERIES),
+        subject=partial(_generator, TWO_QUERIES),
         parameters={"records": RECORDS, "epsilon": EPSILON, "beta": BETA},
     ),
     Theorem(
         identifier="BQ-GEN",
-        statement=GENERALISATION,
+        statement="ln(|Y| / beta) / -ln(1/2 + eta) samples speak for all queries, but for beta",
         reference=SOURCE,
         subject=_generalisation,
         parameters={
-            "synopses": Parameter(
-                default=3, within=Interval(low=1, high=3, integer=True), meaning="bad synopses"
-            ),
+            "synopses": whole(3, 1, 3, "bad synopses"),
             "beta": BETA,
         },
     ),
     Theorem(
         identifier="BQ-COVER",
-        statement=COVER,
+        statement="every data has m records that answer all queries to sqrt(ln(2 |Q|) / (2 m))",
         reference=SOURCE,
-        subject=partial(_cover, "BQ-COVER", COVER),
+        subject=partial(_cover, _sampled_cover),
         parameters=(
             sizes := {
-                "bins": Parameter(
-                    default=4,
-                    within=Interval(low=2, high=5, integer=True),
-                    meaning="elements of the domain",
-                ),
-                "small": Parameter(
-                    default=4,
-                    within=Interval(low=1, high=8, integer=True),
-                    meaning="records of a small database, m",
-                ),
+                "bins": whole(4, 2, 5, "elements of the domain"),
+                "small": whole(4, 1, 8, "records of a small database, m"),
             }
         ),
     ),
     Theorem(
         identifier="BQ-COVER-ROUNDING",
-        statement=ROUNDED,
+        statement="every data has m records that answer all queries to bins / (4 m)",
         reference=SOURCE,
-        subject=partial(_cover, "BQ-COVER-ROUNDING", ROUNDED),
+        subject=partial(_cover, _rounded_cover),
         parameters=sizes,
     ),
     Theorem(
         identifier="BQ-BASE-ACC",
-        statement=GENERATOR,
+        statement="the synopsis serves 1/2 + eta of the distribution to lambda, but for beta",
         reference=SOURCE,
-        subject=partial(_generator, "BQ-BASE-ACC", GENERATOR, UNIFORM),
+        subject=partial(_generator, UNIFORM),
         parameters={"records": RECORDS, "epsilon": EPSILON, "beta": BETA},
     ),
     Theorem(
         identifier="BQ-6.1-ACC",
-        statement=BOOSTED,
+        statement="but for T beta no answer errs by more than lambda + mu",
         reference=f"{BOOK}, Theorem 6.1(1)",
         subject=_boosted,
         parameters={"records": RECORDS, "epsilon": EPSILON, "beta": BETA},

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ..model import Array, Interval, InvariantClaim, Parameter, Subject, Theorem
+from ..model import Array, InvariantClaim, Theorem, whole
 from .boosting import SOURCE
 from .boosting_cases import (
     advantage_margin,
@@ -22,7 +22,7 @@ from .boosting_cases import (
 from .query_weights import exponential_weights
 from .theorems_query_weights import ADVANTAGE, QUERIES
 
-ROUNDS = Parameter(default=15, within=Interval(low=1, high=60, integer=True), meaning="rounds, T")
+ROUNDS = whole(15, 1, 60, "rounds, T")
 
 
 def favouring_weights(agreed: Array, rate: float) -> Array:
@@ -42,17 +42,12 @@ def _about_runs(
 ) -> Theorem:
     """A statement about runs; `margin(case, **parameters)` is that of a script."""
 
-    def subject(**given: float) -> Subject:
-        whole = {name: round(given[name]) for name in ("queries", "rounds") if name in given}
-        return Subject(
-            claim=InvariantClaim(
-                identifier=identifier,
-                statement=statement,
-                reference=SOURCE,
-                cases=case_domain(queries=whole["queries"]),
-                margin=partial(margin, advantage=given["advantage"], **whole),
-                examples=near_edge(queries=whole["queries"]),
-            )
+    def subject(**given: float) -> InvariantClaim:
+        counts = {name: round(given[name]) for name in ("queries", "rounds") if name in given}
+        return InvariantClaim(
+            cases=case_domain(queries=counts["queries"]),
+            margin=partial(margin, advantage=given["advantage"], **counts),
+            examples=near_edge(queries=counts["queries"]),
         )
 
     known = {"queries": replace(QUERIES, default=queries), "advantage": ADVANTAGE, "rounds": ROUNDS}

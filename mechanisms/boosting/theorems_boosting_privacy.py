@@ -1,6 +1,5 @@
 """Boosting for queries: what the sampled queries and the synopses reveal, and what they cost."""
 
-from dataclasses import replace
 from math import tanh
 from typing import Any
 
@@ -16,6 +15,8 @@ from ..model import (
     Rows,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from .base_synopsis import SOURCE as BASE
 from .base_synopsis import base_mechanism, coverage
@@ -23,12 +24,8 @@ from .boosting import BOOK, SOURCE, boosting_mechanism
 from .query_weights import attenuation_for, indicator_queries, log_ratios, sampling_loss
 from .sampled_queries import sampled_query_counts_mechanism, sampled_query_mechanism
 
-EPSILON = Parameter(
-    default=1.0, within=Interval(low=0.1, high=4), meaning="privacy parameter, in nats"
-)
-DELTA = Parameter(
-    default=1e-3, within=Interval(low=1e-9, high=0.1), meaning="privacy parameter delta"
-)
+EPSILON = number(1.0, 0.1, 4, "privacy parameter, in nats")
+DELTA = number(1e-3, 1e-9, 0.1, "privacy parameter delta")
 EARLIER = Interval(low=1, high=12, integer=True)
 
 
@@ -85,19 +82,14 @@ def _range_margin(case: Any) -> float:
     return float(min(bound - np.ptp(found), bound - np.abs(found).max()))
 
 
-def _range() -> Subject:
+def _range() -> InvariantClaim:
     edge = {"synopses": [0.0] * 4, "sensitivity": 0.1, "advantage": 0.25}
-    return Subject(
-        claim=InvariantClaim(
-            identifier="BQ-6.4-RANGE",
-            statement=RANGE,
-            reference=BOOK,
-            cases=CASES,
-            margin=_range_margin,
-            examples=tuple(
-                {"answers": [[0.5, 1.0], *[[0.5, -1.0]] * others], **edge} for others in (1, 9)
-            ),
-        )
+    return InvariantClaim(
+        cases=CASES,
+        margin=_range_margin,
+        examples=tuple(
+            {"answers": [[0.5, 1.0], *[[0.5, -1.0]] * others], **edge} for others in (1, 9)
+        ),
     )
 
 
@@ -141,8 +133,8 @@ def _all_samples(samples: float, earlier: float, epsilon: float, digits: float) 
 
 def _wrong_delta(samples: float, beta: float, digits: float) -> Subject:
     mechanism = _samples(samples, 1, 1.0, digits, calibrated=beta)
-    claim = replace(mechanism.claims[0], identifier="ERR-BQ-2", statement=WRONG_DELTA)
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    claim = mechanism.claims[0]
+    return Subject(claim=claim, mechanism=mechanism)
 
 
 def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> Subject:
@@ -174,106 +166,69 @@ def _base(epsilon: float, sampled: float) -> Subject:
     return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-ONE_SAMPLE = "a query sampled after t rounds loses at most 4 alpha t rho / mu"
-RANGE = "log-ratios of the weights of all queries lie in an interval of length 4 alpha t rho / mu"
-ALL_SAMPLES = "mu = alpha rho sqrt(k (T-1) T (2T-1) / 3) / s makes all samples private together"
-WRONG_DELTA = "mu may be calculated from the failure probability beta in the place of delta"
-WHOLE = "all synopses together lose epsilon_sample + T epsilon_base, but for delta"
-BASE_PRIVATE = "noise of scale k rho / epsilon on each of k answers, then a search, is private"
-
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-6.4",
-        statement=ONE_SAMPLE,
+        statement="a query sampled after t rounds loses at most 4 alpha t rho / mu",
         reference=f"{BOOK}, Claim 6.4 with its constant",
         subject=_one_sample,
         parameters={
-            "queries": Parameter(
-                default=1000,
-                within=Interval(low=2, high=2000, integer=True),
-                meaning="queries, one of which moves up and the rest down",
-            ),
+            "queries": whole(1000, 2, 2000, "queries, one of which moves up and the rest down"),
             "earlier": Parameter(default=5, within=EARLIER, meaning="rounds before, t"),
-            "ratio": Parameter(
-                default=0.02, within=Interval(low=0.01, high=0.1), meaning="rho / mu"
-            ),
+            "ratio": number(0.02, 0.01, 0.1, "rho / mu"),
         },
     ),
     Theorem(
         identifier="BQ-6.4-RANGE",
-        statement=RANGE,
+        statement="log-ratios of the weights of all queries lie in an interval of length "
+        "4 alpha t rho / mu",
         reference=f"{BOOK}, Claim 6.4 with its constant",
         subject=_range,
     ),
     Theorem(
         identifier="BQ-MU",
-        statement=ALL_SAMPLES,
+        statement="mu = alpha rho sqrt(k (T-1) T (2T-1) / 3) / s makes all samples "
+        "private together",
         reference=f"{BOOK}, with constants",
         subject=_all_samples,
         parameters={
-            "samples": Parameter(
-                default=42,
-                within=Interval(low=1, high=1000, integer=True),
-                meaning="queries sampled in a round, k",
-            ),
-            "earlier": Parameter(
-                default=2,
-                within=Interval(low=1, high=4, integer=True),
-                meaning="rounds before the last, T - 1",
-            ),
+            "samples": whole(42, 1, 1000, "queries sampled in a round, k"),
+            "earlier": whole(2, 1, 4, "rounds before the last, T - 1"),
             "epsilon": EPSILON,
-            "digits": Parameter(
-                default=3, within=Interval(low=1, high=10), meaning="-log10 of delta"
-            ),
+            "digits": number(3, 1, 10, "-log10 of delta"),
         },
     ),
     Theorem(
         identifier="BQ-6.1-PRIV",
-        statement=WHOLE,
+        statement="all synopses together lose epsilon_sample + T epsilon_base, but for delta",
         reference=f"{SOURCE}(2), with constants",
         subject=_whole,
         parameters={
             "epsilon": EPSILON,
             "delta": DELTA,
-            "base_epsilon": Parameter(
-                default=0.5, within=Interval(low=0.1, high=2), meaning="loss of one synopsis"
-            ),
-            "rounds": Parameter(
-                default=3, within=Interval(low=1, high=4, integer=True), meaning="rounds, T"
-            ),
+            "base_epsilon": number(0.5, 0.1, 2, "loss of one synopsis"),
+            "rounds": whole(3, 1, 4, "rounds, T"),
         },
     ),
     Theorem(
         identifier="BQ-BASE-PRIV",
-        statement=BASE_PRIVATE,
+        statement="noise of scale k rho / epsilon on each of k answers, then a search, is private",
         reference=BASE,
         subject=_base,
         parameters={
             "epsilon": EPSILON,
-            "sampled": Parameter(
-                default=1,
-                within=Interval(low=1, high=14, integer=True),
-                meaning="sampled queries, k",
-            ),
+            "sampled": whole(1, 1, 14, "sampled queries, k"),
         },
     ),
     Theorem(
         identifier="ERR-BQ-2",
-        statement=WRONG_DELTA,
+        statement="mu may be calculated from the failure probability beta in the place of delta",
         reference=f"{BOOK}, equation (6.2)",
         subject=_wrong_delta,
         parameters={
-            "samples": Parameter(
-                default=1000,
-                within=Interval(low=1000, high=1000, integer=True),
-                meaning="queries sampled in a round, k",
-            ),
-            "beta": Parameter(
-                default=0.05, within=Interval(low=0.01, high=0.1), meaning="failure probability"
-            ),
-            "digits": Parameter(
-                default=6, within=Interval(low=5, high=9), meaning="-log10 of delta"
-            ),
+            "samples": whole(1000, 1000, 1000, "queries sampled in a round, k"),
+            "beta": number(0.05, 0.01, 0.1, "failure probability"),
+            "digits": number(6, 5, 9, "-log10 of delta"),
         },
         holds=False,
         corrected="BQ-MU",

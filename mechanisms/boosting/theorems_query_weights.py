@@ -13,10 +13,11 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
-    Parameter,
     Record,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from .boosting import BOOK
 from .query_weights import (
@@ -29,14 +30,10 @@ from .query_weights import (
     weight_rate,
 )
 
-ADVANTAGE = Parameter(
-    default=0.25,
-    within=Interval(low=0.05, high=0.45),
-    meaning="by how much more than half of any distribution the generator serves, eta",
+ADVANTAGE = number(
+    0.25, 0.05, 0.45, "by how much more than half of any distribution the generator serves, eta"
 )
-QUERIES = Parameter(
-    default=64, within=Interval(low=2, high=256, integer=True), meaning="size of the query set"
-)
+QUERIES = whole(64, 2, 256, "size of the query set")
 
 
 def accurate_as_inaccurate(errors: Array, *, accuracy: float, attenuation: float) -> Array:
@@ -90,14 +87,7 @@ def _about_errors(
     corrected: str = "",
     remark: str = "",
 ) -> Theorem:
-    claim = InvariantClaim(
-        identifier=identifier,
-        statement=statement,
-        reference=BOOK,
-        cases=ERRORS,
-        margin=margin,
-        examples=EDGES,
-    )
+    claim = InvariantClaim(cases=ERRORS, margin=margin, examples=EDGES)
     return Theorem(
         identifier=identifier,
         statement=statement,
@@ -112,29 +102,19 @@ def _about_errors(
 # --- numbers ---------------------------------------------------------------------------------
 
 
-def _rate(advantage: float) -> Subject:
-    return Subject(
-        claim=IdentityClaim(
-            identifier="BQ-ALPHA",
-            statement=RATE,
-            reference=BOOK,
-            compute=partial(weight_rate, advantage),
-            stated=log((1 + 2 * advantage) / (1 - 2 * advantage)) / 2,
-        )
+def _rate(advantage: float) -> IdentityClaim:
+    return IdentityClaim(
+        compute=partial(weight_rate, advantage),
+        stated=log((1 + 2 * advantage) / (1 - 2 * advantage)) / 2,
     )
 
 
-def _rounds(queries: float, advantage: float) -> Subject:
+def _rounds(queries: float, advantage: float) -> IdentityClaim:
     bound = 1 - 4 * advantage**2
-    return Subject(
-        claim=IdentityClaim(
-            identifier="BQ-T",
-            statement=ENOUGH,
-            reference=BOOK,
-            compute=lambda: float(rounds_needed(queries=round(queries), advantage=advantage)),
-            # Counted up, where the formula takes logarithms.
-            stated=float(next(t for t in count(1) if bound ** (t / 2) < 1 / round(queries))),
-        )
+    return IdentityClaim(
+        compute=lambda: float(rounds_needed(queries=round(queries), advantage=advantage)),
+        # Counted up, where the formula takes logarithms.
+        stated=float(next(t for t in count(1) if bound ** (t / 2) < 1 / round(queries))),
     )
 
 
@@ -146,21 +126,16 @@ def _printed_rounds_margin(case: Any) -> float:
     return float(min(sharp - exact, book - exact))
 
 
-def _printed_rounds() -> Subject:
-    return Subject(
-        claim=InvariantClaim(
-            identifier="BQ-T-BOOK",
-            statement=PRINTED_ROUNDS,
-            reference=BOOK,
-            cases=Record(
-                fields={
-                    "queries": Interval(low=2, high=10**6, integer=True),
-                    "advantage": Interval(low=0.01, high=0.49),
-                }
-            ),
-            margin=_printed_rounds_margin,
-            examples=({"queries": 2, "advantage": 0.49}, {"queries": 64, "advantage": 0.25}),
-        )
+def _printed_rounds() -> InvariantClaim:
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "queries": Interval(low=2, high=10**6, integer=True),
+                "advantage": Interval(low=0.01, high=0.49),
+            }
+        ),
+        margin=_printed_rounds_margin,
+        examples=({"queries": 2, "advantage": 0.49}, {"queries": 64, "advantage": 0.25}),
     )
 
 
@@ -175,44 +150,26 @@ def _unhappy(share: float, queries: int = 1000) -> tuple[float, float]:
     return ours / theirs, ours * queries
 
 
-def _factor(share: float) -> Subject:
-    return Subject(
-        claim=IdentityClaim(
-            identifier="BQ-EX-F",
-            statement=FACTOR,
-            reference=BOOK,
-            compute=lambda: log(_unhappy(round(share * 1000) / 1000)[0]),
-            stated=-log((used := round(share * 1000) / 1000) + (1 - used) * exp(-2)),
-            tolerance=1e-10,
-        )
+def _factor(share: float) -> IdentityClaim:
+    return IdentityClaim(
+        compute=lambda: log(_unhappy(round(share * 1000) / 1000)[0]),
+        stated=-log((used := round(share * 1000) / 1000) + (1 - used) * exp(-2)),
+        tolerance=1e-10,
     )
 
 
-def _printed_weight(queries: float) -> Subject:
+def _printed_weight(queries: float) -> IdentityClaim:
     count = round(queries)
     printed = (e / count) / (0.9 / (e * count) + 0.1 * e / count)
-    return Subject(
-        claim=IdentityClaim(
-            identifier="ERR-BQ-5",
-            statement=PRINTED_WEIGHT,
-            reference=BOOK,
-            compute=lambda: _unhappy(0.1, count)[1] / count,
-            stated=printed,
-            tolerance=1e-10,
-        )
+    return IdentityClaim(
+        compute=lambda: _unhappy(0.1, count)[1] / count, stated=printed, tolerance=1e-10
     )
 
-
-RATE = "the rate ln((1 + 2 eta) / (1 - 2 eta)) / 2 is artanh(2 eta)"
-ENOUGH = "floor(2 ln|Q| / -ln(1 - 4 eta^2)) + 1 is the least T with (1 - 4 eta^2)^(T/2) < 1/|Q|"
-PRINTED_ROUNDS = "ln|Q| / eta^2 rounds are enough, and so are ln|Q| / (2 eta^2) and one more"
-FACTOR = "without attenuation one record moves ln D_2[q] by -ln(p + (1 - p) / e^2)"
-PRINTED_WEIGHT = "the displayed weight of an unhappy query, without |Q| in its denominator"
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-ALPHA",
-        statement=RATE,
+        statement="the rate ln((1 + 2 eta) / (1 - 2 eta)) / 2 is artanh(2 eta)",
         reference=BOOK,
         subject=_rate,
         parameters={"advantage": ADVANTAGE},
@@ -225,27 +182,26 @@ THEOREMS: tuple[Theorem, ...] = (
     _about_errors("BQ-APM", "lower <= attenuated <= upper agreement", agreements_margin),
     Theorem(
         identifier="BQ-T",
-        statement=ENOUGH,
+        statement="floor(2 ln|Q| / -ln(1 - 4 eta^2)) + 1 is the least T with (1 - 4 "
+        "eta^2)^(T/2) < 1/|Q|",
         reference=BOOK,
         subject=_rounds,
         parameters={"queries": QUERIES, "advantage": ADVANTAGE},
     ),
     Theorem(
         identifier="BQ-T-BOOK",
-        statement=PRINTED_ROUNDS,
+        statement="ln|Q| / eta^2 rounds are enough, and so are ln|Q| / (2 eta^2) and one more",
         reference=BOOK,
         subject=_printed_rounds,
     ),
     Theorem(
         identifier="BQ-EX-F",
-        statement=FACTOR,
+        statement="without attenuation one record moves ln D_2[q] by -ln(p + (1 - p) / e^2)",
         reference=BOOK,
         subject=_factor,
         parameters={
-            "share": Parameter(
-                default=0.1,
-                within=Interval(low=0.001, high=0.999),
-                meaning="share of the queries served badly under one database",
+            "share": number(
+                0.1, 0.001, 0.999, "share of the queries served badly under one database"
             )
         },
     ),
@@ -258,16 +214,10 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="ERR-BQ-5",
-        statement=PRINTED_WEIGHT,
+        statement="the displayed weight of an unhappy query, without |Q| in its denominator",
         reference=BOOK,
         subject=_printed_weight,
-        parameters={
-            "queries": Parameter(
-                default=1000,
-                within=Interval(low=1000, high=1000, integer=True),
-                meaning="size of the query set",
-            )
-        },
+        parameters={"queries": whole(1000, 1000, 1000, "size of the query set")},
         holds=False,
         corrected="BQ-EX-F",
         remark="it is 4.5085, no probability: the denominator lacks a factor |Q|",

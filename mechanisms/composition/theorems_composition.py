@@ -17,7 +17,7 @@ from ..accounting.composition import (
     zcdp_calibration,
     zcdp_composition,
 )
-from ..model import Interval, Mechanism, Parameter, PrivacyClaim, Relation, Subject, Theorem
+from ..model import Interval, Mechanism, PrivacyClaim, Relation, Subject, Theorem, number, whole
 from ..noise.leaky_response import leaky_response_mechanism
 from .composed import compose
 
@@ -25,28 +25,21 @@ BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
 STEMMER = "Stemmer, lecture notes on differential privacy, lecture 10"
 
-EPSILON = Parameter(default=0.1, within=Interval(low=0.001, high=1), meaning="of each part, nats")
-ROUNDS = Parameter(
-    default=100, within=Interval(low=1, high=1000, integer=True), meaning="number of parts"
-)
-DIGITS = Parameter(
-    default=4, within=Interval(low=0.5, high=12), meaning="rounds * delta is 10**-digits"
-)
-TARGET = Parameter(default=1.0, within=Interval(low=0.01, high=4), meaning="of the whole, nats")
-TARGET_DIGITS = Parameter(
-    default=6, within=Interval(low=0.5, high=12), meaning="delta of the whole is 10**-digits"
-)
+EPSILON = number(0.1, 0.001, 1, "of each part, nats")
+ROUNDS = whole(100, 1, 1000, "number of parts")
+DIGITS = number(4, 0.5, 12, "rounds * delta is 10**-digits")
+TARGET = number(1.0, 0.01, 4, "of the whole, nats")
+TARGET_DIGITS = number(6, 0.5, 12, "delta of the whole is 10**-digits")
 
 
-def _privacy(mechanism: Mechanism, identifier: str) -> Subject:
-    """The mechanism with its last claim only, under another identifier."""
-    claim = replace(mechanism.claims[-1], identifier=identifier)
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+def _privacy(mechanism: Mechanism) -> Subject:
+    """The mechanism with its last claim."""
+    return Subject(claim=mechanism.claims[-1], mechanism=mechanism)
 
 
 def _basic(*, first: float, second: float, leak: float) -> Subject:
     parts = [leaky_response_mechanism(epsilon=e, delta=leak) for e in (first, second)]
-    return _privacy(compose(*parts), "T-COMP-BASIC")
+    return _privacy(compose(*parts))
 
 
 def _advanced(*, rounds: int, epsilon: float, digits: float) -> Subject:
@@ -58,7 +51,7 @@ def _advanced(*, rounds: int, epsilon: float, digits: float) -> Subject:
         promised=advanced_composition(epsilon=epsilon, delta=delta, rounds=rounds),
         reference=DRV,
     )
-    return _privacy(mechanism, "T-COMP-ADV")
+    return _privacy(mechanism)
 
 
 def _advanced_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
@@ -67,7 +60,7 @@ def _advanced_calibrated(*, rounds: int, target: float, digits: float) -> Subjec
     mechanism = leaky_response_mechanism(
         epsilon=each, delta=leak, rounds=int(rounds), promised=(target, delta), reference=DRV
     )
-    return _privacy(mechanism, "T-COMP-ADV-COR")
+    return _privacy(mechanism)
 
 
 def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
@@ -75,8 +68,6 @@ def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
 
 
 def _heterogeneous(
-    identifier: str,
-    reference: str,
     formula: Callable[[list[float], float], float],
     *,
     parts: int,
@@ -85,14 +76,11 @@ def _heterogeneous(
     digits: float,
 ) -> Subject:
     epsilons, delta = _spread(parts=parts, smallest=smallest, largest=largest), 10**-digits
-    whole = compose(*(leaky_response_mechanism(epsilon=epsilon) for epsilon in epsilons))
+    made = compose(*(leaky_response_mechanism(epsilon=epsilon) for epsilon in epsilons))
     claim = PrivacyClaim(
-        epsilon=formula(epsilons, delta),
-        delta=delta,
-        relation=Relation.REPLACE_ONE,
-        reference=reference,
+        epsilon=formula(epsilons, delta), delta=delta, relation=Relation.REPLACE_ONE
     )
-    return _privacy(replace(whole, claims=(claim,)), identifier)
+    return Subject(claim=claim, mechanism=made)
 
 
 def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
@@ -105,7 +93,7 @@ def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
         promised=promised,
         reference=f"{BUN}, Propositions 1.3 and 1.4, Lemma 1.7",
     )
-    return _privacy(mechanism, "T-COMP-ADV-ZCDP")
+    return _privacy(mechanism)
 
 
 def _zcdp_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
@@ -114,22 +102,14 @@ def _zcdp_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
     mechanism = leaky_response_mechanism(
         epsilon=each, rounds=int(rounds), promised=(target, delta), reference=BUN
     )
-    return _privacy(mechanism, "T-COMP-ADV-ZCDP-CAL")
+    return _privacy(mechanism)
 
 
 SPREAD = {
-    "parts": Parameter(
-        default=12, within=Interval(low=1, high=14, integer=True), meaning="number of parts"
-    ),
-    "smallest": Parameter(
-        default=0.05, within=Interval(low=0.001, high=0.5), meaning="least epsilon of a part"
-    ),
-    "largest": Parameter(
-        default=0.5, within=Interval(low=0.5, high=2), meaning="greatest epsilon of a part"
-    ),
-    "digits": Parameter(
-        default=1, within=Interval(low=0.1, high=12), meaning="delta is 10**-digits"
-    ),
+    "parts": whole(12, 1, 14, "number of parts"),
+    "smallest": number(0.05, 0.001, 0.5, "least epsilon of a part"),
+    "largest": number(0.5, 0.5, 2, "greatest epsilon of a part"),
+    "digits": number(1, 0.1, 12, "delta is 10**-digits"),
 }
 ALIKE = {"rounds": ROUNDS, "epsilon": EPSILON, "digits": DIGITS}
 WHOLE = {"rounds": ROUNDS, "target": TARGET, "digits": TARGET_DIGITS}
@@ -143,9 +123,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "first": replace(TARGET, default=0.5, meaning="epsilon of the first part"),
             "second": replace(TARGET, default=1.0, meaning="epsilon of the second part"),
-            "leak": Parameter(
-                default=0.05, within=Interval(low=0, high=0.45), meaning="delta of either part"
-            ),
+            "leak": number(0.05, 0, 0.45, "delta of either part"),
         },
     ),
     Theorem(
@@ -166,18 +144,19 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="T-COMP-HET",
         statement="pure parts are sum 2 eps_i^2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
         reference=STEMMER,
-        subject=partial(_heterogeneous, "T-COMP-HET", STEMMER, heterogeneous_composition),
+        subject=partial(_heterogeneous, heterogeneous_composition),
         parameters=SPREAD,
     ),
     Theorem(
         identifier="T-COMP-HET*",
         statement="pure parts are sum eps_i^2 / 2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
         reference=BUN,
-        subject=partial(_heterogeneous, "T-COMP-HET*", BUN, zcdp_composition),
+        subject=partial(_heterogeneous, zcdp_composition),
         parameters=SPREAD,
     ),
     Theorem(
         identifier="T-COMP-ADV-ZCDP",
+        slow=True,
         statement="k parts are (k eps^2 / 2 + eps sqrt(2k ln(1/slack)), k delta + slack)",
         reference=f"{BUN}, Propositions 1.3 and 1.4, Lemma 1.7",
         subject=_through_zcdp,

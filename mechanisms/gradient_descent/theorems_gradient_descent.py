@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..model import Interval, Parameter, Record, Row, Theorem
+from ..model import Interval, Parameter, Record, Row, Theorem, number, whole
 from .gradient_cases import (
     descent_domain,
     excess_margin,
@@ -15,17 +15,15 @@ from .gradient_cases import (
 )
 from .theorems_gradient_lemmas import LIPSCHITZ, dimensions, invariant_theorem
 
-DIAMETER = Parameter(default=2.0, within=Interval(low=0.1, high=20), meaning="R, of the set")
+DIAMETER = number(2.0, 0.1, 20, "R, of the set")
 
 
 def _steps(default: int, low: int, high: int) -> Parameter:
-    return Parameter(
-        default=default, within=Interval(low=low, high=high, integer=True), meaning="T"
-    )
+    return whole(default, low, high, "T")
 
 
 def _step_size(default: float, low: float, high: float) -> Parameter:
-    return Parameter(default=default, within=Interval(low=low, high=high), meaning="eta")
+    return number(default, low, high, "eta")
 
 
 def _on_descents(
@@ -83,7 +81,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "L(average) - L(w*) <= (eta / 2) G^2 + R / (2 eta T)",
         {
             "dimension": dimensions(1),
-            "diameter": Parameter(default=8.0, within=Interval(low=7, high=20), meaning="R"),
+            "diameter": number(8.0, 7, 20, "R"),
             "steps": _steps(4, 1, 8),
             "step_size": _step_size(1.0, 0.5, 2),
         },

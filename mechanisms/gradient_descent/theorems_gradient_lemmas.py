@@ -16,8 +16,9 @@ from ..model import (
     Record,
     Row,
     Rows,
-    Subject,
     Theorem,
+    number,
+    whole,
 )
 from .gradient_cases import LOSSES
 from .gradient_descent import SOURCE
@@ -25,14 +26,14 @@ from .losses import point_rows
 from .projections import directions, norms
 from .set_cases import nonexpansive_margin, projection_margin, set_domain, set_edges
 
-LIPSCHITZ = Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="G, of the loss")
+LIPSCHITZ = number(1.0, 0.1, 10, "G, of the loss")
 STEP = 0.01
 """How far a difference quotient reaches."""
 
 
 def dimensions(default: int) -> Parameter:
     """The dimension d of the space, 1 to 8."""
-    return Parameter(default=default, within=Interval(low=1, high=8, integer=True), meaning="d")
+    return whole(default, 1, 8, "d")
 
 
 def invariant_theorem(
@@ -46,18 +47,10 @@ def invariant_theorem(
 ) -> Theorem:
     """`about(**parameters)` is the cases, the margin and the examples of the statement."""
 
-    def subject(**chosen: float) -> Subject:
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
-        cases, margin, examples = about(**{**defaults, **chosen})
-        claim = InvariantClaim(
-            identifier=identifier,
-            statement=statement,
-            reference=SOURCE,
-            cases=cases,
-            margin=margin,
-            examples=examples,
-        )
-        return Subject(claim=claim)
+    def subject(**chosen: float) -> InvariantClaim:
+        cases, margin, examples = about(**chosen)
+        claim = InvariantClaim(cases=cases, margin=margin, examples=examples)
+        return claim
 
     return Theorem(
         identifier=identifier,
@@ -177,7 +170,7 @@ def _norm_for_sensitivity(dimension: float, lipschitz: float) -> Any:
 
 SETS = {
     "dimension": dimensions(2),
-    "radius": Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="of the sets"),
+    "radius": number(1.0, 0.1, 10, "of the sets"),
 }
 SPACE = {"dimension": dimensions(2), "lipschitz": LIPSCHITZ}
 
@@ -215,7 +208,7 @@ THEOREMS: tuple[Theorem, ...] = (
     invariant_theorem(
         "ERR-GD-1",
         "where a function is G-Lipschitz on the set its gradient has norm at most G",
-        {"slope": Parameter(default=100.0, within=Interval(low=1, high=1000), meaning="across C")},
+        {"slope": number(100.0, 1, 1000, "across C")},
         _on_a_segment,
         corrected="GD-L1",
         remark="a set without interior says nothing of the slope across it",

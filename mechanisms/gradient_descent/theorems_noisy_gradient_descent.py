@@ -1,20 +1,28 @@
 """Noisy projected gradient descent: what it loses, and what it achieves on average."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 from math import log, sqrt
 
 import numpy as np
 
-from ..model import Array, Claim, Interval, Mechanism, Parameter, PrivacyClaim, Subject, Theorem
+from ..model import (
+    Array,
+    Claim,
+    Mechanism,
+    Parameter,
+    Subject,
+    Theorem,
+    number,
+    whole,
+)
 from .descent_claims import expected_progress, expected_square_norm
 from .gradient_descent import SOURCE, balanced_step_size
 from .losses import DISTANCE, LINEAR
 from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
 from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=4), meaning="nats, of all steps")
+EPSILON = number(1.0, 0.1, 4, "nats, of all steps")
 
 
 def printed_multiplier(*, epsilon: float, delta: float, steps: int, dimension: int) -> float:
@@ -42,18 +50,9 @@ def _parameters(dimension: int, delta: float, **counts: int) -> dict[str, Parame
     """Epsilon, delta, the dimension and so many steps or records."""
     return {
         "epsilon": EPSILON,
-        "delta": Parameter(
-            default=delta, within=Interval(low=1e-9, high=0.05), meaning="of all steps"
-        ),
-        "dimension": Parameter(
-            default=dimension, within=Interval(low=1, high=8, integer=True), meaning="d"
-        ),
-        **{
-            name: Parameter(
-                default=count, within=Interval(low=1, high=2000, integer=True), meaning=name
-            )
-            for name, count in counts.items()
-        },
+        "delta": number(delta, 1e-9, 0.05, "of all steps"),
+        "dimension": whole(dimension, 1, 8, "d"),
+        **{name: whole(count, 1, 2000, name) for name, count in counts.items()},
     }
 
 
@@ -69,17 +68,15 @@ def _theorem(
     """`build(**parameters)` is a mechanism, and the claim that is the statement about it."""
 
     def subject(**chosen: float) -> Subject:
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
-        mechanism, made = build(**{**defaults, **chosen})
-        claim = replace(made, identifier=identifier, statement=statement)
-        kept = () if isinstance(claim, PrivacyClaim) else mechanism.claims[:1]
-        return Subject(claim=claim, mechanism=replace(mechanism, claims=(*kept, claim)))
+        mechanism, claim = build(**chosen)
+        return Subject(claim=claim, mechanism=mechanism)
 
     return Theorem(
         identifier=identifier,
         statement=statement,
         reference=SOURCE if corrected else f"{SOURCE}, with constants",
         subject=subject,
+        slow=True,
         parameters=parameters,
         holds=not corrected,
         corrected=corrected,
@@ -199,21 +196,11 @@ THEOREMS: tuple[Theorem, ...] = (
         "ERR-GD-9",
         "noise of scale (G / n) sqrt(T d ln(1 / delta)) / epsilon makes all steps private",
         {
-            "epsilon": Parameter(
-                default=2.0, within=Interval(low=1, high=4), meaning="nats, of all steps"
-            ),
-            "delta": Parameter(
-                default=1e-3, within=Interval(low=1e-6, high=0.01), meaning="of all steps"
-            ),
-            "dimension": Parameter(
-                default=1, within=Interval(low=1, high=2, integer=True), meaning="d"
-            ),
-            "steps": Parameter(
-                default=8, within=Interval(low=4, high=40, integer=True), meaning="T"
-            ),
-            "records": Parameter(
-                default=4, within=Interval(low=1, high=100, integer=True), meaning="n, at most"
-            ),
+            "epsilon": number(2.0, 1, 4, "nats, of all steps"),
+            "delta": number(1e-3, 1e-6, 0.01, "of all steps"),
+            "dimension": whole(1, 1, 2, "d"),
+            "steps": whole(8, 4, 40, "T"),
+            "records": whole(4, 1, 100, "n, at most"),
         },
         partial(_private, printed_multiplier),
         corrected="GD-PRIV-COORD",

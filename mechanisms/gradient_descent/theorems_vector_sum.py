@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import partial
 from math import log, sqrt
 
-from ..model import IdentityClaim, Interval, Mechanism, Parameter, Subject, Theorem
+from ..model import IdentityClaim, Mechanism, Parameter, Subject, Theorem, number, whole
 from .gradient_descent import SOURCE
 from .vector_sum import (
     gaussian_delta,
@@ -16,15 +16,13 @@ from .vector_sum import (
     vector_sum_mechanism,
 )
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=8), meaning="nats")
-DELTA = Parameter(default=1e-3, within=Interval(low=1e-9, high=0.3), meaning="of the sum")
-NORM = Parameter(default=1.0, within=Interval(low=0.1, high=10), meaning="D, of a row at most")
+EPSILON = number(1.0, 0.1, 8, "nats")
+DELTA = number(1e-3, 1e-9, 0.3, "of the sum")
+NORM = number(1.0, 0.1, 10, "D, of a row at most")
 
 
 def _dimension(default: int, low: int = 1) -> Parameter:
-    return Parameter(
-        default=default, within=Interval(low=low, high=256, integer=True), meaning="d, of the rows"
-    )
+    return whole(default, low, 256, "d, of the rows")
 
 
 def _theorem(
@@ -39,16 +37,15 @@ def _theorem(
     """`build(**parameters)` is a mechanism whose first claim is the statement."""
 
     def subject(**chosen: float) -> Subject:
-        defaults = {name: parameter.default for name, parameter in parameters.items()}
-        mechanism = build(**{**defaults, **chosen})
-        claim = replace(mechanism.claims[0], identifier=identifier, statement=statement)
-        return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+        mechanism = build(**chosen)
+        return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
     return Theorem(
         identifier=identifier,
         statement=statement,
         reference=SOURCE if corrected else f"{SOURCE}, with constants",
         subject=subject,
+        slow=True,
         parameters=parameters,
         holds=not corrected,
         corrected=corrected,
@@ -90,29 +87,19 @@ def _by_norm(
     return _sum(dimension, norm, scale, epsilon, delta)
 
 
-def _necessary(epsilon: float = 4.0, delta: float = 0.01) -> Subject:
+def _necessary(epsilon: float, delta: float) -> IdentityClaim:
     def compute() -> float:
         constant = necessary_constant(epsilon=epsilon, delta=delta)
         return gaussian_delta(epsilon=epsilon, shift=epsilon / (constant * sqrt(log(1 / delta))))
 
-    return Subject(
-        claim=IdentityClaim(
-            identifier="GD-T3-NEC",
-            statement=NECESSARY,
-            reference=f"{SOURCE}; Balle and Wang (2018), Theorem 8",
-            compute=compute,
-            stated=delta,
-            tolerance=1e-6 * delta,
-        )
-    )
+    return IdentityClaim(compute=compute, stated=delta, tolerance=1e-6 * delta)
 
 
-NECESSARY = "at the necessary constant a row spread over ever more coordinates loses just delta"
 PRINTED = "noise of scale D sqrt(ln(1 / delta)) / epsilon is private in every dimension"
 TOO_SMALL = "the constant is (1 + sqrt(1 + epsilon / ln(1 / delta))) / sqrt(2), not 1"
 LITERAL = {
-    "epsilon": Parameter(default=4.0, within=Interval(low=4, high=20), meaning="nats"),
-    "delta": Parameter(default=0.01, within=Interval(low=1e-6, high=0.01), meaning="of the sum"),
+    "epsilon": number(4.0, 4, 20, "nats"),
+    "delta": number(0.01, 1e-6, 0.01, "of the sum"),
     "dimension": _dimension(64, low=16),
     "norm": NORM,
 }
@@ -143,7 +130,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="GD-T3-NEC",
-        statement=NECESSARY,
+        statement="at the necessary constant a row spread over ever more coordinates "
+        "loses just delta",
         reference=f"{SOURCE}; Balle and Wang (2018), Theorem 8",
         subject=_necessary,
         parameters={
@@ -164,9 +152,7 @@ THEOREMS: tuple[Theorem, ...] = (
         PRINTED,
         {
             **LITERAL,
-            "delta": Parameter(
-                default=0.2, within=Interval(low=0.01, high=0.3), meaning="of the sum"
-            ),
+            "delta": number(0.2, 0.01, 0.3, "of the sum"),
             "dimension": _dimension(12, low=12),
         },
         partial(_by_norm, constant=1.0),

@@ -21,6 +21,8 @@ from ..model import (
     Subject,
     Theorem,
     ThresholdClaim,
+    number,
+    whole,
 )
 from .boxes import block_needed as block_of
 from .boxes import (
@@ -125,22 +127,21 @@ REPLACED = {"rows": ROWS, "other": ROW}
 REALIZABLE = {"points": Rows(row=POINT, least=1, most=16), "target": TARGET}
 INNER = {**REALIZABLE, **BLOCK, "chosen": CHOSEN}
 EDGE = (
-    {"points": [[x, x] for x in range(8)], "target": [0, 0, 7, 7], "block": 2,
-     "chosen": [1.0, 0.0, 1.0, 0.0]},
+    {
+        "points": [[x, x] for x in range(8)],
+        "target": [0, 0, 7, 7],
+        "block": 2,
+        "chosen": [1.0, 0.0, 1.0, 0.0],
+    },
     {"points": [[3, 3]] * 3, "target": [3, 3, 3, 3], "block": 4, "chosen": [1.0, 0.0, 0.0, 1.0]},
-)  # fmt: skip
+)
 
 
-def _invariant(identifier: str, fields: Any, margin: Any, examples: Any = ()) -> Any:
-    return lambda: Subject(
-        claim=InvariantClaim(
-            cases=Record(fields=fields), margin=margin, examples=examples,
-            identifier=identifier, reference=SOURCE,
-        )
-    )  # fmt: skip
+def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Any:
+    return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 
-def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> Subject:
+def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> ThresholdClaim:
     block = block_of(dimension=2, grid=int(grid), epsilon=epsilon, beta=beta)
     needed = records_needed(dimension=2, block=block, alpha=alpha)
 
@@ -150,13 +151,13 @@ def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> Subject:
         )
         return made.run, hard_records(records, int(grid))
 
-    return Subject(
-        claim=ThresholdClaim(
-            needed=needed, instance=instance, level=alpha, beta=beta,
-            loss=lambda rows, box: errors(rows, box).sum(axis=-1) / len(rows),
-            identifier="PAC-BOX-MAIN", reference=SOURCE,
-        )
-    )  # fmt: skip
+    return ThresholdClaim(
+        needed=needed,
+        instance=instance,
+        level=alpha,
+        beta=beta,
+        loss=lambda rows, box: errors(rows, box).sum(axis=-1) / len(rows),
+    )
 
 
 def _privacy(*, epsilon: float) -> Subject:
@@ -168,13 +169,19 @@ def _privacy(*, epsilon: float) -> Subject:
 
 def _counted(*, epsilon: float) -> Subject:
     mechanism = boxes_mechanism(
-        dimension=1, grid=GRID, block=2, records=6, epsilon=epsilon,
-        count_epsilon=epsilon / 3, name="boxes-counted", identifier="PAC-BOX-TEST",
-    )  # fmt: skip
+        dimension=1,
+        grid=GRID,
+        block=2,
+        records=6,
+        epsilon=epsilon,
+        count_epsilon=epsilon / 3,
+        name="boxes-counted",
+        identifier="PAC-BOX-TEST",
+    )
     return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _number_of_boxes(*, grid: int) -> Subject:
+def _number_of_boxes(*, grid: int) -> IdentityClaim:
     side = int(grid)
 
     def compute() -> float:
@@ -182,12 +189,7 @@ def _number_of_boxes(*, grid: int) -> Subject:
         ends = np.stack(np.meshgrid(*[range(side)] * 4), axis=-1).reshape(-1, 2, 2)
         return float(len({predict(box, points).tobytes() for box in ends}))
 
-    return Subject(
-        claim=IdentityClaim(
-            compute=compute, stated=(side * (side + 1) / 2) ** 2 + 1, tolerance=0.0,
-            identifier="PAC-CREC", reference=SOURCE,
-        )
-    )  # fmt: skip
+    return IdentityClaim(compute=compute, stated=(side * (side + 1) / 2) ** 2 + 1, tolerance=0.0)
 
 
 def _unpadded(*, epsilon: float) -> Subject:
@@ -201,46 +203,81 @@ def _plain(identifier: str, statement: str, subject: Any, **rest: Any) -> Theore
     )
 
 
-EPSILON = Parameter(default=4.0, within=Interval(low=0.05, high=10), meaning="epsilon, in nats")
+EPSILON = number(4.0, 0.05, 10, "epsilon, in nats")
 
 THEOREMS: tuple[Theorem, ...] = (
-    _plain("PAC-ERR", "A replaced record moves the error of a hypothesis by at most 1 / n.",
-           _invariant("PAC-ERR", {**REPLACED, "target": TARGET}, _error_margin)),
-    _plain("PAC-HULL", "The smallest box with all positives has error 0 on realizable data.",
-           _invariant("PAC-HULL", REALIZABLE, _hull_margin)),
-    _plain("PAC-BLOCK", "A replaced record replaces at most one number of every padded block.",
-           _invariant("PAC-BLOCK", {**REPLACED, **BLOCK}, _block_margin)),
-    _plain("PAC-BOX-PRIV", "2 d calls of epsilon / (2 d) each make an epsilon-DP box learner.",
-           _privacy, parameters={"epsilon": EPSILON}),
-    _plain("PAC-BOX-CONT", "If every call finds an interior point, no negative is called positive.",
-           _invariant("PAC-BOX-CONT", INNER, _inside_margin, EDGE)),
-    _plain("PAC-BOX-ERR", "If every call finds an interior point, at most 2 d (m - 1) positives "
-           "are missed.", _invariant("PAC-BOX-ERR", INNER, missed_margin, EDGE)),
-    _plain("PAC-BOX-MAIN", "From n = 2 d m / alpha records on the error is above alpha with "
-           "probability <= beta.", _main,
-           parameters={
-               "epsilon": Parameter(default=1.0, within=EPSILON.within, meaning=EPSILON.meaning),
-               "grid": Parameter(default=64, within=Interval(low=8, high=4096, integer=True),
-                                 meaning="places of the grid on every axis"),
-               "alpha": Parameter(default=0.25, within=Interval(low=0.01, high=0.9),
-                                  meaning="error allowed"),
-               "beta": Parameter(default=0.1, within=Interval(low=1e-3, high=0.5),
-                                 meaning="chance of failure"),
-           }),
-    _plain("PAC-BOX-TEST", "With a noisy count of the positives first, the costs add up.",
-           _counted,
-           parameters={"epsilon": Parameter(default=3.0, within=EPSILON.within,
-                                            meaning=EPSILON.meaning)}),
-    _plain("PAC-CREC", "There are (|D| (|D| + 1) / 2)^2 + 1 different boxes in two dimensions.",
-           _number_of_boxes,
-           parameters={"grid": Parameter(default=4, within=Interval(low=1, high=8, integer=True),
-                                         meaning="places of the grid on every axis")}),
-    _plain("ERR-PAC-1", "All errors are on negatives.",
-           _invariant("ERR-PAC-1", INNER, _only_negatives, EDGE[:1]),
-           holds=False, corrected="PAC-BOX-ERR",
-           remark="they are on positives: no negative is ever called positive"),
-    _plain("ERR-PAC-2", "Too few positives are detected easily, at no cost.", _unpadded,
-           parameters={"epsilon": EPSILON}, holds=False, corrected="PAC-BOX-TEST",
-           remark="a noiseless test of |S| < m answers with certainty on one side of m; pad, or "
-           "pay for a noisy count"),
-)  # fmt: skip
+    _plain(
+        "PAC-ERR",
+        "A replaced record moves the error of a hypothesis by at most 1 / n.",
+        _invariant({**REPLACED, "target": TARGET}, _error_margin),
+    ),
+    _plain(
+        "PAC-HULL",
+        "The smallest box with all positives has error 0 on realizable data.",
+        _invariant(REALIZABLE, _hull_margin),
+    ),
+    _plain(
+        "PAC-BLOCK",
+        "A replaced record replaces at most one number of every padded block.",
+        _invariant({**REPLACED, **BLOCK}, _block_margin),
+    ),
+    _plain(
+        "PAC-BOX-PRIV",
+        "2 d calls of epsilon / (2 d) each make an epsilon-DP box learner.",
+        _privacy,
+        parameters={"epsilon": EPSILON},
+    ),
+    _plain(
+        "PAC-BOX-CONT",
+        "If every call finds an interior point, no negative is called positive.",
+        _invariant(INNER, _inside_margin, EDGE),
+    ),
+    _plain(
+        "PAC-BOX-ERR",
+        "If every call finds an interior point, at most 2 d (m - 1) positives are missed.",
+        _invariant(INNER, missed_margin, EDGE),
+    ),
+    _plain(
+        "PAC-BOX-MAIN",
+        "From n = 2 d m / alpha records on the error is above alpha with probability <= beta.",
+        _main,
+        parameters={
+            "epsilon": Parameter(default=1.0, within=EPSILON.within, meaning=EPSILON.meaning),
+            "grid": whole(64, 8, 4096, "places of the grid on every axis"),
+            "alpha": number(0.25, 0.01, 0.9, "error allowed"),
+            "beta": number(0.1, 1e-3, 0.5, "chance of failure"),
+        },
+    ),
+    _plain(
+        "PAC-BOX-TEST",
+        "With a noisy count of the positives first, the costs add up.",
+        _counted,
+        parameters={
+            "epsilon": Parameter(default=3.0, within=EPSILON.within, meaning=EPSILON.meaning)
+        },
+    ),
+    _plain(
+        "PAC-CREC",
+        "There are (|D| (|D| + 1) / 2)^2 + 1 different boxes in two dimensions.",
+        _number_of_boxes,
+        parameters={"grid": whole(4, 1, 8, "places of the grid on every axis")},
+    ),
+    _plain(
+        "ERR-PAC-1",
+        "All errors are on negatives.",
+        _invariant(INNER, _only_negatives, EDGE[:1]),
+        holds=False,
+        corrected="PAC-BOX-ERR",
+        remark="they are on positives: no negative is ever called positive",
+    ),
+    _plain(
+        "ERR-PAC-2",
+        "Too few positives are detected easily, at no cost.",
+        _unpadded,
+        parameters={"epsilon": EPSILON},
+        holds=False,
+        corrected="PAC-BOX-TEST",
+        remark="a noiseless test of |S| < m answers with certainty on one side of m; pad, or "
+        "pay for a noisy count",
+    ),
+)

@@ -14,6 +14,8 @@ from ..model import (
     Subject,
     Theorem,
     ThresholdClaim,
+    number,
+    whole,
 )
 from .interior_point import (
     SOURCE,
@@ -25,8 +27,8 @@ from .interior_point import (
 )
 from .rec_concave import points_promised, rec_concave_mechanism
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.05, high=10), meaning="epsilon, in nats")
-BETA = Parameter(default=0.1, within=Interval(low=1e-3, high=0.5), meaning="chance of failure")
+EPSILON = number(1.0, 0.05, 10, "epsilon, in nats")
+BETA = number(0.1, 1e-3, 0.5, "chance of failure")
 RECURSIVE = "Beimel, Nissim and Stemmer (2013)"
 
 
@@ -42,18 +44,18 @@ def _privacy(*, epsilon: float, grid: int, points: int) -> Subject:
     return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _threshold(*, epsilon: float, grid: int, beta: float) -> Subject:
+def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
     def instance(points: int) -> tuple[Any, list[int]]:
         made = interior_point_mechanism(points=points, grid=int(grid), epsilon=epsilon)
         return made.run, balanced_points(points, int(grid))
 
-    return Subject(
-        claim=ThresholdClaim(
-            needed=points_needed(grid=int(grid), epsilon=epsilon, beta=beta),
-            instance=instance, loss=not_interior, level=0.5, beta=beta,
-            identifier="PAC-IP-EM-UTILITY", reference=SOURCE,
-        )
-    )  # fmt: skip
+    return ThresholdClaim(
+        needed=points_needed(grid=int(grid), epsilon=epsilon, beta=beta),
+        instance=instance,
+        loss=not_interior,
+        level=0.5,
+        beta=beta,
+    )
 
 
 def _facts_margin(case: Any) -> float:
@@ -77,16 +79,12 @@ def _facts_margin(case: Any) -> float:
     )
 
 
-def _facts() -> Subject:
+def _facts() -> InvariantClaim:
     place = Interval(low=0, high=15, integer=True)
-    return Subject(
-        claim=InvariantClaim(
-            cases=Record(fields={"points": Rows(row=place, least=1, most=12), "other": place}),
-            margin=_facts_margin,
-            examples=({"points": [3] * 5 + [4] * 5, "other": 15}, {"points": [0], "other": 15}),
-            identifier="PAC-IP-DEF",
-            reference=SOURCE,
-        )
+    return InvariantClaim(
+        cases=Record(fields={"points": Rows(row=place, least=1, most=12), "other": place}),
+        margin=_facts_margin,
+        examples=({"points": [3] * 5 + [4] * 5, "other": 15}, {"points": [0], "other": 15}),
     )
 
 
@@ -97,21 +95,21 @@ def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Subje
     return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> Subject:
+def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> ThresholdClaim:
     def instance(points: int) -> tuple[Any, list[int]]:
         made = rec_concave_mechanism(points=points, grid=int(grid), epsilon=epsilon, delta=delta)
         return made.run, balanced_points(points, int(grid))
 
-    return Subject(
-        claim=ThresholdClaim(
-            needed=points_promised(grid=int(grid), epsilon=epsilon, delta=delta, beta=beta),
-            instance=instance, loss=not_interior, level=0.5, beta=beta,
-            identifier="PAC-IP-REC-UTILITY", reference=RECURSIVE,
-        )
-    )  # fmt: skip
+    return ThresholdClaim(
+        needed=points_promised(grid=int(grid), epsilon=epsilon, delta=delta, beta=beta),
+        instance=instance,
+        loss=not_interior,
+        level=0.5,
+        beta=beta,
+    )
 
 
-DELTA = Parameter(default=0.02, within=Interval(low=1e-12, high=0.4), meaning="delta")
+DELTA = number(0.02, 1e-12, 0.4, "delta")
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -129,9 +127,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "epsilon": EPSILON,
             "grid": _grid(6, 2),
-            "points": Parameter(
-                default=4, within=Interval(low=1, high=100, integer=True), meaning="points m"
-            ),
+            "points": whole(4, 1, 100, "points m"),
         },
     ),
     Theorem(
@@ -143,6 +139,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="PAC-IP-REC",
+        slow=True,
         statement="RecConcave with (epsilon/(3N+1), delta/(2N)) a step is (epsilon, delta)-DP.",
         reference=RECURSIVE,
         subject=_recursive,
@@ -150,9 +147,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": Parameter(default=4.0, within=EPSILON.within, meaning=EPSILON.meaning),
             "delta": DELTA,
             "grid": _grid(64, 33),
-            "points": Parameter(
-                default=24, within=Interval(low=1, high=10_000, integer=True), meaning="points m"
-            ),
+            "points": whole(24, 1, 10_000, "points m"),
         },
     ),
     Theorem(

@@ -17,6 +17,9 @@ from ..model import (
     Relation,
     Subject,
     Theorem,
+    ThresholdClaim,
+    number,
+    whole,
 )
 from .conjunction_class import conjoined, literals, number_of_conjunctions
 from .conjunction_invariants import (
@@ -40,17 +43,13 @@ WORKED_RUN = (*EXAMPLE, ("101101", 1), ("111101", 1), ("000101", 1))
 
 
 def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
-    return Parameter(
-        default=default, within=Interval(low=low, high=high, integer=True), meaning=meaning
-    )
+    return whole(default, low, high, meaning)
 
 
-_epsilon = Parameter(
-    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
-)
-_delta = Parameter(default=1e-6, within=Interval(low=1e-12, high=0.1), meaning="the delta")
-_alpha = Parameter(default=0.25, within=Interval(low=0.05, high=0.9), meaning="error allowed")
-_beta = Parameter(default=0.1, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
+_epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
+_delta = number(1e-6, 1e-12, 0.1, "the delta")
+_alpha = number(0.25, 0.05, 0.9, "error allowed")
+_beta = number(0.1, 0.001, 0.5, "chance of failure")
 
 
 def _counts_of(sample: tuple[tuple[str, int], ...]) -> Array:
@@ -76,21 +75,15 @@ def _worked_run_differs() -> float:
     return float((kept != _flags(4, -5, 6)).sum())
 
 
-def _identity(compute: Callable[[], float], stated: float, identifier: str) -> Subject:
-    claim = IdentityClaim(
-        compute=compute,
-        stated=stated,
-        identifier=identifier,
-        reference=f"{SOURCE}, conjunctions",
-    )
-    return Subject(claim=claim)
+def _identity(compute: Callable[[], float], stated: float) -> IdentityClaim:
+    return IdentityClaim(compute=compute, stated=stated)
 
 
-def _counted(*, dimension: int, most_literals: int) -> Subject:
+def _counted(*, dimension: int, most_literals: int) -> IdentityClaim:
     def listed() -> float:
         return float(len(np.unique(_all_subsets(dimension, most_literals), axis=0)))
 
-    return _identity(listed, number_of_conjunctions(dimension, most_literals), "CONJ-COUNT")
+    return _identity(listed, number_of_conjunctions(dimension, most_literals))
 
 
 def _all_subsets(dimension: int, most: int) -> Array:
@@ -103,16 +96,16 @@ def _all_subsets(dimension: int, most: int) -> Array:
     return found
 
 
-def _bare(build: Callable[..., InvariantClaim]) -> Callable[..., Subject]:
-    def subject(**parameters: Any) -> Subject:
-        return Subject(claim=build(**parameters))
+def _bare(build: Callable[..., InvariantClaim]) -> Callable[..., InvariantClaim]:
+    def subject(**parameters: Any) -> InvariantClaim:
+        return build(**parameters)
 
     return subject
 
 
-def _event(*, dimension: int, epsilon: float, beta: float) -> Subject:
+def _event(*, dimension: int, epsilon: float, beta: float) -> InvariantClaim:
     scale = 2 * dimension / epsilon
-    return Subject(claim=noisy_counts_event(dimension=dimension, scale=scale, beta=beta))
+    return noisy_counts_event(dimension=dimension, scale=scale, beta=beta)
 
 
 def _extreme_pair(dimension: int) -> tuple[Database, Database]:
@@ -121,23 +114,23 @@ def _extreme_pair(dimension: int) -> tuple[Database, Database]:
     return [*[zeros] * 39, zeros], [*[zeros] * 39, ones]
 
 
-def _claimed(identifier: str, claim: int, **fixed: Any) -> Callable[..., Subject]:
+def _claimed(claim: int, **fixed: Any) -> Callable[..., Subject]:
     """A claim of the mechanism by its place, under the name of its theorem."""
 
     def subject(**parameters: Any) -> Subject:
         made = noisy_conjunction_mechanism(**{**fixed, **parameters})
-        named = replace(made.claims[claim], identifier=identifier)
+        named = made.claims[claim]
         if isinstance(named, PrivacyClaim) and named.relation is Relation.REPLACE_ONE:
             named = replace(named, examples=(_extreme_pair(parameters["dimension"]),))
-        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+        return Subject(claim=named, mechanism=made)
 
     return subject
 
 
-def _utility(identifier: str) -> Callable[..., Subject]:
-    def subject(**parameters: Any) -> Subject:
+def _utility() -> Callable[..., ThresholdClaim]:
+    def subject(**parameters: Any) -> ThresholdClaim:
         claim = noisy_conjunction_threshold(**parameters)
-        return Subject(claim=replace(claim, identifier=identifier))
+        return claim
 
     return subject
 
@@ -167,13 +160,13 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-EX1",
         statement="v2 AND not v5 AND v6 on seven points",
         reference=f"{SOURCE}, conjunctions, the example",
-        subject=lambda: _identity(_example_agrees, 7.0, "CONJ-EX1"),
+        subject=lambda: _identity(_example_agrees, 7.0),
     ),
     Theorem(
         identifier="CONJ-EX2",
         statement="The worked run keeps v4, not v5 and v6: the literals that differ are none",
         reference=f"{SOURCE}, conjunctions, the worked run",
-        subject=lambda: _identity(_worked_run_differs, 0.0, "CONJ-EX2"),
+        subject=lambda: _identity(_worked_run_differs, 0.0),
     ),
     Theorem(
         identifier="CONJ-NP",
@@ -184,23 +177,24 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="CONJ-P1",
+        slow=True,
         statement="Deleting 2 d literals by counts + Lap(2 d / epsilon) is epsilon-private",
         reference=_take_1,
-        subject=_claimed("CONJ-P1", 0),
+        subject=_claimed(0),
         parameters=_private,
     ),
     Theorem(
         identifier="CONJ-P1-AR",
         statement="The same is epsilon / 2-private under add-remove: a point violates d literals",
         reference=_take_1,
-        subject=_claimed("CONJ-P1-AR", 0, relation=Relation.ADD_REMOVE),
+        subject=_claimed(0, relation=Relation.ADD_REMOVE),
         parameters=_private,
     ),
     Theorem(
         identifier="CONJ-P1-ADVANCED",
         statement="With noise of scale sqrt(d) / s(epsilon, delta) it is (epsilon, delta)-private",
         reference=_take_1,
-        subject=_claimed("CONJ-P1-ADVANCED", 0),
+        subject=_claimed(0),
         parameters={**_private, "delta": _delta},
     ),
     Theorem(
@@ -214,21 +208,21 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P1-MISTAKES",
         statement="P[mistakes >= (8 d**2 / epsilon) ln(2 d / beta)] <= beta on realizable data",
         reference=_take_1,
-        subject=_claimed("CONJ-P1-MISTAKES", 1),
+        subject=_claimed(1),
         parameters=_private,
     ),
     Theorem(
         identifier="CONJ-P1-UTILITY",
         statement="n >= (8 d**2 / (alpha epsilon)) ln(2 d / beta) rows give error at most alpha",
         reference=_take_1,
-        subject=_utility("CONJ-P1-UTILITY"),
+        subject=_utility(),
         parameters={"dimension": _six, "epsilon": _epsilon, "alpha": _alpha, "beta": _beta},
     ),
     Theorem(
         identifier="CONJ-P1-ADVANCED-UTILITY",
         statement="n >= (4 d**1.5 / (alpha s)) ln(2 d / beta) rows suffice with noise sqrt(d) / s",
         reference=_take_1,
-        subject=_utility("CONJ-P1-ADVANCED-UTILITY"),
+        subject=_utility(),
         parameters={
             "dimension": _six,
             "epsilon": _epsilon,

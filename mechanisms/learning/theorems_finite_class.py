@@ -8,13 +8,14 @@ import numpy as np
 
 from ..model import (
     Database,
-    Interval,
-    Parameter,
     PrivacyClaim,
     Relation,
     Subject,
     Theorem,
+    ThresholdClaim,
     UtilityClaim,
+    number,
+    whole,
 )
 from .conjunction_class import conjunctions
 from .finite_class import (
@@ -28,17 +29,13 @@ from .finite_class import (
 
 LECTURE = "Stemmer, lecture notes on differential privacy, lecture 12"
 
-_epsilon = Parameter(
-    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
-)
-_alpha = Parameter(default=0.2, within=Interval(low=0.02, high=0.45), meaning="error allowed")
-_beta = Parameter(default=0.05, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
-_points = Parameter(
-    default=16, within=Interval(low=2, high=64, integer=True), meaning="points of the line"
-)
+_epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
+_alpha = number(0.2, 0.02, 0.45, "error allowed")
+_beta = number(0.05, 0.001, 0.5, "chance of failure")
+_points = whole(16, 2, 64, "points of the line")
 
 
-def _on_the_line(identifier: str, claim: int, relation: Relation) -> Callable[..., Subject]:
+def _on_the_line(claim: int, relation: Relation) -> Callable[..., Subject]:
     """A claim of the learner of thresholds, by its place among the mechanism's claims."""
 
     def subject(*, points: int, epsilon: float) -> Subject:
@@ -49,12 +46,12 @@ def _on_the_line(identifier: str, claim: int, relation: Relation) -> Callable[..
             relation=relation,
             name="finite-class-thresholds",
         )
-        named = replace(made.claims[claim], identifier=identifier)
+        named = made.claims[claim]
         if isinstance(named, UtilityClaim):
             wrong = [ceil(named.bound(beta)) for beta in (0.05, 0.5)]
             hard = tuple(_around_the_middle(points, 4 * w, w) for w in wrong)
             named = replace(named, databases=hard)
-        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+        return Subject(claim=named, mechanism=made)
 
     return subject
 
@@ -66,7 +63,9 @@ def _around_the_middle(points: int, rows: int, wrong: int) -> Database:
     return (*beside[:rows], *[(points - 1, 1)] * (rows - 2 * wrong))
 
 
-def _thresholds_utility(*, points: int, epsilon: float, alpha: float, beta: float) -> Subject:
+def _thresholds_utility(
+    *, points: int, epsilon: float, alpha: float, beta: float
+) -> ThresholdClaim:
     claim = finite_class_threshold(
         grid=(points,),
         hypotheses=thresholds(points),
@@ -76,10 +75,10 @@ def _thresholds_utility(*, points: int, epsilon: float, alpha: float, beta: floa
         alpha=alpha,
         beta=beta,
     )
-    return Subject(claim=claim)
+    return claim
 
 
-def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> Subject:
+def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> ThresholdClaim:
     def hard(rows: int, wrong: int) -> Database:
         # The target is the middle point; it is rare, and so is every label beside it.
         middle = side // 2
@@ -95,12 +94,12 @@ def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> S
         beta=beta,
         identifier="PAC-EML-BOXES",
     )
-    return Subject(claim=claim)
+    return claim
 
 
 def _conjunctions_utility(
     *, dimension: int, most_literals: int, epsilon: float, alpha: float, beta: float
-) -> Subject:
+) -> ThresholdClaim:
     def hard(rows: int, wrong: int) -> Database:
         # All conjunctions but TRUE are wrong on one of two opposite positive points.
         zeros, ones = (0,) * dimension + (1,), (1,) * dimension + (1,)
@@ -116,7 +115,7 @@ def _conjunctions_utility(
         beta=beta,
         identifier="PAC-EML-CONJUNCTIONS",
     )
-    return Subject(claim=claim)
+    return claim
 
 
 def _one_good_hypothesis(*, others: int, epsilon: float) -> Subject:
@@ -136,15 +135,8 @@ def _one_good_hypothesis(*, others: int, epsilon: float) -> Subject:
     privacy, regret = made.claims
     assert isinstance(privacy, PrivacyClaim)
     assert isinstance(regret, UtilityClaim)
-    claim = replace(
-        regret,
-        bound=lambda _: log(others + 1) / epsilon,
-        databases=(((0, 1),) * gap,),
-        identifier="ERR-PAC-5",
-        statement="Mistakes exceed the best by at most (1/epsilon) ln|C|",
-        reference=f"{LECTURE}, the generic learner, as printed",
-    )
-    return Subject(claim=claim, mechanism=replace(made, claims=(privacy, claim)))
+    claim = replace(regret, bound=lambda _: log(others + 1) / epsilon, databases=(((0, 1),) * gap,))
+    return Subject(claim=claim, mechanism=made)
 
 
 _reference = f"{SOURCE}, Theorem 3.4"
@@ -157,21 +149,21 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="The exponential mechanism over a finite class, weights exp(epsilon q / 2), "
         "is epsilon-private under replace-one",
         reference=_reference,
-        subject=_on_the_line("PAC-EML", 0, Relation.REPLACE_ONE),
+        subject=_on_the_line(0, Relation.REPLACE_ONE),
         parameters=_line,
     ),
     Theorem(
         identifier="PAC-EML-AR",
         statement="Weights exp(epsilon q) are epsilon-private under add-remove, q being monotone",
         reference=_reference,
-        subject=_on_the_line("PAC-EML-AR", 0, Relation.ADD_REMOVE),
+        subject=_on_the_line(0, Relation.ADD_REMOVE),
         parameters=_line,
     ),
     Theorem(
         identifier="PAC-EML-REGRET",
         statement="P[mistakes - fewest >= (2/epsilon) ln(|C| / beta)] <= beta",
         reference=_reference,
-        subject=_on_the_line("PAC-EML-REGRET", 1, Relation.REPLACE_ONE),
+        subject=_on_the_line(1, Relation.REPLACE_ONE),
         parameters=_line,
     ),
     Theorem(
@@ -187,9 +179,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=_reference,
         subject=_boxes_utility,
         parameters={
-            "side": Parameter(
-                default=4, within=Interval(low=2, high=8, integer=True), meaning="values a side"
-            ),
+            "side": whole(4, 2, 8, "values a side"),
             **_learning,
         },
     ),
@@ -199,12 +189,8 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=_reference,
         subject=_conjunctions_utility,
         parameters={
-            "dimension": Parameter(
-                default=3, within=Interval(low=1, high=6, integer=True), meaning="variables"
-            ),
-            "most_literals": Parameter(
-                default=2, within=Interval(low=1, high=3, integer=True), meaning="most literals"
-            ),
+            "dimension": whole(3, 1, 6, "variables"),
+            "most_literals": whole(2, 1, 3, "most literals"),
             **_learning,
         },
     ),
@@ -214,11 +200,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{LECTURE}, the generic learner, as printed",
         subject=_one_good_hypothesis,
         parameters={
-            "others": Parameter(
-                default=10_000,
-                within=Interval(low=1_000, high=20_000, integer=True),
-                meaning="poor hypotheses",
-            ),
+            "others": whole(10_000, 1_000, 20_000, "poor hypotheses"),
             "epsilon": _epsilon,
         },
         holds=False,

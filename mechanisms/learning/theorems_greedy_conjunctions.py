@@ -18,7 +18,10 @@ from ..model import (
     Size,
     Subject,
     Theorem,
+    ThresholdClaim,
     UtilityClaim,
+    number,
+    whole,
 )
 from .conjunctions import SOURCE
 from .greedy_bounds import greedy_rounds
@@ -37,38 +40,32 @@ PRINTED = f"{TAKE_2}, as printed"
 
 
 def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
-    return Parameter(
-        default=default, within=Interval(low=low, high=high, integer=True), meaning=meaning
-    )
+    return whole(default, low, high, meaning)
 
 
-_epsilon = Parameter(
-    default=1.0, within=Interval(low=0.05, high=8.0), meaning="privacy of the whole, in nats"
-)
-_delta = Parameter(default=1e-6, within=Interval(low=1e-12, high=0.1), meaning="the delta")
-_alpha = Parameter(default=0.3, within=Interval(low=0.05, high=0.45), meaning="error allowed")
-_beta = Parameter(default=0.1, within=Interval(low=0.001, high=0.5), meaning="chance of failure")
+_epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
+_delta = number(1e-6, 1e-12, 0.1, "the delta")
+_alpha = number(0.3, 0.05, 0.45, "error allowed")
+_beta = number(0.1, 0.001, 0.5, "chance of failure")
 
 
-def _bare(
-    build: Callable[..., InvariantClaim], identifier: str = "", **fixed: Any
-) -> Callable[..., Subject]:
+def _bare(build: Callable[..., InvariantClaim], **fixed: Any) -> Callable[..., InvariantClaim]:
     """An invariant without a mechanism, under another name where one is given."""
 
-    def subject(**parameters: Any) -> Subject:
+    def subject(**parameters: Any) -> InvariantClaim:
         claim = build(**fixed, **parameters)
-        return Subject(claim=replace(claim, identifier=identifier or claim.identifier))
+        return claim
 
     return subject
 
 
-def _claimed(identifier: str, claim: int) -> Callable[..., Subject]:
+def _claimed(claim: int) -> Callable[..., Subject]:
     """A claim of the mechanism by its place, under the name of its theorem."""
 
     def subject(**parameters: Any) -> Subject:
         made = greedy_conjunction_mechanism(**parameters)
-        named = replace(made.claims[claim], identifier=identifier)
-        return Subject(claim=named, mechanism=replace(made, claims=(named,)))
+        named = made.claims[claim]
+        return Subject(claim=named, mechanism=made)
 
     return subject
 
@@ -92,28 +89,20 @@ def _same_law(**parameters: Any) -> Subject:
         other=from_the_list,
         law=law,
         databases=(tuple(alternating * 3), ((1,) * (dimension + 1),) * 5),
-        identifier="CONJ-P2",
-        statement="Each literal by the exponential mechanism on what the earlier ones left",
-        reference=TAKE_2,
     )
     return Subject(claim=claim, mechanism=made)
 
 
-def _main(identifier: str, **fixed: Any) -> Callable[..., Subject]:
-    def subject(**parameters: Any) -> Subject:
+def _main(**fixed: Any) -> Callable[..., ThresholdClaim]:
+    def subject(**parameters: Any) -> ThresholdClaim:
         claim = greedy_conjunction_threshold(**fixed, **parameters)
-        return Subject(claim=replace(claim, identifier=identifier))
+        return claim
 
     return subject
 
 
 def _shortfall_without_budget(
-    identifier: str,
-    first: bool,
-    *,
-    dimension: int,
-    most_literals: int,
-    epsilon: float,
+    first: bool, *, dimension: int, most_literals: int, epsilon: float
 ) -> Subject:
     """The printed bound on the scores on six rows at every point; `first` looks at one round."""
     target = (grid_points((2,) * dimension)[:, :most_literals] == 1).all(axis=1)
@@ -135,11 +124,8 @@ def _shortfall_without_budget(
         loss=shortfall,
         bound=lambda _: log(dimension) / epsilon,
         databases=(labelled_rows(counts, grid=grid),),
-        identifier=identifier,
-        statement="No chosen score is below - (1/epsilon) ln d",
-        reference=PRINTED,
     )
-    return Subject(claim=claim, mechanism=replace(made, claims=(made.claims[0], claim)))
+    return Subject(claim=claim, mechanism=made)
 
 
 _variables = _count(2, 1, 3, "variables")
@@ -163,7 +149,7 @@ _crowded = {
     "most_literals": replace(_k, default=2, within=Interval(low=2, high=2, integer=True)),
     "epsilon": replace(_epsilon, within=Interval(low=0.5, high=1.0)),
 }
-_slack = Parameter(default=2.0, within=Interval(low=1.0, high=10.0), meaning="the shortfall Delta")
+_slack = number(2.0, 1.0, 10.0, "the shortfall Delta")
 _too_small = "Each round has epsilon / J only: the bound is (2 J / epsilon) ln((2 d + 1) J / beta)"
 _no_true = "No literal scores 0 when all points are positive: the constant TRUE is missing"
 
@@ -186,14 +172,14 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P2-PRIV",
         statement="J rounds with epsilon / J each are epsilon-private",
         reference=TAKE_2,
-        subject=_claimed("CONJ-P2-PRIV", 0),
+        subject=_claimed(0),
         parameters=_choosing,
     ),
     Theorem(
         identifier="CONJ-P2-ADVANCED",
         statement="J rounds with sqrt(8 / J) s(epsilon, delta) each are (epsilon, delta)-private",
         reference=TAKE_2,
-        subject=_claimed("CONJ-P2-ADVANCED", 0),
+        subject=_claimed(0),
         parameters={**_choosing, "delta": _delta},
     ),
     Theorem(
@@ -207,7 +193,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P2-STEP",
         statement="P[some chosen score <= - (2 J / epsilon) ln((2 d + 1) J / beta)] <= beta",
         reference=TAKE_2,
-        subject=_claimed("CONJ-P2-STEP", 1),
+        subject=_claimed(1),
         parameters=_choosing,
     ),
     Theorem(
@@ -228,14 +214,14 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P2-MAIN",
         statement="n >= (J + 2 k) Delta / alpha rows, J = ceil(2 k ln n), give error <= alpha",
         reference=TAKE_2,
-        subject=_main("CONJ-P2-MAIN"),
+        subject=_main(),
         parameters=_big,
     ),
     Theorem(
         identifier="CONJ-P2-DELTA-LIT",
         statement="No chosen score is below - (1/epsilon) ln d",
         reference=PRINTED,
-        subject=partial(_shortfall_without_budget, "CONJ-P2-DELTA-LIT", False),
+        subject=partial(_shortfall_without_budget, False),
         parameters=_crowded,
         holds=False,
         corrected="CONJ-P2-STEP",
@@ -245,7 +231,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-3",
         statement="The first chosen score is not below - (1/epsilon) ln d",
         reference=PRINTED,
-        subject=partial(_shortfall_without_budget, "ERR-PAC-3", True),
+        subject=partial(_shortfall_without_budget, True),
         parameters=_crowded,
         holds=False,
         corrected="CONJ-P2-STEP",
@@ -255,7 +241,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-4",
         statement="One of the 2 d literals scores 0 in every round",
         reference=PRINTED,
-        subject=_bare(best_score_is_zero, "ERR-PAC-4", constant=False),
+        subject=_bare(best_score_is_zero, constant=False),
         parameters=_cube,
         holds=False,
         corrected="CONJ-P2-OPT",
@@ -265,7 +251,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-4-MAIN",
         statement="Without TRUE, n >= (J + 2 k) Delta / alpha rows give error <= alpha",
         reference=PRINTED,
-        subject=_main("ERR-PAC-4-MAIN", constant=False, target=0),
+        subject=_main(constant=False, target=0),
         parameters=_big,
         holds=False,
         corrected="CONJ-P2-MAIN",

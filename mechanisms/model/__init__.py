@@ -27,7 +27,16 @@ from .domains import (
     misfit,
 )
 from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
-from .mechanism import BrokenStatement, Mechanism, NegativeControl, Parameter, Subject, Theorem
+from .mechanism import (
+    BrokenStatement,
+    Mechanism,
+    NegativeControl,
+    Parameter,
+    Subject,
+    Theorem,
+    number,
+    whole,
+)
 
 __all__ = [
     "Array",
@@ -63,4 +72,6 @@ __all__ = [
     "UtilityClaim",
     "Value",
     "misfit",
+    "number",
+    "whole",
 ]

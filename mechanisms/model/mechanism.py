@@ -1,7 +1,7 @@
 """A mechanism with what it promises, its broken twins, and the theorems about it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,17 @@ class Parameter:
     meaning: str
 
 
+def number(default: float, low: float, high: float, meaning: str) -> Parameter:
+    """A parameter that is any number in [low, high]."""
+    return Parameter(default=default, within=Interval(low=low, high=high), meaning=meaning)
+
+
+def whole(default: int, low: float, high: float, meaning: str) -> Parameter:
+    """A parameter that is a whole number from `low` to `high`."""
+    within = Interval(low=low, high=high, integer=True)
+    return Parameter(default=default, within=within, meaning=meaning)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """A theorem at fixed parameters: a claim, and the mechanism it is about, if it is about one."""
@@ -94,19 +105,50 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theorem:
-    """A published statement: `subject(**parameters)` is it at given parameters.
+    """A published statement, as a row: what it says, who says it, and at which parameters.
 
-    `identifier` is the catalogue's code and `statement` one line. A statement printed wrongly is
-    a theorem with `holds` False, expected to be refuted; `corrected` then names the identifier
-    of the one that says it right and `remark` what the print gets wrong.
+    `identifier` is the catalogue's code and `statement` one line. `subject(**parameters)` is what
+    is claimed at given parameters, of a mechanism or of none; ask `at` for it, which fills in the
+    defaults and writes the theorem's labels on the claim. A statement printed wrongly is a
+    theorem with `holds` False, expected to be refuted; `corrected` then names the identifier of
+    the one that says it right and `remark` what the print gets wrong. `part` is the part of the
+    catalogue it belongs to, which the catalogue sets. `slow` says that its check is one of the
+    longest, so that a run starts it first.
     """
 
     identifier: str
     statement: str
     reference: str
-    subject: Callable[..., Subject]
+    subject: Callable[..., Subject | Claim]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     holds: bool = True
     corrected: str = ""
     remark: str = ""
     part: str = ""
+    slow: bool = False
+
+    def at(self, **parameters: float) -> Subject:
+        """The claim at these parameters, at the defaults where they say nothing.
+
+        Its mechanism claims this and nothing else.
+        """
+        made = self.subject(
+            **{
+                name: int(value) if parameter.within.integer else value
+                for name, parameter in self.parameters.items()
+                for value in (parameters.pop(name, parameter.default),)
+            },
+            **parameters,
+        )
+        subject = made if isinstance(made, Subject) else Subject(claim=made)
+        claim = replace(
+            subject.claim,
+            identifier=self.identifier,
+            statement=self.statement,
+            reference=self.reference,
+        )
+        mechanism = subject.mechanism
+        return Subject(
+            claim=claim,
+            mechanism=None if mechanism is None else replace(mechanism, claims=(claim,)),
+        )

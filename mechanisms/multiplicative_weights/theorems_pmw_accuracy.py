@@ -15,11 +15,11 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
-    Parameter,
     Record,
     Rows,
-    Subject,
     Theorem,
+    number,
+    whole,
 )
 from .pmw import SOURCE
 from .pmw_bounds import most_updates
@@ -33,12 +33,8 @@ from .pmw_cases import (
 )
 from .pmw_updates import expected, kl_divergence, shares_of
 
-BINS = Parameter(
-    default=4, within=Interval(low=2, high=16, integer=True), meaning="elements of the domain"
-)
-ACCURACY = Parameter(
-    default=0.5, within=Interval(low=0.2, high=0.9), meaning="the accuracy asked for, alpha"
-)
+BINS = whole(4, 2, 16, "elements of the domain")
+ACCURACY = number(0.5, 0.2, 0.9, "the accuracy asked for, alpha")
 ON_RUNS = {"bins": BINS, "accuracy": ACCURACY}
 
 
@@ -52,17 +48,12 @@ def _about_runs(
 ) -> Theorem:
     """A statement about runs; `margin(bins, accuracy)` is that of a case."""
 
-    def subject(bins: float = 4, accuracy: float = 0.5) -> Subject:
+    def subject(bins: float, accuracy: float) -> InvariantClaim:
         elements = round(bins)
-        return Subject(
-            claim=InvariantClaim(
-                identifier=identifier,
-                statement=statement,
-                reference=SOURCE,
-                cases=case_domain(bins=elements),
-                margin=margin(elements, accuracy),
-                examples=near_edge(bins=elements),
-            )
+        return InvariantClaim(
+            cases=case_domain(bins=elements),
+            margin=margin(elements, accuracy),
+            examples=near_edge(bins=elements),
         )
 
     return Theorem(
@@ -107,7 +98,7 @@ def _weights(bins: int) -> Rows:
     return Rows(row=Interval(low=1e-3, high=1), least=bins, most=bins)
 
 
-def _sensitivity(bins: float = 4) -> Subject:
+def _sensitivity(bins: float) -> InvariantClaim:
     elements = round(bins)
     member = Interval(low=0, high=1, integer=True)
 
@@ -121,115 +112,87 @@ def _sensitivity(bins: float = 4) -> Subject:
         ]
         return float(1 / len(rows) - abs(gaps[0] - gaps[1]))
 
-    return Subject(
-        claim=InvariantClaim(
-            identifier="PMW-SENS",
-            statement=SENSITIVITY,
-            reference=SOURCE,
-            cases=Record(
-                fields={
-                    "rows": _records(elements),
-                    "entering": Interval(low=0, high=elements - 1, integer=True),
-                    "query": Rows(row=member, least=elements, most=elements),
-                    "weights": _weights(elements),
-                }
-            ),
-            margin=margin,
-            examples=(
-                {
-                    "rows": [0, 0, 0],
-                    "entering": 1,
-                    "query": [1] + [0] * (elements - 1),
-                    "weights": [1.0] * elements,
-                },
-            ),
-        )
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "rows": _records(elements),
+                "entering": Interval(low=0, high=elements - 1, integer=True),
+                "query": Rows(row=member, least=elements, most=elements),
+                "weights": _weights(elements),
+            }
+        ),
+        margin=margin,
+        examples=(
+            {
+                "rows": [0, 0, 0],
+                "entering": 1,
+                "query": [1] + [0] * (elements - 1),
+                "weights": [1.0] * elements,
+            },
+        ),
     )
 
 
-def _divergence(bins: float = 4) -> Subject:
+def _divergence(bins: float) -> InvariantClaim:
     elements = round(bins)
-    return Subject(
-        claim=InvariantClaim(
-            identifier="PMW-KL-1",
-            statement=DIVERGENCE,
-            reference=SOURCE,
-            cases=Record(fields={"rows": _records(elements), "weights": _weights(elements)}),
-            margin=lambda case: float(
-                kl_divergence(_histogram(case["rows"], elements), _normalised(case["weights"]))
-            ),
-            examples=({"rows": list(range(elements)), "weights": [1.0] * elements},),
-        )
+    return InvariantClaim(
+        cases=Record(fields={"rows": _records(elements), "weights": _weights(elements)}),
+        margin=lambda case: float(
+            kl_divergence(_histogram(case["rows"], elements), _normalised(case["weights"]))
+        ),
+        examples=({"rows": list(range(elements)), "weights": [1.0] * elements},),
     )
 
 
-def _from_uniform(bins: float = 4) -> Subject:
+def _from_uniform(bins: float) -> InvariantClaim:
     elements = round(bins)
     uniform = np.full(elements, 1 / elements)
-    return Subject(
-        claim=InvariantClaim(
-            identifier="PMW-KL-2",
-            statement=FROM_UNIFORM,
-            reference=SOURCE,
-            cases=Record(fields={"rows": _records(elements)}),
-            margin=lambda case: float(
-                log(elements) - kl_divergence(_histogram(case["rows"], elements), uniform)
-            ),
-            examples=({"rows": [0]}, {"rows": [0, 0, 1]}),
-        )
+    return InvariantClaim(
+        cases=Record(fields={"rows": _records(elements)}),
+        margin=lambda case: float(
+            log(elements) - kl_divergence(_histogram(case["rows"], elements), uniform)
+        ),
+        examples=({"rows": [0]}, {"rows": [0, 0, 1]}),
     )
 
 
-def _example(element: float = 3) -> Subject:
+def _example(element: float) -> IdentityClaim:
     rows = np.array([1, 1, 7, 3, 1, 3, 2])
     shares = {1: 3 / 7, 2: 1 / 7, 3: 2 / 7, 7: 1 / 7}
     place = round(element)
-    return Subject(
-        claim=IdentityClaim(
-            identifier="PMW-EX1",
-            statement=EXAMPLE,
-            reference=SOURCE,
-            compute=lambda: float(shares_of(np.bincount(rows, minlength=11))[0][place]),
-            stated=shares.get(place, 0.0),
-        )
+    return IdentityClaim(
+        compute=lambda: float(shares_of(np.bincount(rows, minlength=11))[0][place]),
+        stated=shares.get(place, 0.0),
     )
 
 
-SENSITIVITY = "replacing a record moves the gap |f(X) - f(Xh)| by at most 1/n"
-DIVERGENCE = "KL(X || Xh) >= 0"
-FROM_UNIFORM = "KL(X || uniform) <= ln(bins)"
-EXAMPLE = "the data 1, 1, 7, 3, 1, 3, 2 as a distribution over 1 to 10"
 ON_BINS = {"bins": BINS}
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-EX1",
-        statement=EXAMPLE,
+        statement="the data 1, 1, 7, 3, 1, 3, 2 as a distribution over 1 to 10",
         reference=SOURCE,
         subject=_example,
-        parameters={
-            "element": Parameter(
-                default=3, within=Interval(low=1, high=10, integer=True), meaning="an element"
-            )
-        },
+        parameters={"element": whole(3, 1, 10, "an element")},
     ),
     Theorem(
         identifier="PMW-SENS",
-        statement=SENSITIVITY,
+        statement="replacing a record moves the gap |f(X) - f(Xh)| by at most 1/n",
         reference=SOURCE,
         subject=_sensitivity,
         parameters=ON_BINS,
     ),
     Theorem(
         identifier="PMW-KL-1",
-        statement=DIVERGENCE,
+        statement="KL(X || Xh) >= 0",
         reference=SOURCE,
         subject=_divergence,
         parameters=ON_BINS,
     ),
     Theorem(
         identifier="PMW-KL-2",
-        statement=FROM_UNIFORM,
+        statement="KL(X || uniform) <= ln(bins)",
         reference=SOURCE,
         subject=_from_uniform,
         parameters=ON_BINS,

@@ -19,6 +19,8 @@ from ..model import (
     Relation,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from ..sparse_vector.above_threshold import above_threshold_mechanism, take
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
@@ -26,23 +28,19 @@ from .pmw_adversaries import asked_in_turn, lightest_element
 
 RECORDS = 40
 EPSILON = Interval(low=0.1, high=4)
-BELOW = Parameter(
-    default=5, within=Interval(low=0, high=12, integer=True), meaning="queries before the last"
-)
-NOISE_EPSILON = Parameter(
-    default=1.0, within=Interval(low=0.2, high=2), meaning="1 / (n times the scale of the noises)"
-)
+BELOW = whole(5, 0, 12, "queries before the last")
+NOISE_EPSILON = number(1.0, 0.2, 2, "1 / (n times the scale of the noises)")
 
 
-def _claiming(mechanism: Mechanism, identifier: str, epsilon: float) -> Subject:
+def _claiming(mechanism: Mechanism, epsilon: float) -> Subject:
     """The mechanism with this claim of pure privacy beside its others."""
     first = mechanism.claims[0]
     assert isinstance(first, PrivacyClaim)
-    claim = replace(first, identifier=identifier, epsilon=epsilon, reference=SOURCE)
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    claim = replace(first, epsilon=epsilon)
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _iteration(identifier: str, multiple: float, noise_epsilon: float, below: float) -> Subject:
+def _iteration(multiple: float, noise_epsilon: float, below: float) -> Subject:
     queries = round(below)
     mechanism = private_multiplicative_weights_mechanism(
         queries=partial(asked_in_turn, elements=(1,) * queries + (0,)),
@@ -54,21 +52,19 @@ def _iteration(identifier: str, multiple: float, noise_epsilon: float, below: fl
         epsilon=4 * noise_epsilon,
         name="pmw-iteration",
     )
-    return _claiming(mechanism, identifier, multiple * noise_epsilon)
+    return _claiming(mechanism, multiple * noise_epsilon)
 
 
-def _iteration_holds(noise_epsilon: float = 1.0, below: float = 5) -> Subject:
-    return _iteration("PMW-ITER", 4, noise_epsilon, below)
+def _iteration_holds(noise_epsilon: float, below: float) -> Subject:
+    return _iteration(4, noise_epsilon, below)
 
 
-def _iteration_printed(
-    noise_epsilon: float = 1.0, below: float = 5, multiple: float = 1
-) -> Subject:
-    return _iteration("ERR-PMW-1", multiple, noise_epsilon, below)
+def _iteration_printed(noise_epsilon: float, below: float, multiple: float) -> Subject:
+    return _iteration(multiple, noise_epsilon, below)
 
 
 def _comparisons(
-    identifier: str, threshold_epsilon: float, query_epsilon: float, below: float, epsilon: float
+    threshold_epsilon: float, query_epsilon: float, below: float, epsilon: float
 ) -> Subject:
     queries = round(below)
     mechanism = above_threshold_mechanism(
@@ -81,22 +77,20 @@ def _comparisons(
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
     )
-    return _claiming(mechanism, identifier, epsilon)
+    return _claiming(mechanism, epsilon)
 
 
-def _comparisons_hold(
-    threshold_epsilon: float = 1.0, query_epsilon: float = 2.0, below: float = 5
-) -> Subject:
+def _comparisons_hold(threshold_epsilon: float, query_epsilon: float, below: float) -> Subject:
     epsilon = threshold_epsilon + query_epsilon
-    return _comparisons("PMW-AT", threshold_epsilon, query_epsilon, below, epsilon)
+    return _comparisons(threshold_epsilon, query_epsilon, below, epsilon)
 
 
-def _comparisons_printed(noise_epsilon: float = 1.0, below: float = 5) -> Subject:
+def _comparisons_printed(noise_epsilon: float, below: float) -> Subject:
     # The same scale 1 / noise_epsilon twice: that of the queries stands for 2 noise_epsilon.
-    return _comparisons("ERR-PMW-2", noise_epsilon, 2 * noise_epsilon, below, noise_epsilon)
+    return _comparisons(noise_epsilon, 2 * noise_epsilon, below, noise_epsilon)
 
 
-def _whole_run(epsilon: float = 2.0, delta: float = 1e-3, updates: float = 2) -> Subject:
+def _whole_run(epsilon: float, delta: float, updates: float) -> Subject:
     mechanism = private_multiplicative_weights_mechanism(
         queries=lightest_element,
         length=6,
@@ -110,22 +104,14 @@ def _whole_run(epsilon: float = 2.0, delta: float = 1e-3, updates: float = 2) ->
     return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _changing_scale(distance: float = 5.0, records: float = 10, epsilon: float = 1.0) -> Subject:
+def _changing_scale(distance: float, records: float, epsilon: float) -> IdentityClaim:
     n = round(records)
 
     def compute() -> float:
         logs = [log(epsilon * m / 2) - epsilon * m * distance for m in (n - 1, n)]
         return logs[0] - logs[1]
 
-    return Subject(
-        claim=IdentityClaim(
-            identifier="PMW-AR",
-            statement=CHANGING_SCALE,
-            reference=f"{SOURCE}, with the relation made explicit",
-            compute=compute,
-            stated=epsilon * distance - log(n / (n - 1)),
-        )
-    )
+    return IdentityClaim(compute=compute, stated=epsilon * distance - log(n / (n - 1)))
 
 
 def _released_count(
@@ -144,14 +130,8 @@ def _released_count(
     return counts[0] / records + rng.laplace(scale=1 / (noise_epsilon * records), size=size)
 
 
-def _size_not_public(noise_epsilon: float = 1.0) -> Subject:
-    claim = PrivacyClaim(
-        identifier="ERR-PMW-7",
-        statement=SIZE_NOT_PUBLIC,
-        reference=SOURCE,
-        epsilon=noise_epsilon,
-        relation=Relation.ADD_REMOVE,
-    )
+def _size_not_public(noise_epsilon: float) -> Subject:
+    claim = PrivacyClaim(epsilon=noise_epsilon, relation=Relation.ADD_REMOVE)
     return Subject(
         claim=claim,
         mechanism=Mechanism(
@@ -164,33 +144,22 @@ def _size_not_public(noise_epsilon: float = 1.0) -> Subject:
     )
 
 
-ITERATION = "an outer iteration, its bits and its answer, loses at most 4 noise_epsilon"
-ITERATION_PRINTED = "an outer iteration loses at most noise_epsilon"
-COMPARISONS = "with Lap(D / e1) on the threshold, Lap(2 D / e2) on queries, the bits lose e1 + e2"
-COMPARISONS_PRINTED = "with Lap(D / e) on the threshold and on queries, the bits lose e"
-WHOLE_RUN = "noise_epsilon = sqrt(2 / updates) s(epsilon, delta) / 4 makes the run private"
-CHANGING_SCALE = "laws of n and n - 1 records, noise 1 / n: the loss grows without bound"
-SIZE_NOT_PUBLIC = "noise of scale 1 / (noise_epsilon |X|) is enough when records come and go"
-
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-AR",
-        statement=CHANGING_SCALE,
+        statement="laws of n and n - 1 records, noise 1 / n: the loss grows without bound",
         reference=SOURCE,
         subject=_changing_scale,
         parameters={
-            "distance": Parameter(
-                default=5.0, within=Interval(low=1, high=20), meaning="from the common centre"
-            ),
-            "records": Parameter(
-                default=10, within=Interval(low=2, high=1000, integer=True), meaning="n"
-            ),
+            "distance": number(5.0, 1, 20, "from the common centre"),
+            "records": whole(10, 2, 1000, "n"),
             "epsilon": NOISE_EPSILON,
         },
     ),
     Theorem(
         identifier="PMW-AT",
-        statement=COMPARISONS,
+        statement="with Lap(D / e1) on the threshold, Lap(2 D / e2) on queries, the bits "
+        "lose e1 + e2",
         reference="Dwork and Roth (2014), Theorem 3.23, for any division of the loss",
         subject=_comparisons_hold,
         parameters={
@@ -201,39 +170,34 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="PMW-ITER",
-        statement=ITERATION,
+        slow=True,
+        statement="an outer iteration, its bits and its answer, loses at most 4 noise_epsilon",
         reference=SOURCE,
         subject=_iteration_holds,
         parameters={"noise_epsilon": NOISE_EPSILON, "below": BELOW},
     ),
     Theorem(
         identifier="PMW-PRIV",
-        statement=WHOLE_RUN,
+        slow=True,
+        statement="noise_epsilon = sqrt(2 / updates) s(epsilon, delta) / 4 makes the run private",
         reference=SOURCE,
         subject=_whole_run,
         parameters={
             "epsilon": Parameter(default=2.0, within=EPSILON, meaning="nats, of the whole run"),
-            "delta": Parameter(
-                default=1e-3, within=Interval(low=1e-9, high=0.1), meaning="of the whole run"
-            ),
-            "updates": Parameter(
-                default=2, within=Interval(low=1, high=6, integer=True), meaning="iterations"
-            ),
+            "delta": number(1e-3, 1e-9, 0.1, "of the whole run"),
+            "updates": whole(2, 1, 6, "iterations"),
         },
     ),
     Theorem(
         identifier="ERR-PMW-1",
-        statement=ITERATION_PRINTED,
+        slow=True,
+        statement="an outer iteration loses at most noise_epsilon",
         reference=SOURCE,
         subject=_iteration_printed,
         parameters={
             "noise_epsilon": NOISE_EPSILON,
-            "below": Parameter(
-                default=5, within=Interval(low=5, high=10, integer=True), meaning=BELOW.meaning
-            ),
-            "multiple": Parameter(
-                default=1, within=Interval(low=1, high=2), meaning="noise_epsilons charged for it"
-            ),
+            "below": whole(5, 5, 10, BELOW.meaning),
+            "multiple": number(1, 1, 2, "noise_epsilons charged for it"),
         },
         holds=False,
         corrected="PMW-ITER",
@@ -241,14 +205,12 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="ERR-PMW-2",
-        statement=COMPARISONS_PRINTED,
+        statement="with Lap(D / e) on the threshold and on queries, the bits lose e",
         reference=SOURCE,
         subject=_comparisons_printed,
         parameters={
             "noise_epsilon": NOISE_EPSILON,
-            "below": Parameter(
-                default=5, within=Interval(low=3, high=10, integer=True), meaning=BELOW.meaning
-            ),
+            "below": whole(5, 3, 10, BELOW.meaning),
         },
         holds=False,
         corrected="PMW-AT",
@@ -256,7 +218,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="ERR-PMW-7",
-        statement=SIZE_NOT_PUBLIC,
+        statement="noise of scale 1 / (noise_epsilon |X|) is enough when records come and go",
         reference=SOURCE,
         subject=_size_not_public,
         parameters={"noise_epsilon": NOISE_EPSILON},

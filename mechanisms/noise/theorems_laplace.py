@@ -15,11 +15,12 @@ from ..model import (
     FiniteLaw,
     IdentityClaim,
     Interval,
-    Parameter,
     Relation,
     Rows,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from ..queries import count, histogram
 from .grid_laplace import grid_laplace_mechanism, grid_total
@@ -30,14 +31,10 @@ from .theorems_tails import density, integral, noisy_counts
 BOOK = "Dwork and Roth (2014)"
 DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
 
-SCALE = Parameter(default=2.0, within=Interval(low=0.01, high=100), meaning="of the noise")
-EPSILON = Parameter(default=1.0, within=Interval(low=0.01, high=8), meaning="in nats")
-SENSITIVITY = Parameter(
-    default=1.0, within=Interval(low=0.01, high=10), meaning="of the query, in L1"
-)
-COORDINATES = Parameter(
-    default=3, within=Interval(low=1, high=64, integer=True), meaning="length of the answer"
-)
+SCALE = number(2.0, 0.01, 100, "of the noise")
+EPSILON = number(1.0, 0.01, 8, "in nats")
+SENSITIVITY = number(1.0, 0.01, 10, "of the query, in L1")
+COORDINATES = whole(3, 1, 64, "length of the answer")
 
 
 def _square(*, scale: float, coordinates: int) -> Subject:
@@ -53,19 +50,17 @@ def _square(*, scale: float, coordinates: int) -> Subject:
         databases=([],),
         # The fourth moment of the noise is 24 scale**4.
         variance=20 * coordinates * scale**4,
-        identifier="T-LAP-2",
-        reference=f"{BOOK}, Definition 3.2",
     )
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
 def _private(*, coordinates: int, sensitivity: float, epsilon: float) -> Subject:
     mechanism = noisy_counts(coordinates=coordinates, sensitivity=sensitivity, epsilon=epsilon)
     claim = mechanism.claims[0]
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _loss_number(*, shift: float, share: float) -> Subject:
+def _loss_number(*, shift: float, share: float) -> IdentityClaim:
     level = share * shift
     # Outputs below the crossing, where the density ratio is exp(level), count.
     crossing = (shift - level) / 2
@@ -73,14 +68,10 @@ def _loss_number(*, shift: float, share: float) -> Subject:
     def excess(noise: Array) -> Array:
         return density(noise) - exp(level) * density(noise - shift)
 
-    return Subject(
-        claim=IdentityClaim(
-            compute=lambda: integral(excess, -60, 0) + integral(excess, 0, crossing),
-            stated=laplace_hockey_stick(level, shift),
-            tolerance=1e-12,
-            identifier="T-LAP-3-LAW",
-            reference=DMNS,
-        )
+    return IdentityClaim(
+        compute=lambda: integral(excess, -60, 0) + integral(excess, 0, crossing),
+        stated=laplace_hockey_stick(level, shift),
+        tolerance=1e-12,
     )
 
 
@@ -103,8 +94,8 @@ def _post(*, epsilon: float, threshold: float) -> Subject:
         return (np.asarray(output) > threshold).astype(np.int64)
 
     whole = post_process(mechanism, passes, name="laplace-above-threshold", law=law)
-    claim = replace(whole.claims[0], identifier="T-POST", reference=f"{BOOK}, Proposition 2.1")
-    return Subject(claim=claim, mechanism=replace(whole, claims=(claim,)))
+    claim = whole.claims[0]
+    return Subject(claim=claim, mechanism=whole)
 
 
 def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Subject:
@@ -118,7 +109,7 @@ def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Subject:
         granularity=granularity,
     )
     claim = mechanism.claims[0]
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -146,12 +137,8 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=DMNS,
         subject=_loss_number,
         parameters={
-            "shift": Parameter(
-                default=1.0, within=Interval(low=0.01, high=20), meaning="distance in scales"
-            ),
-            "share": Parameter(
-                default=0.5, within=Interval(low=-1, high=1), meaning="x as a part of the shift"
-            ),
+            "shift": number(1.0, 0.01, 20, "distance in scales"),
+            "share": number(0.5, -1, 1, "x as a part of the shift"),
         },
     ),
     Theorem(
@@ -161,9 +148,7 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=_post,
         parameters={
             "epsilon": EPSILON,
-            "threshold": Parameter(
-                default=2.5, within=Interval(low=-2, high=10), meaning="of the noisy count"
-            ),
+            "threshold": number(2.5, -2, 10, "of the noisy count"),
         },
     ),
     Theorem(
@@ -174,11 +159,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "epsilon": EPSILON,
             "sensitivity": SENSITIVITY,
-            "fineness": Parameter(
-                default=10,
-                within=Interval(low=0, high=14, integer=True),
-                meaning="the step of the grid is 2**-fineness",
-            ),
+            "fineness": whole(10, 0, 14, "the step of the grid is 2**-fineness"),
         },
     ),
 )

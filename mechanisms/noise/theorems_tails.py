@@ -16,7 +16,6 @@ from ..model import (
     Interval,
     InvariantClaim,
     Mechanism,
-    Parameter,
     Product,
     Relation,
     Rows,
@@ -24,6 +23,8 @@ from ..model import (
     Subject,
     Theorem,
     UtilityClaim,
+    number,
+    whole,
 )
 from ..queries import histogram
 from .laplace import laplace_mechanism
@@ -31,13 +32,9 @@ from .laplace import laplace_mechanism
 BOOK = "Dwork and Roth (2014)"
 CONVOLUTION = "Kotz, Kozubowski and Podgorski (2001), chapter 2"
 
-SCALE = Parameter(default=2.0, within=Interval(low=0.01, high=100), meaning="of the noise")
-COORDINATES = Parameter(
-    default=3, within=Interval(low=1, high=64, integer=True), meaning="number of noises"
-)
-THRESHOLD = Parameter(
-    default=3.0, within=Interval(low=0, high=30), meaning="distance, in scales of the noise"
-)
+SCALE = number(2.0, 0.01, 100, "of the noise")
+COORDINATES = whole(3, 1, 64, "number of noises")
+THRESHOLD = number(3.0, 0, 30, "distance, in scales of the noise")
 
 # Laplace noise beyond 60 scales has probability 1e-26.
 FAR = 60.0
@@ -75,26 +72,22 @@ def _noise(*, scale: float, coordinates: int = 1) -> Mechanism:
     return noisy_counts(coordinates=coordinates, sensitivity=1.0, epsilon=1 / scale)
 
 
-def _largest(identifier: str, *, scale: float, coordinates: int = 1) -> Subject:
+def _largest(*, scale: float, coordinates: int = 1) -> Subject:
     mechanism = _noise(scale=scale, coordinates=coordinates)
     utility = next(claim for claim in mechanism.claims if isinstance(claim, UtilityClaim))
-    claim = replace(utility, identifier=identifier, databases=([],))
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    claim = replace(utility, databases=([],))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _tail_number(*, threshold: float) -> Subject:
-    return Subject(
-        claim=IdentityClaim(
-            compute=lambda: 2 * integral(density, threshold, threshold + FAR),
-            stated=laplace_tail(threshold, 1.0),
-            tolerance=1e-12,
-            identifier="T-LAP-1-NUM",
-            reference=f"{BOOK}, Fact 3.7",
-        )
+def _tail_number(*, threshold: float) -> IdentityClaim:
+    return IdentityClaim(
+        compute=lambda: 2 * integral(density, threshold, threshold + FAR),
+        stated=laplace_tail(threshold, 1.0),
+        tolerance=1e-12,
     )
 
 
-def _difference_number(*, threshold: float) -> Subject:
+def _difference_number(*, threshold: float) -> IdentityClaim:
     def joint(noise: Array) -> Array:
         above = noise + threshold
         tail = np.exp(-np.abs(above)) / 2
@@ -104,14 +97,8 @@ def _difference_number(*, threshold: float) -> Subject:
         edges = (-threshold - FAR, -threshold, 0.0, FAR)
         return sum(integral(joint, *edges[i : i + 2]) for i in range(3))
 
-    return Subject(
-        claim=IdentityClaim(
-            compute=compute,
-            stated=laplace_difference_tail(threshold, 1.0),
-            tolerance=1e-12,
-            identifier="T-LAP-4",
-            reference=CONVOLUTION,
-        )
+    return IdentityClaim(
+        compute=compute, stated=laplace_difference_tail(threshold, 1.0), tolerance=1e-12
     )
 
 
@@ -129,34 +116,27 @@ def _exponential_difference(
 def _difference_law(*, scale: float) -> Subject:
     mechanism = _noise(scale=scale)
     claim = EqualityClaim(
-        other=partial(_exponential_difference, scale=scale),
-        databases=([], [0, 0]),
-        identifier="T-LAP-4-EXP",
-        reference=CONVOLUTION,
+        other=partial(_exponential_difference, scale=scale), databases=([], [0, 0])
     )
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _log_sum() -> Subject:
+def _log_sum() -> InvariantClaim:
     number = Interval(low=0, high=10)
 
     def margin(case: Any) -> float:
         return log_sum_gap([a for a, _ in case], [b for _, b in case])
 
-    return Subject(
-        claim=InvariantClaim(
-            cases=Rows(row=Product(parts=(number, number)), least=1, most=12),
-            margin=margin,
-            examples=(
-                [[0, 0]],
-                [[0, 1], [1, 0]],
-                [[1, 2], [2, 4]],
-                [[1e-300, 1e300], [1e300, 1e-300]],
-                [[0, 3], [0, 0], [5, 1e-9]],
-            ),
-            identifier="T-KL-0",
-            reference="Cover and Thomas (2006), Theorem 2.7.1",
-        )
+    return InvariantClaim(
+        cases=Rows(row=Product(parts=(number, number)), least=1, most=12),
+        margin=margin,
+        examples=(
+            [[0, 0]],
+            [[0, 1], [1, 0]],
+            [[1, 2], [2, 4]],
+            [[1e-300, 1e300], [1e300, 1e-300]],
+            [[0, 3], [0, 0], [5, 1e-9]],
+        ),
     )
 
 
@@ -165,7 +145,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="T-LAP-1",
         statement="|Laplace(b)| is above b ln(1/beta) with probability beta",
         reference=f"{BOOK}, Fact 3.7",
-        subject=partial(_largest, "T-LAP-1"),
+        subject=_largest,
         parameters={"scale": SCALE},
     ),
     Theorem(
@@ -193,7 +173,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="T-UB",
         statement="the largest of N noises |Laplace(b)| is above b ln(N/beta) at most beta often",
         reference=f"{BOOK}, Theorem 3.8",
-        subject=partial(_largest, "T-UB"),
+        subject=_largest,
         parameters={"scale": SCALE, "coordinates": COORDINATES},
     ),
     Theorem(

@@ -57,7 +57,6 @@ def regret_claim(
     score: Callable[[Database], Array],
     scale: float,
     candidates: int,
-    reference: str,
     ties: bool = False,
     **described: Any,
 ) -> UtilityClaim:
@@ -76,7 +75,7 @@ def regret_claim(
     def bound(beta: float) -> float:
         return scale * log(candidates / beta)
 
-    return UtilityClaim(loss=loss, bound=bound, reference=reference, **described)
+    return UtilityClaim(loss=loss, bound=bound, **described)
 
 
 def candidate_law(

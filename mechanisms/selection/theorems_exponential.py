@@ -1,6 +1,5 @@
 """The exponential mechanism: what it loses, and where the factor 2 in its weights is needed."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -8,13 +7,11 @@ from typing import Any
 import numpy as np
 
 from ..model import (
-    Claim,
     Database,
     Histogram,
     Interval,
     InvariantClaim,
     Mechanism,
-    Parameter,
     PrivacyClaim,
     Product,
     Record,
@@ -22,6 +19,8 @@ from ..model import (
     Rows,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from ..queries import column_totals, counts, revenue
 from .broken_exponential import data_dependent_range
@@ -31,27 +30,8 @@ from .selection import voters
 BOOK = "Dwork and Roth (2014)"
 ADD_REMOVE, REPLACE_ONE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=2), meaning="nats, of the claim")
-OTHERS = Parameter(
-    default=9,
-    within=Interval(low=2, high=30, integer=True),
-    meaning="candidates beside the one that a voter moves against them",
-)
-
-STATEMENTS = {
-    "EM-3.10": "weights exp(epsilon u / (2 Du)) lose at most epsilon",
-    "EM-3.10-BR": "the log-ratios of two neighbouring laws lie in an interval of length epsilon",
-    "EM-DDR": "candidates may be read off the data: the prices are the bids",
-    "EM-MONO": "for monotone scores, add-remove, weights exp(epsilon u / Du) lose epsilon",
-    "EM-MONO-DEF": "revenue at fixed prices is monotone: a further bid lowers it at none",
-    "EM-NAIVE": "weights exp(epsilon u / Du) lose at most 2 epsilon",
-    "ERR-EM-2": "weights exp(epsilon u / Du) lose at most epsilon",
-    "ERR-EM-6": "for monotone scores, replace-one, weights exp(epsilon u / Du) lose epsilon",
-}
-
-
-def _subject(claim: Claim, mechanism: Mechanism, **changed: Any) -> Subject:
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,), **changed))
+EPSILON = number(1.0, 0.1, 2, "nats, of the claim")
+OTHERS = whole(9, 2, 30, "candidates beside the one that a voter moves against them")
 
 
 def _of_voters(epsilon: float, others: float, **weights: Any) -> Mechanism:
@@ -75,28 +55,19 @@ def _reweighed(mechanism: Mechanism, **weights: Any) -> Mechanism:
     return replace(mechanism, run=partial(mechanism.run, **weights), law=law)
 
 
-def _privacy(identifier: str, epsilon: float, **fields: Any) -> PrivacyClaim:
-    described = {"reference": f"{BOOK}, Theorem 3.10", "relation": ADD_REMOVE, **fields}
-    return PrivacyClaim(
-        identifier=identifier, statement=STATEMENTS[identifier], epsilon=epsilon, **described
-    )
-
-
 def _opposed(others: float) -> tuple[tuple[Database, Database], ...]:
     """One candidate a vote ahead of all others, and a vote behind after one voter more."""
     ahead = [1] + [0] * round(others)
     return (([ahead], [ahead, [-1] + [1] * round(others)]),)
 
 
-def _private(epsilon: float = 1.0, others: float = 9) -> Subject:
-    claim = _privacy("EM-3.10", epsilon, examples=_opposed(others))
-    return _subject(claim, _of_voters(epsilon, others))
+def _private(epsilon: float, others: float) -> Subject:
+    return _naive(1, epsilon, others, monotone=False)
 
 
-def _naive(identifier: str, multiple: float, epsilon: float = 1.0, others: float = 9) -> Subject:
-    described = {"reference": f"{BOOK}, Section 3.4", "examples": _opposed(others)}
-    claim = _privacy(identifier, multiple * epsilon, **described)
-    return _subject(claim, _of_voters(epsilon, others, monotone=True))
+def _naive(multiple: float, epsilon: float, others: float, monotone: bool = True) -> Subject:
+    claim = PrivacyClaim(epsilon=multiple * epsilon, relation=ADD_REMOVE, examples=_opposed(others))
+    return Subject(claim=claim, mechanism=_of_voters(epsilon, others, monotone=monotone))
 
 
 def _of_counts(epsilon: float, bins: float, **fields: Any) -> Mechanism:
@@ -111,33 +82,34 @@ def _of_counts(epsilon: float, bins: float, **fields: Any) -> Mechanism:
     )
 
 
-def _monotone(epsilon: float = 1.0, candidates: float = 4) -> Subject:
-    claim = _privacy("EM-MONO", epsilon)
-    return _subject(claim, _of_counts(epsilon, candidates, monotone=True))
+def _monotone(epsilon: float, candidates: float) -> Subject:
+    claim = PrivacyClaim(epsilon=epsilon, relation=ADD_REMOVE)
+    return Subject(claim=claim, mechanism=_of_counts(epsilon, candidates, monotone=True))
 
 
-def _monotone_replaced(epsilon: float = 1.0, records: float = 3) -> Subject:
-    claim = _privacy("ERR-EM-6", epsilon, relation=REPLACE_ONE)
+def _monotone_replaced(epsilon: float, records: float) -> Subject:
+    claim = PrivacyClaim(epsilon=epsilon, relation=REPLACE_ONE)
     mechanism = _of_counts(
         epsilon,
         2,
         relation=REPLACE_ONE,
         databases=Histogram(bins=2, total=round(records)),
     )
-    return _subject(claim, _reweighed(mechanism, monotone=True))
+    return Subject(claim=claim, mechanism=_reweighed(mechanism, monotone=True))
 
 
 def _bids_offered(database: Database, *, values: tuple[float, ...]) -> Any:
     return revenue(database, prices=values)
 
 
-def _prices_from_bids(epsilon: float = 1.0) -> Subject:
-    claim = _privacy("EM-DDR", epsilon)
+def _prices_from_bids(epsilon: float) -> Subject:
+    claim = PrivacyClaim(epsilon=epsilon, relation=ADD_REMOVE)
     run = partial(data_dependent_range, epsilon=epsilon, sensitivity=3.01, score=_bids_offered)
-    return _subject(claim, AUCTION, run=run, law=None, identifier="", name="auction-at-bids")
+    mechanism = replace(AUCTION, run=run, law=None, identifier="", name="auction-at-bids")
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _bounded_range(epsilon: float = 1.0) -> Subject:
+def _bounded_range(epsilon: float) -> InvariantClaim:
     def margin(case: Any) -> float:
         scores, moves = np.array(case, dtype=float).T
         logs = log_probabilities(
@@ -146,19 +118,14 @@ def _bounded_range(epsilon: float = 1.0) -> Subject:
         return float(epsilon - np.ptp(logs[1] - logs[0]))
 
     pair = Product(parts=(Interval(low=0, high=20), Interval(low=-1, high=1)))
-    return Subject(
-        claim=InvariantClaim(
-            identifier="EM-3.10-BR",
-            statement=STATEMENTS["EM-3.10-BR"],
-            reference="Dong, Durfee and Rogers (2020)",
-            cases=Rows(row=pair, least=2, most=12),
-            margin=margin,
-            examples=([[1, -1]] + [[0, 1]] * 9, [[0, 1], [0, -1]], [[3, 1], [0, -1], [9, 0]]),
-        )
+    return InvariantClaim(
+        cases=Rows(row=pair, least=2, most=12),
+        margin=margin,
+        examples=([[1, -1]] + [[0, 1]] * 9, [[0, 1], [0, -1]], [[3, 1], [0, -1], [9, 0]]),
     )
 
 
-def _never_lower() -> Subject:
+def _never_lower() -> InvariantClaim:
     prices = tuple(np.linspace(0.25, 4, 16))
 
     def margin(case: Any) -> float:
@@ -166,78 +133,80 @@ def _never_lower() -> Subject:
         return float(np.min(revenue(more, prices=prices) - revenue(case["bids"], prices=prices)))
 
     bid = Interval(low=0, high=4)
-    return Subject(
-        claim=InvariantClaim(
-            identifier="EM-MONO-DEF",
-            statement=STATEMENTS["EM-MONO-DEF"],
-            reference=f"{BOOK}, Section 3.4",
-            cases=Record(fields={"bids": Rows(row=bid, most=8), "bid": bid}),
-            margin=margin,
-            examples=({"bids": [], "bid": 0.0}, {"bids": [1.0, 1.0], "bid": 3.01}),
-        )
-    )
-
-
-def _theorem(identifier: str, subject: Callable[..., Subject], **fields: Any) -> Theorem:
-    described = {"reference": f"{BOOK}, Section 3.4", **fields}
-    return Theorem(
-        identifier=identifier, statement=STATEMENTS[identifier], subject=subject, **described
+    return InvariantClaim(
+        cases=Record(fields={"bids": Rows(row=bid, most=8), "bid": bid}),
+        margin=margin,
+        examples=({"bids": [], "bid": 0.0}, {"bids": [1.0, 1.0], "bid": 3.01}),
     )
 
 
 THEOREMS: tuple[Theorem, ...] = (
-    _theorem(
-        "EM-3.10",
-        _private,
+    Theorem(
+        identifier="EM-3.10",
+        statement="weights exp(epsilon u / (2 Du)) lose at most epsilon",
         reference=f"{BOOK}, Theorem 3.10",
+        subject=_private,
         parameters={"epsilon": EPSILON, "others": OTHERS},
     ),
-    _theorem(
-        "EM-3.10-BR",
-        _bounded_range,
+    Theorem(
+        identifier="EM-3.10-BR",
+        statement="the log-ratios of two neighbouring laws lie in an interval of length epsilon",
         reference="Dong, Durfee and Rogers (2020)",
+        subject=_bounded_range,
         parameters={"epsilon": EPSILON},
     ),
-    _theorem(
-        "EM-DDR",
-        _prices_from_bids,
+    Theorem(
+        identifier="EM-DDR",
+        statement="candidates may be read off the data: the prices are the bids",
+        reference=f"{BOOK}, Section 3.4",
+        subject=_prices_from_bids,
         parameters={"epsilon": EPSILON},
         holds=False,
         corrected="EM-3.10",
         remark="the candidates must not depend on the data: a bid only one database has shows",
     ),
-    _theorem(
-        "EM-MONO",
-        _monotone,
+    Theorem(
+        identifier="EM-MONO",
+        statement="for monotone scores, add-remove, weights exp(epsilon u / Du) lose epsilon",
+        reference=f"{BOOK}, Section 3.4",
+        subject=_monotone,
         parameters={
             "epsilon": EPSILON,
-            "candidates": Parameter(
-                default=4, within=Interval(low=2, high=20, integer=True), meaning="bins"
-            ),
+            "candidates": whole(4, 2, 20, "bins"),
         },
     ),
-    _theorem("EM-MONO-DEF", _never_lower),
-    _theorem(
-        "EM-NAIVE",
-        partial(_naive, "EM-NAIVE", 2),
+    Theorem(
+        identifier="EM-MONO-DEF",
+        statement="revenue at fixed prices is monotone: a further bid lowers it at none",
+        reference=f"{BOOK}, Section 3.4",
+        subject=_never_lower,
+    ),
+    Theorem(
+        identifier="EM-NAIVE",
+        statement="weights exp(epsilon u / Du) lose at most 2 epsilon",
+        reference=f"{BOOK}, Section 3.4",
+        subject=partial(_naive, 2),
         parameters={"epsilon": EPSILON, "others": OTHERS},
     ),
-    _theorem(
-        "ERR-EM-2",
-        partial(_naive, "ERR-EM-2", 1),
+    Theorem(
+        identifier="ERR-EM-2",
+        slow=True,
+        statement="weights exp(epsilon u / Du) lose at most epsilon",
+        reference=f"{BOOK}, Section 3.4",
+        subject=partial(_naive, 1),
         parameters={"epsilon": EPSILON, "others": OTHERS},
         holds=False,
         corrected="EM-NAIVE",
         remark="the normaliser, which the heuristic leaves out, loses epsilon as well",
     ),
-    _theorem(
-        "ERR-EM-6",
-        _monotone_replaced,
+    Theorem(
+        identifier="ERR-EM-6",
+        statement="for monotone scores, replace-one, weights exp(epsilon u / Du) lose epsilon",
+        reference=f"{BOOK}, Section 3.4",
+        subject=_monotone_replaced,
         parameters={
             "epsilon": EPSILON,
-            "records": Parameter(
-                default=3, within=Interval(low=2, high=40, integer=True), meaning="their number"
-            ),
+            "records": whole(3, 2, 40, "their number"),
         },
         holds=False,
         corrected="EM-MONO",

@@ -16,12 +16,13 @@ from ..model import (
     Interval,
     InvariantClaim,
     Mechanism,
-    Parameter,
     PrivacyClaim,
     Relation,
     Rows,
     Subject,
     Theorem,
+    number,
+    whole,
 )
 from ..queries import column_totals, counts
 from .exponential import exponential, exponential_by_weights, log_probabilities, probabilities
@@ -33,42 +34,17 @@ from .selection import candidate_law, voters
 BOOK = "Dwork and Roth (2014)"
 DING = "Ding et al. (2021)"
 
-EPSILON = Parameter(default=1.0, within=Interval(low=0.1, high=2), meaning="nats")
-GAP = Parameter(
-    default=1,
-    within=Interval(low=0, high=10, integer=True),
-    meaning="between one count and the next",
+EPSILON = number(1.0, 0.1, 2, "nats")
+GAP = whole(1, 0, 10, "between one count and the next")
+AHEAD = whole(2, 1, 20, "c, the greater count")
+MONOTONE = whole(
+    1, 0, 1, "1 for votes from 0 on, add-remove, and half the noise; 0 for votes of either sign"
 )
-AHEAD = Parameter(
-    default=2, within=Interval(low=1, high=20, integer=True), meaning="c, the greater count"
-)
-MONOTONE = Parameter(
-    default=1,
-    within=Interval(low=0, high=1, integer=True),
-    meaning="1 for votes from 0 on, add-remove, and half the noise; 0 for votes of either sign",
-)
-OTHERS = Parameter(
-    default=2, within=Interval(low=1, high=12, integer=True), meaning="candidates but one"
-)
-STATEMENTS = {
-    "EM-3.13a": "report noisy max with Gumbel(2 Du / epsilon) noise is the exponential mechanism",
-    "EM-3.13b": "noisy arg-max with exponential noise of mean 2 Du / epsilon is permute-and-flip",
-    "EM-3.13c": "permute-and-flip has no more expected regret than the exponential mechanism",
-    "EM-OSNM": "exponential noise of mean 2 Du / epsilon, half of it if monotone, loses epsilon",
-    "EM-OSNM-3.6": "counts 0 and c, noise of rate l: the worse one is selected with exp(-l c) / 2",
-    "EM-RNM": "Laplace noise of scale 2 Du / epsilon, half of it if monotone, loses epsilon",
-    "ERR-EM-3": "counts 0 and c, noise of rate l: the worse one is selected with exp(-l c)",
-    "ERR-EM-4": "noisy arg-max with exponential noise is the exponential mechanism",
-}
+OTHERS = whole(2, 1, 12, "candidates but one")
 
 
 def _of_voters(
-    identifier: str,
-    build: Callable[..., Mechanism],
-    reference: str,
-    epsilon: float = 1.0,
-    others: float = 2,
-    monotone: float = 1,
+    build: Callable[..., Mechanism], epsilon: float, others: float, monotone: float
 ) -> Subject:
     candidates = round(others) + 1
     mechanism = build(
@@ -85,31 +61,21 @@ def _of_voters(
     example = [behind] * 3 if monotone else [ahead]
     one_more = behind if monotone else [-1] + [1] * (candidates - 1)
     claim = PrivacyClaim(
-        identifier=identifier,
-        statement=STATEMENTS[identifier],
-        reference=reference,
-        epsilon=epsilon,
-        relation=Relation.ADD_REMOVE,
-        examples=((example, [*example, one_more]),),
+        epsilon=epsilon, relation=Relation.ADD_REMOVE, examples=((example, [*example, one_more]),)
     )
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
 def _same_law(
-    identifier: str,
     build: Callable[..., Mechanism],
     other: Callable[..., Any],
     other_log_probabilities: Callable[..., Array],
-    reference: str,
     database: list[int],
     epsilon: float,
 ) -> Subject:
     """The law that `build`'s mechanism has on `database` is that of `other`."""
     bound: dict[str, Any] = {"score": counts, "sensitivity": 1.0, "epsilon": epsilon}
     claim = EqualityClaim(
-        identifier=identifier,
-        statement=STATEMENTS[identifier],
-        reference=reference,
         other=partial(other, **bound),
         law=partial(candidate_law, log_probabilities=other_log_probabilities, **bound),
         databases=(database,),
@@ -120,144 +86,127 @@ def _same_law(
         relation=Relation.ADD_REMOVE,
         databases=Histogram(bins=len(database), most=30),
     )
-    return Subject(claim=claim, mechanism=replace(mechanism, claims=(claim,)))
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _gumbel(epsilon: float = 1.0, gap: float = 1) -> Subject:
+def _gumbel(epsilon: float, gap: float) -> Subject:
     return _same_law(
-        "EM-3.13a",
         report_gumbel_max_mechanism,
         exponential_by_weights,
         log_probabilities,
-        "Durfee and Rogers (2019)",
         [step * round(gap) for step in range(4)],
         epsilon,
     )
 
 
-def _one_sided(epsilon: float = 1.0, gap: float = 1) -> Subject:
+def _one_sided(epsilon: float, gap: float) -> Subject:
     return _same_law(
-        "EM-3.13b",
         one_sided_noisy_arg_max_mechanism,
         permute_and_flip,
         permute_and_flip_log_probabilities,
-        DING,
         [step * round(gap) for step in range(4)],
         epsilon,
     )
 
 
-def _one_sided_printed(epsilon: float = 1.0, ahead: float = 2) -> Subject:
+def _one_sided_printed(epsilon: float, ahead: float) -> Subject:
     return _same_law(
-        "ERR-EM-4",
         one_sided_noisy_arg_max_mechanism,
         exponential,
         log_probabilities,
-        f"{BOOK}, Theorem 3.13",
         [0, round(ahead)],
         epsilon,
     )
 
 
-def _less_regret(epsilon: float = 1.0) -> Subject:
+def _less_regret(epsilon: float) -> InvariantClaim:
     def margin(case: Any) -> float:
         scores = np.asarray(case, dtype=float)
         behind = scores.max() - scores
         flips = np.exp(permute_and_flip_log_probabilities(scores, sensitivity=1, epsilon=epsilon))
         return float((probabilities(scores, sensitivity=1, epsilon=epsilon) - flips) @ behind)
 
-    return Subject(
-        claim=InvariantClaim(
-            identifier="EM-3.13c",
-            statement=STATEMENTS["EM-3.13c"],
-            reference="McKenna and Sheldon (2020)",
-            cases=Rows(row=Interval(low=0, high=20), least=1, most=12),
-            margin=margin,
-            examples=([0, 1, 2, 3], [5, 5, 5], [0, 20], [0] * 11 + [1]),
-        )
+    return InvariantClaim(
+        cases=Rows(row=Interval(low=0, high=20), least=1, most=12),
+        margin=margin,
+        examples=([0, 1, 2, 3], [5, 5, 5], [0, 20], [0] * 11 + [1]),
     )
 
 
-def _worse_of_two(identifier: str, factor: float, rate: float = 0.5, ahead: float = 2) -> Subject:
+def _worse_of_two(factor: float, rate: float, ahead: float) -> IdentityClaim:
     def compute() -> float:
         logs = one_sided_log_probabilities(
             np.array([0.0, ahead]), sensitivity=1.0, epsilon=2 * rate
         )
         return float(np.exp(logs[0]))
 
-    return Subject(
-        claim=IdentityClaim(
-            identifier=identifier,
-            statement=STATEMENTS[identifier],
-            reference=f"{BOOK}, after Example 3.6",
-            compute=compute,
-            stated=factor * exp(-rate * ahead),
-        )
-    )
-
-
-def _theorem(
-    identifier: str, subject: Callable[..., Subject], reference: str, **fields: Any
-) -> Theorem:
-    return Theorem(
-        identifier=identifier,
-        statement=STATEMENTS[identifier],
-        reference=reference,
-        subject=subject,
-        **fields,
-    )
+    return IdentityClaim(compute=compute, stated=factor * exp(-rate * ahead))
 
 
 _RATE = {
-    "rate": Parameter(
-        default=0.5, within=Interval(low=0.05, high=2), meaning="1 / mean of the noise"
-    ),
+    "rate": number(0.5, 0.05, 2, "1 / mean of the noise"),
     "ahead": AHEAD,
 }
 _VOTERS = {"epsilon": EPSILON, "others": OTHERS, "monotone": MONOTONE}
 
 THEOREMS: tuple[Theorem, ...] = (
-    _theorem(
-        "EM-RNM",
-        partial(_of_voters, "EM-RNM", report_noisy_max_mechanism, f"{BOOK}, Claim 3.9"),
-        f"{BOOK}, Claim 3.9",
+    Theorem(
+        identifier="EM-RNM",
+        statement="Laplace noise of scale 2 Du / epsilon, half of it if monotone, loses epsilon",
+        reference=f"{BOOK}, Claim 3.9",
+        subject=partial(_of_voters, report_noisy_max_mechanism),
         parameters=_VOTERS,
     ),
-    _theorem(
-        "EM-OSNM",
-        partial(_of_voters, "EM-OSNM", one_sided_noisy_arg_max_mechanism, f"{BOOK}, Section 3.4"),
-        f"{BOOK}, Section 3.4",
+    Theorem(
+        identifier="EM-OSNM",
+        statement="exponential noise of mean 2 Du / epsilon, half of it if monotone, loses epsilon",
+        reference=f"{BOOK}, Section 3.4",
+        subject=partial(_of_voters, one_sided_noisy_arg_max_mechanism),
         parameters=_VOTERS,
     ),
-    _theorem(
-        "EM-OSNM-3.6",
-        partial(_worse_of_two, "EM-OSNM-3.6", 0.5),
-        f"{BOOK}, after Example 3.6",
+    Theorem(
+        identifier="EM-OSNM-3.6",
+        statement="counts 0 and c, noise of rate l: the worse one is selected with exp(-l c) / 2",
+        reference=f"{BOOK}, after Example 3.6",
+        subject=partial(_worse_of_two, 0.5),
         parameters=_RATE,
     ),
-    _theorem(
-        "EM-3.13a",
-        _gumbel,
-        "Durfee and Rogers (2019)",
+    Theorem(
+        identifier="EM-3.13a",
+        statement="report noisy max with Gumbel(2 Du / epsilon) noise is the exponential mechanism",
+        reference="Durfee and Rogers (2019)",
+        subject=_gumbel,
         parameters={"epsilon": EPSILON, "gap": GAP},
     ),
-    _theorem("EM-3.13b", _one_sided, DING, parameters={"epsilon": EPSILON, "gap": GAP}),
-    _theorem(
-        "EM-3.13c", _less_regret, "McKenna and Sheldon (2020)", parameters={"epsilon": EPSILON}
+    Theorem(
+        identifier="EM-3.13b",
+        statement="noisy arg-max with exponential noise of mean 2 Du / epsilon is permute-and-flip",
+        reference=DING,
+        subject=_one_sided,
+        parameters={"epsilon": EPSILON, "gap": GAP},
     ),
-    _theorem(
-        "ERR-EM-3",
-        partial(_worse_of_two, "ERR-EM-3", 1.0),
-        f"{BOOK}, after Example 3.6",
+    Theorem(
+        identifier="EM-3.13c",
+        statement="permute-and-flip has no more expected regret than the exponential mechanism",
+        reference="McKenna and Sheldon (2020)",
+        subject=_less_regret,
+        parameters={"epsilon": EPSILON},
+    ),
+    Theorem(
+        identifier="ERR-EM-3",
+        statement="counts 0 and c, noise of rate l: the worse one is selected with exp(-l c)",
+        reference=f"{BOOK}, after Example 3.6",
+        subject=partial(_worse_of_two, 1.0),
         parameters=_RATE,
         holds=False,
         corrected="EM-OSNM-3.6",
         remark="the difference of two such noises is Laplace, whose tail has half that weight",
     ),
-    _theorem(
-        "ERR-EM-4",
-        _one_sided_printed,
-        f"{BOOK}, Theorem 3.13",
+    Theorem(
+        identifier="ERR-EM-4",
+        statement="noisy arg-max with exponential noise is the exponential mechanism",
+        reference=f"{BOOK}, Theorem 3.13",
+        subject=_one_sided_printed,
         parameters={
             "epsilon": replace(EPSILON, within=Interval(low=0.5, high=2)),
             "ahead": replace(AHEAD, within=Interval(low=1, high=4, integer=True)),

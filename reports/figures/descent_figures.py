@@ -70,7 +70,7 @@ def _examples(statement: Statement) -> tuple[Any, ...]:
 
 
 def _least_margin(statement: Statement, steps: int) -> float:
-    claim = statement.theorem.subject(**{**statement.parameters, "steps": steps}).claim
+    claim = statement.theorem.at(**{**statement.parameters, "steps": steps}).claim
     assert isinstance(claim, InvariantClaim)
     return min(claim.margin(case) for case in claim.examples)
 
@@ -105,7 +105,7 @@ def noisy_excess_figure(statement: Statement) -> Drawn:
 
 def _noisy_excess(statement: Statement, steps: int) -> tuple[float, float, float, float]:
     """Bound, mean and limits on the first of the claim's databases, the hardest."""
-    subject = statement.theorem.subject(**{**statement.parameters, "steps": steps})
+    subject = statement.theorem.at(**{**statement.parameters, "steps": steps})
     claim, mechanism = subject.claim, subject.mechanism
     assert isinstance(claim, ExpectationClaim)
     assert mechanism is not None

@@ -200,7 +200,7 @@ def _swept(statement: Statement) -> tuple[str, Parameter, Any, Any, Any] | None:
         sides = []
         for value in values:
             chosen = round(value) if within.integer else float(value)
-            claim = statement.theorem.subject(**{**statement.parameters, name: chosen}).claim
+            claim = statement.theorem.at(**{**statement.parameters, name: chosen}).claim
             assert isinstance(claim, IdentityClaim)
             sides.append((claim.stated, float(claim.compute())))
         stated, computed = np.array(sides).T

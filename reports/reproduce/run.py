@@ -14,12 +14,6 @@ from .selection import Chosen, find
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
 """Draws for each statement and setting."""
 
-SLOW = ("GD-T2", "PMW-MAIN", "GD-PRIV", "PAC-BOX-MAIN", "GD-L3", "GD-T3", "ERR-GD", "PMW-")
-"""Beginnings of identifiers that are started first, so that no process waits for one at the end.
-
-Nothing but the order of the work depends on it.
-"""
-
 
 def error_share(alpha: float, settings: int) -> float:
     """The error probability of one statement at one of its settings.
@@ -48,7 +42,8 @@ def run(
     """
     from joblib import Parallel, delayed
 
-    order = sorted(range(len(chosen)), key=lambda i: not chosen[i].identifier.startswith(SLOW))
+    # The slow ones first, so that no process waits for one of them at the end.
+    order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
     jobs = (
         delayed(_section)(place, chosen[place], alpha, draws, seed, pictures) for place in order
     )

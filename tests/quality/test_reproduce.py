@@ -85,14 +85,12 @@ def test_the_exact_delta_at_the_claimed_epsilon(identifier, low, high):
 
 
 OTHER = [
-    control.identifier
-    for control in controls()
-    if not isinstance(control.subject().claim, PrivacyClaim)
+    control.identifier for control in controls() if not isinstance(control.at().claim, PrivacyClaim)
 ]
 
 
 def test_there_are_controls_of_claims_of_every_other_kind():
-    kinds = {type(control.subject().claim) for control in controls()}
+    kinds = {type(control.at().claim) for control in controls()}
     assert {UtilityClaim, ExpectationClaim, InvariantClaim, EqualityClaim, ThresholdClaim} <= kinds
 
 

@@ -56,7 +56,7 @@ def test_the_ends_of_every_range_can_be_asked_for(identifier):
     for name, parameter in theorem.parameters.items():
         for end in (parameter.within.low, parameter.within.high):
             value = int(end) if parameter.within.integer else end
-            claim = theorem.subject(**{**defaults, name: value}).claim
+            claim = theorem.at(**{**defaults, name: value}).claim
             assert claim.identifier == identifier
 
 

@@ -61,7 +61,7 @@ def _ends(interval):
 def test_every_theorem_at_the_edge_and_on_random_cases(identifier, rng):
     theorem = THEOREMS[identifier]
     for parameters in settings(theorem):
-        claim = theorem.subject(**parameters).claim
+        claim = theorem.at(**parameters).claim
         assert claim.identifier == identifier
         margins = [claim.margin(case) for case in claim.examples]
         if not theorem.holds:
@@ -100,7 +100,7 @@ def test_directions_of_tiny_vectors(tiny):
 
 @pytest.mark.parametrize("identifier", ["GD-L1", "GD-L3", "GD-T1", "GD-SENS"])
 def test_theorems_where_numbers_nearly_vanish(identifier):
-    claim = THEOREMS[identifier].subject(dimension=2).claim
+    claim = THEOREMS[identifier].at(dimension=2).claim
 
     def filled(row, number):
         match row:
@@ -184,7 +184,7 @@ def test_excess_on_the_interval(steps):
 
 
 def test_the_bound_is_attained_in_one_step():
-    claim = THEOREMS["GD-T1"].subject(steps=1).claim
+    claim = THEOREMS["GD-T1"].at(steps=1).claim
     assert min(claim.margin(case) for case in claim.examples) == pytest.approx(0, abs=1e-12)
 
 
@@ -206,7 +206,7 @@ def test_excess_is_not_monotone():
 
 
 def test_the_sharper_bound_uses_the_distance_from_the_start(rng):
-    claim = THEOREMS["GD-T1"].subject(dimension=3, steps=10).claim
+    claim = THEOREMS["GD-T1"].at(dimension=3, steps=10).claim
     for _ in range(100):
         case = drawn(claim.cases, rng)
         run = descent(case, diameter=2, lipschitz=1, steps=10)

@@ -75,7 +75,7 @@ def test_the_simple_scale_is_enough_while_epsilon_is_at_most_the_log(delta):
 def test_calibrations_are_private_and_within_delta(identifier):
     theorem = THEOREMS[identifier]
     for parameters in ({}, {"epsilon": 4, "delta": 0.05}, {"steps": 1}, {"dimension": 1}):
-        subject = theorem.subject(**parameters)
+        subject = theorem.at(**parameters)
         dimension = round(parameters.get("dimension", 2))
         _, upper = delta_of(subject.mechanism, *opposite(dimension), subject.claim.epsilon)
         assert upper < subject.claim.delta
@@ -83,7 +83,7 @@ def test_calibrations_are_private_and_within_delta(identifier):
 
 def test_coordinates_are_over_noised_by_the_root_of_the_dimension():
     found = {
-        name: delta_of(THEOREMS[name].subject().mechanism, *opposite(2), 1.0)
+        name: delta_of(THEOREMS[name].at().mechanism, *opposite(2), 1.0)
         for name in ("GD-PRIV-COORD", "GD-PRIV-L2")
     }
     assert found["GD-PRIV-COORD"] == pytest.approx((1.003e-16, 1.003e-16), rel=1e-3)
@@ -94,11 +94,11 @@ def test_the_printed_rate_with_constant_1_is_not_private():
     theorem = THEOREMS["ERR-GD-9"]
     for name, p in {"": None, **theorem.parameters}.items():
         for chosen in [{}] if p is None else [{name: p.within.low}, {name: p.within.high}]:
-            subject = theorem.subject(**chosen)
+            subject = theorem.at(**chosen)
             pair = opposite(round(chosen.get("dimension", 1)))
             lower, _ = delta_of(subject.mechanism, *pair, subject.claim.epsilon)
             assert lower > 2 * subject.claim.delta
-    assert delta_of(theorem.subject().mechanism, *opposite(1), 2.0)[0] > 0.1
+    assert delta_of(theorem.at().mechanism, *opposite(1), 2.0)[0] > 0.1
 
 
 def test_more_rows_hide_a_replaced_row_just_as_well():
@@ -165,7 +165,7 @@ def test_the_average_follows_from_the_gradients():
 @pytest.mark.parametrize("identifier", ["GD-L4", "GD-VAR"])
 def test_expectations(identifier, rng):
     for parameters in ({}, {"records": 5}, {"dimension": 1, "records": 2000}):
-        subject = THEOREMS[identifier].subject(**parameters)
+        subject = THEOREMS[identifier].at(**parameters)
         claim = subject.claim
         for database in claim.databases:
             found = claim.quantity(database, subject.mechanism(database, rng, size=40_000))
@@ -179,7 +179,7 @@ def test_expectations(identifier, rng):
 
 def test_expected_excess_at_the_default():
     # The excess is about .009 for a minimum inside, .03 from the far side; the bound is .0641.
-    subject = THEOREMS["GD-T2"].subject()
+    subject = THEOREMS["GD-T2"].at()
     claim = subject.claim
     assert claim.bound == pytest.approx(0.0641, abs=5e-5)
     for database, expected in zip(claim.databases, (0.0315, 0.0100, 0.0093), strict=True):
@@ -192,7 +192,7 @@ def test_expected_excess_at_the_default():
 
 @pytest.mark.parametrize("steps", [1, 4, 30])
 def test_expected_excess_with_few_steps(steps, rng):
-    subject = THEOREMS["GD-T2"].subject(steps=steps, records=50)
+    subject = THEOREMS["GD-T2"].at(steps=steps, records=50)
     for database in subject.claim.databases:
         found = subject.claim.quantity(database, subject.mechanism(database, rng, size=20_000))
         assert found.mean() + 6 * found.std() / sqrt(20_000) <= subject.claim.bound
@@ -248,7 +248,7 @@ def test_theorems_can_be_asked_for_everywhere():
     for theorem in THEOREMS.values():
         for name, p in theorem.parameters.items():
             for end in (p.within.low, p.within.high):
-                subject = theorem.subject(**{name: end})
+                subject = theorem.at(**{name: end})
                 assert subject.claim.identifier == theorem.identifier
                 assert subject.claim in subject.mechanism.claims
                 assert isinstance(subject.mechanism.claims[0], PrivacyClaim)

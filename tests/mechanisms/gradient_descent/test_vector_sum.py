@@ -111,14 +111,14 @@ def test_the_spread_direction_tends_to_the_gaussian_limit():
 
 @pytest.mark.parametrize(("dimension", "expected"), [(16, 2.3e-5), (64, 1.54e-4)])
 def test_theorem_3_is_true_with_its_constant(dimension, expected):
-    subject = THEOREMS["GD-T3"].subject(dimension=dimension)
+    subject = THEOREMS["GD-T3"].at(dimension=dimension)
     lower, upper = exact_delta(subject, dimension)
     assert upper == pytest.approx(expected, rel=0.01)
     assert lower <= upper < subject.claim.delta
 
 
 def test_a_row_on_one_axis_is_hidden_purely():
-    subject = THEOREMS["GD-T3"].subject()
+    subject = THEOREMS["GD-T3"].at()
     moved = ratios(subject.mechanism, [], [[1.0] + [0.0] * 63])
     assert moved.sum() == pytest.approx(4 / (1.6737 * sqrt(log(100))), rel=1e-4)
     # One large coordinate beside small ones: the more it weighs the less is lost.
@@ -140,14 +140,14 @@ def test_theorem_3_as_printed_is_false(identifier):
         for end in (p.within.low, p.within.high)
     ]
     for parameters in (defaults, *ends):
-        subject = theorem.subject(**parameters)
+        subject = theorem.at(**parameters)
         lower, _ = exact_delta(subject, round(parameters["dimension"]), parameters["norm"])
         assert lower > subject.claim.delta
     assert not theorem.holds
 
 
 def test_the_printed_constant_shows_in_draws(rng):
-    subject = THEOREMS["GD-T3-LIT"].subject()
+    subject = THEOREMS["GD-T3-LIT"].at()
     row = [1 / 8] * 64
     draws = [subject.mechanism(side, rng, size=100_000) for side in ([], [row])]
     scale = subject.mechanism.law([]).scale
@@ -162,11 +162,11 @@ def test_the_printed_constant_shows_in_draws(rng):
 @pytest.mark.parametrize("dimension", [1, 4, 64])
 def test_options_a_and_b_are_exactly_as_private_as_they_say(dimension):
     for identifier in ("GD-OPT-A", "GD-OPT-B"):
-        subject = THEOREMS[identifier].subject(dimension=dimension)
+        subject = THEOREMS[identifier].at(dimension=dimension)
         spread = [1 / sqrt(dimension)] * dimension
         moved = ratios(subject.mechanism, [], [spread])
         assert moved.sum() == pytest.approx(subject.claim.epsilon)
-    option_a = THEOREMS["GD-OPT-A"].subject(dimension=dimension).mechanism.law([]).scale
+    option_a = THEOREMS["GD-OPT-A"].at(dimension=dimension).mechanism.law([]).scale
     assert option_a == pytest.approx(
         sqrt(dimension) * pure_scale(norm=1, epsilon=1, dimension=dimension)
     )
@@ -204,7 +204,7 @@ def test_theorems_can_be_asked_for_everywhere():
     for theorem in THEOREMS.values():
         for name, p in theorem.parameters.items():
             for end in (p.within.low, p.within.high):
-                subject = theorem.subject(**{name: end})
+                subject = theorem.at(**{name: end})
                 assert subject.claim.identifier == theorem.identifier
                 if isinstance(subject.claim, PrivacyClaim):
                     assert subject.claim in subject.mechanism.claims

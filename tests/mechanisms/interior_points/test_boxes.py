@@ -28,7 +28,7 @@ from dpwitness.mechanisms.model import IdentityClaim, InvariantClaim, ThresholdC
 
 EVERY = {theorem.identifier: theorem for theorem in (*THEOREMS, *POINTS)}
 SUBJECTS = {
-    name: theorem.subject(**{k: p.default for k, p in theorem.parameters.items()})
+    name: theorem.at(**{k: p.default for k, p in theorem.parameters.items()})
     for name, theorem in EVERY.items()
 }
 INVARIANTS = [n for n, s in SUBJECTS.items() if isinstance(s.claim, InvariantClaim)]

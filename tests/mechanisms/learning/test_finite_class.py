@@ -29,7 +29,7 @@ NAMED = {theorem.identifier: theorem for theorem in THEOREMS}
 def default(identifier, **changed):
     theorem = NAMED[identifier]
     values = {name: p.default for name, p in theorem.parameters.items()}
-    return theorem.subject(**{**values, **changed})
+    return theorem.at(**{**values, **changed})
 
 
 def logs(mechanism, database):

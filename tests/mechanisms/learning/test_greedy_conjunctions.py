@@ -39,7 +39,7 @@ SOME_ROWS = [[1, 0, 1], [1, 1, 1], [0, 0, 0], [0, 1, 0], [0, 1, 1]]
 def default(identifier, **changed):
     theorem = NAMED[identifier]
     values = {name: p.default for name, p in theorem.parameters.items()}
-    return theorem.subject(**{**values, **changed})
+    return theorem.at(**{**values, **changed})
 
 
 def plainly(rows, *, d, k, rounds, each):

@@ -29,7 +29,7 @@ THEOREMS = {
     for module in (pmw_accuracy, pmw_records, private_multiplicative_weights)
     for theorem in module.THEOREMS
 }
-INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.subject().claim, InvariantClaim)]
+INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.at().claim, InvariantClaim)]
 
 
 def drawn(row, rng):
@@ -54,7 +54,7 @@ def test_a_theorem_can_be_asked_for_at_its_defaults_and_elsewhere(identifier):
         for end in (p.within.low, p.within.high)
     ]
     for parameters in ({}, defaults, *ends):
-        assert theorem.subject(**parameters).claim.identifier == identifier
+        assert theorem.at(**parameters).claim.identifier == identifier
     for name, p in theorem.parameters.items():
         assert p.within.low <= p.default <= p.within.high, name
     assert theorem.holds or THEOREMS[theorem.corrected].holds
@@ -63,7 +63,7 @@ def test_a_theorem_can_be_asked_for_at_its_defaults_and_elsewhere(identifier):
 @pytest.mark.parametrize("identifier", INVARIANTS)
 def test_invariants_hold_at_the_edge_and_on_random_cases(identifier, rng):
     theorem = THEOREMS[identifier]
-    claim = theorem.subject().claim
+    claim = theorem.at().claim
     margins = [claim.margin(case) for case in claim.examples]
     if not theorem.holds:
         assert min(margins) < -0.1
@@ -121,7 +121,7 @@ def test_records_needed(parameters, updates, records):
 
 
 def test_accurate_from_that_many_records_on(rng):
-    claim = THEOREMS["PMW-MAIN"].subject().claim
+    claim = THEOREMS["PMW-MAIN"].at().claim
     run, database = claim.instance(claim.needed)
     outputs = run(database, rng, size=400)
     assert outputs.shape == (400, 1000, 2)
@@ -135,7 +135,7 @@ def test_accurate_from_that_many_records_on(rng):
 
 @pytest.mark.parametrize(("length", "probability"), [(1e4, 0.193), (1e6, 0.853), (1e8, 1.0)])
 def test_the_root_of_the_logarithm_is_not_enough(length, probability, rng, assert_rate):
-    claim = THEOREMS["ERR-PMW-3"].subject(length=length).claim
+    claim = THEOREMS["ERR-PMW-3"].at(length=length).claim
     run, database = claim.instance(claim.needed)
     failed = claim.loss(database, run(database, rng, size=50_000)) > claim.level
     assert np.mean(failed) == pytest.approx(probability, abs=0.01)
@@ -143,7 +143,7 @@ def test_the_root_of_the_logarithm_is_not_enough(length, probability, rng, asser
 
 
 def test_the_largest_noise_is_that_of_many(rng, assert_rate):
-    subject = THEOREMS["PMW-NOISE"].subject(length=10, updates=3, records=4, noise_epsilon=0.5)
+    subject = THEOREMS["PMW-NOISE"].at(length=10, updates=3, records=4, noise_epsilon=0.5)
     claim, mechanism = subject.claim, subject.mechanism
     draws = mechanism(claim.databases[0], rng, size=50_000)
     for beta in claim.levels:
@@ -153,11 +153,11 @@ def test_the_largest_noise_is_that_of_many(rng, assert_rate):
 
 
 def test_identities():
-    found = [t.subject().claim for t in THEOREMS.values()]
+    found = [t.at().claim for t in THEOREMS.values()]
     for claim in found:
         if isinstance(claim, IdentityClaim):
             assert claim.compute() == pytest.approx(claim.stated, abs=claim.tolerance)
-    example = THEOREMS["PMW-EX1"].subject
+    example = THEOREMS["PMW-EX1"].at
     for element in range(1, 11):
         claim = example(element=element).claim
         assert claim.compute() == pytest.approx(claim.stated)
@@ -165,20 +165,20 @@ def test_identities():
 
 @pytest.mark.parametrize(("distance", "expected"), [(2, 1.895), (5, 4.895), (10, 9.895)])
 def test_a_scale_that_changes_with_the_data(distance, expected):
-    claim = THEOREMS["PMW-AR"].subject(distance=distance).claim
+    claim = THEOREMS["PMW-AR"].at(distance=distance).claim
     assert claim.compute() == pytest.approx(expected, abs=5e-4)
 
 
 def test_privacy_theorems_speak_of_their_mechanism():
     for theorem in THEOREMS.values():
-        subject = theorem.subject()
+        subject = theorem.at()
         if isinstance(subject.claim, PrivacyClaim):
             assert subject.claim in subject.mechanism.claims
 
 
 def test_the_printed_cost_of_the_bits_is_exceeded():
     for identifier in ("PMW-AT", "ERR-PMW-2"):
-        subject = THEOREMS[identifier].subject()
+        subject = THEOREMS[identifier].at()
         losses = [
             np.abs(np.subtract(*(subject.mechanism.law(side).log_probabilities for side in pair)))
             for pair in (([11, 9], [10, 10]), ([10, 10], [9, 11]), ([13, 7], [12, 8]))
@@ -188,7 +188,7 @@ def test_the_printed_cost_of_the_bits_is_exceeded():
 
 
 def test_the_printed_cost_of_an_iteration_is_exceeded(rng):
-    subject = THEOREMS["ERR-PMW-1"].subject(below=10, multiple=2)
+    subject = THEOREMS["ERR-PMW-1"].at(below=10, multiple=2)
     transcript = np.array([[0, 0.25]] * 10 + [[1, 0.48]])
     pair = [19, 17, 2, 2], [18, 18, 2, 2]
     first, second = (subject.mechanism.log_probability(side, transcript) for side in pair)
@@ -197,7 +197,7 @@ def test_the_printed_cost_of_an_iteration_is_exceeded(rng):
 
 
 def test_a_size_that_is_not_public_shows(rng):
-    subject = THEOREMS["ERR-PMW-7"].subject()
+    subject = THEOREMS["ERR-PMW-7"].at()
     rates = [
         np.mean(subject.mechanism(counts, rng, size=200_000) >= 4.0) for counts in ([1, 0], [2, 0])
     ]

@@ -56,7 +56,7 @@ def subject(name, rng=None):
         key: sample(parameter.within, rng) if rng else parameter.default
         for key, parameter in THEOREMS[name].parameters.items()
     }
-    return THEOREMS[name].subject(**parameters)
+    return THEOREMS[name].at(**parameters)
 
 
 def neighbours(mechanism):

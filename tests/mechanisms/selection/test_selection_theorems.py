@@ -26,7 +26,7 @@ THEOREMS = {theorem.identifier: theorem for module in MODULES for theorem in mod
 
 
 def of(kind):
-    return [n for n, theorem in THEOREMS.items() if isinstance(theorem.subject().claim, kind)]
+    return [n for n, theorem in THEOREMS.items() if isinstance(theorem.at().claim, kind)]
 
 
 def drawn(row, rng):
@@ -62,7 +62,7 @@ def test_a_theorem_can_be_asked_for_at_its_defaults_and_elsewhere(identifier):
         for end in (p.within.low, p.within.high)
     ]
     for parameters in ({}, defaults, *ends):
-        subject = theorem.subject(**parameters)
+        subject = theorem.at(**parameters)
         assert subject.claim.identifier == identifier
         assert subject.claim.statement == theorem.statement
         assert subject.mechanism is None or subject.claim in subject.mechanism.claims
@@ -73,7 +73,7 @@ def test_a_theorem_can_be_asked_for_at_its_defaults_and_elsewhere(identifier):
 
 @pytest.mark.parametrize("identifier", of(InvariantClaim))
 def test_invariants_hold_at_the_edge_and_on_random_cases(identifier, rng):
-    claim = THEOREMS[identifier].subject().claim
+    claim = THEOREMS[identifier].at().claim
     margins = [claim.margin(case) for case in claim.examples]
     assert min(margins) < 1e-9, "the examples reach the edge"
     margins += [claim.margin(drawn(claim.cases, rng)) for _ in range(300)]
@@ -85,7 +85,7 @@ def test_identities(identifier):
     theorem = THEOREMS[identifier]
     ends = [{name: p.within.low} for name, p in theorem.parameters.items()]
     for parameters in ({}, *ends):
-        claim = theorem.subject(**parameters).claim
+        claim = theorem.at(**parameters).claim
         assert (claim.compute() == pytest.approx(claim.stated, rel=1e-12)) == theorem.holds
 
 
@@ -93,14 +93,14 @@ def test_identities(identifier):
     ("price", "expected"), [(1.0, 4.0), (2.0, 2.0), (3.0, 3.0), (3.01, 3.01), (3.02, 0.0)]
 )
 def test_revenue_at_a_price(price, expected):
-    claim = THEOREMS["EM-3.5"].subject(price=price).claim
+    claim = THEOREMS["EM-3.5"].at(price=price).claim
     assert claim.compute() == pytest.approx(expected) == claim.stated
 
 
 @pytest.mark.parametrize("identifier", of(EqualityClaim))
 def test_equal_laws(identifier, rng):
     theorem = THEOREMS[identifier]
-    subject = theorem.subject()
+    subject = theorem.at()
     for database in subject.claim.databases:
         ours = subject.mechanism.law(database).log_probabilities
         theirs = subject.claim.law(database).log_probabilities
@@ -111,10 +111,10 @@ def test_equal_laws(identifier, rng):
 
 
 def test_the_printed_law_is_off_by_far():
-    for subject in (THEOREMS["ERR-EM-4"].subject(), NOISE_OF_THE_WRONG_KIND):
+    for subject in (THEOREMS["ERR-EM-4"].at(), NOISE_OF_THE_WRONG_KIND):
         ours = np.exp(subject.mechanism.law([0, 2]).log_probabilities)
         assert ours[0] == pytest.approx(0.18394, abs=5e-6)
-    theirs = np.exp(THEOREMS["ERR-EM-4"].subject().claim.law([0, 2]).log_probabilities)
+    theirs = np.exp(THEOREMS["ERR-EM-4"].at().claim.law([0, 2]).log_probabilities)
     assert theirs[0] == pytest.approx(0.26894, abs=5e-6)
 
 
@@ -129,7 +129,7 @@ def test_the_printed_law_is_off_by_far():
     ],
 )
 def test_the_first_level_is_the_telling_one(identifier, parameters, level, exact):
-    subject = THEOREMS[identifier].subject(**parameters)
+    subject = THEOREMS[identifier].at(**parameters)
     (database,) = subject.claim.databases
     law = subject.mechanism.law(database)
     losses = subject.claim.loss(database, law.outcomes)
@@ -143,7 +143,7 @@ def test_the_first_level_is_the_telling_one(identifier, parameters, level, exact
 
 
 def test_a_bound_above_one_is_not_a_level():
-    claims = [THEOREMS["EM-3.6"].subject(gap=gap).claim for gap in (1, 2)]
+    claims = [THEOREMS["EM-3.6"].at(gap=gap).claim for gap in (1, 2)]
     assert [len(claim.levels) for claim in claims] == [5, 6]
 
 
@@ -161,7 +161,7 @@ def test_a_bound_above_one_is_not_a_level():
 )
 def test_loss_of_opposed_voters(identifier, parameters, expected):
     theorem = THEOREMS[identifier]
-    subject = theorem.subject(**parameters)
+    subject = theorem.at(**parameters)
     candidates = round({"others": 9, **parameters}["others"]) + 1
     found = loss(subject.mechanism, *opposed(candidates))
     assert found == pytest.approx(expected, abs=5e-5)
@@ -169,18 +169,18 @@ def test_loss_of_opposed_voters(identifier, parameters, expected):
 
 
 def test_loss_of_counts():
-    monotone = THEOREMS["EM-MONO"].subject()
+    monotone = THEOREMS["EM-MONO"].at()
     found = loss(monotone.mechanism, [0, 0, 0, 0], [1, 0, 0, 0])
     assert found == pytest.approx(0.6426, abs=5e-5)
     assert found <= monotone.claim.epsilon
-    replaced = THEOREMS["ERR-EM-6"].subject()
+    replaced = THEOREMS["ERR-EM-6"].at()
     found = loss(replaced.mechanism, [1, 2], [0, 3])
     assert found == pytest.approx(1.7353, abs=5e-5)
     assert found > replaced.claim.epsilon
 
 
 def test_candidates_read_off_the_bids(rng, assert_rate):
-    subject = THEOREMS["EM-DDR"].subject()
+    subject = THEOREMS["EM-DDR"].at()
     with_it = subject.mechanism([1.0, 1.0, 1.0, 3.01], rng, size=20_000) == 3.01
     # Every price is paid by all who bid as much: 4.00 at 1.00 and 3.01 at 3.01.
     assert_rate(with_it, 1 / (1 + np.exp(0.99 / 6.02)))
@@ -191,7 +191,7 @@ def test_candidates_read_off_the_bids(rng, assert_rate):
 @pytest.mark.parametrize("identifier", of(PrivacyClaim))
 def test_privacy_on_random_neighbours(identifier, rng):
     theorem = THEOREMS[identifier]
-    mechanism, claim = theorem.subject().mechanism, theorem.subject().claim
+    mechanism, claim = theorem.at().mechanism, theorem.at().claim
     if mechanism.law is None or not theorem.holds or not isinstance(mechanism.databases, Rows):
         return
     domain = mechanism.databases
@@ -211,6 +211,6 @@ def test_the_worst_candidate_breaks_what_is_promised_of_the_best(rng):
 
 def test_the_naive_loss_in_closed_form():
     for others in (2, 4, 9, 19):
-        subject = THEOREMS["EM-NAIVE"].subject(others=others)
+        subject = THEOREMS["EM-NAIVE"].at(others=others)
         expected = 1 + log((1 + others * np.e) / (np.e + others))
         assert loss(subject.mechanism, *opposed(others + 1)) == pytest.approx(expected)
