@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .claims import Claim
+from .claims import Claim, PrivacyClaim
 from .domains import Array, Database, Domain, Interval, misfit
 from .laws import Law, LossLaw
 
@@ -130,7 +130,8 @@ class Theorem:
     def at(self, **parameters: float) -> Subject:
         """The claim at these parameters, at the defaults where they say nothing.
 
-        Its mechanism claims this and nothing else.
+        Its mechanism claims this, and beside a claim of another kind what it loses: the relation
+        of a privacy claim says which databases it works on.
         """
         made = self.subject(
             **{
@@ -148,7 +149,8 @@ class Theorem:
             reference=self.reference,
         )
         mechanism = subject.mechanism
-        return Subject(
-            claim=claim,
-            mechanism=None if mechanism is None else replace(mechanism, claims=(claim,)),
-        )
+        if mechanism is not None:
+            private = [one for one in mechanism.claims if isinstance(one, PrivacyClaim)]
+            kept = [] if isinstance(claim, PrivacyClaim) else private
+            mechanism = replace(mechanism, claims=(*kept, claim))
+        return Subject(claim=claim, mechanism=mechanism)
