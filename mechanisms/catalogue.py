@@ -78,7 +78,7 @@ class _Theorems(Listed[Theorem]):
         for part, modules in self._parts.items():
             for module in modules:
                 for theorem in import_module(f".{module}", __package__).THEOREMS:
-                    yield replace(theorem, part=part)
+                    yield replace(theorem, part=theorem.part or part)
 
 
 def own_name(entry: Mechanism | NegativeControl | BrokenStatement) -> str:

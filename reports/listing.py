@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from ..mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
+from ..mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, PARTS, THEOREMS
 from ..mechanisms.model import (
     BrokenStatement,
     Claim,
@@ -116,7 +116,7 @@ def render(width: int = 80) -> str:
         lines += _title(control.mechanism.name, code, width)
         lines += wrapped(f"breaks {_claim(control.breaks)}", width, "      ")
         lines += wrapped(control.defect, width, "      ")
-    for part, theorems in groupby(THEOREMS, key=lambda theorem: theorem.part):
+    for part, theorems in groupby(_by_part(), key=lambda theorem: theorem.part):
         lines += ["", *wrapped(f"Theorems: {part}", width), ""]
         said = [(t.identifier, t.statement if t.holds else f"(false) {t.statement}")
                 for t in theorems]  # fmt: skip
@@ -144,6 +144,11 @@ def _claim(claim: Claim) -> str:
     if isinstance(claim, PrivacyClaim):
         return code + claim_phrase(claim)
     return f"{code}{claim_to_json(claim)['kind']}, {claim.statement or claim.reference}"
+
+
+def _by_part() -> list[Theorem]:
+    """The theorems with those of one part together."""
+    return sorted(THEOREMS, key=lambda theorem: [*PARTS].index(theorem.part))
 
 
 def _table(said: Sequence[tuple[str, str]], width: int) -> list[str]:

@@ -107,5 +107,6 @@ THEOREMS: tuple[Theorem, ...] = (
         holds=False,
         corrected="T-COMP-ADV",
         remark="the logarithm is negative where k delta > 1: the theorem needs k delta < 1",
+        part="Gradient descent and vector noise",
     ),
 )

@@ -112,8 +112,8 @@ class Theorem:
     defaults and writes the theorem's labels on the claim. A statement printed wrongly is a
     theorem with `holds` False, expected to be refuted; `corrected` then names the identifier of
     the one that says it right and `remark` what the print gets wrong. `part` is the part of the
-    catalogue it belongs to, which the catalogue sets. `slow` says that its check is one of the
-    longest, so that a run starts it first.
+    catalogue it belongs to; where it says none the catalogue sets that of its module.
+    `slow` says that its check is one of the longest, so that a run starts it first.
     """
 
     identifier: str
