@@ -286,7 +286,7 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
     """
     if not several or not joint or not alone:
         return _best([*joint, *alone])
-    score = max(joint, key=lambda t: t.value - t.error)
+    score = max(joint, key=lambda t: t.value)
     rival = max(alone, key=_margin)
     if _margin(rival) > score.value:
         return _best([trial for trial in alone if _margin(trial) > score.value])
