@@ -14,6 +14,7 @@ from .ci.cli import gate, init
 from .formats.table import outputs
 from .history.cli import history, report
 from .reproduce.cli import reproduce
+from .samples.cli import conform, judge
 from .shell import WHOLE, Output, Sentences, finish
 from .shell import console as speaking
 
@@ -56,6 +57,13 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option(
             "--isolate", is_flag=True, help="Run TARGET in a process of its own, which may crash."
+        ),
+        click.option(
+            "--attacker",
+            "attackers",
+            multiple=True,
+            type=click.Choice(["values", "bits", "clock"]),
+            help="Who looks; may be repeated  [default: values]",
         ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
@@ -183,6 +191,8 @@ main.add_command(gate)
 main.add_command(history)
 main.add_command(init)
 main.add_command(report)
+main.add_command(conform)
+main.add_command(judge)
 main.add_command(reproduce)
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from ..auditors.privacy import run
 from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
 from ..mechanisms.model import PrivacyClaim
-from . import listing, targets
+from . import clock, listing, targets
 from .ci.entries import source_of
 from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from .faces import as_text, wording
@@ -42,7 +42,7 @@ def audit(
     JSON texts. `paths` are the files to write, by format.
     """
     table.require_places(paths)
-    given = {key: value for key, value in options.items() if value is not None}
+    given = {key: value for key, value in options.items() if value not in (None, ())}
     found = targets.find_target(target, given.get("timeout", 10.0))
     if "pair" in given and "databases" in given:
         raise InvalidArgument("--pair and --databases exclude each other; give one of them")
@@ -55,14 +55,43 @@ def audit(
     rerun = _command(target, given)
     json_path = paths.get("json")
     replay = rerun if json_path is None else replay_command(json_path, target)
-    results = run.audit_claims(
-        found.mechanism,
-        **engine,
-        progress=console.progress,
-        target=target,
-        name=found.name,
-    )
-    return _deliver(console, results, replay, rerun, paths=paths, github=github)
+    attackers = dict.fromkeys(engine.pop("attackers", ()) or ("values",))
+    if len(attackers) > 1:
+        # One alpha covers everything that this command may say.
+        engine["alpha"] = engine.get("alpha", 1e-3) / len(attackers)
+    statuses: list[int] = []
+    results: list[AuditResult] = []
+    for attacker in attackers:
+        if attacker == "clock":
+            statuses.append(clock.tell(console, found, engine))
+            continue
+        seen = targets.through_bits(found) if attacker == "bits" else found
+        results += run.audit_claims(
+            seen.mechanism,
+            **engine,
+            progress=console.progress,
+            target=seen.text,
+            name=seen.name,
+        )
+    if results:
+        statuses.append(_deliver(console, results, replay, rerun, paths=paths, github=github))
+        if console.width and (remark := _leak(results)):
+            console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
+    return next((one for one in (UNUSABLE, REFUTED, INCONCLUSIVE) if one in statuses), 0)
+
+
+def _leak(results: Sequence[AuditResult]) -> str:
+    """What two attackers say together, where they differ."""
+    by_bits = [result.target.startswith(targets.BITS) for result in results]
+    refuted = [result.refuted for result in results]
+    bits = [one for one, seen in zip(refuted, by_bits, strict=True) if seen]
+    values = [one for one, seen in zip(refuted, by_bits, strict=True) if not seen]
+    if values and not any(values) and any(bits):
+        return (
+            "Its values do not contradict the claim, as far as this run could see: it may hold in "
+            "real arithmetic. It leaks through the bits of its floating-point outputs."
+        )
+    return ""
 
 
 def _database(text: str, which: str) -> Any:
@@ -84,7 +113,9 @@ def replay_command(path: str, target: str = "") -> str:
 def _command(target: str, given: Mapping[str, Any]) -> str:
     words = ["dpwitness", "audit", *targets.words_of(target)]
     for key, value in given.items():
-        if key == "seeded":
+        if key == "attackers":
+            words += [word for attacker in value for word in ("--attacker", attacker)]
+        elif key == "seeded":
             words.append("--unseeded")
         elif key == "show_output":
             words.append("--show-output")

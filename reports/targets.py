@@ -21,6 +21,8 @@ from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Valu
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
+BITS = "bits="
+"""How it begins when the attacker reads the bits of the outputs."""
 
 NEVER_A_TARGET = frozenset(
     "click dpwitness hypothesis joblib matplotlib numpy pandas pip pytest scipy setuptools "
@@ -54,6 +56,8 @@ def target_text(target: str | None, command: str | None, python: str | None) -> 
 
 def words_of(text: str) -> list[str]:
     """How the target is typed on the command line: what `target_text` made one text of."""
+    if text.startswith(BITS):
+        return ["--attacker", "bits", *words_of(text.removeprefix(BITS))]
     if text.startswith(COMMAND):
         return program_of(text)
     if text.startswith(PYTHON):
@@ -63,6 +67,7 @@ def words_of(text: str) -> list[str]:
 
 def program_of(text: str) -> list[str]:
     """The option and the program that the target needs besides dpwitness, if any."""
+    text = text.removeprefix(BITS)
     if text.startswith(COMMAND):
         return ["--command", text.removeprefix(COMMAND)]
     if text.startswith(PYTHON):
@@ -82,12 +87,15 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
     """The catalogue entry, attribute of a module or file, or command that `text` names.
 
     Forms: a catalogue name or identifier in any case, `package.module:attribute`,
-    `path/to/file.py:attribute`, `command=PROGRAM ARGUMENTS` and `python=INTERPRETER
-    file.py:attribute`. Loading a module runs its code, a command is started; it may stay silent
-    for `timeout` seconds. Raises InvalidArgument with a sentence that says what was looked for.
+    `path/to/file.py:attribute`, `command=PROGRAM ARGUMENTS`, `python=INTERPRETER
+    file.py:attribute`, and `bits=` before any of these. Loading a module runs its code, a command
+    is started; it may stay silent for `timeout` seconds. Raises InvalidArgument with a sentence
+    that says what was looked for.
     """
     if text.startswith((COMMAND, PYTHON)):
         return _in_a_process(text, timeout)
+    if text.startswith(BITS):
+        return through_bits(find_target(text.removeprefix(BITS), timeout))
     place, colon, attribute = text.rpartition(":")
     if not colon:
         return _from_catalogue(text)
@@ -102,6 +110,17 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
             "Mechanism"
         )
     return Target(text=text, name=attribute, mechanism=found)
+
+
+def through_bits(found: Target) -> Target:
+    """The target as an attacker sees it who reads the bits of its outputs."""
+    from ..auditors.attackers import through_bits as seen
+
+    inner = found.mechanism
+    if not isinstance(inner, Mechanism):
+        inner = Mechanism(name=found.name, run=inner)
+    mechanism = seen(inner)
+    return Target(text=BITS + found.text, name=mechanism.name, mechanism=mechanism)
 
 
 def _in_a_process(text: str, timeout: float) -> Target:
@@ -187,7 +206,7 @@ def refuse_foreign(text: str, trusted: str | None = None) -> None:
                 f"name it too: {shlex.join(program)}"
             )
         return
-    place, colon, attribute = text.rpartition(":")
+    place, colon, attribute = text.removeprefix(BITS).rpartition(":")
     if not colon:
         return
     top = place.partition(".")[0]

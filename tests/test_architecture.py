@@ -22,6 +22,8 @@ CLEARED = {
     Path("mechanisms"), Path("auditors/claims"), Path("reports"),
 }  # fmt: skip
 """Rooms whose modules list no names; all of them in the end."""
+SLOW_BUT_ASKED_FOR = {"parse.py": {"scipy.stats"}}
+"""A law that the user names by its name in scipy.stats is looked up there, inside a function."""
 DATA_MODEL = "dpwitness.mechanisms.model"
 
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
@@ -155,7 +157,7 @@ def test_mechanisms_need_numpy_only(path):
 def test_nothing_slow_to_import_or_unsafe_to_read(path):
     for node, module in imports_of(path):
         names = {module} | {f"{module}.{alias.name}" for alias in node.names}
-        for name in names:
+        for name in names - SLOW_BUT_ASKED_FOR.get(path.name, set()):
             assert not name.startswith(("scipy.stats", "pickle", "marshal", "shelve")), name
 
 

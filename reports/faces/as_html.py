@@ -198,7 +198,7 @@ def _growth_caption(result: AuditResult) -> str:
 def _power(result: AuditResult) -> str:
     if result.verdict not in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
         return ""
-    sentences = (*wording.power_sentences(result), wording.NOT_EXAMINED)
+    sentences = (*wording.power_sentences(result), wording.not_examined(result))
     return "<h3>What this run could have seen</h3>\n" + "\n".join(
         f'<p class="saying">{_safe(sentence)}</p>' for sentence in sentences
     )

@@ -13,12 +13,22 @@ NOT_EXAMINED = (
     "outputs, and running time."
 )
 
+BITS_EXAMINED = (
+    "Not examined: databases the search did not reach, which floating-point numbers the noise can "
+    "reach at all, and running time."
+)
+
 _WORDS = {
     Verdict.REFUTED: "Refuted",
     Verdict.NOT_REFUTED: "Not refuted",
     Verdict.INCONCLUSIVE: "Inconclusive",
     Verdict.PROVED: "Proved",
 }
+
+
+def not_examined(result: AuditResult) -> str:
+    """What this audit did not look at."""
+    return BITS_EXAMINED if result.target.startswith("bits=") else NOT_EXAMINED
 
 
 def verdict_word(verdict: Verdict) -> str:
@@ -212,7 +222,7 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
         yield "", decided
     if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
         yield from zip(("power", ""), power_sentences(result), strict=False)
-        yield "", NOT_EXAMINED
+        yield "", not_examined(result)
         if result.reached is not None:
             yield from zip(("search", ""), reach_sentences(result.reached), strict=False)
     if result.note:

@@ -88,8 +88,8 @@ def run(tmp_path, monkeypatch):
     """Run the command line in an empty folder; gives the exit code and both streams."""
     monkeypatch.chdir(tmp_path)
 
-    def invoke(*arguments):
-        return CliRunner().invoke(main, [str(argument) for argument in arguments])
+    def invoke(*arguments, **keywords):
+        return CliRunner().invoke(main, [str(argument) for argument in arguments], **keywords)
 
     return invoke
 

@@ -67,7 +67,7 @@ def test_a_client_draws_what_its_twin_draws_and_gets_its_verdict(name, tmp_path)
     options = {"pair": ([0], [0, 1]), "epsilon": 0.7, "trials": 20_000}
     there, here = audit(remote, **options), audit(twin, **options)
     assert there.refuted
-    assert (there.epsilon_lower, there.samples) == (here.epsilon_lower, here.samples)
+    assert (there.epsilon_lower, there.draws) == (here.epsilon_lower, here.draws)
     assert not audit(remote, **{**options, "epsilon": 1.0}).refuted
 
 

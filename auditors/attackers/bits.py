@@ -1,0 +1,105 @@
+"""The attacker who reads the bits of every number in an output.
+
+Each output is joined by functions of it alone: the place of the last bit of every number, how
+many bits it spends, the exponent, the lowest bits, and so on. What can be told from these can be
+told from the output, so a verdict on them is one on the mechanism, by the same theorem and at the
+same error probability. The claim was about real numbers; in floating point `x + noise` lies on
+the coarser grid of its two terms, and the grid tells x (Mironov, 2012; Haney and others, 2022).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.model import Mechanism
+from ..outputs.features import Feature, path_name
+from ..outputs.outputs import Outputs
+from ..sampling.contract import accepts_size
+
+MOST_NUMBERS = 12
+"""Numbers of an output whose bits are read; each adds a few columns to learn from."""
+LOW = 16
+
+Bits = Mapping[str, NDArray[np.int64]]
+
+
+def bits_of(values: NDArray[Any]) -> Bits:
+    """What the bits of numbers of shape (n,) show, by name; every array has shape (n,).
+
+    For a number odd * 2^k: `last bit` is k, `bits used` how many lie from its first to its last,
+    `exponent` the place of the first, `low bits` the last four of all that the format has. Zero
+    and what is not finite have a place beyond all others.
+    """
+    if values.dtype.kind == "b":
+        values = values.astype(np.int64)
+    if values.dtype.kind in "iu":
+        whole = values.astype(np.int64)
+        last = np.where(whole == 0, 64, _trailing(whole.view(np.uint64)))
+        return {"last bit": last, "low bits": whole % LOW}
+    digits = {2: 11, 4: 24, 8: 53}.get(values.dtype.itemsize, 53)
+    numbers = values.astype(np.float64)
+    usable = np.isfinite(numbers) & (numbers != 0)
+    fraction, exponent = np.frexp(np.where(usable, numbers, 1.0))
+    mantissa = np.abs(fraction * 2.0**digits).astype(np.uint64)
+    trailing = _trailing(mantissa)
+    first = exponent.astype(np.int64) - 1
+    return {
+        "last bit": np.where(usable, first - digits + 1 + trailing, 2048),
+        "bits used": np.where(usable, digits - trailing, 0),
+        "exponent": np.where(usable, first, 2048),
+        "low bits": np.where(usable, (mantissa % np.uint64(LOW)).astype(np.int64), 0),
+    }
+
+
+def _trailing(whole: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How many zeros end each number in binary; 0 for zero."""
+    lowest = whole & (~whole + np.uint64(1))
+    return np.where(whole == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1).astype(np.int64)
+
+
+def with_bits(raw: Any, count: int) -> dict[str, Any]:
+    """What run(database, rng, size=count) returned, with the bits of its numbers beside it."""
+    outputs = Outputs.of(raw, count)
+    found: dict[str, Any] = {"value": raw}
+    for path in outputs.paths()[:MOST_NUMBERS]:
+        column = outputs.column(Feature("value", path))
+        if not column.labelled().any():
+            for name, bits in bits_of(np.asarray(column.values)).items():
+                found[name if not path else f"{name} of {path_name(path)}"] = bits
+    return found
+
+
+def through_bits(mechanism: Mechanism) -> Mechanism:
+    """The mechanism as the attacker of bits sees it: the same claims, outputs with their bits."""
+    run = mechanism.run
+    wrapped = partial(_many if accepts_size(run) else _one, run)
+    if hasattr(run, "block"):
+        wrapped.block = run.block  # type: ignore[attr-defined]
+    return replace(
+        mechanism,
+        name=f"{mechanism.name}, seen through its bits",
+        run=wrapped,
+        law=None,
+        privacy_loss=None,
+        log_probability=None,
+    )
+
+
+def _one(run: Callable[..., Any], database: Any, rng: np.random.Generator) -> Any:
+    return _first(with_bits([run(database, rng)], 1))
+
+
+def _many(
+    run: Callable[..., Any], database: Any, rng: np.random.Generator, *, size: int | None = None
+) -> Any:
+    if size is None:
+        return _first(with_bits([run(database, rng)], 1))
+    return with_bits(run(database, rng, size=size), size)
+
+
+def _first(found: dict[str, Any]) -> dict[str, Any]:
+    return {key: part[0] if key == "value" else int(part[0]) for key, part in found.items()}

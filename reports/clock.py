@@ -1,0 +1,77 @@
+"""What `audit --attacker clock` says: whether running time tells two databases apart."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..auditors.errors import InvalidArgument
+from ..auditors.privacy import request
+from ..auditors.results import Pair, Verdict
+from .console import INCONCLUSIVE, REFUTED
+from .faces.as_text import wrapped
+from .faces.wording import at_least, claim_phrase
+from .targets import Target
+from .terminal import printable
+
+if TYPE_CHECKING:
+    from .console import Console
+
+MOST_TRIALS = 20_000
+"""Draws a side by default: a call is timed alone, so timing is slower than sampling."""
+
+
+def tell(console: "Console", found: Target, engine: Mapping[str, Any]) -> int:
+    """Time the mechanism on the one pair given and tell each claim's verdict; the exit status."""
+    from ..auditors.attackers import judge_times
+
+    if "pair" not in engine:
+        raise InvalidArgument(
+            "the clock times two databases and searches for none; give them with --pair"
+        )
+    pair = Pair(*engine["pair"])
+    subject = request.subject(found.mechanism, found.name, found.text, engine.get("seeded"))
+    epsilon, delta = engine.get("epsilon"), engine.get("delta")
+    relation, distance = engine.get("relation"), engine.get("distance")
+    claims = request.claims(subject, epsilon, delta, relation, distance, pair)
+    statuses = []
+    for claim in claims:
+        timed = judge_times(
+            subject.run,
+            pair,
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            distance=claim.distance,
+            trials=min(engine.get("trials", MOST_TRIALS), MOST_TRIALS),
+            alpha=engine.get("alpha", 1e-3) / len(claims),
+            seed=engine.get("seed", 0),
+            limit=engine.get("timeout", 10.0),
+            seeded=subject.seeded,
+        )
+        name, phrase = printable(subject.name), claim_phrase(claim)
+        count = timed.judged.count
+        head = {
+            Verdict.REFUTED: f"Refuted: the running time of {name} does not keep {phrase}; it "
+            f"loses at least {at_least(timed.judged.epsilon_lower, claim.epsilon)}.",
+            Verdict.NOT_REFUTED: f"Not refuted: the running time of {name} does not contradict "
+            f"{phrase}.",
+        }.get(
+            timed.verdict,
+            f"Inconclusive: the clock cannot say whether {name} keeps {phrase} in its "
+            "running time.",
+        )
+        lines = wrapped(head, console.width)
+        if not console.quiet:
+            event = count.event.describe().replace("output", "nanoseconds")
+            lines += wrapped(
+                f"{event}: {count.hits[0]:,} of {count.trials[0]:,} calls on D, "
+                f"{count.hits[1]:,} of {count.trials[1]:,} on D'; typical times "
+                f"{timed.typical[0] / 1e3:.3g} and {timed.typical[1] / 1e3:.3g} microseconds; "
+                "calls in random order.",
+                console.width, "    ", "  ",
+            )  # fmt: skip
+        if timed.warning:
+            lines += wrapped(f"Beware: {timed.warning}.", console.width)
+        console.say("\n".join(lines))
+        statuses.append(timed.verdict)
+    if Verdict.REFUTED in statuses:
+        return REFUTED
+    return INCONCLUSIVE if Verdict.INCONCLUSIVE in statuses else 0

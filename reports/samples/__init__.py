@@ -1,0 +1,1 @@
+"""Commands about recorded samples: `dpwitness judge` and `dpwitness conform`."""

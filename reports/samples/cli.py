@@ -1,0 +1,64 @@
+"""`dpwitness judge` and `dpwitness conform`; nothing heavy is imported before they run."""
+
+import click
+
+from ..shell import WHOLE, Output, finish
+from ..shell import console as speaking
+
+
+@click.command("judge")
+@click.argument("first", metavar="SAMPLE")
+@click.argument("second", metavar="SAMPLE2")
+@click.option("--epsilon", type=float, required=True, help="Claimed epsilon, in nats.")
+@click.option("--delta", type=float, default=0.0, show_default=True, help="Claimed delta.")
+@click.option(
+    "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the databases."
+)
+@click.option(
+    "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
+)
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+def judge(
+    first: str, second: str, epsilon: float, delta: float, distance: int, alpha: float,
+    as_json: bool, quiet: bool,
+) -> None:  # fmt: skip
+    """Judge outputs recorded under two neighbouring databases; no mechanism is run.
+
+    A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or - for a pipe. Its first
+    quarter chooses what to count and the rest is counted once. Exit status as for audit.
+    """
+    from . import commands
+
+    output = Output()
+    with speaking(output, quiet) as console:
+        status = commands.judge(
+            console, first, second, as_json=as_json,
+            epsilon=epsilon, delta=delta, distance=distance, alpha=alpha,
+        )  # fmt: skip
+    finish(output, status)
+
+
+@click.command("conform")
+@click.argument("sample", metavar="SAMPLE")
+@click.option("--law", required=True, help='Such as "discrete-laplace(20) + gaussian(3)".')
+@click.option(
+    "--flake", type=float, default=1e-6, show_default=True,
+    help="Chance to refute a sampler that follows its law.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+def conform(sample: str, law: str, flake: float, as_json: bool, quiet: bool) -> None:
+    """Test whether recorded numbers follow a declared law.
+
+    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
+    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
+    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
+    law; mix(0.9, law, 0.1, law). SAMPLE is a file or - for a pipe, as for judge.
+    """
+    from . import commands
+
+    output = Output()
+    with speaking(output, quiet) as console:
+        status = commands.conform(console, sample, law, flake=flake, as_json=as_json)
+    finish(output, status)

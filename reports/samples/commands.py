@@ -1,0 +1,160 @@
+"""What `dpwitness judge` and `dpwitness conform` do, apart from reading their options."""
+
+import json
+from dataclasses import asdict
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from ...auditors import conformance
+from ...auditors.errors import InvalidArgument
+from ...auditors.outputs.features import Feature
+from ...auditors.recorded import Judged, judge_samples
+from ...auditors.results import Verdict
+from ..console import INCONCLUSIVE, REFUTED, Console
+from ..faces import wording
+from ..faces.as_text import wrapped
+from ..terminal import printable
+from .sample_files import PIPE, read_sample
+
+UNSAID = (
+    "Not examined: other databases (nothing was searched, and nothing can be replayed or made "
+    "smaller), whether these two are neighbours, the low-order bits of numbers, and whether the "
+    "outputs of each sample are independent draws of one law, without which the error "
+    "probability does not hold."
+)
+STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
+
+
+def judge(console: Console, first: str, second: str, *, as_json: bool, **claim: Any) -> int:
+    """Judge a claim on two recorded samples, tell it, and give the exit status."""
+    if first == second == PIPE:
+        raise InvalidArgument("only one of the samples can come through the pipe; name a file")
+    judged = judge_samples(read_sample(first), read_sample(second), **claim)
+    names = ("standard input" if first == PIPE else first,
+             "standard input" if second == PIPE else second)  # fmt: skip
+    if as_json:
+        console.say(json.dumps(_judged_data(judged, names), indent=2))
+    else:
+        console.say("\n".join(_judged_lines(judged, names, console.width, console.quiet)))
+    return STATUS.get(judged.verdict, 0)
+
+
+def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
+    count = judged.count
+    return {
+        "verdict": judged.verdict.value,
+        "samples": [
+            {"name": name, "outputs": size, "judged": trials, "hits": hits}
+            for name, size, trials, hits in zip(
+                names, judged.sizes, count.trials, count.hits, strict=True
+            )
+        ],
+        "claim": {"epsilon": judged.epsilon, "delta": judged.delta, "distance": judged.distance},
+        "alpha": judged.alpha,
+        "epsilon_lower": max(0.0, judged.epsilon_lower),
+        "detectable_epsilon": judged.detectable if judged.detectable < float("inf") else None,
+        "event": count.event.to_json(),
+        "event_in_words": count.event.describe(),
+        "likelier": names[1] if count.reversed else names[0],
+        "remarks": list(judged.remarks),
+        "not_examined": UNSAID,
+    }
+
+
+def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: bool) -> list[str]:
+    claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
+    if judged.distance > 1:
+        claim += f" ({judged.distance} steps apart)"
+    pair = printable(f"{names[0]} and {names[1]}")
+    bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
+    head = {
+        Verdict.REFUTED: f"Refuted: {pair} contradict {claim}; the mechanism loses at least "
+        f"{bound}, with confidence {100 * (1 - judged.alpha):.6g} %.",
+        Verdict.NOT_REFUTED: f"Not refuted: {pair} do not contradict {claim}.",
+    }.get(judged.verdict, f"Inconclusive: {pair} are too few outputs to judge {claim}.")
+    lines = wrapped(head, width)
+    if quiet:
+        return lines
+    count = judged.count
+    order = (1, 0) if count.reversed else (0, 1)
+    lines += ["", *wrapped(f"event     {printable(count.event.describe())}", width, " " * 12, "  ")]
+    for place, label in zip(order, ("happened", ""), strict=True):
+        hits, trials = count.hits[place], count.trials[place]
+        text = f"{label:<9} in {hits:,} of {trials:,} outputs of {printable(names[place])}"
+        lines += wrapped(text, width, " " * 12, "  ")
+    learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
+    lines += wrapped(
+        f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose the event, the rest "
+        "were counted once",
+        width, " " * 12, "  ",
+    )  # fmt: skip
+    if judged.verdict is not Verdict.REFUTED:
+        seen = (
+            f"epsilon {judged.detectable:.4g} or more"
+            if judged.detectable < float("inf")
+            else "no epsilon at all"
+        )
+        lines += wrapped(
+            f"could see {seen}, on this event, with probability .9", width, " " * 12, "  "
+        )
+    for remark in judged.remarks:
+        lines += ["", *wrapped(f"Beware: {remark}.", width)]
+    return [*lines, "", *wrapped(UNSAID, width)]
+
+
+def conform(console: Console, place: str, law: str, *, flake: float, as_json: bool) -> int:
+    """Hold recorded numbers against a law, tell it, and give the exit status."""
+    declared = conformance.parse_law(law)
+    sample = read_sample(place)
+    column = sample.column(Feature())
+    if column.labelled().any() or sample.paths() != [()]:
+        raise InvalidArgument(
+            f"{place} holds other things than single numbers; a law is of one number a draw"
+        )
+    found = conformance.conform(np.asarray(column.values), declared, name=law, flake=flake)
+    if as_json:
+        data = {**asdict(found), "verdict": found.verdict.value}
+        console.say(json.dumps(data, indent=2))
+    else:
+        name = "standard input" if place == PIPE else place
+        console.say("\n".join(_conform_lines(found, name, console.width, console.quiet)))
+    return STATUS.get(found.verdict, 0)
+
+
+def _conform_lines(
+    found: conformance.Conformance, place: str, width: int, quiet: bool
+) -> list[str]:
+    subject = printable(f"{found.size:,} numbers in {place}")
+    head = {
+        Verdict.REFUTED: f"Refuted: {subject} do not follow {printable(found.law)}.",
+        Verdict.NOT_REFUTED: f"Not refuted: {subject} do not contradict {printable(found.law)}.",
+    }.get(
+        found.verdict,
+        f"Inconclusive: {subject} are too few to say whether they follow {printable(found.law)}; "
+        f"record {ceil(200 * log(5 / found.flake)):,} or more.",
+    )
+    lines = wrapped(head, width)
+    if quiet:
+        return lines
+    for finding in found.findings[:5]:
+        low, high = finding.expected
+        chance = f"{low:.6g}" if high - low < 1e-6 * max(high, 1e-9) else f"{low:.5g} to {high:.5g}"
+        text = f"{printable(finding.what)}: probability {chance}, seen {finding.seen:.6g}"
+        if finding.test == "support":
+            text = printable(finding.what)
+        lines += ["", *wrapped(f"{finding.test}: {text}", width, "    ", "  ")]
+    if len(found.findings) > 5:
+        lines += wrapped(f"and {len(found.findings) - 5} more places (--json has all)", width, "  ")
+    lines += [
+        "",
+        *wrapped(
+            f"A sampler that follows this law, with independent outputs, is refuted with "
+            f"probability at most {found.flake:g}. One whose distribution function is anywhere "
+            f"farther from it than {found.visible:.3g} would have been refuted with probability "
+            f"{1 - found.flake:g} or more.",
+            width,
+        ),
+    ]
+    return lines

@@ -1,0 +1,77 @@
+"""Claims judged on recorded samples: sound at the boundary, split beforehand, copies noticed."""
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.recorded import judge_samples
+from dpwitness.auditors.results import Verdict
+
+
+def outputs(values):
+    return Outputs.of(values, len(values))
+
+
+def test_a_tight_claim_is_refuted_no_more_often_than_alpha():
+    # Randomized response exactly at its epsilon: 30 samples at alpha .05, of which 12 or more
+    # are refuted with probability below 1e-7.
+    rng, refuted = np.random.default_rng(1), 0
+    for _ in range(30):
+        first, second = (outputs(rng.random(800) < p) for p in (0.75, 0.25))
+        refuted += judge_samples(first, second, epsilon=np.log(3), alpha=0.05).verdict is (
+            Verdict.REFUTED
+        )
+    assert refuted < 12
+
+
+def test_a_false_claim_is_refuted_in_either_order_of_the_samples():
+    rng = np.random.default_rng(2)
+    first, second = outputs(rng.laplace(0, 1, 20_000)), outputs(rng.laplace(1, 1, 9_000))
+    for pair in ((first, second), (second, first)):
+        found = judge_samples(*pair, epsilon=0.7)
+        assert found.verdict is Verdict.REFUTED
+        assert 0.7 <= found.epsilon_lower < 1
+        assert found.count.trials == (0.75 * len(pair[0]), 0.75 * len(pair[1]))
+    assert judge_samples(first, second, epsilon=1.0).verdict is Verdict.NOT_REFUTED
+
+
+def test_what_teaches_does_not_judge():
+    # A value that only the first quarter has is learnt, and then never counted.
+    first = np.zeros(1000)
+    first[:250] = 7.0
+    found = judge_samples(outputs(first), outputs(np.zeros(1000)), epsilon=0.0)
+    assert found.verdict is not Verdict.REFUTED
+    assert found.count.hits in {(0, 0), (750, 750)}
+
+
+def test_copies_are_noticed_and_coarse_samples_are_not_accused():
+    rng = np.random.default_rng(3)
+    fresh, copied = rng.normal(size=400), np.tile(rng.normal(size=200), 2)
+    found = judge_samples(outputs(fresh), outputs(copied), epsilon=1.0)
+    assert [remark[:20] for remark in found.remarks] == ["in the second sample"]
+    coarse = outputs(rng.integers(0, 3, 400))
+    assert judge_samples(coarse, coarse, epsilon=1.0).remarks == ()
+
+
+def test_outputs_of_any_kind():
+    rng = np.random.default_rng(4)
+
+    def rows(kinds):
+        return Outputs.of_list(
+            [{"k": kinds[rng.integers(2)], "x": rng.random()} for _ in range(900)]
+        )
+
+    assert judge_samples(rows("ab"), rows("bc"), epsilon=1.0).verdict is Verdict.REFUTED
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [{"epsilon": -1}, {"epsilon": float("nan")}, {"epsilon": 1, "delta": 1},
+     {"epsilon": 1, "distance": 0}, {"epsilon": 1, "alpha": 0.5}],
+)  # fmt: skip
+def test_a_claim_out_of_range(claim):
+    with pytest.raises(InvalidArgument):
+        judge_samples(outputs(np.zeros(200)), outputs(np.zeros(200)), **claim)
+    with pytest.raises(InvalidArgument, match="at least 100"):
+        judge_samples(outputs(np.zeros(200)), outputs(np.zeros(99)), epsilon=1.0)
