@@ -165,7 +165,8 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
     drawn: dict[int, tuple[Outputs, Outputs]] = {}
     chunk, draws, deviations = 0, plan.draws, 0.0
     first = listed[0]
-    drawn[id(first)] = sampler.draw(first.pair, "search", 0, plan.draws)
+    if scout.left() >= 2 * plan.draws:
+        drawn[id(first)] = sampler.draw(first.pair, "search", 0, plan.draws)
     while len(listed) > 1:
         chunk += 1
         draws *= 4 if chunk == 1 else 2
@@ -188,8 +189,9 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
         deviations = ranks[0][0]
         listed = [rank[3] for rank in ranks[: len(ranks) // 2]]
     best = listed[0]
-    one, two = drawn.get(id(best)) or sampler.draw(best.pair, "search", 0, plan.draws)
-    return Found(best.pair, one, two, {}, best), float(deviations)
+    if id(best) not in drawn:
+        return _drawn(scout, best), float(deviations)
+    return Found(best.pair, *drawn[id(best)], {}, best), float(deviations)
 
 
 def _joined(old: tuple[Outputs, Outputs], new: tuple[Outputs, Outputs]) -> tuple[Outputs, Outputs]:

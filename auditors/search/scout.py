@@ -97,7 +97,7 @@ class Scout:
         if known is not None:
             return known
         needed = 4 * self.frozen_size if self.sampler.seeded else 2 * self.plan.draws
-        if self.seen and (self.out_of_time() or self.left() < needed):
+        if self.left() < needed or (self.seen and self.out_of_time()):
             raise Enough
         found = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), example, key)
         if self.sampler.seeded:
