@@ -18,6 +18,7 @@ from typing import Any
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
+from .adapters import adapted
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
@@ -104,6 +105,8 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
         found = found.mechanism
     if isinstance(found, Mechanism):
         return Target(text=text, name=found.name, mechanism=found)
+    if (made := adapted(found, attribute)) is not None:
+        return Target(text=text, name=made.name, mechanism=made)
     if not callable(found):
         raise InvalidArgument(
             f"{text} is a {type(found).__name__}; expected a function of (database, rng) or a "
