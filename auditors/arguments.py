@@ -85,7 +85,7 @@ def meant(word: str, known: Mapping[str, str] | tuple[str, ...] | list[str]) -> 
     A mapping leads from the word compared to the one shown.
     """
     shown = known if isinstance(known, Mapping) else {name: name for name in known}
-    close = get_close_matches(word, shown, n=3, cutoff=0.5)
+    close = get_close_matches(word, shown, n=3, cutoff=0.6)
     return f" (did you mean {' or '.join(shown[name] for name in close)}?)" if close else ""
 
 

@@ -72,29 +72,78 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
-    """The integers a verdict rests on; every other number can be recomputed from them.
+class Look:
+    """One look at the hits of an event that was fixed before: two plain binomial counts.
 
-    `counts` are the chunks that decided, `level` is the error probability spent on the bound
-    they give, `alpha` that of the whole audit. `decided_after` is the number of draws a side
-    after which the e-process alone had refuted the claim, or None. `log_wealth` is its largest
-    logarithm (natural).
+    `hits` of `trials` are those of the side whose probability the claim bounds, then of the other.
+    `level` is the error probability spent on this look and `epsilon_lower` the bound it gives
+    (nats, of a single step). `draws` is how many draws a side the pair had cost by then, those
+    that taught included; `attempt` numbers the events, which looks of one attempt share.
+    """
+
+    attempt: int
+    draws: int
+    hits: tuple[int, int]
+    trials: tuple[int, int]
+    level: float
+    epsilon_lower: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The integers a bound rests on; every other number can be recomputed from them.
+
+    `counts` are the parts in which one event was counted, up to the look that gives the bound:
+    their sums are the hits and trials of that look, and `level` its error probability. `alpha` is
+    that of the whole audit. `looks` are all looks at this pair; their levels add up to at most
+    alpha, so that their bounds hold together. `decided_after` is the number of draws a side
+    after which the claim was refuted, or None.
     """
 
     counts: tuple[Count, ...]
     alpha: float
     level: float
-    log_wealth: float = 0.0
+    looks: tuple[Look, ...] = ()
     decided_after: int | None = None
+
+    @property
+    def hits(self) -> tuple[int, int]:
+        """Hits of all parts, the side that is bounded from above first."""
+        first, second = zip(*(count.oriented.hits for count in self.counts), strict=True)
+        return sum(first), sum(second)
+
+    @property
+    def trials(self) -> tuple[int, int]:
+        """Trials of all parts, in the same order."""
+        first, second = zip(*(count.oriented.trials for count in self.counts), strict=True)
+        return sum(first), sum(second)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Witness:
-    """Two neighbouring databases and an event that is too much likelier under the first."""
+    """Two neighbouring databases, an event too much likelier under the first, and its counts.
+
+    `epsilon_lower` is the bound that `evidence` gives on this pair.
+    """
 
     database: Database
     neighbour: Database
     event: Event
+    epsilon_lower: float = -inf
+    evidence: Evidence | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Learning:
+    """How settled the event is that was counted last.
+
+    It was learnt from `draws` a side. On the same counted draws its log-ratio was larger by `gain`
+    (nats) than that of the event learnt from about half of them: what the last doubling brought,
+    and a rough guide to what more draws would bring. NaN where it cannot be told.
+    """
+
+    draws: int
+    gain: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,14 +186,21 @@ class AuditResult:
 
     `epsilon_lower` (nats, of a single step) is a lower bound: the mechanism's smallest true
     epsilon at the claimed delta is at least this, except with probability `evidence.alpha`. It is
-    -inf where no draw says anything. `detectable_epsilon` is the smallest epsilon that
-    this run would have refuted with probability 0.9 on `pair`, and `detectable_probability` the
-    smallest probability of an output impossible under the other database that it would have
-    seen. `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
-    mechanism outputs drawn, searching included. `judged` are the counts of the judged draws
-    whatever became of the claim, for evidence that accumulates; `source` is the fingerprint of
-    the mechanism, empty where it has none. `reached` says what the search looked at; it is None
-    where the pair was given.
+    the largest that the counts of `pair` give, -inf where they say nothing. `witness` is the
+    smallest pair found that breaks the claim, with counts of its own; both sentences hold together
+    except with that probability. `worst` is `pair` in the same form.
+
+    `power` lists (probability, epsilon): an event that one database gives with this probability,
+    once found, would have been refuted with probability 0.9 at this epsilon. Its first entry is for
+    the event counted last, with `detectable_epsilon`. `detectable_probability` is the smallest
+    probability of an output impossible under the other database that would have been seen and
+    refuted. `learning` says how settled the event was. All of these are for claims not refuted.
+
+    `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
+    mechanism outputs drawn, searching included. `judged` are all counts of `pair`, in the order
+    they were made, for evidence that accumulates; `source` is the fingerprint of the mechanism,
+    empty where it has none. `reached` says what the search looked at; it is None where the pair
+    was given.
     """
 
     mechanism: str
@@ -167,7 +223,24 @@ class AuditResult:
     plan: dict[str, Any] = field(default_factory=dict)
     judged: tuple[Count, ...] = ()
     source: str = ""
+    power: tuple[tuple[float, float], ...] = ()
+    learning: Learning | None = None
     reached: Reach | None = None
+
+    @property
+    def worst(self) -> Witness | None:
+        """The pair with the largest bound, its event and counts; None where nothing is counted."""
+        if not self.evidence.counts:
+            return None
+        last = self.evidence.counts[-1]
+        pair = self.pair.reversed() if last.reversed else self.pair
+        return Witness(
+            database=pair.database,
+            neighbour=pair.neighbour,
+            event=last.event,
+            epsilon_lower=self.epsilon_lower,
+            evidence=self.evidence,
+        )
 
     @property
     def refuted(self) -> bool:

@@ -15,7 +15,7 @@ from .formats.table import outputs
 from .history.cli import history, report
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
-from .shell import WHOLE, Output, Sentences, finish
+from .shell import PRECISION, WHOLE, Output, Sentences, finish
 from .shell import console as speaking
 
 
@@ -82,6 +82,13 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search."
         ),
         click.option("--trials", type=WHOLE, help="Draws per side, judged pair [default: 200000]"),
+        click.option(
+            "--precision",
+            type=PRECISION,
+            metavar="SHARE|none",
+            help="Once refuted, stop when the bound is known to this part of itself; none: at "
+            "once; 0: use all trials  [default: 0.05]",
+        ),
         click.option("--seconds", type=float, help="Wall-clock budget for the whole audit."),
         click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),

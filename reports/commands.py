@@ -52,6 +52,8 @@ def audit(
     if "pair" in given:
         one, two = given["pair"]
         engine["pair"] = (_database(one, "first"), _database(two, "second"))
+    if given.get("precision") == "none":
+        engine["precision"] = None
     rerun = _command(target, given)
     json_path = paths.get("json")
     replay = rerun if json_path is None else replay_command(json_path, target)
@@ -224,7 +226,8 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
     if not outcome.seeded:
-        new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
+        last = len(record["evidence"]["counts"]) - 1
+        new, old = outcome.counts[last].hits, record["evidence"]["counts"][last]["hits"]
         return as_text.wrapped(
             f"{subject} The experiment was repeated with new randomness, because the mechanism is "
             f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "

@@ -153,3 +153,28 @@ class Whole(click.ParamType[int]):
 
 
 WHOLE = Whole()
+
+
+class Precision(click.ParamType[float | str]):
+    """A share from 0 to below 1, or the word none."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """The number, or "none"."""
+        if value == "none":
+            return "none"
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1:
+            self.fail(
+                f"{value!r} is neither none nor a share from 0 to below 1, such as 0.05 for 5 %.",
+                param,
+                ctx,
+            )
+        return number
+
+
+PRECISION = Precision()

@@ -21,7 +21,7 @@ from ...mechanisms.model import (
 )
 from ..arguments import checked
 from ..errors import HarnessError, InvalidArgument
-from ..privacy.request import require
+from ..privacy.budget import Budget
 from ..results import Verdict
 from .claim_results import ClaimResult, Finding
 from .equality import audit_equality
@@ -62,7 +62,7 @@ def check(
     Raises InvalidArgument for parameters the theorem does not have or is not stated for, and
     HarnessError where an exact and a sampled method contradict each other.
     """
-    require(max(draws, 2), None, alpha, seed, 1, 1.0)
+    Budget(alpha=alpha, trials=max(draws, 2), seed=seed)
     started = monotonic()
     subject = subject_of(statement, parameters)
     claim = subject.claim

@@ -117,6 +117,12 @@ def _measure(
 ) -> _Measured:
     values, refuted = _collect(claim, source, database, alpha, draws)
     complete = len(values) == draws
+    if np.isposinf(values).any():
+        # Undefined with positive probability, and nothing limits it: no mean is small enough.
+        return _Measured(
+            database=database, mean=inf, low=inf, high=inf, exact=None, draws=len(values),
+            refuted=True,
+        )  # fmt: skip
     low, high = _bounds(claim, values, alpha, complete)
     exact = _exact(claim, mechanism, database)
     if exact is not None:
@@ -147,8 +153,12 @@ def _collect(
     for chunk, look in enumerate(looks(draws, alpha)):
         for outputs in source.blocks(database, "claim", chunk, look.draws - made):
             part = np.asarray(claim.quantity(database, outputs), dtype=float).reshape(-1)
-            _require_range(claim, part)
+            # A quantity that is no number counts as the worst that the claim allows for.
+            part = np.where(np.isnan(part), claim.high, part)
             parts.append(part)
+            if np.isposinf(part).any():
+                return np.concatenate(parts), True
+            _require_range(claim, part)
             if wealth is not None and wealth.after(part) >= log(1 / alpha):
                 return np.concatenate(parts), True
         made = look.draws
@@ -158,7 +168,7 @@ def _collect(
 def _require_range(claim: ExpectationClaim, values: Floats) -> None:
     slack = ROUNDING * max(1.0, abs(claim.low) if isfinite(claim.low) else 1.0)
     least, most = float(values.min(initial=inf)), float(values.max(initial=-inf))
-    if np.isnan(values).any() or least < claim.low - slack or most > claim.high + slack:
+    if least < claim.low - slack or most > claim.high + slack:
         raise HarnessError(
             f"the claim says its quantity is in [{claim.low:g}, {claim.high:g}], but draws gave "
             f"values from {least:.6g} to {most:.6g}"

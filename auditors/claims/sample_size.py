@@ -18,7 +18,7 @@ def audit_threshold(claim: ThresholdClaim, *, alpha: float, draws: int, seed: in
         database=database,
         beta=claim.beta,
         bound=claim.level,
-        bad=lambda losses: losses > claim.level,
+        bad=lambda losses: ~(losses <= claim.level),  # a loss that is no number is bad
     )
     source = Draws(run=run, seed=seed)
     found = audit_rows([row], [source], claim.loss, alpha=alpha, draws=draws)

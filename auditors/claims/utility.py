@@ -70,7 +70,8 @@ def audit_utility(
 
 
 def _reaches(bound: float) -> Callable[[Array], Array]:
-    return lambda losses: losses >= bound
+    # A loss that is no number is not below the bound either.
+    return lambda losses: ~(losses < bound)
 
 
 def _finite_law(mechanism: Mechanism | None, database: Database) -> FiniteLaw | None:
@@ -85,7 +86,7 @@ def _exact(
 ) -> float | None:
     if law is None:
         return None
-    bad = np.asarray(claim.loss(database, law.outcomes)) >= bound
+    bad = ~(np.asarray(claim.loss(database, law.outcomes)) < bound)
     return float(np.exp(np.asarray(law.log_probabilities, dtype=float))[bad].sum())
 
 

@@ -1,270 +1,284 @@
-"""Judging a privacy claim on one pair: fresh draws, events chosen only from earlier ones.
+"""Judging a privacy claim on one pair in two stages: select an event freely, then count it.
 
-`judge` runs two tests on the same chunks and splits the error probability between them: an
-e-process that may stop after any chunk, and the exact two-sample test combined over doubling
-chunks with weights fixed beforehand.
+While selecting, nothing is tested, so any rule is allowed: draws double and an event is learnt
+from all of them each time. When a count is foreseen to refute cheaply, an early attempt spends
+a part of the error probability on it. At the end of the learning draws the last attempt counts
+one event on all draws that are left, with all error probability that is left. After an early
+refutation the bound may be sharpened by one more count. See `attempt` for why this is valid.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from math import inf, log
+from math import ceil, nan
 
-from ...mechanisms.model import PrivacyClaim
-from ..bounds import chunked, two_sample
-from ..bounds.e_process import mix_log_wealth, single_event_log_e
-from ..bounds.grid import STEP
-from ..events.choose import Choice, learn
-from ..events.pilot import usable
+from scipy.special import ndtri
+
+from ..events.choose import Choice, Lesson
 from ..outputs.outputs import Outputs
-from ..results import Count, Pair
+from ..results import Count, Learning, Look, Pair
 from ..sampling.sampling import Sampler
-
-__all__ = [
-    "E_PROCESS_SHARE",
-    "Judgement",
-    "Test",
-    "bound_of",
-    "counted",
-    "growth",
-    "judge",
-    "schedule",
-]
-
-E_PROCESS_SHARE = 0.1
-"""Share of alpha that pays for stopping early; the rest pays for the bound at the end."""
-
-CAUTION = (0.0, 0.3, 0.6)
-"""How far the experts of the e-process shrink the predicted rates towards equality."""
+from .attempt import (
+    Attempt,
+    Plan,
+    Test,
+    attempt,
+    early_looks,
+    foreseen,
+    half_width,
+    last_looks,
+    log_ratio,
+    variance,
+)
+from .budget import Errors
 
 FIRST = 64
+"""Draws a side of the first lesson; they double from there."""
+PIECE = 131_072
+"""Draws a side taught at a time, so that memory stays flat however many teach."""
 AHEAD = 16
-POOL = 131_072
-LOOKS = 6
-PICTURE_STEP = 0.02
+LEARNING = {1: 0.25}
+SEVERAL = 0.5
+"""Part of the draws that may teach, for outputs of one coordinate and of several."""
+MOST_TAUGHT = 4_000_000
 
-ONE_SHOT = ("confirm", "recheck")
-"""Stages of a single count, whose event was fixed before the stage began."""
+EARLIEST = 128
+EARLY_SHARE = 0.3
+"""Part of the error probability left that an early attempt spends."""
+MOST_EARLY = 2
+PATIENCE = 8
+"""How many times the draws made so far an early attempt may be foreseen to need."""
+CAP = 0.125
+"""Part of the draws kept for the last attempt that an early one may be foreseen to need."""
+LEAST_LESSON = 2048
+SHOWN = 16_384
+"""Draws a side kept for a picture."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Test:
-    """One claim, the draws allowed to judge it and the error probability allowed."""
+class Judging:
+    """The judging of one pair: call `run`, then `sharpen` if a finer bound is wanted."""
 
-    claim: PrivacyClaim
-    trials: int
-    alpha: float
+    def __init__(
+        self,
+        sampler: Sampler,
+        pair: Pair,
+        test: Test,
+        *,
+        precision: float | None,
+        out_of_time: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Nothing is drawn yet. `test.trials` limits the draws a side, learning included."""
+        self.sampler, self.pair, self.test = sampler, pair, test
+        self.precision, self.out_of_time = precision, out_of_time
+        self.errors = Errors(test.alpha)
+        self.lesson = Lesson()
+        self.attempts: list[Attempt] = []
+        self.made = 0
+        self.complete = True
+        self.shown = Outputs.of_list([]), Outputs.of_list([])
+        self._choice: Choice | None = None
+        self._older: Choice | None = None
+        self._chunks = {"select": 0, "attempt": 0}
+        self._last: Attempt | None = None
+
+    # What was found.
 
     @property
-    def null(self) -> tuple[float, float]:
-        """(epsilon, delta) of the inequality at the claim's distance."""
-        claim = self.claim
-        return two_sample.at_distance(claim.epsilon, claim.delta, claim.distance)
+    def looks(self) -> tuple[Look, ...]:
+        """All looks, in the order they were made."""
+        return tuple(look for one in self.attempts for look in one.looks)
 
-    def learn(self, first: Outputs, second: Outputs) -> Choice:
-        """The event to judge next, from draws that will not judge it.
+    @property
+    def refuted(self) -> bool:
+        """Whether any look refuted the claim."""
+        return self.decided_after is not None
 
-        It is the best for a test of 16 times the draws it is learnt on, at most all trials: an
-        event that pays off later still is better learnt from more draws, while there are more.
+    @property
+    def decided_after(self) -> int | None:
+        """Draws a side, those that taught included, up to the first look that refuted."""
+        claimed = self.test.claim.epsilon
+        return next((look.draws for look in self.looks if look.epsilon_lower >= claimed), None)
+
+    @property
+    def counts(self) -> tuple[Count, ...]:
+        """All counts, in the order they were made."""
+        return tuple(count for one in self.attempts for count in one.counts)
+
+    @property
+    def best(self) -> tuple[Attempt, int] | None:
+        """The attempt with the largest bound and how many of its looks lead to it."""
+        found = [
+            (look.epsilon_lower, look.trials[0], index, place)
+            for index, one in enumerate(self.attempts)
+            for place, look in enumerate(one.looks)
+        ]
+        if not found:
+            return None
+        _, _, index, place = max(found)
+        return self.attempts[index], place + 1
+
+    @property
+    def choice(self) -> Choice:
+        """The event learnt last."""
+        return self._choice if self._choice is not None else self._learn()
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt, where there was one."""
+        return self._last
+
+    def learning(self) -> Learning:
+        """From how many draws the last event was learnt, and what the last of them brought."""
+        one, gain = self._last, nan
+        if one is not None and self._older is not None and len(one.kept[0]):
+            sizes = len(one.kept[0]), len(one.kept[1])
+            ratios = []
+            for choice in (one.choice, self._older):
+                sides = one.kept[::-1] if choice.reversed else one.kept
+                hits = [int(choice.event.contains(side).sum()) for side in sides]
+                ratios.append(log_ratio((hits[0], hits[1]), sizes, self.test.null[1]))
+            gain = (ratios[0] - ratios[1]) / self.test.claim.distance
+        return Learning(draws=self.lesson.draws, gain=gain)
+
+    # What is done.
+
+    def run(self, taught: tuple[Outputs, Outputs] | None = None) -> None:
+        """Select, attempt early where that is foreseen to do, and attempt for the last time.
+
+        `taught` are draws of the pair made before, from which events may be learnt too.
         """
-        epsilon, delta = self.null
-        full = len(first) >= _pool(first, second)
-        trials = self.trials if full else min(self.trials, AHEAD * len(first))
-        return learn(first, second, epsilon=epsilon, delta=delta, trials=trials, level=self.alpha)
+        if taught is not None:
+            self._taught(*taught)
+        most = self._most_taught()
+        while self.made < most:
+            if self.out_of_time():
+                self.complete = False
+                return
+            self._teach(min(max(self.made, FIRST), most - self.made))
+            most = self._most_taught()
+            if self.precision == 0 and self.made < most // 4:
+                continue  # nothing is attempted before the end, so no event is needed yet
+            self._learn()
+            if self._may_attempt(most) and self._early(most):
+                return
+        self._attempt_last()
 
+    def sharpen(self, most: int) -> None:
+        """Count once more for a bound of the wished precision, on at most `most` draws a side.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What the judged draws say, and the draws the next event may be learnt from."""
+        Nothing is done where the claim stands, no precision is wished, or no better bound is
+        foreseen.
+        """
+        if not self.refuted or not self.precision or self._last is not None:
+            return
+        trials = min(self.test.trials, self.made + most)
+        wanted = self._precise(self.choice)
+        lesson = min(max(LEAST_LESSON, wanted / 4), self.test.trials / 4)
+        rest = min(ceil(lesson) - self.lesson.draws, trials - self.made)
+        if rest > 0 and not self.out_of_time():
+            self._teach(rest)
+            wanted = self._precise(self._learn())
+        draws = min(ceil(min(wanted, 1e12)), trials - self.made)
+        if draws < 1 or self.out_of_time():
+            return
+        null, distance = self.test.null, self.test.claim.distance
+        promised = self.choice.predicted - half_width(self.choice, null, self.errors.left, draws)
+        if promised > distance * max(look.epsilon_lower for look in self.looks):
+            level = self.errors.take(self.errors.left)
+            self._attempt(((draws, level),), teach=False)
 
-    counts: tuple[Count, ...]
-    level: float
-    epsilon_lower: float
-    log_wealth: float
-    decided_after: int | None
-    complete: bool
-    draws: int
-    choice: Choice
-    first: Outputs
-    second: Outputs
+    def _precise(self, choice: Choice) -> float:
+        """Draws a side that bring the half-width of the bound to the wished part of the loss."""
+        width = (self.precision or 1.0) * max(choice.predicted, 1e-3)
+        spread = variance(*choice.rates, self.test.null[1])
+        return float(ndtri(self.errors.left)) ** 2 * spread / width**2
 
-    def refutes(self, test: Test) -> bool:
-        """Whether either test rejected the claim."""
-        return self.decided_after is not None or self.epsilon_lower >= test.claim.epsilon
+    def _most_taught(self) -> int:
+        """Draws a side that may teach before the last attempt."""
+        share = LEARNING.get(self._coordinates(), SEVERAL)
+        return max(1, min(int(share * self.test.trials), MOST_TAUGHT))
 
+    def _coordinates(self) -> int:
+        return max(1, *(len(side.paths()) if len(side) else 1 for side in self.shown))
 
-def schedule(trials: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Sizes of the chunks that only teach, and of those that are judged.
+    def _teach(self, draws: int) -> None:
+        while draws > 0:
+            size = min(draws, PIECE)
+            chunk = self._chunks["select"]
+            first, second = self.sampler.draw(self.pair, "select", chunk, size)
+            self._chunks["select"] += 1
+            self.made += size
+            draws -= size
+            self._taught(first, second)
 
-    Judged chunks double up to half of the trials; what is left before them teaches, in batches
-    that double from 64 so that a gross violation shows after a few hundred draws.
-    """
-    judged: list[int] = []
-    left = trials
-    while len(judged) < LOOKS and left // 2 >= FIRST // 2:
-        judged.insert(0, left - left // 2 if not judged else left // 2)
-        left -= judged[0]
-    teaching: list[int] = []
-    while left > 0:
-        size = min(left, sum(teaching) or FIRST)
-        if left - size < FIRST // 2:
-            size = left
-        teaching.append(size)
-        left -= size
-    return tuple(teaching), tuple(judged)
+    def _taught(self, first: Outputs, second: Outputs) -> None:
+        self.lesson.add(first, second)
+        room = SHOWN - len(self.shown[0])
+        if room > 0:
+            old, new = self.shown, (first[:room], second[:room])
+            self.shown = (_joined(old[0], new[0]), _joined(old[1], new[1]))
 
+    def _learn(self) -> Choice:
+        epsilon, delta = self.test.null
+        trials = min(max(self.test.trials - self.made, 1), AHEAD * max(self.lesson.draws, 1))
+        self._older = self._choice
+        self._choice = self.lesson.choice(
+            epsilon=epsilon, delta=delta, trials=trials, level=self.errors.left or self.test.alpha
+        )
+        return self._choice
 
-def judge(
-    sampler: Sampler,
-    pair: Pair,
-    test: Test,
-    *,
-    taught: tuple[Outputs, Outputs] | None = None,
-    out_of_time: Callable[[], bool] = lambda: False,
-) -> Judgement:
-    """Test the claim on the pair, in both directions, on the streams of stage "judge".
+    def _may_attempt(self, most: int) -> bool:
+        if self.precision == 0 or len(self.attempts) >= MOST_EARLY or self.made < EARLIEST:
+            return False
+        needed = foreseen(self.choice, self.test.null, EARLY_SHARE * self.errors.left)
+        cap = CAP * (self.test.trials - most)
+        return needed <= min(PATIENCE * self.lesson.draws, cap)
 
-    `taught` are draws made before, from which the first event may be learnt. A true claim is
-    refuted with probability at most `test.alpha`: E_PROCESS_SHARE of it by Ville's inequality,
-    the rest by the theorem in `chunked`.
-    """
-    teaching, judged = schedule(test.trials)
-    first, second = taught or (Outputs.of_list([]), Outputs.of_list([]))
-    choice = test.learn(first, second) if len(first) else None
-    learnt_on = len(first)
-    experts = [0.0] * len(CAUTION)
-    highest, draws, decided = 0.0, 0, None
-    counts: list[Count] = []
-    complete = True
-    for chunk, size in enumerate(teaching + judged):
-        if out_of_time():
-            complete = False
-            break
-        keep = min(size, max(0, _pool(first, second) - len(first)))
-        event = choice.event if choice else None
-        hits, new_first, new_second = sampler.count(pair, event, "judge", chunk, size, keep)
-        draws += size
-        if choice is not None:
-            count = counted("judge", chunk, choice, hits, (size, size))
-            experts = [
-                wealth + _log_e(count, caution, test)
-                for wealth, caution in zip(experts, CAUTION, strict=True)
-            ]
-            highest = max(highest, mix_log_wealth(experts))
-            if chunk >= len(teaching):
-                counts.append(count)
-        first, second = _joined(first, new_first), _joined(second, new_second)
-        if highest >= log(1 / (E_PROCESS_SHARE * test.alpha)):
-            decided = draws
-            break
-        if choice is None or len(first) >= _pace(first) * learnt_on:
-            choice, learnt_on = test.learn(first, second), len(first)
-    if choice is None or (decided is not None and len(first) >= 1.5 * learnt_on):
-        choice = test.learn(first, second)
-    level = (1 - E_PROCESS_SHARE) * test.alpha
-    bound = test.claim.epsilon if decided is not None else -inf
-    if decided is None and counts:
-        bound = bound_of(tuple(counts), test, level)
-    return Judgement(
-        counts=tuple(counts),
-        level=level,
-        epsilon_lower=bound,
-        log_wealth=highest,
-        decided_after=decided,
-        complete=complete,
-        draws=draws,
-        choice=choice,
-        first=first,
-        second=second,
-    )
+    def _early(self, most: int) -> bool:
+        """Whether an early attempt refutes the claim."""
+        level = self.errors.take(EARLY_SHARE * self.errors.left)
+        needed = foreseen(self.choice, self.test.null, level)
+        self._attempt(early_looks(needed, level), teach=True)
+        return self.refuted
 
+    def _attempt_last(self) -> None:
+        draws = self.test.trials - self.made
+        if self.out_of_time() or draws < 1:
+            self.complete = False
+            return
+        level = self.errors.take(self.errors.left)
+        choice = self.choice
+        sooner = self.precision != 0 and foreseen(choice, self.test.null, level) <= draws / 2
+        plan = last_looks(draws, level, sooner=sooner)
+        self._last = self._attempt(plan, teach=False)
+        self.complete = len(self._last.looks) == len(plan) or not self.out_of_time()
 
-def _pace(outputs: Outputs) -> int:
-    """How many times more draws are worth learning from again; wide outputs cost more to learn."""
-    return 2 if len(outputs.paths()) <= 1 else 8
+    def _attempt(self, plan: Plan, *, teach: bool) -> Attempt:
+        made = attempt(
+            self.sampler,
+            self.pair,
+            self.choice,
+            self.test,
+            plan,
+            number=len(self.attempts),
+            chunk=self._chunks["attempt"],
+            before=self.made,
+            teach=self._taught if teach else None,
+            enough=self._enough,
+            out_of_time=self.out_of_time,
+        )
+        self._chunks["attempt"] += len(made.counts)
+        self.made += sum(count.trials[0] for count in made.counts)
+        self.attempts.append(made)
+        return made
 
-
-def _pool(first: Outputs, second: Outputs) -> int:
-    """How many draws a side are kept to learn from."""
-    return min(POOL, usable((first, second))) if len(first) and len(second) else POOL
+    def _enough(self, look: Look) -> bool:
+        """Whether a look that refuted is precise enough, or a finer count will follow."""
+        if self.precision is None or self.errors.left > 0:
+            return True
+        width = half_width(self.choice, self.test.null, look.level, look.trials[0])
+        return width <= self.precision * max(self.choice.predicted, 1e-3)
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:
     if not len(new):
         return old
     return Outputs.concatenate([old, new]) if len(old) else new
-
-
-def counted(
-    stage: str, chunk: int, choice: Choice, hits: tuple[int, int], trials: tuple[int, int]
-) -> Count:
-    """Hits of an event that was chosen before, with what was foreseen of it."""
-    return Count(
-        stage=stage,
-        chunk=chunk,
-        event=choice.event,
-        reversed=choice.reversed,
-        hits=hits,
-        trials=trials,
-        predicted=choice.predicted,
-        spread=choice.spread,
-        rates=choice.rates,
-    )
-
-
-def _log_e(count: Count, caution: float, test: Test) -> float:
-    epsilon, delta = test.null
-    p, q = count.rates
-    middle = (p + q) / 2
-    rates = (p + caution * (middle - p), q + caution * (middle - q))
-    oriented = count.oriented
-    return single_event_log_e(oriented.hits, oriented.trials, rates, epsilon=epsilon, delta=delta)
-
-
-def bound_of(counts: tuple[Count, ...], test: Test, level: float) -> float:
-    """The bound that counts give: one confirmed count, or the judged chunks of the schedule."""
-    if counts[0].stage in ONE_SHOT:
-        return _one_shot(counts[0], test, level)
-    _, judged = schedule(test.trials)
-    return _combined(counts, test, level, tuple((size, size) for size in judged))
-
-
-def _one_shot(count: Count, test: Test, level: float) -> float:
-    claim, oriented = test.claim, count.oriented
-    return two_sample.epsilon_lower(
-        oriented.hits,
-        oriented.trials,
-        delta=claim.delta,
-        level=level,
-        distance=claim.distance,
-        also=(claim.epsilon,),
-    )
-
-
-def _combined(
-    counts: tuple[Count, ...],
-    test: Test,
-    level: float,
-    planned: tuple[tuple[int, int], ...],
-    grid_step: float = STEP,
-) -> float:
-    claim = test.claim
-    return chunked.epsilon_lower(
-        [count.oriented for count in counts],
-        delta=claim.delta,
-        level=level,
-        distance=claim.distance,
-        planned=planned,
-        grid_step=grid_step,
-        also=(claim.epsilon,),
-    )
-
-
-def growth(counts: tuple[Count, ...], test: Test, level: float) -> tuple[tuple[int, float], ...]:
-    """(draws a side, bound) had the judged draws ended after some chunks; for a picture only."""
-    points = []
-    for last in range(len(counts), 0, -3):
-        draws = sum(count.trials[0] for count in counts[:last])
-        planned = tuple(c.trials for c in counts[:last])
-        bound = _combined(counts[:last], test, level, planned, grid_step=PICTURE_STEP)
-        points.append((draws, max(0.0, bound)))
-    return tuple(reversed(points))

@@ -1,14 +1,10 @@
-"""A p-value for an audit that did not refute its claim, for procedures over many audits."""
-
-from math import exp
+"""A p-value for an audit, for procedures over many audits."""
 
 import numpy as np
 
-from ..bounds.chunked import rejects
-from ..results import AuditResult, Verdict
-from .judge import E_PROCESS_SHARE, schedule
-
-__all__ = ["p_value"]
+from ...mechanisms.model import PrivacyClaim
+from ..bounds.two_sample import at_distance, rejects
+from ..results import AuditResult, Look
 
 LEVELS = 0.4 * 0.8 ** np.arange(140)
 """Levels tried, down to 1e-14."""
@@ -17,34 +13,27 @@ LEVELS = 0.4 * 0.8 ** np.arange(140)
 def p_value(result: AuditResult) -> float:
     """A number that a true claim makes smaller than any a with probability at most a.
 
-    It is the least level a, on a grid tried from above, at which the audit's two tests would
-    have rejected: the e-process at a share E_PROCESS_SHARE of a, by Ville's inequality, or the
-    judged counts at the rest. Both are tests of level a, whatever a is, because the draws were
-    planned and the events chosen without it; only grid points above which everything is
-    rejected count, so P[p <= a] is at most the level of the largest grid point up to a.
-
-    A refuted claim has the level it was refuted at; an inconclusive audit says nothing: 1.
+    Every look k of every attempt j was planned with a part v_jk of alpha, and the parts add up to
+    at most 1. With p_jk the p-value of the look, min p_jk / v_jk over the looks made is at most a
+    only if some p_jk <= v_jk a, which has probability at most a in all. It is computed as the least
+    level a, on a grid tried from above, at which the look would have rejected with v_jk a; only
+    grid points above which everything is rejected count. The same for refuted claims: the parts
+    were planned, whatever alpha was. 1 where nothing was looked at.
     """
-    if result.verdict is Verdict.REFUTED:
-        return result.evidence.alpha
-    if result.verdict is not Verdict.NOT_REFUTED:
-        return 1.0
-    claim, evidence = result.claim, result.evidence
-    planned = [(size, size) for size in schedule(int(result.plan["trials"]))[1]]
-    chunks = [count.oriented for count in evidence.counts]
+    evidence = result.evidence
+    return min(
+        (_least(look, look.level / evidence.alpha, result.claim) for look in evidence.looks),
+        default=1.0,
+    )
+
+
+def _least(look: Look, part: float, claim: PrivacyClaim) -> float:
+    """The least level of the grid at which this look rejects, 1 if none."""
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
     best = 1.0
     for level in LEVELS.tolist():
-        sequential = exp(-evidence.log_wealth) <= E_PROCESS_SHARE * level
-        if not sequential and not (
-            chunks
-            and rejects(
-                chunks,
-                epsilon=claim.epsilon,
-                delta=claim.delta,
-                level=(1 - E_PROCESS_SHARE) * level,
-                distance=claim.distance,
-                planned=planned,
-            )
+        if not rejects(
+            look.hits, look.trials, epsilon=epsilon, delta=delta, level=min(part, 1.0) * level
         ):
             break
         best = level

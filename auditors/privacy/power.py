@@ -23,7 +23,7 @@ __all__ = [
 _BETA_SHARE = 50
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
 _NORMAL_FROM = 50.0
-_NODES = 9
+_NODES = 6
 _TAIL = 4.5
 _HALVINGS = 40
 
@@ -37,6 +37,7 @@ def detectable_epsilon(
     level: float,
     distance: int = 1,
     power: float = 0.9,
+    rough: bool = False,
 ) -> float:
     """Smallest true base epsilon (nats) that an event of this size would have refuted.
 
@@ -44,8 +45,9 @@ def detectable_epsilon(
     that epsilon_1 allows, exp(k epsilon_1) q + delta_k(epsilon_1), on the first. The answer is
     the smallest epsilon_1 at which the test of the claim (`epsilon`, `delta`), on `trials` draws
     of the two sides at `level`, rejects with probability `power`. From the normal form of the
-    test where 50 hits and misses are expected, else from its rejection region. Infinite when
-    even an event certain on the first side would pass.
+    test where 50 hits and misses are expected, else from its rejection region; always from the
+    normal form, which may be too small, when a `rough` answer will do. Infinite when even an event
+    certain on the first side would pass.
     """
     q = rate[1]
     _check(trials, level, power)
@@ -56,7 +58,7 @@ def detectable_epsilon(
         return inf
     probability = _normal_probability(q, trials, null, level, power)
     n, m = trials
-    if min(n * probability, n * (1 - probability), m * q, m * (1 - q)) < _NORMAL_FROM:
+    if not rough and min(n * probability, n * (1 - probability), m * q, m * (1 - q)) < _NORMAL_FROM:
         probability = _exact_probability(q, trials, null, level, power)
     return _epsilon_of(probability, q, delta, distance)
 

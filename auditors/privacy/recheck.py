@@ -12,8 +12,8 @@ from ..results import AuditResult, Evidence, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Tally
 from . import request
-from .confirm import confirm
-from .judge import Test
+from .attempt import Test, attempt
+from .budget import Budget
 from .replay import read_record
 
 __all__ = ["recheck"]
@@ -38,6 +38,7 @@ def recheck(
     EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
     started = monotonic()
+    budget = Budget(trials=trials, alpha=alpha, seed=seed, precision=None)
     pair, test, counts, _, sampler = read_record(mechanism, record, 1, timeout)
     wanted = [
         claim
@@ -49,9 +50,21 @@ def recheck(
     old = counts[-1]
     choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
     sampler = replace(sampler, seed=seed, tally=Tally())
-    test = Test(claim=wanted[0], trials=trials, alpha=alpha)
-    count, bound = confirm(sampler, pair, choice, test, chunk=0, draws=trials, stage="recheck")
+    test = Test(claim=wanted[0], trials=budget.trials, alpha=budget.alpha)
+    counted = attempt(
+        sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
+        stage="recheck",
+    )  # fmt: skip
+    (look,) = counted.looks
+    bound = look.epsilon_lower
     refuted = bound >= test.claim.epsilon
+    evidence = Evidence(
+        counts=counted.counts,
+        alpha=alpha,
+        level=alpha,
+        looks=counted.looks,
+        decided_after=trials if refuted else None,
+    )
     likelier = pair.reversed() if old.reversed else pair
     return AuditResult(
         mechanism=request.subject(mechanism, str(record.get("mechanism", "")), "", None).name,
@@ -62,10 +75,16 @@ def recheck(
         detectable_epsilon=inf,
         detectable_probability=inf,
         pair=pair,
-        witness=Witness(database=likelier.database, neighbour=likelier.neighbour, event=old.event)
+        witness=Witness(
+            database=likelier.database,
+            neighbour=likelier.neighbour,
+            event=old.event,
+            epsilon_lower=bound,
+            evidence=evidence,
+        )
         if refuted
         else None,
-        evidence=Evidence(counts=(count,), alpha=alpha, level=alpha),
+        evidence=evidence,
         draws=sampler.tally.draws,
         seed=seed,
         seconds=monotonic() - started,

@@ -1,6 +1,6 @@
 """Counting again: the same events on the same streams must give the same integers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,11 +8,12 @@ from typing import Any
 from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..events.events import event_from_json
-from ..outputs.encoding import from_json
+from ..outputs.encoding import canonical, from_json
 from ..results import Count, Pair, Verdict
 from ..sampling.sampling import STAGES, Sampler
 from . import request
-from .judge import Test, bound_of
+from .attempt import Test, bound_of
+from .budget import Budget
 
 __all__ = ["Replay", "read_count", "read_record", "recount"]
 
@@ -23,8 +24,9 @@ MOST_TRIALS = 10**10
 class Replay:
     """What counting again gave, and in what it differs from the record.
 
-    `verdict` is the one the new counts support. For a mechanism that is not `seeded` the counts
-    are a repetition of the experiment, and `differences` is empty.
+    `verdict` is the one the new counts support: those of the worst pair, and of the smaller one
+    where the record has it; `counts` has them in this order. For a mechanism that is not `seeded`
+    the counts are a repetition of the experiment, and `differences` is empty.
     """
 
     verdict: Verdict
@@ -50,21 +52,43 @@ def recount(
     pair, test, counts, level, sampler = read_record(mechanism, record, workers, timeout)
     with _damage():
         recorded = Verdict(record["verdict"])
-        old_bound = _number(record["epsilon_lower"])
         blocks = (int(record["plan"]["block"]), sampler.block)
-    again = tuple(_again(sampler, pair, count) for count in counts)
-    bound = bound_of(again, test, level)
+        parts = [(pair, counts, level, _number(record["epsilon_lower"]))]
+        if recorded is Verdict.REFUTED:
+            parts += _smaller(record, test, pair)
+    found: list[Count] = []
+    bounds, differences = [], list(_moved(blocks))
+    for where, old, spent, bound in parts:
+        new = tuple(_again(sampler, where, count) for count in old)
+        bounds.append(bound_of(new, test, spent))
+        differences += _differences(old, new, bound, bounds[-1])
+        found += new
     verdict = recorded
-    if recorded is Verdict.REFUTED and bound < test.claim.epsilon:
+    if recorded is Verdict.REFUTED and min(bounds) < test.claim.epsilon:
         verdict = Verdict.NOT_REFUTED
-    differences = _differences(counts, again, old_bound, bound, blocks) if sampler.seeded else ()
     return Replay(
         verdict=verdict,
-        epsilon_lower=bound,
-        counts=again,
-        differences=differences,
+        epsilon_lower=bounds[0],
+        counts=tuple(found),
+        differences=tuple(differences) if sampler.seeded else (),
         seeded=sampler.seeded,
     )
+
+
+def _smaller(
+    record: Mapping[str, Any], test: Test, pair: Pair
+) -> list[tuple[Pair, tuple[Count, ...], float, float]]:
+    """The witness with its counts, level and bound, where it is not the pair counted anyway."""
+    witness = record.get("witness") or {}
+    evidence = witness.get("evidence")
+    if not evidence:
+        return []
+    counts = tuple(read_count(data) for data in evidence["counts"])
+    small = Pair(from_json(witness["database"]), from_json(witness["neighbour"]))
+    small = small.reversed() if counts[-1].reversed else small
+    if canonical((small.database, small.neighbour)) == canonical((pair.database, pair.neighbour)):
+        return []
+    return [(small, counts, _level(evidence, test.alpha), _number(witness["epsilon_lower"]))]
 
 
 def read_record(
@@ -108,7 +132,8 @@ def _read(
             distance=int(claim["distance"]),
         )
         trials, alpha = int(plan["trials"]), _number(evidence["alpha"])
-        request.require(trials, None, alpha, int(record["seed"]), workers, timeout)
+        Budget(trials=trials, alpha=alpha, seed=int(record["seed"]))
+        request.require(workers, timeout)
     except InvalidArgument as error:
         raise EvidenceFormatError(f"the evidence has an impossible value: {error}") from None
     test = Test(claim=privacy, trials=trials, alpha=alpha)
@@ -120,10 +145,14 @@ def _read(
         limit=timeout,
         exceptions="output" if plan.get("exceptions") == "output" else "error",
     )
+    return pair, test, counts, _level(evidence, alpha), sampler
+
+
+def _level(evidence: Mapping[str, Any], alpha: float) -> float:
     level = _number(evidence["level"])
     if not 0 < level <= alpha:
         raise EvidenceFormatError(f"level must be between 0 and alpha, got {level!r}")
-    return pair, test, counts, level, sampler
+    return level
 
 
 def read_count(data: Mapping[str, Any]) -> Count:
@@ -163,28 +192,26 @@ def _again(sampler: Sampler, pair: Pair, count: Count) -> Count:
     return replace(count, hits=hits)
 
 
-def _differences(
-    old: tuple[Count, ...],
-    new: tuple[Count, ...],
-    old_bound: float,
-    new_bound: float,
-    blocks: tuple[int, int],
-) -> tuple[str, ...]:
-    found = []
+def _moved(blocks: tuple[int, int]) -> Iterator[str]:
+    """What to say where draws are cut into other blocks than they were."""
     if blocks[0] != blocks[1]:
-        found.append(
+        yield (
             f"draws are now made {blocks[1]} to a block and were made {blocks[0]} to a block, so "
             "the streams differ: the mechanism gained or lost its size= argument"
         )
+
+
+def _differences(
+    old: Sequence[Count], new: Sequence[Count], old_bound: float, new_bound: float
+) -> Iterator[str]:
+    same = True
     for before, after in zip(old, new, strict=True):
         if before.hits != after.hits:
-            found.append(
+            same = False
+            yield (
                 f"{before.stage} chunk {before.chunk}: recorded {before.hits[0]} and "
                 f"{before.hits[1]} hits, now {after.hits[0]} and {after.hits[1]} of "
                 f"{after.trials[0]}"
             )
-    if not found and not (old_bound == new_bound or abs(old_bound - new_bound) < 1e-12):
-        found.append(
-            f"the counts are the same but the bound they give is {new_bound:g}, not {old_bound:g}"
-        )
-    return tuple(found)
+    if same and not (old_bound == new_bound or abs(old_bound - new_bound) < 1e-12):
+        yield f"the counts are the same but the bound they give is {new_bound:g}, not {old_bound:g}"

@@ -100,21 +100,9 @@ def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
     return Pair(one, two)
 
 
-def require(
-    trials: int, seconds: float | None, alpha: float, seed: int, workers: int, timeout: float
-) -> None:
-    """Reject numbers outside their range, naming the number."""
-    wanted = (
-        (
-            trials >= 2 and trials == int(trials),
-            f"trials must be a whole number from 2, got {trials}",
-        ),
-        (seconds is None or seconds > 0, f"seconds must be positive, got {seconds}"),
-        (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha}"),
-        (seed >= 0 and seed == int(seed), f"seed must be a whole number >= 0, got {seed}"),
-        (workers >= 1 and workers == int(workers), f"workers must be at least 1, got {workers}"),
-        (timeout > 0, f"timeout must be positive, got {timeout}"),
-    )
-    for holds, sentence in wanted:
-        if not holds:
-            raise InvalidArgument(sentence)
+def require(workers: int, timeout: float) -> None:
+    """Reject numbers outside their range, naming the number; `Budget` does so for its own."""
+    if not (workers >= 1 and workers == int(workers)):
+        raise InvalidArgument(f"workers must be at least 1, got {workers}")
+    if not timeout > 0:
+        raise InvalidArgument(f"timeout must be positive, got {timeout}")

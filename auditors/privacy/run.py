@@ -1,4 +1,4 @@
-"""One audit from end to end: search, judge, shrink, confirm, and say what could have been seen."""
+"""One audit from end to end: search, judge, shrink, and say what could have been seen."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,10 +15,9 @@ from ..sampling.sampling import Sampler, Tally, check_contract
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
 from . import request
-from .judge import Test, judge
-from .verdicts import Audit, Clock, not_refuted, refuted
-
-__all__ = ["audit", "audit_claims"]
+from .budget import Allowance, Budget
+from .judge import Judging
+from .verdicts import Audit, Clock, conclude
 
 Progress = Callable[[str, int, int], None]
 
@@ -38,6 +37,7 @@ def audit(
     pair: Pair | tuple[Any, Any] | None = None,
     trials: int = 200_000,
     seconds: float | None = None,
+    precision: float | None = 0.05,
     alpha: float = 1e-3,
     seed: int = 0,
     workers: int = 1,
@@ -73,6 +73,7 @@ def audit(
         pair=pair,
         trials=trials,
         seconds=seconds,
+        precision=precision,
         alpha=alpha,
         seed=seed,
         workers=workers,
@@ -99,6 +100,7 @@ def audit_claims(
     pair: Pair | tuple[Any, Any] | None = None,
     trials: int = 200_000,
     seconds: float | None = None,
+    precision: float | None = 0.05,
     alpha: float = 1e-3,
     seed: int = 0,
     workers: int = 1,
@@ -115,13 +117,16 @@ def audit_claims(
     `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
     size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
     those the mechanism carries. Pairs come from `databases` (a domain, a Hypothesis strategy
-    of databases or of `Pair`), or are the one `pair`. `trials` is draws a side for the judged
-    pair; `seconds` a wall-clock budget for everything, which makes the number of draws depend
-    on the machine. `alpha` bounds the probability of refuting any true claim in this call.
-    `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is
-    told of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
-    `exceptions="output"` makes the type of what a call raises its output; by default raising ends
-    the audit. What the mechanism prints is swallowed unless `show_output`.
+    of databases or of `Pair`), or are the one `pair`. `trials`, `seconds`, `precision`, `alpha` and
+    `seed` are those of `Budget`: `trials` draws a side for the pair that decides, and never more
+    than 4 times as many in all; `seconds` of wall-clock time for everything, which makes the number
+    of draws depend on the machine; `precision` 0.05 stops when the bound of a refuted claim is
+    known to 5 %, None as soon as the claim is refuted, 0 when all trials are used. `alpha` bounds
+    the probability of refuting any true claim in this call. `timeout` is the longest one call may
+    take, in seconds. `progress(stage, done, total)` is told of draws made. `seeded=False` declares
+    a mechanism that ignores the rng it is given. `exceptions="output"` makes the type of what a
+    call raises its output; by default raising ends the audit. What the mechanism prints is
+    swallowed unless `show_output`.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -132,7 +137,8 @@ def audit_claims(
     if of_pairs and relation is None and not subject.claims:
         known = relation_of_pairs(databases, distance or 1, seed)
         claims = tuple(replace(claim, relation=known) for claim in claims)
-    request.require(trials, seconds, alpha, seed, workers, timeout)
+    whole = Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed)
+    request.require(workers, timeout)
     if exceptions not in ("error", "output"):
         raise InvalidArgument(
             f'exceptions must be "error" or "output", got {exceptions!r}', keywords=("exceptions",)
@@ -150,11 +156,15 @@ def audit_claims(
             keywords=("databases", "pair"),
         )
     results = []
+    share = replace(
+        whole, alpha=alpha / len(claims), seconds=seconds / len(claims) if seconds else None
+    )
     for claim in claims:
-        clock = Clock(seconds / len(claims) if seconds else None)
         audited = Audit(
             subject=subject,
             target=target,
+            claim=claim,
+            budget=share,
             source=None if given is not None else _source(claim, databases, seed, own=own),
             sampler=Sampler(
                 run=subject.run,
@@ -165,8 +175,7 @@ def audit_claims(
                 exceptions=exceptions,
                 show_output=show_output,
             ),
-            test=Test(claim=claim, trials=trials, alpha=alpha / len(claims)),
-            clock=clock,
+            clock=Clock(share.seconds),
         )
         with legacy_normal_kept():
             results.append(_run(_reporting(audited, progress), given))
@@ -185,7 +194,7 @@ def _reporting(audit: Audit, progress: Progress | None) -> Audit:
     if progress is None:
         return audit
     searching = audit.plan.total if audit.source is not None else 0
-    total = searching + 2 * audit.test.trials
+    total = searching + audit.budget.deciding
     made = [0]
 
     def tell(draws: int) -> None:
@@ -209,17 +218,15 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
         found = _hunt(audit, audit.source)
         pair = found.pair
     check_rows(audit.sampler, pair)
-    judgement = judge(
+    judging = Judging(
         audit.sampler,
         pair,
         audit.test,
-        taught=(found.first, found.second) if found is not None else None,
+        precision=audit.budget.precision,
         out_of_time=audit.clock.late,
     )
-    if judgement.refutes(audit.test):
-        result = refuted(audit, found, pair, judgement)
-    else:
-        result = not_refuted(audit, pair, judgement)
+    judging.run((found.first, found.second) if found is not None else None)
+    result = conclude(audit, found, judging)
     require_untouched_numpy()
     checked = audit.sampler.seeded and not audit.clock.late()
     if checked and check_contract(audit.sampler, start) != digest:
@@ -232,13 +239,14 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
 
 def _hunt(audit: Audit, source: Source) -> Found:
     epsilon, delta = audit.test.null
+    allowance = Allowance(audit.sampler.tally, audit.budget.searching)
     return hunt(
         audit.sampler,
         source,
         epsilon=epsilon,
         delta=delta,
         plan=audit.plan,
-        out_of_time=lambda: audit.clock.late(0.3),
+        out_of_time=lambda: audit.clock.late(0.3) or allowance.left == 0,
     )
 
 
@@ -263,7 +271,7 @@ def _fit_to_time(audit: Audit, pair: Pair) -> Audit:
         return audit
     cost = _cost(audit, pair)
     affordable = max(2, int(0.25 * audit.clock.seconds / cost))
-    if affordable >= audit.test.trials:
+    if affordable >= audit.budget.trials:
         return audit
-    note = f"{affordable} trials a side instead of {audit.test.trials}, to fit the time budget"
-    return replace(audit, test=replace(audit.test, trials=affordable), note=note)
+    note = f"{affordable} trials a side instead of {audit.budget.trials}, to fit the time budget"
+    return replace(audit, budget=replace(audit.budget, trials=affordable), note=note)

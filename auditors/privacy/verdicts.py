@@ -1,15 +1,15 @@
-"""The last steps of an audit: shrink and confirm what was refuted, size up what was not."""
+"""The last steps of an audit: a smaller pair for what was refuted, the power for what was not."""
 
 from dataclasses import dataclass, field, replace
-from math import exp, inf
+from math import exp, floor, inf, log10
 from time import monotonic
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
 from ..databases.neighbours import Source
-from ..events.choose import Choice
+from ..events.choose import Lesson
 from ..events.pilot import MOST_FIT
-from ..outputs.outputs import Outputs
+from ..outputs.encoding import canonical
 from ..results import AuditResult, Count, Evidence, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Sampler
@@ -17,18 +17,31 @@ from ..search.hunt import Found
 from ..search.plan import SearchPlan
 from ..search.shrink import shrink
 from . import power
-from .confirm import confirm, confirm_size
-from .judge import Judgement, Test, growth
+from .attempt import LAST_LOOK, Test, totals
+from .budget import GROSS, Allowance, Budget
+from .judge import Judging
 from .sketch import sketch
-
-__all__ = ["Audit", "Clock", "not_refuted", "refuted"]
 
 MOST_EPSILON = 12.0
 LEAST_STEP = 0.005
 STEPS = 30
+ENOUGH_DIGITS = 3e-4
 
-LESSON = 99
-"""Chunk of the stage "shrink" that teaches the event to confirm; earlier ones only test."""
+WORST = 0.9
+"""Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
+SOON = 1024
+"""A claim refuted after so few draws a side is grossly violated: half of GROSS is left for more."""
+AFTER = 64
+"""How many times the draws that refuted a claim may follow where the violation is not gross."""
+FIRST = 32
+UNLIKELY = -1.0
+"""Score below which a count of a smaller pair speaks for the claim."""
+DEAREST = 32
+"""One smaller pair may be tried on one part in so many of what is left, counted a side."""
+LEAST = 256
+"""Draws a side below which no smaller pair is counted."""
+LOOSE = 1e-3
+"""Level at which a smaller pair looks bad; it decides nothing."""
 
 USEFUL = (2.0, 0.5)
 """A run says something useful if it could have refuted 2 epsilon + 0.5."""
@@ -56,129 +69,148 @@ class Audit:
 
     subject: Mechanism
     target: str
+    claim: PrivacyClaim
+    budget: Budget
     source: Source | None
     sampler: Sampler
-    test: Test
     clock: Clock
     note: str = ""
 
     @property
+    def test(self) -> Test:
+        """The test of the worst pair: all of alpha where no smaller pair will be asked for."""
+        share = WORST if self.source is not None else 1.0
+        return Test(claim=self.claim, trials=self.budget.trials, alpha=share * self.budget.alpha)
+
+    @property
     def plan(self) -> SearchPlan:
         """How much the search may draw."""
-        return SearchPlan.for_trials(self.test.trials)
+        return SearchPlan.for_trials(self.budget.trials)
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A pair to confirm the refutation on, with the event and the draws that taught it."""
-
-    pair: Pair
-    choice: Choice
-    first: Outputs
-    second: Outputs
-
-
-def refuted(audit: Audit, found: Found | None, pair: Pair, judgement: Judgement) -> AuditResult:
-    """Shrink, then confirm on streams never used before; only that makes the verdict."""
-    test = audit.test
-    candidates = [_Candidate(pair, judgement.choice, judgement.first, judgement.second)]
+def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:
+    """The result of an audit whose pair has been judged, after all that follows a refutation."""
+    if not judging.refuted:
+        return _not_refuted(audit, judging)
+    tally = audit.sampler.tally
+    decided = judging.decided_after or 0
+    after = GROSS // 2 if decided <= SOON else AFTER * 2 * decided
+    rest = Allowance(tally, after)
+    small = None
     if audit.source is not None and found is not None and not audit.clock.late():
-        candidates = _smallest(audit, audit.source, found, judgement) + candidates
-    level = test.alpha / len(candidates)
-    for chunk, candidate in enumerate(candidates):
-        count, bound = confirm(
-            audit.sampler,
-            candidate.pair,
-            candidate.choice,
-            replace(test, alpha=level),
-            chunk=chunk,
-            draws=confirm_size(judgement, candidate.choice, test),
-        )
-        if bound >= test.claim.epsilon:
-            return _result(audit, candidate, judgement, Verdict.REFUTED, (count,), level, bound)
-    audit = replace(
-        audit,
-        note="the judged draws refuted the claim but the confirmation on new draws did not; "
-        "run again with more trials",
-    )
-    return _result(audit, candidate, judgement, Verdict.INCONCLUSIVE, (count,), level, bound)
+        share = Allowance(tally, min(audit.budget.shrinking, after // 2))
+        small = _smallest(audit, audit.source, found, judging, share)
+    if audit.budget.precision:
+        # A finer wish than the usual one may cost what it costs.
+        finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
+        judging.sharpen(int(finer * rest.left / 2))
+    result = _result(audit, judging, Verdict.REFUTED)
+    return replace(result, witness=small or result.worst)
 
 
-def _smallest(audit: Audit, source: Source, found: Found, judgement: Judgement) -> list[_Candidate]:
-    """A smaller pair that still refutes, with the event learnt for it; none if there is none."""
-    budget = min(audit.test.trials, max(8192, 4 * judgement.draws))
+def _smallest(
+    audit: Audit, source: Source, found: Found, judging: Judging, allowance: Allowance
+) -> Witness | None:
+    """A smaller pair that breaks the claim by a count of its own; None if there is none."""
+    most = max(LEAST, 4 * (judging.decided_after or 0))
 
     def refutes(pair: Pair) -> bool:
-        return _still_refutes(audit, pair, budget)
+        return _still_refutes(audit, pair, allowance, most)
 
     small = shrink(source, found, refutes, seed=audit.sampler.seed)
-    if small is found.pair:
-        return []
-    first, second = audit.sampler.draw(small, "shrink", LESSON, min(budget, 65536))
-    return [_Candidate(small, audit.test.learn(first, second), first, second)]
+    trials = allowance.left // 2
+    if small is found.pair or trials < LEAST or audit.clock.late():
+        return None
+    alpha = (1 - WORST) * audit.budget.alpha
+    counting = Judging(
+        audit.sampler,
+        small,
+        Test(claim=audit.claim, trials=trials, alpha=alpha),
+        precision=None,
+        out_of_time=audit.clock.late,
+    )
+    counting.run()
+    if not counting.refuted:
+        return None
+    return _result(audit, counting, Verdict.REFUTED).worst
 
 
-def _still_refutes(audit: Audit, pair: Pair, budget: int) -> bool:
-    """Whether cheap draws of this pair refute the claim.
+def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) -> bool:
+    """Whether cheap draws of this pair speak against the claim.
 
-    Draws grow fourfold until the claim is rejected, or is foreseen never to be.
+    Draws double until the claim is rejected, or is foreseen never to be. This only guides the
+    way down; the pair it ends on is counted again.
     """
-    epsilon, delta = audit.test.null
-    draws, chunk = min(1024, budget), 0
-    while True:
+    if canonical(pair.database) == canonical(pair.neighbour):
+        return False
+    (epsilon, delta), lesson, draws, chunk = audit.test.null, Lesson(), FIRST, 0
+    most = min(most, max(FIRST, allowance.left // DEAREST))
+    while allowance.pays(2 * draws) and not audit.clock.late():
         first, second = audit.sampler.draw(pair, "shrink", chunk, 2 * draws)
-        choice = audit.test.learn(first[:draws], second[:draws])
+        lesson.add(first[:draws], second[:draws])
+        choice = lesson.choice(epsilon=epsilon, delta=delta, trials=draws, level=LOOSE)
         sides = (second, first) if choice.reversed else (first, second)
         x, y = (int(choice.event.contains(side[draws:]).sum()) for side in sides)
-        if two_sample.rejects(
-            (x, y), (draws, draws), epsilon=epsilon, delta=delta, level=audit.test.alpha / 2
-        ):
+        if two_sample.rejects((x, y), (draws, draws), epsilon=epsilon, delta=delta, level=LOOSE):
             return True
-        hopeless = choice.predicted + 3 * choice.spread < epsilon and y > 30
-        if draws >= budget or hopeless or audit.clock.late():
+        z = two_sample.normal_z((x, y), (draws, draws), epsilon, delta)
+        unlikely = z < UNLIKELY or choice.predicted + 2 * choice.spread < epsilon
+        if 2 * draws > most or (unlikely and draws >= LEAST // 2):
             return False
-        draws, chunk = min(4 * draws, budget), chunk + 1
+        lesson.add(first[draws:], second[draws:])
+        draws, chunk = 2 * draws, chunk + 1
+    return False
 
 
-def not_refuted(audit: Audit, pair: Pair, judgement: Judgement) -> AuditResult:
+def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
     """The result of an audit that found nothing, with what it could have found."""
     verdict = Verdict.NOT_REFUTED
-    if not judgement.complete:
+    if not judging.complete:
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note="the time budget ran out before the planned draws were made")
-    judged = _Candidate(pair, judgement.choice, judgement.first, judgement.second)
-    counts, level = judgement.counts, judgement.level
-    result = _result(audit, judged, judgement, verdict, counts, level, judgement.epsilon_lower)
+    result = _with_power(_result(audit, judging, verdict), judging)
     factor, addend = USEFUL
-    useful = factor * audit.test.claim.epsilon + addend
+    useful = factor * audit.claim.epsilon + addend
     if verdict is Verdict.NOT_REFUTED and result.detectable_epsilon > useful:
         note = f"too few trials to have refuted even epsilon {useful:g}; give more"
         return replace(result, verdict=Verdict.INCONCLUSIVE, note=result.note or note)
     return result
 
 
-def _power(
-    audit: Audit, judgement: Judgement, counts: tuple[Count, ...], level: float
-) -> tuple[float, float]:
-    """(epsilon, probability of an impossible output) that this run would have refuted.
+def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
+    """The same result with what its last attempt could have refuted.
 
-    The epsilon is for an event as likely as the one judged last. The impossible output must be
-    noticed among the draws that taught the event of the largest chunk, and refute on that chunk.
+    Given all that came before it, the last look of the last attempt refutes an event with these
+    probabilities with probability 0.9, and so does the audit. The figure grows as the event gets
+    rarer, so two rarer events stand beside the one that was counted. An output that is impossible
+    on the other side must be noticed among the draws that teach and then refute: each step is
+    asked for the root of 0.9.
     """
-    if not counts:
-        return inf, inf
-    claim, last = audit.test.claim, counts[-1]
-    everything = sum(count.trials[0] for count in counts)
-    epsilon = _detectable(last.rates[0], everything, claim, level)
+    last = judging.last
+    if last is None:
+        return result
+    claim, (trials, planned) = result.claim, last.planned[-1]
+    level = planned if len(last.planned) > 1 else LAST_LOOK * planned
+    p = last.choice.rates[0]
+    magnitude = floor(log10(p / 10) + 1e-9)
+    rates = (p, 10.0**magnitude, 10.0 ** (magnitude - 1))
+    found = tuple((rate, _detectable(rate, trials, claim, level)) for rate in rates)
     probability = power.detectable_probability(
-        last.trials,
+        (trials, trials),
         epsilon=claim.epsilon,
         delta=claim.delta,
         level=level,
         distance=claim.distance,
-        learnt_on=max(2, min(len(judgement.first) // 3, MOST_FIT)),
+        learnt_on=max(2, min(judging.lesson.draws // 3, MOST_FIT)),
+        power=0.9**0.5,
     )
-    return epsilon, probability
+    return replace(
+        result,
+        power=found,
+        detectable_epsilon=found[0][1],
+        detectable_probability=probability,
+        learning=judging.learning(),
+    )
 
 
 def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> float:
@@ -187,7 +219,7 @@ def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> flo
     It is the fixed point of the power at the other side's probability that the epsilon implies.
     """
 
-    def needed(epsilon: float) -> float:
+    def needed(epsilon: float, rough: bool) -> float:
         total, delta = two_sample.at_distance(epsilon, claim.delta, claim.distance)
         return power.detectable_epsilon(
             (p, max(p - delta, 0.0) * exp(-total)),
@@ -196,70 +228,78 @@ def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> flo
             delta=claim.delta,
             level=level,
             distance=claim.distance,
+            rough=rough,
         )
 
     # A larger epsilon means fewer hits on the other side and asks for more: the steps only rise.
-    # An event so likely that the null leaves no room is tried at ever larger epsilons.
+    # An event so likely that the null leaves no room is tried at ever larger epsilons. The normal
+    # form brings most of the way for next to nothing; the figure is told to three digits.
     epsilon = claim.epsilon
-    for _ in range(STEPS):
-        following = needed(epsilon)
-        if following <= epsilon * (1 + 1e-4):
-            return max(following, epsilon)
-        room = following < inf
-        epsilon = following if room else 2 * epsilon - claim.epsilon + LEAST_STEP
-        if epsilon > claim.epsilon + MOST_EPSILON:
-            return inf
+    for rough in (True, False):
+        for _ in range(STEPS):
+            following = needed(epsilon, rough)
+            if following <= epsilon * (1 + ENOUGH_DIGITS):
+                epsilon = max(following, epsilon)
+                break
+            room = following < inf
+            epsilon = following if room else 2 * epsilon - claim.epsilon + LEAST_STEP
+            if epsilon > claim.epsilon + MOST_EPSILON:
+                return inf
     return epsilon
 
 
-def _result(
-    audit: Audit,
-    judged: _Candidate,
-    judgement: Judgement,
-    verdict: Verdict,
-    counts: tuple[Count, ...],
-    level: float,
-    bound: float,
-) -> AuditResult:
-    test, sampler = audit.test, audit.sampler
-    detectable, seen = _power(audit, judgement, counts, level)
-    event = counts[-1].event if counts else judgement.choice.event
-    witness, sides = None, (judged.first, judged.second)
-    if verdict is Verdict.REFUTED:
-        turned = counts[-1].reversed
-        likelier = judged.pair.reversed() if turned else judged.pair
-        witness = Witness(database=likelier.database, neighbour=likelier.neighbour, event=event)
-        sides = sides[::-1] if turned else sides
+def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
+    sampler, best = audit.sampler, judging.best
+    counts: tuple[Count, ...] = ()
+    level, bound = judging.test.alpha, -inf
+    event, turned = judging.choice.event, judging.choice.reversed
+    if best is not None:
+        one, number = best
+        counts, look = one.counts[:number], one.looks[number - 1]
+        level, bound = look.level, look.epsilon_lower
+        event, turned = one.choice.event, one.choice.reversed
+        assert totals(counts) == (look.hits, look.trials)
+    sides = judging.shown[::-1] if turned and verdict is Verdict.REFUTED else judging.shown
     return AuditResult(
         mechanism=audit.subject.name,
         target=audit.target,
-        claim=test.claim,
+        claim=audit.claim,
         verdict=verdict,
         epsilon_lower=bound,
-        detectable_epsilon=detectable,
-        detectable_probability=seen,
-        pair=judged.pair,
-        witness=witness,
+        detectable_epsilon=inf,
+        detectable_probability=inf,
+        pair=judging.pair,
+        witness=None,
         evidence=Evidence(
             counts=counts,
-            alpha=test.alpha,
+            alpha=audit.budget.alpha,
             level=level,
-            log_wealth=judgement.log_wealth,
-            decided_after=judgement.decided_after,
+            looks=judging.looks,
+            decided_after=judging.decided_after,
         ),
         draws=sampler.tally.draws,
         seed=sampler.seed,
         seconds=audit.clock.spent(),
         seeded=sampler.seeded,
         note=audit.note,
-        growth=growth(judgement.counts, test, judgement.level),
+        growth=_growth(judging),
         sketch=sketch(event, *sides),
         plan={
-            "trials": test.trials,
+            "trials": audit.budget.trials,
+            "precision": audit.budget.precision,
             "block": sampler.block,
             "vectorised": sampler.vectorised,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
         },
-        judged=judgement.counts,
+        judged=judging.counts,
         source=fingerprint(audit.subject.run),
     )
+
+
+def _growth(judging: Judging) -> tuple[tuple[int, float], ...]:
+    """(draws a side, largest bound so far) at every look; all hold together."""
+    points, highest = [], 0.0
+    for look in judging.looks:
+        highest = max(highest, look.epsilon_lower)
+        points.append((look.draws, highest))
+    return tuple(points)

@@ -16,7 +16,7 @@ from ..errors import InvalidArgument
 from ..events.choose import learn
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..privacy.judge import counted
+from ..privacy.attempt import counted
 from ..privacy.power import detectable_epsilon
 from ..results import Count, Verdict
 

@@ -34,9 +34,9 @@ __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
 STAGES = {
     "contract": 0,
     "search": 1,
-    "judge": 2,
+    "select": 2,
     "shrink": 3,
-    "confirm": 4,
+    "attempt": 4,
     "recheck": 5,
     "claim": 6,
     "pilot": 7,

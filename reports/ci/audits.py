@@ -87,6 +87,7 @@ class DpAudit:
         filled = {
             "alpha": self.share.alpha / self.share.audits,
             "seed": int.from_bytes(digest, "big"),
+            "precision": None if settings.precision == "none" else settings.precision,
             **({} if {"trials", "seconds"} & options.keys() else budget),
             **options,
         }

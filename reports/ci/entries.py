@@ -29,6 +29,7 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "pair": (list,),
     "trials": (int,),
     "seconds": (int, float),
+    "precision": (int, float, str),
     "timeout": (int, float),
     "unseeded": (bool,),
 }

@@ -26,6 +26,10 @@ DRIFT = 0.5
 """Share of an entry's alpha for judging the baseline's pair again, where there is a baseline."""
 
 
+COMPARED = 0.05
+"""Precision of the bounds that are compared with the baseline's."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
     """What became of one entry.
@@ -92,7 +96,7 @@ def _audited(
     known: tuple[Mapping[str, Any], ...],
 ) -> Gated:
     source = source_of(entry.target, root)
-    words = _words(entry, settings, alpha, seed, entry.options)
+    words = _words(entry, settings, alpha, seed, entry.options, settings.precision)
     rerun = shlex.join(["dpwitness", *(word for word in words if word not in ("--quiet", "--"))])
     data, problem = _run(words, root)
     if data is None:
@@ -105,7 +109,7 @@ def _audited(
         pair = [json.dumps(old["pair"][side]) for side in ("database", "neighbour")]
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
         options = {**kept, **claim, "pair": pair}
-        found, problem = _run(_words(entry, settings, part, seed + 1, options), root)
+        found, problem = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
         if found is None:
             return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
         again += found["results"][:1]
@@ -120,13 +124,19 @@ def _audited(
 
 
 def _words(
-    entry: Entry, settings: Settings, alpha: float, seed: int, options: Mapping[str, Any]
+    entry: Entry,
+    settings: Settings,
+    alpha: float,
+    seed: int,
+    options: Mapping[str, Any],
+    precision: float | str,
 ) -> list[str]:
     chosen = dict(options)
     if not {"trials", "seconds"} & chosen.keys():
         chosen["trials"] = settings.trials
         if settings.seconds is not None:
             chosen["seconds"] = settings.seconds
+    chosen.setdefault("precision", precision)
     words = ["audit", "--alpha", repr(alpha), "--seed", str(seed), "--quiet"]
     for key, value in chosen.items():
         if key == "unseeded":

@@ -5,6 +5,7 @@
     profile = "ci"            # "dev", "ci", "nightly", or one of [tool.dpwitness.profiles]
     trials = 200_000          # draws a side for each audit
     seconds = 20              # or a wall-clock budget for each audit
+    precision = "none"        # once refuted: stop; 0.05: when the bound is known to 5 %; 0: never
     seed = 0                  # or "random": another one in every run, printed
     inconclusive = "warn"     # or "fail"
     directory = ".dpwitness"  # witnesses and history
@@ -34,12 +35,16 @@ class SettingsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How audits are run in a project; `trials` draws a side unless `seconds` are given."""
+    """How audits are run in a project; `trials` draws a side unless `seconds` are given.
+
+    `precision` is that of `Budget`, with "none" for None: a run in CI stops once refuted.
+    """
 
     alpha: float = 1e-3
     profile: str = "ci"
     trials: int = 200_000
     seconds: float | None = None
+    precision: float | str = "none"
     seed: int | None = 0
     inconclusive: str = "warn"
     directory: str = ".dpwitness"
@@ -109,6 +114,8 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
         ("trials", _is(settings.trials, int) and settings.trials >= 2, "a whole number from 2"),
         ("seconds", settings.seconds is None or (_is(settings.seconds, number)
          and settings.seconds > 0), "a positive number"),
+        ("precision", settings.precision == "none" or (_is(settings.precision, number)
+         and 0 <= float(settings.precision) < 1), '"none" or a share from 0 to below 1'),
         ("seed", settings.seed is None or (_is(settings.seed, int) and settings.seed >= 0),
          'a whole number from 0, or "random"'),
         ("inconclusive", settings.inconclusive in ("warn", "fail"), '"warn" or "fail"'),

@@ -123,13 +123,16 @@ def _witness(result: AuditResult) -> str:
         f'<th class="n">Of outputs</th><th class="n">Share</th></tr></thead><tbody>{counts}'
         "</tbody></table></div>"
     )
+    more = wording.worst_sentence(result)
+    worst = f'<p class="saying">{_safe(more)}</p>' if more else ""
     right = f'<p class="event"><code>{_safe(event)}</code></p>{table}' if counts else ""
     return (
         f'<div class="two"><section><h3>{title}</h3>\n{_both(result)}'
         '<p class="key"><span class="side-first">'
         '&minus; only in D</span> &nbsp; <span class="side-second">+ only in D′</span></p>\n'
         f'<div class="diff data">{lines}</div></section>\n<section><h3>{told}</h3>\n{right}'
-        f'<p class="bound">{_safe(_sentence(wording.bound_sentence(result)))}</p></section></div>'
+        f'<p class="bound">{_safe(_sentence(wording.bound_sentence(result)))}</p>{worst}'
+        "</section></div>"
     )
 
 
@@ -159,12 +162,10 @@ def _diff_line(line: DiffLine) -> str:
 
 
 def _count_cells(result: AuditResult) -> Iterator[str]:
-    if not result.evidence.counts:
+    counts = wording.shown_counts(result)
+    if counts is None:
         return
-    count = result.evidence.counts[-1]
-    if result.witness is not None:
-        count = count.oriented
-    for hits, trials in zip(count.hits, count.trials, strict=True):
+    for hits, trials in zip(*counts, strict=True):
         share = f"{100 * hits / trials:.3g} %" if trials else ""
         yield f'<td class="n">{hits:,}</td><td class="n">{trials:,}</td><td class="n">{share}</td>'
 
@@ -189,7 +190,7 @@ def _growth_caption(result: AuditResult) -> str:
     decided = wording.decided_sentence(result)
     bound = result.epsilon_lower
     if result.refuted:
-        return f"{decided} The bound was then confirmed on draws never used before.".strip()
+        return f"{decided} All bounds shown hold together.".strip()
     if isfinite(bound) and bound > 0:
         return f"The claim would be refuted if the bound reached {result.claim.epsilon:g}."
     return "The draws show no privacy loss so far."
@@ -214,8 +215,8 @@ def _facts(result: AuditResult) -> str:
         (
             "Error budget",
             f"alpha {evidence.alpha:.3g} for this claim, of which {evidence.level:.3g} for the "
-            "bound shown; the rest paid for "
-            + ("other candidates." if result.refuted else "the test that may stop early."),
+            "look that gives the bound; the rest paid for other looks"
+            + (" and for a smaller pair." if result.refuted else "."),
         ),
     ]
     rows = "\n".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts if text)

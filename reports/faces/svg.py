@@ -137,12 +137,11 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
                 *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
                 label="lower bound",
             )  # fmt: skip
-        spent = max([draws for draws, _ in points] or [result.evidence.decided_after or 0])
         if confirmed is not None:
-            fresh = result.evidence.counts[-1].trials[0] if result.evidence.counts else 0
+            at = max([draws for draws, _ in points] or [result.evidence.decided_after or 0])
             axes.plot(
-                [spent + fresh], [confirmed], color=SECOND, marker="D", markersize=7,
-                linestyle="none", label="confirmed on new draws",
+                [at], [confirmed], color=SECOND, marker="D", markersize=7,
+                linestyle="none", label="bound",
             )  # fmt: skip
         claimed = result.claim.epsilon
         axes.axhline(claimed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="claim")

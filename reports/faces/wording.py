@@ -1,10 +1,10 @@
 """The sentences an audit is told in, the same for the terminal and the page."""
 
 from collections.abc import Callable, Iterator
-from math import ceil, floor, inf, isfinite
+from math import ceil, floor, inf, isfinite, log10
 
-from ...auditors.outputs.encoding import show
-from ...auditors.results import AuditResult, Count, Pair, Reach, Verdict
+from ...auditors.outputs.encoding import canonical, show
+from ...auditors.results import AuditResult, Pair, Reach, Verdict
 from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
 
@@ -17,6 +17,9 @@ BITS_EXAMINED = (
     "Not examined: databases the search did not reach, which floating-point numbers the noise can "
     "reach at all, and running time."
 )
+
+UNSETTLED = 0.05
+"""Part of the claim that the last doubling of the lesson brings while learning has not settled."""
 
 _WORDS = {
     Verdict.REFUTED: "Refuted",
@@ -110,20 +113,46 @@ def event_phrase(result: AuditResult) -> str:
     return ""
 
 
+def shown_counts(result: AuditResult) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """(hits, trials) of the event on D and D' of `shown_pair`; None where nothing was counted."""
+    evidence = result.evidence
+    if result.witness is not None and result.witness.evidence is not None:
+        evidence = result.witness.evidence
+    if not evidence.counts:
+        return None
+    turned = -1 if result.witness is None and evidence.counts[-1].reversed else 1
+    (x, y), (n, m) = evidence.hits[::turned], evidence.trials[::turned]
+    return (x, y), (n, m)
+
+
 def count_phrases(result: AuditResult) -> tuple[str, ...]:
-    """How often the event happened on D and on D' of `shown_pair`, in the heaviest count."""
-    if not result.evidence.counts:
+    """How often the event happened on D and on D' of `shown_pair`."""
+    counts = shown_counts(result)
+    if counts is None:
         return ()
-    count = result.evidence.counts[-1]
-    if result.witness is not None:
-        count = count.oriented
-    return tuple(_share(count, side, name) for side, name in enumerate(("D", "D'")))
+    return tuple(map(_share, *counts, ("D", "D'")))
 
 
-def _share(count: Count, side: int, name: str) -> str:
-    hits, trials = count.hits[side], count.trials[side]
+def _share(hits: int, trials: int, name: str) -> str:
     percent = f"{100 * hits / trials:.3g} %" if trials else "none"
     return f"{hits:,} of {trials:,} outputs from {name} ({percent})"
+
+
+def worst_sentence(result: AuditResult) -> str:
+    """The pair with the largest bound, where the one shown is a smaller one; else nothing."""
+    small, worst = result.witness, result.worst
+    if small is None or worst is None or small.evidence is None:
+        return ""
+    if canonical((small.database, small.neighbour)) == canonical((worst.database, worst.neighbour)):
+        return ""
+    (x, y), (n, m) = result.evidence.hits, result.evidence.trials
+    one, two = databases_phrases(Pair(worst.database, worst.neighbour))
+    return (
+        f"D and D' are the smallest pair found that breaks the claim; their counts alone show "
+        f"epsilon >= {at_least(small.epsilon_lower, result.claim.epsilon)}. The largest bound is "
+        f"of {one} against {two}: {printable(worst.event.describe())} in {x:,} of {n:,} outputs "
+        f"and in {y:,} of {m:,}."
+    )
 
 
 def bound_sentence(result: AuditResult) -> str:
@@ -141,31 +170,76 @@ def bound_sentence(result: AuditResult) -> str:
 
 
 def decided_sentence(result: AuditResult) -> str:
-    """After how few draws the sequential test had decided, if it did."""
+    """After how few draws the claim was refuted, if it was."""
     after = result.evidence.decided_after
     if after is None:
         return ""
-    return f"The sequential test had refuted it after {after:,} draws a side."
+    return f"The claim was refuted after {after:,} draws a side of the pair with this bound."
 
 
 def power_sentences(result: AuditResult) -> tuple[str, ...]:
     """What the run could have seen: without it "not refuted" says nothing."""
-    detectable, seen = result.detectable_epsilon, result.detectable_probability
-    if isfinite(detectable):
-        first = (
-            f"A true epsilon of {at_most(detectable)} or more on this pair would have been refuted "
-            "with probability 0.9."
-        )
-    else:
-        first = "No epsilon, however large, was sure enough to be refuted on this pair."
-    if seen >= 1:
-        return (first,)
-    rarely = f"{seen:.2g}" if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
-    second = (
-        "An output impossible under one database would have been seen if it had probability "
-        f"{rarely} or more under the other."
+    return tuple(filter(None, (_events(result), _impossible(result), _learnt(result))))
+
+
+def _events(result: AuditResult) -> str:
+    told = [(p, epsilon) for p, epsilon in result.power if isfinite(epsilon)]
+    if not told:
+        return "No epsilon, however large, was sure enough to be refuted on this pair."
+    (p, epsilon), *rarer = told
+    first = (
+        f"Once found, an event that one database gives with probability {_chance(p)} or more would "
+        "have been refuted with probability 0.9 if the other gave it less often by a factor of "
+        f"exp({at_most(epsilon * result.claim.distance)})"
     )
-    return first, second
+    others = [
+        f"one of probability {_chance(p)} needs exp({at_most(epsilon * result.claim.distance)})"
+        for p, epsilon in rarer
+    ]
+    others += [
+        f"one of probability {_chance(p)} could not have been refuted"
+        for p, epsilon in result.power
+        if not isfinite(epsilon)
+    ]
+    more = f"; {', '.join(others)}" if others else ""
+    return f"{first}{more}. What no learner proposed was not tested."
+
+
+def _chance(p: float) -> str:
+    """A probability to two digits, rounded up, so that "or more" stays true."""
+    if not 0 < p < 1:
+        return f"{p:g}"
+    unit = 10.0 ** (floor(log10(p)) - 1)
+    return f"{ceil(p / unit - 1e-9) * unit:.2g}"
+
+
+def _impossible(result: AuditResult) -> str:
+    seen = result.detectable_probability
+    if seen >= 1:
+        return ""
+    rarely = f"{seen:.2g}" if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
+    return (
+        "A value impossible under one database would have been seen and refuted with probability "
+        f"0.9 if it had probability {rarely} or more under the other."
+    )
+
+
+def _learnt(result: AuditResult) -> str:
+    """What the last doubling of the lesson brought, as a fact and not as a correction."""
+    learning = result.learning
+    if learning is None or not isfinite(learning.gain):
+        return ""
+    if learning.gain > UNSETTLED * result.claim.epsilon:
+        return (
+            f"Learning has not settled: the event learnt from {learning.draws:,} draws a side has "
+            f"a log-ratio larger by {learning.gain:.2g} than the one learnt from about half of "
+            "them, so more trials would find a worse event."
+        )
+    smaller = f"smaller by {learning.gain:.2g}" if learning.gain > 0 else "no smaller"
+    return (
+        f"The event was learnt from {learning.draws:,} draws a side; the one learnt from about "
+        f"half of them showed a log-ratio {smaller}."
+    )
 
 
 def reach_sentences(reached: Reach) -> tuple[str, ...]:
@@ -217,11 +291,12 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
         yield "happened", f"in {counts[0]}"
         yield "", f"in {counts[1]}"
     yield "bound", bound_sentence(result)
-    decided = decided_sentence(result)
-    if decided:
-        yield "", decided
+    for more in (worst_sentence(result), decided_sentence(result)):
+        if more:
+            yield "", more
     if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
-        yield from zip(("power", ""), power_sentences(result), strict=False)
+        for index, sentence in enumerate(power_sentences(result)):
+            yield "" if index else "power", sentence
         yield "", not_examined(result)
         if result.reached is not None:
             yield from zip(("search", ""), reach_sentences(result.reached), strict=False)

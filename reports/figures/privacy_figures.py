@@ -30,13 +30,12 @@ def loss_figure(statement: Statement) -> Drawn:
 
     def paint(axes: Any) -> None:
         marks.bound_level(axes, claim.epsilon, "claim")
-        spent = max([draws for draws, _ in points], default=audit.evidence.decided_after or 0)
         if points:
             at, bounds = np.array(points).T
             marks.measured_curve(axes, at, bounds, "lower bound", marker="o", markersize=4)
         if confirmed is not None:
-            fresh = audit.evidence.counts[-1].trials[0] if audit.evidence.counts else 0
-            marks.counterexample(axes, spent + fresh, confirmed, "confirmed on new draws")
+            spent = max([draws for draws, _ in points], default=audit.evidence.decided_after or 0)
+            marks.counterexample(axes, spent, confirmed, "refuted")
         if exact is not None and isfinite(exact):
             axes.axhline(exact, color=marks.EXACT, linewidth=1.5, label="exact")
         elif exact == inf:

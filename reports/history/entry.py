@@ -74,7 +74,7 @@ def _entry(
 
 def _judged(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     counts = result.get("judged") or result["evidence"]["counts"]
-    return [count for count in counts if count["stage"] == "judge"]
+    return [count for count in counts if count["stage"] == "attempt"]
 
 
 def _sides(

@@ -4,11 +4,11 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from math import inf, isfinite
+from math import inf, isfinite, isnan
 from typing import Any
 
 from ...auditors.outputs.encoding import to_json
-from ...auditors.results import AuditResult, Count, Evidence, Sketch, Witness
+from ...auditors.results import AuditResult, Count, Evidence, Learning, Look, Sketch, Witness
 from ...mechanisms.model import Claim, PrivacyClaim
 
 SCHEMA = "dpwitness/1"
@@ -83,6 +83,10 @@ def _result(result: AuditResult, replay: str) -> dict[str, Any]:
         "epsilon_lower": _number(result.epsilon_lower),
         "detectable_epsilon": _number(result.detectable_epsilon),
         "detectable_probability": _number(result.detectable_probability),
+        "power": [
+            {"probability": _number(p), "epsilon": _number(epsilon)} for p, epsilon in result.power
+        ],
+        "learning": _learning(result.learning),
         "witness": _witness(result.witness),
         "pair": {
             "database": to_json(result.pair.database),
@@ -121,10 +125,17 @@ def _reached(result: AuditResult) -> dict[str, Any]:
 
 
 def _judged(result: AuditResult) -> dict[str, Any]:
-    """The judged counts where they are not the ones the verdict rests on."""
+    """All counts of the pair where they are not the ones the verdict rests on."""
     if result.judged in ((), result.evidence.counts):
         return {}
     return {"judged": [_count(count) for count in result.judged]}
+
+
+def _learning(learning: Learning | None) -> dict[str, Any] | None:
+    if learning is None:
+        return None
+    gain = None if isnan(learning.gain) else _number(learning.gain)
+    return {"draws": int(learning.draws), "gain": gain}
 
 
 def _witness(witness: Witness | None) -> dict[str, Any] | None:
@@ -134,20 +145,31 @@ def _witness(witness: Witness | None) -> dict[str, Any] | None:
         "database": to_json(witness.database),
         "neighbour": to_json(witness.neighbour),
         "event": {**witness.event.to_json(), "description": witness.event.describe()},
+        "epsilon_lower": _number(witness.epsilon_lower),
+        "evidence": None if witness.evidence is None else _evidence(witness.evidence),
     }
 
 
 def _evidence(evidence: Evidence) -> dict[str, Any]:
-    # The last count is the heaviest, and the only one after a confirmation.
-    last = evidence.counts[-1].oriented if evidence.counts else None
     return {
-        "hits": [int(n) for n in last.hits] if last else [0, 0],
-        "trials": [int(n) for n in last.trials] if last else [0, 0],
+        "hits": [int(n) for n in evidence.hits] if evidence.counts else [0, 0],
+        "trials": [int(n) for n in evidence.trials] if evidence.counts else [0, 0],
         "alpha": _number(evidence.alpha),
         "level": _number(evidence.level),
-        "log_wealth": _number(evidence.log_wealth),
         "decided_after": None if evidence.decided_after is None else int(evidence.decided_after),
         "counts": [_count(count) for count in evidence.counts],
+        "looks": [_look(look) for look in evidence.looks],
+    }
+
+
+def _look(look: Look) -> dict[str, Any]:
+    return {
+        "attempt": int(look.attempt),
+        "draws": int(look.draws),
+        "hits": [int(n) for n in look.hits],
+        "trials": [int(n) for n in look.trials],
+        "level": _number(look.level),
+        "epsilon_lower": _number(look.epsilon_lower),
     }
 
 

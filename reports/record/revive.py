@@ -1,12 +1,23 @@
 """An audit's result, back from the evidence it was written to."""
 
 from collections.abc import Mapping
+from math import nan
 from typing import Any
 
 from ...auditors.events.events import event_from_json
 from ...auditors.outputs.encoding import from_json
 from ...auditors.privacy.replay import read_count
-from ...auditors.results import AuditResult, Evidence, Pair, Reach, Sketch, Verdict, Witness
+from ...auditors.results import (
+    AuditResult,
+    Evidence,
+    Learning,
+    Look,
+    Pair,
+    Reach,
+    Sketch,
+    Verdict,
+    Witness,
+)
 from ...mechanisms.model import PrivacyClaim, Relation
 
 
@@ -35,13 +46,7 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
         detectable_probability=float(record["detectable_probability"]),
         pair=_pair(record["pair"]),
         witness=_witness(record["witness"]),
-        evidence=Evidence(
-            counts=tuple(read_count(count) for count in evidence["counts"]),
-            alpha=float(evidence["alpha"]),
-            level=float(evidence["level"]),
-            log_wealth=float(evidence["log_wealth"]),
-            decided_after=evidence["decided_after"],
-        ),
+        evidence=_evidence(evidence),
         draws=record["draws"],
         seed=record["seed"],
         seconds=record["seconds"],
@@ -52,6 +57,8 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
         plan={key: from_json(value) for key, value in record["plan"].items()},
         judged=tuple(read_count(count) for count in record.get("judged", ())),
         source=str(record.get("source", "")),
+        power=tuple((float(one["probability"]), float(one["epsilon"])) for one in record["power"]),
+        learning=_learning(record["learning"]),
         reached=_reached(record.get("reached")),
     )
 
@@ -69,6 +76,34 @@ def _reached(data: Mapping[str, Any] | None) -> Reach | None:
     )
 
 
+def _evidence(data: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        counts=tuple(read_count(count) for count in data["counts"]),
+        alpha=float(data["alpha"]),
+        level=float(data["level"]),
+        looks=tuple(_look(look) for look in data["looks"]),
+        decided_after=data["decided_after"],
+    )
+
+
+def _look(data: Mapping[str, Any]) -> Look:
+    (x, y), (n, m) = data["hits"], data["trials"]
+    return Look(
+        attempt=data["attempt"],
+        draws=data["draws"],
+        hits=(x, y),
+        trials=(n, m),
+        level=float(data["level"]),
+        epsilon_lower=float(data["epsilon_lower"]),
+    )
+
+
+def _learning(data: Mapping[str, Any] | None) -> Learning | None:
+    if data is None:
+        return None
+    return Learning(draws=data["draws"], gain=nan if data["gain"] is None else float(data["gain"]))
+
+
 def _pair(data: Mapping[str, Any]) -> Pair:
     return Pair(from_json(data["database"]), from_json(data["neighbour"]))
 
@@ -78,7 +113,11 @@ def _witness(data: Mapping[str, Any] | None) -> Witness | None:
         return None
     pair = _pair(data)
     return Witness(
-        database=pair.database, neighbour=pair.neighbour, event=event_from_json(data["event"])
+        database=pair.database,
+        neighbour=pair.neighbour,
+        event=event_from_json(data["event"]),
+        epsilon_lower=float(data["epsilon_lower"]),
+        evidence=None if data["evidence"] is None else _evidence(data["evidence"]),
     )
 
 

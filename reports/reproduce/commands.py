@@ -6,7 +6,7 @@ from pathlib import Path
 from time import monotonic
 
 from ...auditors.errors import InvalidArgument
-from ...auditors.privacy.request import require
+from ...auditors.privacy.budget import Budget
 from .. import files
 from ..commands import annotate
 from ..console import UNUSABLE, Console, save
@@ -36,7 +36,7 @@ def reproduce(
     workers: int,
 ) -> int:
     """Check the statements, show the table as it grows, write what was asked for; the status."""
-    require(BUDGETS[budget], None, alpha, seed, 1, 1.0)
+    Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
     chosen = select(names, assignments, with_controls=controls)
     _require_places(out, paths)
     started = monotonic()

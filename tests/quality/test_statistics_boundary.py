@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors.bounds import chunked
 from dpwitness.auditors.bounds.e_process import multi_bin_log_e, shrunk_rates, single_event_log_e
 from dpwitness.auditors.bounds.two_sample import TIE, epsilon_lower, threshold, z_statistic
 
@@ -80,43 +79,6 @@ def test_bound_exceeds_the_truth_no_more_often_than_promised(p, epsilon, delta, 
     ]
     # A bound at the truth itself is a rejection of a true claim too.
     assert sum(bound >= epsilon for bound in bounds) <= _limit(runs, level)
-
-
-def _run(rng, sizes, epsilon, delta, adversary):
-    """One chunked audit of a mechanism whose every event is exactly on the edge."""
-    ratio, chunks = math.exp(epsilon), []
-    gain = 0.0
-    for n, m in sizes:
-        p = float(rng.choice([0.07, 0.2, 0.5, 0.9]))
-        useful = True
-        if adversary:
-            # Ahead: keep what there is. Behind: bet on the widest event.
-            useful = gain < 1 or bool(rng.uniform() < 0.2)
-            p = 0.9 if gain < 0 else p
-        q = max(0.0, (p - delta) / ratio)
-        hits = int(rng.binomial(n, p)), int(rng.binomial(m, q))
-        predicted = epsilon + 1 if useful else epsilon - 1
-        chunks.append(Counted(hits, (n, m), predicted, 0.1, (p, q)))
-        spread = math.sqrt(p * (1 - p) / n + ratio**2 * q * (1 - q) / m)
-        gain += (hits[0] / n - ratio * hits[1] / m - delta) / spread if useful else 0.0
-    return chunks
-
-
-@pytest.mark.parametrize("adversary", [False, True])
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "total", "share"),
-    [(0.0, 0.0, 6_400, 1.0), (1.0, 0.001, 64_000, 0.3), (0.1, 0.05, 6_400, 1.0)],
-)
-def test_chunked_level(adversary, epsilon, delta, total, share):
-    rng, runs, level = np.random.default_rng(61), 2000, 0.05
-    sizes = [(total * 2**k // 64, int(share * total * 2**k) // 64) for k in range(6)]
-    wrong = sum(
-        chunked.rejects(
-            _run(rng, sizes, epsilon, delta, adversary), epsilon=epsilon, delta=delta, level=level
-        )
-        for _ in range(runs)
-    )
-    assert wrong <= _limit(runs, level)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.1, 0.05)])

@@ -1,13 +1,23 @@
 """Results made by hand, so that the outward face is tested without sampling."""
 
 from dataclasses import replace
+from math import inf
 
 import pytest
 from click.testing import CliRunner
 
 from dpwitness.auditors.events.events import Among, HalfLine
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.results import AuditResult, Count, Evidence, Pair, Sketch, Verdict, Witness
+from dpwitness.auditors.results import (
+    AuditResult,
+    Count,
+    Evidence,
+    Learning,
+    Pair,
+    Sketch,
+    Verdict,
+    Witness,
+)
 from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.cli import main
 
@@ -16,7 +26,7 @@ CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE, reference="Dwork
 
 
 def a_count(event, hits, trials, **changes):
-    made = Count(stage="judge", chunk=7, event=event, reversed=False, hits=hits, trials=trials)
+    made = Count(stage="attempt", chunk=7, event=event, reversed=False, hits=hits, trials=trials)
     return replace(made, **changes)
 
 
@@ -50,6 +60,8 @@ def sound():
         seed=7,
         seconds=1.25,
         growth=((1000, 0.7), (3000, 0.8712)),
+        power=((0.5, 1.21), (0.01, 2.5), (0.001, inf)),
+        learning=Learning(draws=1000, gain=0.003),
         sketch=sketch,
         plan={"trials": 4000, "block": 32768, "vectorised": True},
     )
@@ -59,7 +71,7 @@ def sound():
 def refuted(sound):
     """A refutation, in which the neighbour as judged is the likelier side."""
     event = Among(OUTPUT, (1,))
-    count = a_count(event, (119, 500), (1000, 1000), stage="confirm", chunk=0, reversed=True)
+    count = a_count(event, (119, 500), (1000, 1000), stage="attempt", chunk=0, reversed=True)
     sketch = Sketch(
         feature="output",
         edges=(),
@@ -75,9 +87,7 @@ def refuted(sound):
         epsilon_lower=1.2345678,
         pair=Pair([0, 0], [0, 1]),
         witness=Witness(database=[0, 1], neighbour=[0, 0], event=event),
-        evidence=Evidence(
-            counts=(count,), alpha=1e-3, level=5e-4, log_wealth=15.5, decided_after=512
-        ),
+        evidence=Evidence(counts=(count,), alpha=1e-3, level=5e-4, decided_after=512),
         growth=(),
         sketch=sketch,
     )

@@ -41,10 +41,10 @@ def test_p_values_at_the_boundary_are_no_smaller_than_promised():
         assert hits == 0 or bdtrc(hits - 1, audits, level) > 1e-6
 
 
-def test_a_refutation_has_the_level_it_was_made_at_and_a_gross_one_below_is_smaller():
+def test_a_refutation_has_a_p_value_of_its_own_and_a_sound_mechanism_none():
     result = audit(too_quiet, pair=(0, 1), epsilon=1.0, alpha=0.01, trials=20_000)
     assert result.refuted
-    assert p_value(result) == 0.01
+    assert p_value(result) < 0.01
     sound = audit(shifted, pair=(0, 1), epsilon=1.5, alpha=0.01, trials=20_000)
     assert p_value(sound) == 1.0
 

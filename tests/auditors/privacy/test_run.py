@@ -6,7 +6,6 @@ is not refuted has probability at least 1 - 1e-3 over seeds, and each seed below
 
 import json
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from math import e, inf
 
 import numpy as np
@@ -22,7 +21,6 @@ from dpwitness import (
     audit,
     audit_claims,
 )
-from dpwitness.auditors.privacy.judge import schedule
 from dpwitness.mechanisms.catalogue import NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Interval, Mechanism, PrivacyClaim, Relation, Rows
 from dpwitness.mechanisms.noise.laplace import LAPLACE
@@ -48,14 +46,6 @@ def test_the_seed_decides_everything():
     one, two, other = (audit(LAPLACE, trials=4000, seed=seed) for seed in (1, 1, 2))
     assert essence(one) == essence(two)
     assert one.evidence.counts != other.evidence.counts
-
-
-@pytest.mark.parametrize("trials", [2, 3, 63, 64, 65, 1000, 4097, 200_000, 10**7])
-def test_the_schedule_spends_every_draw_and_doubles(trials):
-    teaching, judged = schedule(trials)
-    assert sum(teaching) + sum(judged) == trials
-    assert all(size > 0 for size in teaching + judged)
-    assert all(later >= earlier for earlier, later in pairwise(judged))
 
 
 @dataclass

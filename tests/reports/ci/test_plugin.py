@@ -191,8 +191,9 @@ def test_seconds(dp_audit):
 """,
     )
     found = records(project.run_here("--dp-budget", "4e3"))
-    assert found["test_run"][0]["draws"] == 8024
-    assert found["test_own"][0]["draws"] == 2024
+    run, own = (found[name][0]["draws"] for name in ("test_run", "test_own"))
+    # What the check of the contract draws is the same for both.
+    assert run - own == 2 * (4000 - 1000)
     assert project.run_here("--dp-budget", "much").ret == pytest.ExitCode.USAGE_ERROR
 
 
@@ -260,7 +261,7 @@ def test_holm_can_fail_a_run_whose_tests_all_passed(project):
         project,
         """
 def slightly(x, rng, *, size=None):
-    return x + rng.laplace(scale=1 / 1.02, size=shape(size))
+    return x + rng.laplace(scale=1 / 1.04, size=shape(size))
 
 @pytest.mark.parametrize("number", range(30))
 def test_gross(dp_audit, number):

@@ -49,11 +49,11 @@ def test_not_refuted_says_what_could_have_been_seen(sound):
     text = " ".join(as_text.render(sound).split())
     for part in (
         "Not refuted: no draw contradicts that laplace keeps epsilon 1 (add-remove).",
-        "A true epsilon of 1.21 or more",
+        "factor of exp(1.21)",
         "probability 0.004 or more",
         "low-order bits of floating-point outputs, and running time",
         "the draws show epsilon >= 0.871",
-        "in 1,000 of 2,000 outputs from D (50 %)",
+        "in 1,500 of 3,000 outputs from D (50 %)",
     ):
         assert part in text
 
@@ -82,7 +82,7 @@ def test_a_bound_at_the_claim_itself_is_more_than_it(refuted):
 def test_rare_events_are_told_as_one_in_so_many(sound):
     told = wording.power_sentences(replace(sound, detectable_probability=5.3e-5))
     assert "1 in 18,867 or more" in told[1]
-    none = replace(sound, detectable_probability=1.0, detectable_epsilon=inf)
+    none = replace(sound, detectable_probability=1.0, power=((0.5, inf),), learning=None)
     assert len(wording.power_sentences(none)) == 1
 
 

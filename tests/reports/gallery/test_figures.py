@@ -108,7 +108,7 @@ def test_a_refuted_statement_shows_its_counterexample(few):
     assert "counterexample" in words_of(picture(few, "ERR-PMW-4", "potential").svg)
     assert "counterexample" in words_of(picture(few, "ERR-PMW-4", "margins").svg)
     assert "counterexample" in words_of(picture(few, "ERR-EM-3", "values").svg)
-    assert "confirmed" in words_of(picture(few, "ERR-EM-2", "loss").svg)
+    assert "refuted" in words_of(picture(few, "ERR-EM-2", "loss").svg)
     assert "event" in words_of(picture(few, "ERR-EM-2", "outputs").svg)
 
 

@@ -10,7 +10,7 @@ def a_result(hits=((60, 20), (120, 40)), *, seed=0, source="5" * 32, mechanism="
     """An audit that refuted nothing, judged on chunks of 100, 200, ... draws a side."""
     counts = [
         {
-            "stage": "judge",
+            "stage": "attempt",
             "chunk": number,
             "event": {"kind": "half-line", "threshold": 0.5, "upper": True},
             "reversed": False,

@@ -1,0 +1,221 @@
+"""An attempt to refute: one event, fixed beforehand, counted on fresh draws and looked at planned
+times.
+
+Theorem (alpha once). Let attempt j fix its pair, event, side, look sizes and levels as functions
+of everything drawn before it, and count on fresh draws. If the levels of all planned looks of all
+attempts add up to at most alpha on every path, then a true claim is refuted, or any bound shown is
+above the truth, with probability at most alpha. `docs/statistics.md` has the proof. Looks that are
+not made, for whatever reason, only remove errors; what they would have cost is spent all the same.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, exp, inf, log, sqrt
+
+from scipy.special import ndtri
+
+from ...mechanisms.model import PrivacyClaim
+from ..bounds import two_sample
+from ..events.choose import Choice
+from ..outputs.outputs import Outputs
+from ..results import Count, Look, Pair
+from ..sampling.sampling import Sampler
+
+POWER = 1.645
+"""Standard deviations by which the foreseen excess is to pass the threshold: power 0.95."""
+FEWEST_HITS = 12
+FEWEST = 16
+"""Hits foreseen, and draws a side, below which no count is worth its error probability."""
+MOST_KEPT = 65_536
+"""Draws a side kept of a count that teaches nothing, to look at a second event."""
+
+Plan = tuple[tuple[int, float], ...]
+"""Looks: draws a side in all when it is made, and its level."""
+EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
+"""Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
+LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
+"""Looks of the last attempt where half its draws are foreseen to do: parts of all its draws."""
+LAST_LOOK = LAST[-1][1]
+"""The part of its error probability that the last attempt keeps for its last look, at least."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Test:
+    """One claim, the draws a side allowed to judge it and the error probability allowed."""
+
+    claim: PrivacyClaim
+    trials: int
+    alpha: float
+
+    @property
+    def null(self) -> tuple[float, float]:
+        """(epsilon, delta) of the inequality at the claim's distance."""
+        claim = self.claim
+        return two_sample.at_distance(claim.epsilon, claim.delta, claim.distance)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What became of one event: the parts in which it was counted, and the looks made at it."""
+
+    choice: Choice
+    counts: tuple[Count, ...]
+    looks: tuple[Look, ...]
+    planned: Plan
+    kept: tuple[Outputs, Outputs]
+
+
+def foreseen(choice: Choice, null: tuple[float, float], level: float) -> float:
+    """Draws a side that a count of this event needs to refute, likely enough, at this level.
+
+    The excess is taken a standard error below the one predicted. Infinite where none is foreseen.
+    """
+    epsilon, delta = null
+    p, excess = choice.rates[0], choice.predicted - choice.spread - epsilon
+    if excess <= 0 or p <= delta:
+        return inf
+    spread = max(variance(p, (p - delta) * exp(-min(epsilon + e, 600.0)), delta)
+                 for e in (0.0, excess))  # fmt: skip
+    z = POWER - float(ndtri(level))
+    return max(z * z * spread / excess**2, FEWEST_HITS / p, FEWEST)
+
+
+def variance(p: float, q: float, delta: float) -> float:
+    """Variance, for one draw a side, of the estimate of ln((p - delta) / q)."""
+    if p <= delta or q <= 0:
+        return inf
+    return p * (1 - p) / (p - delta) ** 2 + (1 - q) / q
+
+
+def half_width(choice: Choice, null: tuple[float, float], level: float, draws: int) -> float:
+    """How far below the log-ratio a bound at this level is foreseen to stay (nats)."""
+    spread = variance(choice.rates[0], choice.rates[1], null[1])
+    return -float(ndtri(level)) * sqrt(spread / max(draws, 1))
+
+
+def early_looks(draws: float, level: float) -> Plan:
+    """Four looks that double, up to twice the draws foreseen."""
+    sizes = [max(1, ceil(part * draws)) for part, _ in EARLY]
+    return _plan(sizes, [share * level for _, share in EARLY])
+
+
+def last_looks(draws: int, level: float, *, sooner: bool) -> Plan:
+    """One look at all draws, or four where it may well be over `sooner`."""
+    if not sooner:
+        return ((draws, level),)
+    sizes = [max(1, int(part * draws)) for part, _ in LAST]
+    return _plan(sizes, [share * level for _, share in LAST])
+
+
+def _plan(sizes: list[int], levels: list[float]) -> Plan:
+    """Looks of growing size; one that would repeat a size is left out, its level unspent."""
+    merged = {size: level for size, level in zip(sizes, levels, strict=True)}
+    return tuple(sorted(merged.items()))
+
+
+def attempt(
+    sampler: Sampler,
+    pair: Pair,
+    choice: Choice,
+    test: Test,
+    plan: Plan,
+    *,
+    number: int,
+    chunk: int,
+    before: int,
+    stage: str = "attempt",
+    teach: Callable[[Outputs, Outputs], None] | None = None,
+    enough: Callable[[Look], bool] = lambda look: False,
+    out_of_time: Callable[[], bool] = lambda: False,
+) -> Attempt:
+    """Count the event on fresh draws and look at the planned sizes, cumulatively.
+
+    Ends early when a look has refuted and is `enough`, when the counts speak for the claim at the
+    second look or later, or when time is out. The streams are `chunk`, `chunk` + 1, .. of
+    `stage`; `before` is how many draws a side the pair has cost so far. `teach` is given the draws
+    of every look.
+    """
+    counts: list[Count] = []
+    looks: list[Look] = []
+    kept = Outputs.of_list([]), Outputs.of_list([])
+    for size, level in plan:
+        if out_of_time():
+            break
+        made = sum(count.trials[0] for count in counts)
+        draws = size - made
+        keep = draws if teach is not None else 0 if counts else min(draws, MOST_KEPT)
+        hits, first, second = sampler.count(
+            pair, choice.event, stage, chunk + len(counts), draws, keep
+        )
+        if teach is not None:
+            teach(first, second)
+        elif keep:
+            kept = first, second
+        counts.append(counted(stage, chunk + len(counts), choice, hits, (draws, draws)))
+        look = looked(tuple(counts), test, level, number=number, draws=before + size)
+        looks.append(look)
+        if look.epsilon_lower >= test.claim.epsilon:
+            if enough(look):
+                break
+        elif len(looks) > 1 and two_sample.normal_z(look.hits, look.trials, *test.null) < 0:
+            break
+    return Attempt(choice=choice, counts=tuple(counts), looks=tuple(looks), planned=plan, kept=kept)
+
+
+def counted(
+    stage: str, chunk: int, choice: Choice, hits: tuple[int, int], trials: tuple[int, int]
+) -> Count:
+    """Hits of an event that was chosen before, with what was foreseen of it."""
+    return Count(
+        stage=stage,
+        chunk=chunk,
+        event=choice.event,
+        reversed=choice.reversed,
+        hits=hits,
+        trials=trials,
+        predicted=choice.predicted,
+        spread=choice.spread,
+        rates=choice.rates,
+    )
+
+
+def looked(
+    counts: tuple[Count, ...], test: Test, level: float, *, number: int = 0, draws: int = 0
+) -> Look:
+    """The look at all of these counts of one event."""
+    hits, trials = totals(counts)
+    return Look(
+        attempt=number,
+        draws=draws,
+        hits=hits,
+        trials=trials,
+        level=level,
+        epsilon_lower=bound_of(counts, test, level),
+    )
+
+
+def totals(counts: tuple[Count, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
+    """(hits, trials) of all counts together, the side that is bounded from above first."""
+    oriented = [count.oriented for count in counts]
+    hits = sum(c.hits[0] for c in oriented), sum(c.hits[1] for c in oriented)
+    return hits, (sum(c.trials[0] for c in oriented), sum(c.trials[1] for c in oriented))
+
+
+def bound_of(counts: tuple[Count, ...], test: Test, level: float) -> float:
+    """Lower bound on the base epsilon (nats) from all counts of one event, wrong at `level`."""
+    hits, trials = totals(counts)
+    claim = test.claim
+    return two_sample.epsilon_lower(
+        hits,
+        trials,
+        delta=claim.delta,
+        level=level,
+        distance=claim.distance,
+        also=(claim.epsilon,),
+    )
+
+
+def log_ratio(hits: tuple[int, int], trials: tuple[int, int], delta: float) -> float:
+    """Observed ln((p - delta) / q); NaN where it is not a number."""
+    p, q = hits[0] / trials[0] - delta, hits[1] / trials[1]
+    return log(p / q) if p > 0 and q > 0 else float("nan")
