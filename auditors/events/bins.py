@@ -180,7 +180,7 @@ class _Finder:
         self.edges = np.array(edges)
         self.low = self.edges[0]
         width = self.edges[-1] - self.low
-        self.scale = (CELLS - 2) / width if 0 < width < 1e300 else 1.0
+        self.scale = (CELLS - 2) / width if 1e-290 < width < 1e300 else 1.0
         inside = self._cells(self.edges)
         # Edges outside the cells' span would be the same cell as the ends.
         counts = np.bincount(inside, minlength=CELLS)
