@@ -3,6 +3,7 @@
 import filecmp
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -157,3 +158,43 @@ def test_a_learner_of_events_is_one_file_and_two_words(scratch, tmp_path):
         "print(r.verdict.value, len(new.CALLS) > 0)\n"
     )
     assert run(scratch, "-c", code, folder=tmp_path).stdout.split() == ["refuted", "True"]
+
+
+def blocks_of_contributing():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.S)
+
+
+def test_a_mechanism_is_one_file_and_one_line_as_contributing_says(scratch, tmp_path):
+    program = next(b for b in blocks_of_contributing() if b.startswith("# mechanisms/"))
+    (row,) = (b for b in blocks_of_contributing() if b.strip().endswith('"noise.coin",'))
+    place = program.splitlines()[0].removeprefix("# ")
+    (scratch / place).write_text(program, encoding="utf-8")
+    add_line(scratch / "mechanisms" / "catalogue.py", '    "laplace T-LAP-3"', row)
+    assert touched(scratch) == ([place], {"mechanisms/catalogue.py": 1})
+    listed = run(scratch, "-m", "dpwitness", "list", "--json", folder=tmp_path)
+    assert "coin" in {one["name"] for one in json.loads(listed.stdout)["mechanisms"]}
+    words = ("audit", "coin", "--trials", "500", "--seed", "0")
+    done = run(scratch, "-m", "dpwitness", *words, folder=tmp_path)
+    assert done.returncode == 0
+    assert "Not refuted" in done.stdout
+
+
+def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
+    place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
+    row = (
+        "    Theorem(\n"
+        '        identifier="T-NEW",\n'
+        '        statement="the density integrates to exp(-1) outside [-1, 1]",\n'
+        '        reference="by hand",\n'
+        "        subject=partial(_tail_number, threshold=1.0),\n"
+        "    ),\n"
+    )
+    text = place.read_text(encoding="utf-8")
+    head, opening, rest = text.partition("THEOREMS: tuple[Theorem, ...] = (\n")
+    place.write_text(head + opening + row + rest, encoding="utf-8")
+    assert touched(scratch) == ([], {"mechanisms/noise/theorems_tails.py": 6})
+    words = ("reproduce", "T-NEW", "--budget", "small", "--json", "found.json")
+    run(scratch, "-m", "dpwitness", *words, folder=tmp_path)
+    (result,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["results"]
+    assert (result["verdict"], result["reference"]) == ("proved", "by hand")
