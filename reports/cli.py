@@ -15,7 +15,7 @@ from .formats.table import outputs
 from .history.cli import history, report
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
-from .shell import PRECISION, WHOLE, Output, Sentences, finish
+from .shell import PRECISION, WHOLE, Output, Sentences, asker, finish
 from .shell import console as speaking
 
 
@@ -149,24 +149,37 @@ def _audit(
 
 @main.command("replay")
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
+@click.argument("named", metavar="[TARGET]...", nargs=-1)
 @click.option("--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
 @click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
 def _replay(
-    evidence: str, workers: int, timeout: float, program: str | None, python: str | None
+    evidence: str,
+    named: tuple[str, ...],
+    workers: int,
+    timeout: float,
+    program: str | None,
+    python: str | None,
 ) -> None:
     """Count again: the same counts, bit for bit, or what differs.
 
-    Runs the code of the target that the file names. Exit status as for audit, and 4 when
-    something differs.
+    Runs targets of the catalogue, and other code only if you name it as TARGET, such as
+    release.py:noisy_sum, or agree when asked: an evidence file may come from anybody. Exit status
+    as for audit, and 4 when something differs.
     """
     from . import commands
 
     output = Output()
     with speaking(output) as console:
         status = commands.replay(
-            console, evidence, workers=workers, timeout=timeout, program=program or python
+            console,
+            evidence,
+            named=named,
+            workers=workers,
+            timeout=timeout,
+            program=program or python,
+            ask=asker(),
         )
     finish(output, status)
 

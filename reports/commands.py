@@ -3,7 +3,7 @@
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ def audit(
         engine["precision"] = None
     rerun = _command(target, given)
     json_path = paths.get("json")
-    replay = rerun if json_path is None else replay_command(json_path, target)
+    replay = rerun if json_path is None else targets.replay_command(json_path, target)
     attackers = dict.fromkeys(engine.pop("attackers", ()) or ("values",))
     if len(attackers) > 1:
         # One alpha covers everything that this command may say.
@@ -103,13 +103,6 @@ def _database(text: str, which: str) -> Any:
     except EvidenceFormatError as error:
         hint = "" if "is not JSON" not in str(error) else "; strings need quotes, as in '\"yes\"'"
         raise InvalidArgument(f"{error}{hint}") from None
-
-
-def replay_command(path: str, target: str = "") -> str:
-    """The command that counts the evidence in `path` again; a program in `target` is named."""
-    allowed = targets.program_of(target)
-    words = ["dpwitness", "replay", *allowed, *(["--"] if path.startswith("-") else []), path]
-    return shlex.join(words)
 
 
 def _command(target: str, given: Mapping[str, Any]) -> str:
@@ -200,23 +193,37 @@ def _status(verdicts: Sequence[Verdict]) -> int:
 
 
 def replay(
-    console: Console, path: str, *, workers: int, timeout: float, program: str | None = None
+    console: Console,
+    path: str,
+    *,
+    named: Sequence[str] = (),
+    workers: int,
+    timeout: float,
+    program: str | None = None,
+    ask: Callable[[str], bool] | None = None,
 ) -> int:
     """Count again what an evidence file records and say whether it is the same.
 
-    `program` is the command or the interpreter that the user allows to be run.
+    `named` are the targets, `program` the command or the interpreter that the user allows to be
+    run; `ask` puts a question where there is somebody to answer it.
     """
     verdicts, differs = [], False
+    records = reading.load_evidence(path)
     for record, outcome in replayed(
-        reading.load_evidence(path),
+        records,
         workers=workers,
         timeout=timeout,
         tell=lambda target: console.warn(f"running {target}"),
+        named=named,
         program=program,
+        ask=ask,
+        path=path,
     ):
         console.say("\n".join(_replayed(record, outcome, console.width)))
         verdicts.append(outcome.verdict)
         differs = differs or not outcome.same
+    if left := len(records) - len(verdicts):
+        console.warn(f"{left} of {len(records)} results are of targets not named; left out")
     return FAILED if differs else _status(verdicts)
 
 
@@ -265,7 +272,9 @@ def demo(console: Console) -> int:
         claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name)
-    status = _deliver(console, results, replay_command(json_path), "dpwitness demo", paths=paths)
+    status = _deliver(
+        console, results, targets.replay_command(json_path), "dpwitness demo", paths=paths
+    )
     if status == UNUSABLE:
         return status
     console.say(f"\nThe report is {html_path}; the evidence is {json_path}.")

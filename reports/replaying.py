@@ -1,15 +1,14 @@
 """Evidence counted again, for the command line and for Python alike."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from typing import Any
 
 from ..auditors.arguments import checked
-from ..auditors.errors import InvalidArgument
 from ..auditors.privacy.replay import Replay, recount
 from ..auditors.results import AuditResult
 from ..mechanisms.model import Mechanism, NegativeControl
-from . import targets
+from . import trust
 from .record import evidence, reading
 
 
@@ -24,7 +23,8 @@ def replay(
     """Draw the recorded streams again and count the recorded events; one Replay for each result.
 
     `recorded` is the path of an evidence file, what such a file holds, or the result of an audit.
-    Without a `mechanism` the target that the evidence names is loaded, which runs its code.
+    Without a `mechanism` only a target of the catalogue is run: other code that the evidence names
+    is not, because somebody else may have written the file.
     `workers` are processes to draw in, `timeout` the seconds one call may take.
 
     Raises EvidenceFormatError for evidence that is damaged, InvalidArgument where it names no
@@ -48,23 +48,24 @@ def replayed(
     workers: int = 1,
     timeout: float = 10.0,
     tell: Callable[[str], None] = lambda target: None,
+    named: Sequence[str] = (),
     program: str | None = None,
+    ask: trust.Ask | None = None,
+    path: str = "EVIDENCE.json",
 ) -> Iterator[tuple[dict[str, Any], Replay]]:
     """Each record with what counting it again gave; `tell` hears the target before it is run.
 
-    `program` is the one program that the evidence may name and have run.
+    `named` are the targets and `program` the program that the user typed, `ask` puts a question
+    to the user; see `trust`.
     """
-    if mechanism is None:
+    if mechanism is not None:
         for record in records:
-            if not record["target"]:
-                raise InvalidArgument(
-                    "the evidence was made from Python and names no target; give the mechanism, "
-                    "as in dpwitness.replay(evidence, mechanism)"
-                )
-            targets.refuse_foreign(record["target"], program)
-    for record in records:
-        subject = mechanism
-        if subject is None:
-            tell(record["target"])
-            subject = targets.find_target(record["target"], timeout).mechanism
+            yield record, recount(mechanism, record, workers=workers, timeout=timeout)
+        return
+    chosen = trust.allowed(records, named, program=program, ask=ask, path=path)
+    for record, target in zip(records, chosen, strict=True):
+        if target is None:
+            continue
+        tell(target)
+        subject = trust.find(target, timeout).mechanism
         yield record, recount(subject, record, workers=workers, timeout=timeout)

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -178,3 +178,17 @@ class Precision(click.ParamType[float | str]):
 
 
 PRECISION = Precision()
+
+
+def asker() -> Callable[[str], bool] | None:
+    """Asks whether a target that only a file names may be run; None where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(target: str) -> bool:
+        name = printable(target).replace("\n", "\\n")
+        return click.confirm(
+            f"The evidence names {name}. To replay it, its code is run. Do you trust it?", err=True
+        )
+
+    return ask

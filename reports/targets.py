@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ..auditors.errors import EvidenceFormatError, InvalidArgument
+from ..auditors.errors import InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
 from .adapters import adapted
 
@@ -24,11 +24,6 @@ COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
 BITS = "bits="
 """How it begins when the attacker reads the bits of the outputs."""
-
-NEVER_A_TARGET = frozenset(
-    "click dpwitness hypothesis joblib matplotlib numpy pandas pip pytest scipy setuptools "
-    "statsmodels".split()
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +69,18 @@ def program_of(text: str) -> list[str]:
     if text.startswith(PYTHON):
         return ["--python", *_split(text.removeprefix(PYTHON))[:1]]
     return []
+
+
+def replay_command(path: str, target: str = "") -> str:
+    """The command that counts the evidence in `path` again.
+
+    It names the target where the user has to: all but the names of the catalogue.
+    """
+    target = target.removeprefix(BITS)
+    typed = words_of(target) if ":" in target or program_of(target) else []
+    options = typed[:2] if program_of(target) else []
+    words = ["dpwitness", "replay", *options, *(["--"] if path.startswith("-") else []), path]
+    return shlex.join([*words, *typed[len(options) :]])
 
 
 def _split(text: str) -> list[str]:
@@ -194,45 +201,27 @@ def find_databases(text: str) -> Any:
     )
 
 
-def refuse_foreign(text: str, trusted: str | None = None) -> None:
-    """Refuse to run what an evidence file names if no mechanism can be there.
-
-    A file from somebody else could name any function that can be imported; the standard
-    library and the packages dpwitness stands on hold no mechanisms. It could also name any
-    program: one is run only if `trusted`, what the user typed, is the same. Raises
-    EvidenceFormatError.
-    """
-    if program := program_of(text):
-        if trusted != program[1]:
-            raise EvidenceFormatError(
-                f"the evidence names the program {program[1]!r}, which replay runs only if you "
-                f"name it too: {shlex.join(program)}"
-            )
-        return
-    place, colon, attribute = text.removeprefix(BITS).rpartition(":")
-    if not colon:
-        return
-    top = place.partition(".")[0]
-    is_module = not _is_file(place)
-    if is_module and (top in sys.stdlib_module_names or top in NEVER_A_TARGET):
-        raise EvidenceFormatError(
-            f"the evidence names {text!r}, which is part of {top} and not a mechanism under "
-            "audit; it was not run"
-        )
-    if "." in attribute:
-        raise EvidenceFormatError(
-            f"the evidence names {text!r}; replay runs only functions at the top level of a module"
-        )
-
-
-def _is_file(place: str) -> bool:
+def is_file(place: str) -> bool:
+    """Whether the text before the colon of a target names a file and not a module."""
     return place.endswith(".py") or "/" in place or os.sep in place
+
+
+def loaded_names(place: str) -> set[str]:
+    """The names under which the module or file is loaded now."""
+    if not is_file(place):
+        return {place}
+    path = os.path.realpath(place)
+    return {
+        name
+        for name, module in list(sys.modules.items())
+        if getattr(module, "__file__", None) == path
+    }
 
 
 def _load(place: str, text: str) -> ModuleType:
     if not place:
         raise InvalidArgument(f"{text!r} has nothing before the colon; name a module or a file")
-    return _load_file(place) if _is_file(place) else _load_module(place)
+    return _load_file(place) if is_file(place) else _load_module(place)
 
 
 def _load_module(name: str) -> ModuleType:

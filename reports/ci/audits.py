@@ -17,7 +17,7 @@ from ...auditors.privacy.p_value import p_value
 from ...auditors.privacy.recheck import recheck
 from ...auditors.privacy.run import audit_claims
 from ...auditors.results import AuditResult, Verdict
-from .. import files
+from .. import files, targets
 from ..faces import as_text, wording
 from ..record import evidence
 from . import witnesses
@@ -141,7 +141,10 @@ class DpAudit:
             self._report(self.run.report, results, name)
 
     def _keep(self, path: Path, result: AuditResult) -> None:
-        data = {**evidence.document([result], replay=self._replay(path)), "test": self.item.nodeid}
+        data = {
+            **evidence.document([result], replay=self._replay(path, result.target)),
+            "test": self.item.nodeid,
+        }
         try:
             witnesses.keep(path, evidence.to_text(data))
         except OSError as error:
@@ -155,19 +158,20 @@ class DpAudit:
 
         folder.mkdir(parents=True, exist_ok=True)
         stem = folder / witnesses.place(folder, name).stem
-        data = evidence.document(results, replay=f"dpwitness replay {stem.name}.json")
+        again = targets.replay_command(f"{stem.name}.json", results[0].target)
+        data = evidence.document(results, replay=again)
         files.write_atomically(f"{stem}.json", evidence.to_text(data))
         files.write_atomically(f"{stem}.html", render(results, data))
 
-    def _replay(self, path: Path) -> str:
+    def _replay(self, path: Path, target: str) -> str:
         root = self.item.config.rootpath
         shown = path.relative_to(root) if path.is_relative_to(root) else path
-        return shlex.join(["dpwitness", "replay", str(shown)])
+        return targets.replay_command(str(shown), target)
 
     def _message(self, result: AuditResult, name: str, options: Mapping[str, Any]) -> str:
         path = witnesses.place(self.directory, name)
         rerun = shlex.join(["pytest", self.item.nodeid, "--dp-seed", str(self.run.seed)])
-        replay = self._replay(path) if options["target"] else rerun
+        replay = self._replay(path, options["target"]) if options["target"] else rerun
         story = as_text.render(result, replay=replay, width=WIDTH)
         return "\n".join(
             [

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from .. import files, targets
-from ..commands import annotate, replay_command
+from ..commands import annotate
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from ..faces.as_text import command_lines, wrapped
 from ..formats import table
@@ -86,11 +86,13 @@ def _replayable(
     json_path = paths.get("json")
     results = []
     for index, result in enumerate(one.results):
-        again = one.rerun if json_path is None else replay_command(json_path)
+        again = (
+            one.rerun if json_path is None else targets.replay_command(json_path, result["target"])
+        )
         if result["verdict"] == "refuted":
             name = f"{one.entry.name} #{index + 1}"
             path = witnesses.place(root / directory, name)
-            again = replay_command(os.path.relpath(path, root))
+            again = targets.replay_command(os.path.relpath(path, root), result["target"])
             data = {
                 "schema": evidence.SCHEMA,
                 "results": [{**result, "replay": again}],

@@ -309,14 +309,16 @@ def test_an_audit_is_replayed_bit_for_bit(run, code):
         "audit", "mine.py:noisy", "--epsilon", 0.5, *PAIR, "--trials", 4000, "--json", "a.json"
     )
     assert result.exit_code == 1, result.output
-    result = run("replay", "a.json")
+    printed = json.loads(Path("a.json").read_text())["results"][0]["replay"]
+    assert printed == "dpwitness replay a.json mine.py:noisy"
+    result = run(*printed.split()[1:])
     assert result.exit_code == 1
     assert "same counts, bit for bit" in " ".join(result.stdout.split())
     assert result.stderr == "dpwitness: running mine.py:noisy\n"
     data = json.loads(Path("a.json").read_text())
     data["results"][0]["evidence"]["counts"][-1]["hits"][0] += 1
     Path("b.json").write_text(json.dumps(data))
-    result = run("replay", "b.json")
+    result = run("replay", "b.json", "mine.py:noisy")
     assert result.exit_code == 4
     assert "Differs from the record" in result.stdout
 

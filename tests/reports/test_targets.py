@@ -3,7 +3,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
+from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Mechanism, Value
 from dpwitness.reports import targets
@@ -138,20 +138,6 @@ def test_databases_are_domains_or_strategies(write):
             targets.find_databases(name)
 
 
-@pytest.mark.parametrize(
-    "target", ["os:system", "os.path:join", "numpy:save", "pip:main", "mine:os.system",
-               "mine.py:os.system", "dpwitness.reports.cli:main"]
-)  # fmt: skip
-def test_evidence_cannot_name_what_is_no_mechanism(target):
-    with pytest.raises(EvidenceFormatError):
-        targets.refuse_foreign(target)
-
-
-@pytest.mark.parametrize("target", ["laplace", "mine:f", "os.py:f", "folder/json.py:f"])
-def test_evidence_may_name_mechanisms(target):
-    assert targets.refuse_foreign(target) is None
-
-
 def test_a_target_without_a_listing_still_gets_its_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "odd_module", SimpleNamespace(odd=object()))
     with pytest.raises(InvalidArgument, match="there is no 'f'"):
@@ -168,15 +154,6 @@ def test_a_program_is_one_text_and_is_typed_again_as_it_was():
     for wrong in ((None, None, None), ("x", "y", None), (None, "y", "z")):
         with pytest.raises(InvalidArgument):
             targets.target_text(*wrong)
-
-
-@pytest.mark.parametrize("text", ["command=rm -rf x", "python=/bin/rm f.py:g"])
-def test_a_program_that_evidence_names_runs_only_if_the_user_names_it(text):
-    program = targets.program_of(text)[1]
-    for trusted in (None, "", program + " "):
-        with pytest.raises(EvidenceFormatError, match="only if you name it too"):
-            targets.refuse_foreign(text, trusted)
-    targets.refuse_foreign(text, program)
 
 
 @pytest.mark.parametrize(

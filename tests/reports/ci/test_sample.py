@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -79,7 +80,8 @@ def test_every_way_of_running_fails_on_the_same_test_with_the_same_witness(sampl
 def test_the_kept_witness_replays_from_the_command_line(sample):
     run(sample)
     (witness,) = (sample / ".dpwitness" / "witnesses").iterdir()
-    done = run(sample, "replay", str(witness), module="dpwitness.reports.cli")
+    printed = json.loads(witness.read_text())["results"][0]["replay"]
+    done = run(sample, *shlex.split(printed)[1:], module="dpwitness.reports.cli")
     assert done.returncode == 1, done.stdout + done.stderr
     assert "The same counts, bit for bit" in " ".join(done.stdout.split())
 
