@@ -13,8 +13,10 @@ import base64
 import dataclasses
 import json
 import math
+import re
 import sys
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
@@ -199,35 +201,111 @@ def from_json(data: Any, depth: int = 0) -> Any:
         raise EvidenceFormatError(f"a {tags[0]} value is malformed: {error}") from None
 
 
+MOST_PADDED = 2**24
+"""Bytes that an array in a file may need beyond 64 for each of its characters."""
+MOST_ALIKE = 1000
+"""Members of a set, or keys, with one hash: more would take quadratic time, as an attack does."""
+LARGEST_EXPONENT = 10_000
+LONGEST_RANGE = 10_000_000
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
+
+
+def _dtype(kind: Any, entries: int, written: Any) -> np.dtype[Any]:
+    """The dtype, refused where the entries would need far more room than they take in the file."""
+    dtype = np.dtype(kind)
+    if dtype.itemsize > 64:
+        longest = max((len(str(item)) for item in written), default=0)
+        if dtype.itemsize > 64 * (longest + 16) or entries * dtype.itemsize > MOST_PADDED:
+            raise EvidenceFormatError(
+                f"{entries} entries of type {kind!r:.40} would take {entries * dtype.itemsize} "
+                "bytes, far more than the file has for them"
+            )
+    return dtype
+
+
+def _shape(sizes: Any, entries: int) -> tuple[int, ...]:
+    shape = tuple(sizes)
+    if len(shape) > 32 or not all(type(size) is int and 0 <= size <= 2**40 for size in shape):
+        raise EvidenceFormatError("the shape of an array must be up to 32 whole numbers")
+    if math.prod(shape) != entries:
+        raise EvidenceFormatError(f"an array of shape {shape} needs {math.prod(shape)} entries")
+    return shape
+
+
+def _hashed(items: list[Any]) -> list[Any]:
+    """The items, refused where so many have one hash that a set of them would take for ever."""
+    if len(items) > MOST_ALIKE:
+        ((_, alike),) = Counter(map(hash, items)).most_common(1)
+        if alike > MOST_ALIKE:
+            raise EvidenceFormatError(
+                f"{alike} members of a set or dict have one hash; at most {MOST_ALIKE} are read"
+            )
+    return items
+
+
+def _read_dict(data: Any, depth: int) -> Any:
+    pairs = [(from_json(key, depth), from_json(item, depth)) for key, item in data]
+    _hashed([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _read_fraction(data: Any, _: int) -> Fraction:
+    if not FRACTION.fullmatch(str(data)):
+        raise EvidenceFormatError(f"a fraction is written as 3/4 or 3, got {data!r:.40}")
+    return Fraction(str(data))
+
+
+def _read_decimal(data: Any, _: int) -> Decimal:
+    number = Decimal(str(data))
+    if number.is_finite() and abs(number.adjusted()) > LARGEST_EXPONENT:
+        raise EvidenceFormatError(
+            f"a decimal may have an exponent of at most {LARGEST_EXPONENT}, got {data!r:.40}"
+        )
+    return number
+
+
+def _read_range(data: Any, _: int) -> range:
+    numbers = range(*(int(number) for number in data))
+    if len(numbers) > LONGEST_RANGE:
+        raise EvidenceFormatError(
+            f"a range may have at most {LONGEST_RANGE} numbers, got {numbers!r:.60}"
+        )
+    return numbers
+
+
 def _read_array(data: Any, depth: int) -> Any:
     kind = data["dtype"]
-    shape = tuple(data["shape"])
+    shape = _shape(data["shape"], len(data["data"]))
     items = [from_json(item, depth) for item in data["data"]]
-    if math.prod(shape) != len(items):
-        raise EvidenceFormatError(f"an array of shape {shape} needs {math.prod(shape)} entries")
     if kind == "object":
         array = np.empty(len(items), dtype=object)
         array[:] = items
         return array.reshape(shape)
-    dtype = np.dtype(str(kind))
+    dtype = _dtype(str(kind), len(items), data["data"])
     if dtype.kind not in "biufcSUmM":
         raise EvidenceFormatError(f"arrays of type {kind!r:.40} are not read")
     return np.array(items, dtype=dtype).reshape(shape)
 
 
 def _read_records(data: Any, depth: int) -> Any:
-    dtype = np.dtype([(str(name), str(kind)) for name, kind in data["dtype"]])
+    kinds = [(str(name), str(kind)) for name, kind in data["dtype"]]
+    dtype = _dtype(kinds, len(data["data"]), data["data"])
     if dtype.hasobject:
         raise EvidenceFormatError("records of Python objects are not read")
     rows = [tuple(row) for row in from_json(data["data"], depth)]
-    return np.array(rows, dtype=dtype).reshape(tuple(data["shape"]))
+    return np.array(rows, dtype=dtype).reshape(_shape(data["shape"], len(rows)))
 
 
 def _read_numpy(data: Any, depth: int) -> Any:
     dtype = np.dtype(str(data[0]))
     if dtype.kind not in "biufcSU":
         raise EvidenceFormatError(f"numpy values of type {data[0]!r:.40} are not read")
-    return dtype.type(from_json(data[1], depth))
+    value = from_json(data[1], depth)
+    if not isinstance(value, (bool, int, float, complex, str, bytes)):
+        raise EvidenceFormatError(
+            f"a numpy value is made of one number or string, got {value!r:.40}"
+        )
+    return dtype.type(value)
 
 
 def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
@@ -285,17 +363,15 @@ def _table_reader(tag: str) -> Callable[[Any, int], Any]:
 _READERS: dict[str, Callable[[Any, int], Any]] = {
     "$float": lambda data, _: float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[data]),
     "$tuple": lambda data, depth: tuple(from_json(list(data), depth)),
-    "$set": lambda data, depth: set(from_json(list(data), depth)),
-    "$frozenset": lambda data, depth: frozenset(from_json(list(data), depth)),
-    "$dict": lambda data, depth: {
-        from_json(key, depth): from_json(item, depth) for key, item in data
-    },
+    "$set": lambda data, depth: set(_hashed(from_json(list(data), depth))),
+    "$frozenset": lambda data, depth: frozenset(_hashed(from_json(list(data), depth))),
+    "$dict": _read_dict,
     "$complex": lambda data, depth: complex(from_json(data[0], depth), from_json(data[1], depth)),
     "$bytes": lambda data, _: base64.b64decode(data, validate=True),
-    "$fraction": lambda data, _: Fraction(str(data)),
-    "$decimal": lambda data, _: Decimal(str(data)),
+    "$fraction": _read_fraction,
+    "$decimal": _read_decimal,
     "$bytearray": lambda data, _: bytearray(base64.b64decode(data, validate=True)),
-    "$range": lambda data, _: range(*(int(number) for number in data)),
+    "$range": _read_range,
     "$uuid": lambda data, _: UUID(str(data)),
     "$timedelta": lambda data, _: timedelta(*(int(number) for number in data)),
     "$time": lambda data, _: time.fromisoformat(data),

@@ -117,6 +117,9 @@ def _polars_to_json(series: Any, encode: Encode) -> Any:
     return [series.name, dtype, [encode(cell) for cell in series.to_list()]]
 
 
+MOST_ROWS = 10_000_000
+
+
 def table_from_json(tag: str, data: Any, decode: Encode) -> Any:
     """The table that `table_to_json` wrote. Raises EvidenceFormatError without its library."""
     match tag:
@@ -168,6 +171,8 @@ def _index_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
     names = [decode(name) for name in data["names"]]
     if "range" in data:
         start, stop, step = (int(number) for number in data["range"])
+        if len(range(start, stop, step)) > MOST_ROWS:
+            raise EvidenceFormatError(f"a table may have at most {MOST_ROWS} rows")
         return pandas.RangeIndex(start, stop, step, name=names[0])
     if "tuples" in data:
         return pandas.MultiIndex.from_tuples([decode(t) for t in data["tuples"]], names=names)
@@ -210,6 +215,8 @@ def _sparse_from_json(data: Any, decode: Encode) -> Any:
     build = getattr(_library("scipy.sparse"), data["kind"])
     values, (one, two) = decode(data["data"]), [decode(places) for places in data["places"]]
     shape = tuple(int(size) for size in data["shape"])
+    if len(shape) != 2 or not all(0 <= size <= MOST_ROWS for size in shape):
+        raise EvidenceFormatError(f"a sparse matrix may have up to {MOST_ROWS} rows and columns")
     if data["kind"].startswith("coo"):
         return build((values, (one, two)), shape=shape)
     matrix = build((values, one, two), shape=shape)

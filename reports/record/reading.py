@@ -6,6 +6,7 @@ is imported here.
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,13 @@ from .evidence import SCHEMA
 
 LARGEST = 64 * 2**20
 DEEPEST = 200
+MOST_VALUES = 6_000_000
+MOST_RESULTS = 10_000
+MOST_COUNTS = 1000
+LARGEST_WHOLE = 2**1000
+LONGEST_TEXT = 20_000
+MOST_DRAWS = 2 * 10**10
+"""Draws of both sides that counting one result again may take: days, and no more."""
 VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
 
 
@@ -42,6 +50,8 @@ def entries_of(data: Any, label: str) -> list[dict[str, Any]]:
     results = data.get("results")
     if not isinstance(results, list) or not results:
         raise EvidenceFormatError(f"{label} holds no results")
+    if len(results) > MOST_RESULTS:
+        raise EvidenceFormatError(f"{label} holds more than {MOST_RESULTS:,} results")
     for index, result in enumerate(results):
         _check(result, _RESULT, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")
@@ -53,6 +63,8 @@ def parse_json(text: str, label: str) -> Any:
 
     `label` names the source in the EvidenceFormatError.
     """
+    if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
+        raise EvidenceFormatError(f"{label} holds more than {MOST_VALUES:,} values")
     try:
         data = json.loads(
             text,
@@ -77,8 +89,7 @@ def parse_json(text: str, label: str) -> Any:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
         raise EvidenceFormatError(f"the key {twice!r:.60} occurs twice in one object")
     return data
 
@@ -112,11 +123,11 @@ Check = Callable[[Any], bool]
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return isinstance(value, str) and len(value) <= LONGEST_TEXT
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_WHOLE
 
 
 def _is_number(value: Any) -> bool:
@@ -151,8 +162,8 @@ def _is_anything(value: Any) -> bool:
 
 Shape = dict[str, "tuple[Check, str] | Shape"]
 
-_TEXT = (_is_text, "a string")
-_WHOLE = (_is_whole, "a whole number, at least 0")
+_TEXT = (_is_text, f"a string of at most {LONGEST_TEXT:,} characters")
+_WHOLE = (_is_whole, "a whole number, at least 0 and below 2**1000")
 _NUMBER = (_is_number, "a number or 'inf'")
 _TRUTH = (_is_truth, "true or false")
 _LIST = (_is_list, "a list")
@@ -214,6 +225,8 @@ def _check(value: Any, shape: Shape, place: str) -> None:
 
 
 def _check_counts(evidence: dict[str, Any], place: str) -> None:
+    if len(evidence["counts"]) > MOST_COUNTS:
+        raise EvidenceFormatError(f"{place} has more than {MOST_COUNTS} counts")
     for index, count in enumerate(evidence["counts"]):
         inner = f"{place}.counts[{index}]"
         _check(count, _COUNT, inner)
@@ -221,6 +234,11 @@ def _check_counts(evidence: dict[str, Any], place: str) -> None:
             raise EvidenceFormatError(
                 f"{inner} has more hits than trials: {count['hits']} of {count['trials']}"
             )
+    draws = sum(sum(count["trials"]) for count in evidence["counts"])
+    if draws > MOST_DRAWS:
+        raise EvidenceFormatError(
+            f"{place} asks for {draws:,} draws; at most {MOST_DRAWS:,} are made again"
+        )
 
 
 def _abridged(value: Any) -> str:
