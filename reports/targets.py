@@ -186,10 +186,12 @@ def find_databases(text: str) -> Any:
     """The domain or Hypothesis strategy that `text` (file.py:NAME or module:NAME) names."""
     from hypothesis.strategies import SearchStrategy
 
+    if text.endswith(".json"):
+        return _from_schema(text)
     place, colon, attribute = text.rpartition(":")
     if not colon:
         raise InvalidArgument(
-            f"--databases takes file.py:NAME or package.module:NAME, got {text!r}"
+            f"--databases takes schema.json, file.py:NAME or package.module:NAME, got {text!r}"
         )
     found = _attribute(_load(place, text), attribute, text)
     if isinstance(found, (Rows, Histogram, Value, SearchStrategy)):
@@ -199,6 +201,17 @@ def find_databases(text: str) -> Any:
         f"{text} is a {type(found).__name__}; expected a Hypothesis strategy or one of the domains "
         f"Rows, Histogram and Value of dpwitness.mechanisms.model{called}"
     )
+
+
+def _from_schema(place: str) -> Any:
+    """The databases that a JSON file describes."""
+    from ..auditors.databases.schema import read_schema
+
+    try:
+        text = Path(place).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidArgument(f"the schema {place!r} could not be read: {error}") from None
+    return read_schema(text, place)
 
 
 def is_file(place: str) -> bool:

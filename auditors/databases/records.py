@@ -180,7 +180,7 @@ def _of_fields(database: Any) -> Records | None:
     fields = _fields(database)
     if fields is None:
         return None
-    columns = {name: part for name, value in fields.items() if (part := _column(value))}
+    columns = {name: part for name, value in fields.items() if (part := _column(value)) is not None}
     lengths = {len(part) for part in columns.values()}
     if (
         columns
