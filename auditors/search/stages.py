@@ -32,6 +32,8 @@ STALE_RANDOM = 50
 MARKS = 24
 COPIES = 7
 MOST_JOINT = 6
+SWEEPS = 30
+MOST_SWEPT = 64
 
 Row = tuple[Any, ...]
 
@@ -62,7 +64,7 @@ class Stages:
         self._all(self._dictionary(smallest), int(0.3 * examples))
         self._all(self._enumerated(smallest), examples // 4)
         self._random(RANDOM - RANDOM // 3)
-        self._ladder(int(0.3 * examples))
+        self._ladder(int(0.4 * examples))
         self._evolve(examples)
 
     # --- making examples ----------------------------------------------------------------------
@@ -480,16 +482,18 @@ class Rows:
         """What to try, in order; each step visits a few examples."""
         bank = self.bank
         marked = bank[4:]
-        yield lambda: self._together(bank[:12])
+        yield lambda: self._together([*bank[:1], *marked[:8]])
         for row in (bank[0], *bank[2:4]):
             yield lambda row=row: self._climb([row], row)
         yield lambda: self._climb(self._different(), None)
-        for row in marked[:COPIES]:
-            yield lambda row=row: self._climb([row], row)
-        for row in bank[:4]:
-            yield lambda row=row: self._odd(row)
         for count in (3, 5, 8):
             yield lambda count=count: self._sorted(count)
+        for row in marked[:COPIES]:
+            yield lambda row=row: self._climb([row], row)
+        for _ in range(SWEEPS):
+            yield self._sweep
+        for row in bank[:4]:
+            yield lambda row=row: self._odd(row)
 
     def _make(self, rows: Sequence[Row], change: Row | None = None) -> Seen | None:
         choices = self.base.with_elements(self.block, rows)
@@ -536,18 +540,17 @@ class Rows:
         count = 1
         while count <= self.largest:
             made = self._rung(rows, change, count)
-            if made is None or _length(made) < count - 1:
-                if made is not None:
-                    self.largest = min(self.largest, max(map(_length_of, _sides(made))))
-                    top = self._rung(rows, change, self.largest)
-                    if top is not None:
-                        rungs[self.largest] = top
-                    below = self._rung(rows, change, self.largest - 1)
-                    if below is not None:
-                        rungs[self.largest - 1] = below
+            if made is None:
+                break
+            if _length(made) < count - 1:
+                self.largest = min(self.largest, max(map(_length_of, _sides(made))))
                 break
             rungs[count] = made
             count *= 2
+        for count in (self.largest, self.largest - 1) if self.largest < LARGEST else ():
+            made = self._rung(rows, change, count)
+            if made is not None:
+                rungs[count] = made
         places = sorted(rungs)
         gaps = [(self._jump(rungs[a], rungs[b], b - a), a, b)
                 for a, b in pairwise(places) if b - a > 1]  # fmt: skip
@@ -561,9 +564,17 @@ class Rows:
         made = [rows[index % len(rows)] for index in range(count)]
         if change is None and len(rows) > 1:
             change = rows[count % len(rows)]
-        choices = self.base.with_elements(self.block, made)
+        plain = choices = self.base.with_elements(self.block, made)
+        start = len(choices) - len(self._tail())
         if change is not None:
-            choices = self._changed(choices, len(choices) - len(self._tail()), change)
+            choices = self._changed(choices, start, change)
+        if choices == plain and len(rows) > 1:
+            # No row is chosen beside the database: the place says which of its rows goes, the last.
+            whole = [type(value) is int for value in choices]
+            choices = [
+                count - 1 if place >= start and whole[place] else value
+                for place, value in enumerate(choices)
+            ]
         key = tuple(map(_mark, choices))
         if key in self.stages.tried:
             example = self.stages.space.made(choices)
@@ -622,6 +633,24 @@ class Rows:
         rows = sorted(self._different()[:count], key=lambda row: tuple(map(_sortable, row)))
         self._make(rows)
         self._make(rows[::-1])
+        self._make([*rows, *rows[::-1]])
+
+    def _sweep(self) -> None:
+        """Many rows at random in one database; where it bends, the one that does it by halving.
+
+        So hundreds of values cost a few dozen runs, for leaks at a value that no constant names.
+        """
+        random = self.stages.random
+        a, b = self.block.elements[0]
+        template = self.base.choices[a:b]
+        count = min(self.largest, MOST_SWEPT)
+        if count < 4 or not any(choice.size() > ENUMERATED for choice in template):
+            return
+        rows = [tuple(_anything(choice, random) for choice in template) for _ in range(count)]
+        ends = {place: self._rung(rows, None, place) for place in (1, count)}
+        rungs = {place: seen for place, seen in ends.items() if seen is not None}
+        if len(rungs) == 2 and self._jump(rungs[1], rungs[count], count - 1) > 1:
+            self._bisect(rows, None, rungs, 1, count)
 
 
 # --- small helpers -------------------------------------------------------------------------------
