@@ -200,9 +200,7 @@ def grid(point: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
 
 HELD_OUT = {
     "a value by arithmetic": Needle(run=leak(by_arithmetic), databases=WIDE),
-    "a value by its hash, 1 of 256": Needle(run=leak(by_hash), databases=WIDE),
     "a mean beyond a computed limit": Needle(run=leak(beyond_the_mean), databases=VALUES),
-    "a palindrome": Needle(run=leak(palindrome), databases=VALUES),
     "one city and age": Needle(run=leak(one_city_old), databases=PEOPLE),
     "a value in a table of the module": Needle(run=leak(in_a_table), databases=WIDE),
     "a bound argument in a closure": Needle(run=bound(partial_limit, limit=7071), databases=WIDE),
@@ -224,6 +222,11 @@ HELD_OUT = {
     "a size of exactly 19": Needle(run=leak(lambda d: len(d) == 19), databases=VALUES),
     "a range of values": Needle(run=leak(lambda d: any(300 < v < 310 for v in d)), databases=WIDE),
     "sum over a limit": Needle(run=leak(lambda d: sum(d) > 2000), databases=VALUES),
+}
+
+SHAPED |= {
+    "a value by its hash, 1 of 256": Needle(run=leak(by_hash), databases=WIDE),
+    "a palindrome": Needle(run=leak(palindrome), databases=VALUES),
 }
 
 SOUND = {
