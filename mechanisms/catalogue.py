@@ -51,6 +51,11 @@ class Named(Listed[NamedEntry]):
         """The names of each entry; nothing is loaded."""
         return tuple(self._modules)
 
+    @property
+    def systems(self) -> Mapping[str, str]:
+        """The system of each entry, by its own name; nothing is loaded."""
+        return {names[0]: _system(module) for names, module in self._modules.items()}
+
     def entry(self, name: str) -> NamedEntry:
         """The entry whose own name this is; loads the module it is made in. KeyError for none."""
         for names, module in self._modules.items():
@@ -74,11 +79,26 @@ class _Theorems(Listed[Theorem]):
     def __init__(self, parts: Mapping[str, Sequence[str]]) -> None:
         self._parts = parts
 
+    @property
+    def systems(self) -> Mapping[str, str]:
+        """The system of each theorem, by its identifier; loads them all."""
+        return {
+            theorem.identifier: _system(module)
+            for modules in self._parts.values()
+            for module in modules
+            for theorem in import_module(f".{module}", __package__).THEOREMS
+        }
+
     def _load(self) -> Iterator[Theorem]:
         for part, modules in self._parts.items():
             for module in modules:
                 for theorem in import_module(f".{module}", __package__).THEOREMS:
                     yield replace(theorem, part=theorem.part or part)
+
+
+def _system(module: str) -> str:
+    """The system that a module belongs to, as it is written: sparse-vector."""
+    return module.partition(".")[0].replace("_", "-")
 
 
 def own_name(entry: Mechanism | NegativeControl | BrokenStatement) -> str:

@@ -15,7 +15,7 @@ from .formats.table import outputs
 from .history.cli import history, report
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
-from .shell import PRECISION, WHOLE, Output, Sentences, asker, finish
+from .shell import PRECISION, WHOLE, Near, Output, Sentences, asker, examples, finish
 from .shell import console as speaking
 
 
@@ -31,12 +31,23 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.exit()
 
 
-@click.group(cls=Sentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Sentences,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        "dpwitness demo",
+        "dpwitness list noise",
+        "dpwitness audit EM-NAIVE",
+        "dpwitness COMMAND --help",
+    ),
+)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
     help="Show the version and exit.",
 )  # fmt: skip
-def main() -> None:
+@click.option("--verbose", is_flag=True, help="Say on standard error what is being done.")
+@click.option("--log", metavar="PATH", help="Append what is done and said to a file, with times.")
+def main(verbose: bool, log: str | None) -> None:
     """Audit differential-privacy mechanisms, and get a witness when a claim is false.
 
     Exit status: 0 nothing refuted, 1 refuted, 2 usage error, 3 inconclusive, 4 the mechanism
@@ -62,14 +73,14 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--attacker",
             "attackers",
             multiple=True,
-            type=click.Choice(["values", "bits", "clock"]),
+            type=Near(["values", "bits", "clock"]),
             help="Who looks; may be repeated  [default: values]",
         ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
         click.option(
             "--relation",
-            type=click.Choice(["add-remove", "replace-one", "declared"]),
+            type=Near(["add-remove", "replace-one", "declared"]),
             help="What neighbouring databases differ in.",
         ),
         click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]"),
@@ -96,7 +107,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
         click.option(
             "--exceptions",
-            type=click.Choice(["error", "output"]),
+            type=Near(["error", "output"]),
             help="What a call that raises is  [default: error]",
         ),
         click.option("--show-output", is_flag=True, help="Show what the mechanism prints."),
@@ -110,7 +121,19 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@main.command("audit")
+@main.command(
+    "audit",
+    epilog=examples(
+        "dpwitness audit laplace",
+        "dpwitness audit EM-NAIVE --html report.html",
+        "dpwitness audit release.py:total \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --databases release.py:ages",
+        "dpwitness audit release.py:total \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --pair '[]' '[100]'",
+    ),
+)
 @click.argument("target", required=False)
 @_options
 def _audit(
@@ -147,7 +170,7 @@ def _audit(
     finish(output, status)
 
 
-@main.command("replay")
+@main.command("replay", epilog=examples("dpwitness replay evidence.json"))
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
 @click.argument("named", metavar="[TARGET]...", nargs=-1)
 @click.option("--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
@@ -184,19 +207,42 @@ def _replay(
     finish(output, status)
 
 
-@main.command("list")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
-def _list(as_json: bool) -> None:
-    """Show what is in the catalogue: mechanisms, controls, theorems, broken statements."""
+@main.command(
+    "list",
+    epilog=examples(
+        "dpwitness list noise",
+        "dpwitness list --kind theorem pmw",
+        "dpwitness list --system selection",
+        "dpwitness list --all",
+    ),
+)
+@click.argument("words", metavar="[WORD]...", nargs=-1)
+@click.option(
+    "--kind", type=Near(["mechanism", "control", "theorem", "statement"]),
+    help="Only these; statement: a broken statement.",
+)  # fmt: skip
+@click.option("--system", metavar="NAME", help="Only one system, such as selection.")
+@click.option("--all", "everything", is_flag=True, help="Everything there is.")
+@click.option("--json", "as_json", is_flag=True, help="For machines; whole unless filtered.")
+def _list(
+    words: tuple[str, ...], kind: str | None, system: str | None, everything: bool, as_json: bool
+) -> None:
+    """Show what is in the catalogue: mechanisms, controls, theorems, broken statements.
+
+    Without anything else the systems, and how much each of them holds. With WORDs what has all
+    of them in its name, its claims, its reference or its system.
+    """
     from . import commands
 
     output = Output()
     with speaking(output) as console:
-        status = commands.catalogue(console, as_json=as_json)
+        status = commands.catalogue(
+            console, words, kind=kind, system=system, everything=everything, as_json=as_json
+        )
     finish(output, status)
 
 
-@main.command("demo")
+@main.command("demo", epilog=examples("dpwitness demo"))
 def _demo() -> None:
     """Audit a sound and a broken mechanism and write dpwitness-demo.html here."""
     from . import commands

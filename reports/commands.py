@@ -252,12 +252,24 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
     return lines
 
 
-def catalogue(console: Console, *, as_json: bool) -> int:
+def catalogue(
+    console: Console,
+    words: Sequence[str],
+    *,
+    kind: str | None,
+    system: str | None,
+    everything: bool,
+    as_json: bool,
+) -> int:
     """List what can be audited by name, every theorem and what is broken on purpose."""
+    filtered = bool(words) or kind is not None or system is not None
+    chosen = listing.select(words, kind=kind, system=system) if filtered else listing.EVERYTHING
     if as_json:
-        console.say(json.dumps(listing.as_data(), indent=2, allow_nan=False))
+        console.say(json.dumps(listing.as_data(chosen), indent=2, allow_nan=False))
+    elif filtered or everything:
+        console.say(listing.render(console.width, chosen))
     else:
-        console.say(listing.render(console.width))
+        console.say(listing.overview(console.width))
     return 0
 
 

@@ -1,9 +1,11 @@
 """What the catalogue holds, for machines and for a terminal."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from ..auditors.errors import InvalidArgument
 from ..mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, PARTS, THEOREMS
 from ..mechanisms.model import (
     BrokenStatement,
@@ -17,6 +19,7 @@ from ..mechanisms.model import (
 from .faces.as_text import NARROWEST, WIDEST, wrapped
 from .faces.wording import claim_phrase
 from .record.evidence import claim_to_json
+from .shell import meant
 from .terminal import printable
 
 SCHEMA = "dpwitness-list/1"
@@ -25,7 +28,124 @@ SCHEMA = "dpwitness-list/1"
 COLUMN = 13
 
 
-def as_data() -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selected:
+    """The entries that are shown, each part in the order of the catalogue."""
+
+    mechanisms: Sequence[Mechanism]
+    controls: Sequence[NegativeControl]
+    theorems: Sequence[Theorem]
+    statements: Sequence[BrokenStatement]
+
+    @property
+    def nothing(self) -> bool:
+        """Whether no entry was found."""
+        return not (self.mechanisms or self.controls or self.theorems or self.statements)
+
+
+EVERYTHING = Selected(
+    mechanisms=CATALOGUE, controls=NEGATIVE_CONTROLS, theorems=THEOREMS,
+    statements=BROKEN_STATEMENTS,
+)  # fmt: skip
+
+
+def select(
+    words: Sequence[str] = (), *, kind: str | None = None, system: str | None = None
+) -> Selected:
+    """What has every one of `words` somewhere in it, of one kind and one system if given.
+
+    A word is looked for in any case in all that the list tells of an entry, its system included.
+    Raises InvalidArgument for a system there is not and where nothing is found.
+    """
+    if system is not None:
+        system = _known_system(system)
+    wanted = [_folded(word) for word in words]
+
+    def chosen(
+        of_kind: str, entries: Iterable[Any], systems: Mapping[str, str], tell: Callable[[Any], Any]
+    ) -> list[Any]:
+        if kind not in (None, of_kind):
+            return []
+        return [
+            entry
+            for entry, its in zip(entries, systems.values(), strict=True)
+            if system in (None, its)
+            and all(word in _folded(f"{its} {tell(entry)}") for word in wanted)
+        ]
+
+    found = Selected(
+        mechanisms=chosen("mechanism", CATALOGUE, CATALOGUE.systems, _mechanism),
+        controls=chosen("control", NEGATIVE_CONTROLS, NEGATIVE_CONTROLS.systems, _control),
+        theorems=chosen("theorem", THEOREMS, THEOREMS.systems, _theorem),
+        statements=chosen(
+            "statement", BROKEN_STATEMENTS, BROKEN_STATEMENTS.systems, _broken_statement
+        ),
+    )
+    if found.nothing:
+        asked = [*(f"{word!r}" for word in words), *([f"--kind {kind}"] if kind else [])]
+        asked += [f"--system {system}"] if system else []
+        known = [*CATALOGUE.systems, *NEGATIVE_CONTROLS.systems, *THEOREMS.systems, *systems()]
+        everywhere = _folded(" ".join(known))
+        near = "".join(meant(w, known) for w in words if _folded(w) not in everywhere)
+        raise InvalidArgument(
+            f"nothing in the catalogue has {' and '.join(asked)}{near}; `dpwitness list` shows "
+            "the systems, `dpwitness list --all` everything"
+        )
+    return found
+
+
+def systems() -> list[str]:
+    """The systems that have something in the catalogue, in its order."""
+    parts = (CATALOGUE, NEGATIVE_CONTROLS, THEOREMS, BROKEN_STATEMENTS)
+    return list(dict.fromkeys(system for part in parts for system in part.systems.values()))
+
+
+def _known_system(system: str) -> str:
+    known = {_folded(one): one for one in systems()}
+    if _folded(system) not in known:
+        raise InvalidArgument(
+            f"there is no system {system!r}{meant(system, known.values())}; the systems are "
+            f"{', '.join(known.values())}"
+        )
+    return known[_folded(system)]
+
+
+def _folded(text: str) -> str:
+    return text.strip().casefold().replace("_", "-").replace(" ", "-")
+
+
+def overview(width: int = 80) -> str:
+    """The systems with the names of their mechanisms and how much else they hold."""
+    width = min(max(width, NARROWEST), WIDEST)
+    lines = []
+    for system in systems():
+        names = [name for name, its in CATALOGUE.systems.items() if its == system]
+        counts = [
+            f"{number} {noun if number == 1 else noun + 's'}"
+            for noun, part in (
+                ("control", NEGATIVE_CONTROLS),
+                ("theorem", THEOREMS),
+                ("broken statement", BROKEN_STATEMENTS),
+            )
+            if (number := list(part.systems.values()).count(system))
+        ]
+        lines += [*wrapped(f"{system} ({', '.join(counts)})" if counts else system, width)]
+        lines += wrapped(", ".join(names), width, "  ", "  ") if names else []
+    lines += [
+        "",
+        *wrapped(
+            f"{len(CATALOGUE)} mechanisms, {len(NEGATIVE_CONTROLS)} negative controls, "
+            f"{len(THEOREMS)} theorems, {len(BROKEN_STATEMENTS)} broken statements.",
+            width,
+        ),
+        "",
+        *wrapped("dpwitness list noise tells of one system or word; dpwitness list --all of "
+                 "everything; dpwitness list --help has the other filters.", width),
+    ]  # fmt: skip
+    return "\n".join(map(printable, lines))
+
+
+def as_data(selected: Selected = EVERYTHING) -> dict[str, Any]:
     """The catalogue as plain JSON data, in its own order. Keys are added, never changed.
 
     "schema": SCHEMA.
@@ -39,10 +159,10 @@ def as_data() -> dict[str, Any]:
     """
     return {
         "schema": SCHEMA,
-        "mechanisms": [_mechanism(mechanism) for mechanism in CATALOGUE],
-        "controls": [_control(control) for control in NEGATIVE_CONTROLS],
-        "theorems": [_theorem(theorem) for theorem in THEOREMS],
-        "broken_statements": [_broken_statement(statement) for statement in BROKEN_STATEMENTS],
+        "mechanisms": [_mechanism(mechanism) for mechanism in selected.mechanisms],
+        "controls": [_control(control) for control in selected.controls],
+        "theorems": [_theorem(theorem) for theorem in selected.theorems],
+        "broken_statements": [_broken_statement(statement) for statement in selected.statements],
     }
 
 
@@ -98,32 +218,37 @@ def _broken_statement(statement: BrokenStatement) -> dict[str, Any]:
     }
 
 
-def render(width: int = 80) -> str:
+def render(width: int = 80, selected: Selected = EVERYTHING) -> str:
     """The catalogue as text, no line longer than `width` (40 to 100).
 
     Mechanisms with all their claims, controls with what they break; theorems and broken
-    statements in one line each, cut to fit.
+    statements in one line each, cut to fit. Parts without an entry are left out.
     """
     width = min(max(width, NARROWEST), WIDEST)
-    lines = ["Mechanisms", ""]
-    for mechanism in CATALOGUE:
+    lines: list[str] = []
+    if selected.mechanisms:
+        lines += ["", "Mechanisms", ""]
+    for mechanism in selected.mechanisms:
         lines += _title(mechanism.name, mechanism.identifier, width)
         lines += _claims(mechanism, width)
         lines += wrapped(mechanism.reference, width, "      ")
-    lines += ["", "Negative controls, each to be refuted", ""]
-    for control in NEGATIVE_CONTROLS:
+    if selected.controls:
+        lines += ["", "Negative controls, each to be refuted", ""]
+    for control in selected.controls:
         code = control.identifier or control.mechanism.identifier
         lines += _title(control.mechanism.name, code, width)
         lines += wrapped(f"breaks {_claim(control.breaks)}", width, "      ")
         lines += wrapped(control.defect, width, "      ")
-    for part, theorems in groupby(_by_part(), key=lambda theorem: theorem.part):
+    by_part = groupby(_by_part(selected.theorems), key=lambda theorem: theorem.part)
+    for part, theorems in by_part:
         lines += ["", *wrapped(f"Theorems: {part}", width), ""]
         said = [(t.identifier, t.statement if t.holds else f"(false) {t.statement}")
                 for t in theorems]  # fmt: skip
         lines += _table(said, width)
-    lines += ["", "Broken statements, each to be refuted", ""]
-    lines += _table([(s.identifier, s.defect) for s in BROKEN_STATEMENTS], width)
-    return "\n".join(map(printable, lines))
+    if selected.statements:
+        lines += ["", "Broken statements, each to be refuted", ""]
+    lines += _table([(s.identifier, s.defect) for s in selected.statements], width)
+    return "\n".join(map(printable, lines[1:]))
 
 
 def _title(name: str, code: str, width: int) -> list[str]:
@@ -146,9 +271,9 @@ def _claim(claim: Claim) -> str:
     return f"{code}{claim_to_json(claim)['kind']}, {claim.statement or claim.reference}"
 
 
-def _by_part() -> list[Theorem]:
+def _by_part(theorems: Iterable[Theorem]) -> list[Theorem]:
     """The theorems with those of one part together."""
-    return sorted(THEOREMS, key=lambda theorem: [*PARTS].index(theorem.part))
+    return sorted(theorems, key=lambda theorem: [*PARTS].index(theorem.part))
 
 
 def _table(said: Sequence[tuple[str, str]], width: int) -> list[str]:

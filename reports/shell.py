@@ -1,11 +1,15 @@
 """What every command of the command line shares: how it speaks, fails and ends."""
 
 import os
+import shlex
 import shutil
 import sys
+import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +26,16 @@ MOST_ERROR = 2000
 
 class Sentences(click.Group):
     """A group whose commands end with a sentence and a status, never with a traceback."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; the nearest one is told where there is none."""
+        typed = args[0]
+        if self.get_command(ctx, typed) is None and not typed.startswith("-"):
+            near = meant(typed, self.list_commands(ctx))
+            ctx.fail(f"No such command {typed!r}{near}.")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and translate what went wrong."""
@@ -102,23 +116,63 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
     watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size((80, 24)).columns if _sized() else 80
     with ProgressLine(sys.stderr, enabled=watched) as progress:
+        journal = _Journal(progress)
 
         def say(text: str) -> None:
             progress.clear()
+            journal.keep(text)
             output.say(text)
 
         def warn(text: str) -> None:
             progress.clear()
+            journal.keep(text)
             _warn(text)
 
         yield Console(
             say=say,
             warn=warn,
-            progress=progress,
+            progress=journal,
             paint=_paint,
             width=width,
             quiet=quiet,
         )
+
+
+class _Journal:
+    """What is being done, as the options --verbose and --log of the program ask for it."""
+
+    def __init__(self, progress: ProgressLine) -> None:
+        context = click.get_current_context(silent=True)
+        asked = context.find_root().params if context is not None else {}
+        self._progress = progress
+        self._verbose = bool(asked.get("verbose"))
+        self._path: str | None = asked.get("log")
+        self._stage = ""
+        self._begun = time.monotonic()
+        self.keep(shlex.join(["dpwitness", *sys.argv[1:]]))
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """The news of the progress line; every new stage is told once."""
+        if stage != self._stage:
+            self._stage = stage
+            self.keep(f"{stage}: {done:,} of {total:,}")
+            if self._verbose:
+                self._progress.clear()
+                _warn(f"{time.monotonic() - self._begun:.1f} s: {stage}, {done:,} of {total:,}")
+        self._progress(stage, done, total)
+
+    def keep(self, text: str) -> None:
+        """Append the text to the log, each line with the time."""
+        if self._path is None:
+            return
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        try:
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.writelines(f"{now} {printable(line)}\n" for line in text.splitlines())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            self._path = None
+            _warn(f"the log cannot be written: {reason}; the run goes on without it")
 
 
 def _sized() -> bool:
@@ -133,6 +187,31 @@ def _paint(text: str, verdict: "Verdict") -> str:
 def finish(output: Output, status: int) -> None:
     """End the command with its status, or with that of an output that could not be written."""
     click.get_current_context().exit(UNUSABLE if output.failed else status)
+
+
+def meant(typed: str, known: Iterable[str]) -> str:
+    """Which known words are near what was typed, as the end of a sentence; "" for none."""
+    folded = {one.casefold().replace("_", "-"): one for one in known}
+    wanted = typed.strip().casefold().replace("_", "-")
+    close = get_close_matches(wanted, folded, n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(folded[one] for one in close)}?)" if close else ""
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: commands as they are typed, each on lines of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Near(click.Choice[str]):
+    """One of a few words; what is almost one of them is answered with it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The word; a usage error for anything else."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = meant(str(value), self.choices)
+            self.fail(f"{error.message.rstrip('.')}{near}.", param, ctx)
 
 
 class Whole(click.ParamType[int]):

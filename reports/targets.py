@@ -158,11 +158,24 @@ def _from_catalogue(text: str) -> Target:
             f"{text} names a file but nothing in it; add a colon and the function's name, as in "
             f"{text}:my_mechanism"
         )
+    if statement := _statement(wanted):
+        raise InvalidArgument(
+            f"{statement} is a theorem and not a mechanism; `dpwitness reproduce {statement}` "
+            "checks it"
+        )
     names = {_folded(name): name for row in rows for name in row}
     raise InvalidArgument(
         f"nothing in the catalogue is called {text!r}{_meant(wanted, names)}; `dpwitness list` "
         "shows what is there, and your own code is named as module:function or file.py:function"
     )
+
+
+def _statement(wanted: str) -> str:
+    """The theorem or broken statement of that name; "" for none. Loads the theorems."""
+    from ..mechanisms.catalogue import BROKEN_STATEMENTS, THEOREMS
+
+    known = [*THEOREMS.systems, *BROKEN_STATEMENTS.systems]
+    return next((name for name in known if _folded(name) == wanted), "")
 
 
 def _entry(name: str) -> Mechanism:

@@ -46,6 +46,11 @@ LOOSE = 1e-3
 USEFUL = (2.0, 0.5)
 """A run says something useful if it could have refuted 2 epsilon + 0.5."""
 
+NO_RETURN = (
+    "every output was None, as from a function that forgot its return statement; return what is "
+    "released"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Clock:
@@ -168,6 +173,9 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
     if not judging.complete:
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note="the time budget ran out before the planned draws were made")
+    if all(side.nothing_but_none for side in judging.shown):
+        verdict = Verdict.INCONCLUSIVE
+        audit = replace(audit, note=NO_RETURN)
     result = _with_power(_result(audit, judging, verdict), judging)
     factor, addend = USEFUL
     useful = factor * audit.claim.epsilon + addend

@@ -5,11 +5,19 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
-from ..shell import WHOLE, Output, finish
+from ..shell import WHOLE, Output, examples, finish
 from ..shell import console as speaking
 
 
-@click.command("gate")
+@click.command(
+    "gate",
+    epilog=examples(
+        "dpwitness gate",
+        "dpwitness gate --baseline base.json --accept",
+        "dpwitness gate --baseline base.json \\",
+        "  --html privacy.html --junit privacy.xml",
+    ),
+)
 @click.option("--baseline", metavar="FILE", help="Compare with this accepted result.")
 @click.option("--accept", is_flag=True, help="Rewrite the baseline with what is found now.")
 @click.option(
@@ -63,7 +71,7 @@ def gate(
     finish(output, status)
 
 
-@click.command("init")
+@click.command("init", epilog=examples("dpwitness init release.py:total"))
 @click.argument("target")
 def init(target: str) -> None:
     """Write settings and a first test for TARGET, your mechanism as module:function."""

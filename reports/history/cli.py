@@ -2,11 +2,13 @@
 
 import click
 
-from ..shell import Output, finish
+from ..shell import Output, examples, finish
 from ..shell import console as speaking
 
 
-@click.command("history")
+@click.command(
+    "history", epilog=examples("dpwitness history", "dpwitness history --export runs.csv")
+)
 @click.option("--export", metavar="PATH", help="Write all rows: PATH.csv, .json or .parquet.")
 @click.option("--in-toto", "in_toto", metavar="PATH", help="Write an unsigned in-toto statement.")
 @click.option("--run", metavar="RUN", help="The run of --in-toto  [default: the last one]")
@@ -28,7 +30,7 @@ def history(
     finish(output, status)
 
 
-@click.command("report")
+@click.command("report", epilog=examples("dpwitness report --html history.html"))
 @click.option(
     "--html", metavar="PATH", default="dpwitness-history.html", show_default=True,
     help="Where to write the page.",

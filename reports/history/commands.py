@@ -13,7 +13,16 @@ from ..ci.settings import SettingsError, read_settings
 from ..console import FAILED, UNUSABLE, Console, save
 from ..terminal import printable
 from .export import export_text, kind_of, statement, write_parquet
-from .reading import Subject, audit_rows, claim_text, count_rows, opened, refuted_together, subjects
+from .reading import (
+    Subject,
+    audit_rows,
+    claim_text,
+    count_rows,
+    opened,
+    refuted_before,
+    refuted_together,
+    subjects,
+)
 from .verify import head, verify
 
 
@@ -73,6 +82,8 @@ def _line(subject: Subject) -> str:
     joint = max(last["joint_bound"] or 0.0, 0.0)
     level = exp(-max(last["joint_log_wealth"] or 0.0, 0.0))
     verdict = last["verdict"].replace("_", " ")
+    said = refuted_before(subject)
+    before = f"; {said}" if said else ""
     together = f"together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
     if refuted_together(last):
         together += " (refuted by the runs together)"
@@ -80,7 +91,7 @@ def _line(subject: Subject) -> str:
         together += f"; the last run adds nothing ({last['remark']})"
     return (
         f"{verdict:<13} {subject.mechanism}, {claim_text(subject.claim)}: {runs} runs, {sources} "
-        f"versions; last epsilon >= {max(last['epsilon_lower'], 0.0):.3f}, {together}; "
+        f"versions{before}; last epsilon >= {max(last['epsilon_lower'], 0.0):.3f}, {together}; "
         f"run {last['run']}"
     )
 

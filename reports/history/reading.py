@@ -92,6 +92,30 @@ def claim_text(claim: Mapping[str, Any]) -> str:
     return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
 
 
+def run_numbers(subject: Subject) -> dict[str, int]:
+    """The runs that audited it, numbered from 1 in the order of recording."""
+    names = dict.fromkeys(row["run"] for row in subject.audits)
+    return {name: number for number, name in enumerate(names, start=1)}
+
+
+def refuted_before(subject: Subject) -> str:
+    """The words was refuted in runs 4 to 5, where the last verdict does not say it; else ""."""
+    numbers = run_numbers(subject)
+    last = numbers[subject.audits[-1]["run"]]
+    found = sorted({numbers[row["run"]] for row in subject.audits if row["verdict"] == "refuted"})
+    if not found or found == [last]:
+        return ""
+    spans: list[list[int]] = []
+    for number in found:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    words = [f"{a}" if a == b else f"{a} to {b}" for a, b in spans]
+    said = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"was refuted in run{'s' * (len(found) > 1)} {said}"
+
+
 def refuted_together(row: Mapping[str, Any]) -> bool:
     """Whether the evidence up to this audit refutes its claim, over all runs of its source."""
     wealth = row["joint_log_wealth"]

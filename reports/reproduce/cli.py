@@ -3,11 +3,19 @@
 import click
 
 from ..formats.table import outputs
-from ..shell import WHOLE, Output, finish
+from ..shell import WHOLE, Near, Output, examples, finish
 from ..shell import console as speaking
 
 
-@click.command("reproduce")
+@click.command(
+    "reproduce",
+    epilog=examples(
+        "dpwitness reproduce EM-3.12 --budget small",
+        "dpwitness reproduce EM-3.12 \\",
+        "  --set epsilon=0.5,1,1.5 --out gallery",
+        "dpwitness reproduce 'PMW-*' --quiet",
+    ),
+)
 @click.argument("names", metavar="[ID]...", nargs=-1)
 @click.option(
     "--set", "assignments", metavar="NAME=VALUE,...", multiple=True,
@@ -20,7 +28,7 @@ from ..shell import console as speaking
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
 @click.option(
     "--budget",
-    type=click.Choice(["small", "default", "large"]),
+    type=Near(["small", "default", "large"]),
     default="default",
     show_default=True,
     help="10,000, 100,000 or 1,000,000 draws for each statement.",

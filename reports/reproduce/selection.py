@@ -8,6 +8,7 @@ from itertools import product
 from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
+from ..shell import meant
 from .sections import CONTROLS
 
 MOST_SETTINGS = 50
@@ -61,9 +62,12 @@ def find(identifier: str) -> Theorem:
     for theorem in (*THEOREMS, *controls()):
         if theorem.identifier == identifier:
             return theorem
+    known = [theorem.identifier for theorem in (*THEOREMS, *controls())]
+    longer = [name for name in known if name.casefold().startswith(identifier.casefold())]
+    near = f" (did you mean {' or '.join(longer[:3])}?)" if longer else meant(identifier, known)
     raise InvalidArgument(
-        f"the catalogue has no statement {identifier!r}; see dpwitness list, or use a pattern "
-        "such as 'PMW-*'"
+        f"the catalogue has no statement {identifier!r}{near}; `dpwitness list --kind theorem` "
+        "shows them all, and a pattern such as 'PMW-*' takes several"
     )
 
 
@@ -103,7 +107,10 @@ def _named(names: Sequence[str]) -> list[Theorem]:
     found: dict[str, Theorem] = {}
     for name in names:
         exact = [t for t in everything if t.identifier == name]
+        # Shells and people write codes in any case; a code that fits exactly comes first.
+        folded = name.casefold()
         fitting = exact or [t for t in everything if fnmatchcase(t.identifier, name)]
+        fitting = fitting or [t for t in everything if t.identifier.casefold() == folded]
         found |= {t.identifier: t for t in fitting or [find(name)]}
     return list(found.values())
 

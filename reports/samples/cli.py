@@ -2,11 +2,18 @@
 
 import click
 
-from ..shell import WHOLE, Output, finish
+from ..shell import WHOLE, Output, examples, finish
 from ..shell import console as speaking
 
 
-@click.command("judge")
+@click.command(
+    "judge",
+    epilog=examples(
+        "dpwitness judge d.csv d_prime.csv --epsilon 1",
+        "./draw | dpwitness judge - other.npy \\",
+        "  --epsilon 1 --delta 1e-6",
+    ),
+)
 @click.argument("first", metavar="SAMPLE")
 @click.argument("second", metavar="SAMPLE2")
 @click.option("--epsilon", type=float, required=True, help="Claimed epsilon, in nats.")
@@ -39,7 +46,14 @@ def judge(
     finish(output, status)
 
 
-@click.command("conform")
+@click.command(
+    "conform",
+    epilog=examples(
+        'dpwitness conform draws.csv --law "laplace(2)"',
+        "./draw | dpwitness conform - \\",
+        '    --law "laplace(2) + laplace(2)"',
+    ),
+)
 @click.argument("sample", metavar="SAMPLE")
 @click.option("--law", required=True, help='Such as "discrete-laplace(20) + gaussian(3)".')
 @click.option(

@@ -1,6 +1,7 @@
 import errno
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -369,7 +370,7 @@ def test_evidence_cannot_make_replay_run_anything(run, sound, target):
 
 
 def test_the_catalogue_for_people_and_machines(run):
-    assert "Negative controls" in run("list").stdout
+    assert "Negative controls" in run("list", "--all").stdout
     data = json.loads(run("list", "--json").stdout)
     assert [entry["name"] for entry in data["mechanisms"]] == [m.name for m in CATALOGUE]
     assert [c["defect"] for c in data["controls"]] == [c.defect for c in NEGATIVE_CONTROLS]
@@ -439,13 +440,83 @@ def test_colours_are_for_terminals_that_want_them(monkeypatch, engine, sound):
     assert "\x1b" not in runner.invoke(cli.main, ["audit", "laplace"], color=True).stdout
 
 
-def test_help_and_version(run):
-    for command in ([], ["audit"], ["replay"], ["list"], ["demo"]):
-        result = run(*command, "--help")
-        assert result.exit_code == 0
-        assert max(map(len, result.stdout.splitlines())) <= 80
+def every_command(group=cli.main, path=()):
+    """(words, command) of the program and of all its commands, nested ones too."""
+    yield path, group
+    for name, command in getattr(group, "commands", {}).items():
+        yield from every_command(command, (*path, name))
+
+
+@pytest.mark.parametrize("words", [words for words, _ in every_command()], ids=" ".join)
+@pytest.mark.parametrize("width", [50, 80])
+def test_help_has_an_example_and_keeps_to_the_width(words, width):
+    result = CliRunner().invoke(cli.main, [*words, "--help"], terminal_width=width)
+    assert result.exit_code == 0
+    assert max(map(len, result.stdout.splitlines())) <= width
+    assert "\n    dpwitness " in result.stdout.partition("Examples:")[2]
+
+
+@pytest.mark.parametrize("words", [words for words, _ in every_command() if words], ids=" ".join)
+def test_the_examples_of_the_help_are_understood(words):
+    told = CliRunner().invoke(cli.main, [*words, "--help"], terminal_width=80).stdout
+    shown = told.partition("Examples:")[2].replace("\\\n", " ").strip().splitlines()
+    assert shown
+    for line in shown:
+        typed = shlex.split(line.rpartition("| ")[2])
+        assert typed[0] == "dpwitness"
+        assert tuple(typed[1 : len(words) + 1]) == words
+        dict(every_command())[words].make_context(words[-1], typed[len(words) + 1 :])
+
+
+def test_version(run):
     assert run("--version").stdout.startswith("dpwitness ")
     assert isinstance(cli.main, click.Group)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "meant"),
+    [
+        (["audti"], "did you mean audit?"),
+        (["Reproduce_"], "did you mean reproduce?"),
+        (["audit", "laplace", "--relation", "addremove"], "did you mean add-remove?"),
+        (["audit", "laplace", "--relation", "replace_1ne"], "did you mean replace-one?"),
+        (["audit", "laplace", "--exceptions", "outputs"], "did you mean output?"),
+        (["reproduce", "EM-3.13"], "did you mean EM-3.13a or EM-3.13b"),
+        (["reproduce", "PWM-3"], "did you mean PMW-"),
+        (["audit", "em-3.12"], "dpwitness reproduce EM-3.12"),
+        (["list", "nosie"], "did you mean noise?"),
+        (["list", "--system", "selektion"], "did you mean selection?"),
+        (["list", "--kind", "theorems"], "did you mean theorem?"),
+    ],
+)
+def test_what_is_almost_right_is_answered_with_what_is(run, arguments, meant):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert meant in " ".join(result.stderr.split())
+
+
+def test_verbose_and_log_say_what_is_done(run, code):
+    plain = run("audit", "mine.py:noisy", "--epsilon", 9, "--relation", "add-remove", *PAIR,
+                "--trials", 3000)  # fmt: skip
+    assert plain.stderr == ""
+    told = run("--verbose", "--log", "run.log", "audit", "mine.py:noisy", "--epsilon", 9,
+               "--relation", "add-remove", *PAIR, "--trials", 3000)  # fmt: skip
+    assert told.exit_code == plain.exit_code
+    assert re.search(r"dpwitness: \d+\.\d s: \w+, [\d,]+ of [\d,]+", told.stderr)
+    kept = Path("run.log").read_text()
+    assert plain.stdout.partition(":")[0] in kept
+    assert all(re.match(r"\d{4}-\d\d-\d\dT", line) for line in kept.splitlines())
+    lost = run("--log", "no/such/folder.log", "list")
+    assert lost.exit_code == 0
+    assert "the log cannot be written" in one_sentence(lost)
+
+
+def test_a_forgotten_return_is_named(run):
+    Path("forgot.py").write_text("def total(database, rng):\n    sum(database) + rng.laplace()\n")
+    result = run("audit", "forgot.py:total", "--epsilon", 1, "--relation", "add-remove", *PAIR,
+                 "--trials", 3000)  # fmt: skip
+    assert result.exit_code == 3
+    assert "forgot its return statement" in " ".join(result.stdout.split())
 
 
 def test_what_is_missing_is_named_in_the_words_of_the_command_line(run, tmp_path):

@@ -115,3 +115,52 @@ def test_a_theorem_takes_one_line():
     for theorem in THEOREMS:
         [line] = [line for line in lines if line.startswith(f"  {theorem.identifier} ")]
         assert line.split(maxsplit=1)[1]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_overview_is_short_and_names_every_mechanism(width):
+    text = listing.overview(width)
+    assert max(map(len, text.splitlines())) <= width
+    assert len(text.splitlines()) < 60
+    for mechanism in CATALOGUE:
+        assert mechanism.name in text
+    for system in listing.systems():
+        assert f"\n{system}" in f"\n{text}"
+
+
+@pytest.mark.parametrize("kind", ["mechanism", "control", "theorem", "statement"])
+def test_a_kind_is_all_of_it_and_nothing_else(kind):
+    found = listing.select(kind=kind)
+    sizes = [
+        len(part)
+        for part in (found.mechanisms, found.controls, found.theorems, found.statements)
+    ]  # fmt: skip
+    everything = [len(part) for part in (CATALOGUE, NEGATIVE_CONTROLS, THEOREMS, BROKEN_STATEMENTS)]
+    place = ["mechanism", "control", "theorem", "statement"].index(kind)
+    assert sizes == [all_ if i == place else 0 for i, all_ in enumerate(everything)]
+
+
+def test_the_systems_share_out_the_whole_catalogue():
+    found = [listing.select(system=system) for system in listing.systems()]
+    assert sorted(t.identifier for one in found for t in one.theorems) == sorted(
+        t.identifier for t in THEOREMS
+    )
+    assert sorted(m.name for one in found for m in one.mechanisms) == sorted(
+        m.name for m in CATALOGUE
+    )
+
+
+def test_words_narrow_what_is_found():
+    noise = listing.select(["Noise"])
+    assert {"laplace", "geometric"} <= {m.name for m in noise.mechanisms}
+    both = listing.select(["sparse", "numeric"])
+    assert "numeric-sparse-vector" in {m.name for m in both.mechanisms}
+    assert len(both.mechanisms) < len(listing.select(["sparse"]).mechanisms)
+    assert [t.identifier for t in listing.select(["em-3.12"], kind="theorem").theorems]
+    data = listing.as_data(both)
+    assert [entry["name"] for entry in data["mechanisms"]] == [m.name for m in both.mechanisms]
+
+
+def test_every_mechanism_of_an_entry_is_in_its_system():
+    for table in (CATALOGUE, NEGATIVE_CONTROLS, BROKEN_STATEMENTS, THEOREMS):
+        assert len(table.systems) == len(table)

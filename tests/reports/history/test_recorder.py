@@ -5,12 +5,17 @@ import importlib.util
 import io
 import json
 import sqlite3
+from dataclasses import replace
+from html import unescape
 
 import pytest
 
+from dpwitness.auditors.outputs.kinds import NOT_LOOKED_AT
 from dpwitness.reports.cli import main
 from dpwitness.reports.history import lines, reading, recorder
 from dpwitness.reports.history.growth import grow
+from dpwitness.reports.history.page import render
+from dpwitness.reports.history.reading import Subject, refuted_before
 from dpwitness.reports.history.recorder import merge, new_run, record
 from dpwitness.reports.history.store import NAME, open_memory, open_store
 
@@ -192,8 +197,59 @@ def test_report_is_one_page_that_needs_nothing(filled, run, tmp_path):
     for word in ("<script", "http-equiv", "src=", "@import"):
         assert word not in page
     assert "666666666666" in page
+    assert all(item in unescape(page) for item in NOT_LOOKED_AT)
     assert run("report").exit_code == 0
     assert (tmp_path / "dpwitness-history.html").read_text() == page
+
+
+def audits_of(verdicts, **columns):
+    """A subject with one audit a run, as the store gives them."""
+    row = {"source": "5" * 32, "recorded": "2026-11-22T02:00:00+00:00", "epsilon_lower": 0.7,
+           "joint_bound": 0.8, "joint_log_wealth": 0.0, "draws": 600, "test": "t", "remark": "",
+           "counted": 1, **columns}  # fmt: skip
+    claim = {"epsilon": 1.0, "delta": 0.0, "relation": "add-remove", "distance": 1}
+    runs = [{**row, "run": f"r{n}", "verdict": verdict} for n, verdict in enumerate(verdicts)]
+    return Subject("noisy", claim, tuple(runs))
+
+
+@pytest.mark.parametrize(
+    ("letters", "said"),
+    [
+        ("nnn", ""),
+        ("nnr", ""),
+        ("nnnrrn", "was refuted in runs 4 to 5"),
+        ("rnn", "was refuted in run 1"),
+        ("rnrrr", "was refuted in runs 1 and 3 to 5"),
+        ("rnrnrn", "was refuted in runs 1, 3 and 5"),
+    ],
+)
+def test_a_refutation_of_an_earlier_run_is_not_hidden(letters, said):
+    subject = audits_of([{"n": "not_refuted", "r": "refuted"}[letter] for letter in letters])
+    assert refuted_before(subject) == said
+    page = render([subject], "")
+    assert (f"It {said}." in page) == bool(said)
+    assert page.index('<td class="verdict">') < page.index('data-label="Mechanism"')
+
+
+def test_a_run_without_a_bound_leaves_a_gap():
+    with_bound, without = (
+        render([audits_of(["not_refuted"] * 3, epsilon_lower=bound, joint_bound=bound)], "")
+        for bound in (0.7, float("-inf"))
+    )
+    assert with_bound.count("0.700") == 8
+    assert "0.000" not in without
+    assert without.count("none</td>") == 8
+
+
+def test_hostile_names_stay_text_in_the_history():
+    hostile = "</script><script>alert(1)</script><img src=x onerror=alert(1)>&\"'\x1b\ud800"
+    subject = replace(audits_of(["refuted", "not_refuted"], test=hostile, remark=hostile,
+                                source=hostile), mechanism=hostile)  # fmt: skip
+    page = render([subject], hostile)
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "\x1b" not in page
+    page.encode()
 
 
 def test_without_a_history_there_is_a_sentence(run):
