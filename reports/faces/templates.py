@@ -14,8 +14,6 @@ from markupsafe import Markup
 from ...auditors.outputs.kinds import NOT_LOOKED_AT
 from ..terminal import printable
 
-__all__ = ["page", "raw"]
-
 HERE = Path(__file__).parent
 FOLDERS = (HERE, HERE.parent / "history")
 
