@@ -34,6 +34,8 @@ FIRST_NARROW = 16_384
 FINALISTS = 6
 GAIN = 0.005
 SLACK = 1.0
+RICHER = 3.0
+"""Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
 """Standard error of a log-ratio that a smooth curve supports, as a part of that of the counts."""
 FAR_BEHIND = 4.0
@@ -300,11 +302,27 @@ def _margin(trial: _Trial) -> float:
 
 
 def _best(trials: list[_Trial]) -> _Trial:
-    """The best value less its standard error; among the nearly best the simplest and likeliest."""
+    """The best value less its standard error, the simpler events first.
+
+    Among those nearly as good the likeliest is taken. An event of a richer kind takes the place of
+    a simpler one only if it promises more by a margin: among many sets of intervals the luckiest
+    stands out, while a half-line has one number to be lucky with.
+    """
+    simple, *richer = sorted({trial.family.simplicity for trial in trials})
+    held = _likeliest([trial for trial in trials if trial.family.simplicity == simple])
+    for kind in richer:
+        rival = _likeliest([trial for trial in trials if trial.family.simplicity == kind])
+        sure = 1.0 if rival.hits[1] == 0 else RICHER
+        if rival.value - sure * rival.error > held.value:
+            held = rival
+    return held
+
+
+def _likeliest(trials: list[_Trial]) -> _Trial:
     best = max(trials, key=lambda t: t.value - t.error)
     slack = max(GAIN * abs(best.value), SLACK * best.error)
     close = [t for t in trials if t.value - t.error >= best.value - best.error - slack]
-    return min(close, key=lambda t: (t.family.simplicity, -t.hits[0]))
+    return max(close, key=lambda t: t.hits[0])
 
 
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:
