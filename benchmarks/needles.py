@@ -100,6 +100,7 @@ VECTORS = st.lists(st.integers(0, 10), min_size=5, max_size=5).map(
     lambda v: Pair(v, [v[0] - 1 if v[0] else 1, *v[1:]])
 )
 REPLACE = {"relation": "replace-one"}
+DECLARED = {"relation": "declared"}
 
 SHAPED = {
     "a size from 6": Needle(run=leak(lambda d: len(d) >= 6), databases=VALUES),
@@ -120,7 +121,7 @@ SHAPED = {
     "a group passes 20": Needle(
         run=leak(lambda d: sum(p["city"] == "oak" for p in d) >= 20), databases=PEOPLE
     ),
-    "a corner of a vector": Needle(run=corner, databases=VECTORS),
+    "a corner of a vector": Needle(run=corner, databases=VECTORS, options=DECLARED),
     "a scalar at one end": Needle(run=at_one_end, databases=st.floats(0, 1), options=REPLACE),
     "slight, between both ends": Needle(run=both_ends, databases=st.floats(0, 1), options=REPLACE),
     "one of 30 pairs at 1.2": Needle(run=one_of_thirty, databases=THIRTY),
@@ -218,6 +219,7 @@ HELD_OUT = {
         databases=st.tuples(st.floats(-1, 1), st.floats(-1, 1)).map(
             lambda p: Pair(p, (-p[0], p[1]))
         ),
+        options=DECLARED,
     ),
     "a size of exactly 19": Needle(run=leak(lambda d: len(d) == 19), databases=VALUES),
     "a range of values": Needle(run=leak(lambda d: any(300 < v < 310 for v in d)), databases=WIDE),
