@@ -1,6 +1,7 @@
 """What goes to a terminal: text that cannot steer it, and one line of progress."""
 
 import os
+import re
 import shutil
 import time
 from types import TracebackType
@@ -8,11 +9,22 @@ from typing import TextIO
 
 WIDTH = 24
 PAUSE = 0.1
+COMMAND = re.compile(r"(?<!\S):(?=:[A-Za-z])|#(?=#(?:\[|vso\[|teamcity\[))")
+"""Where commands to GitHub and its like begin: `::error`, `##[error]`, `##vso[`."""
 
 
 def printable(text: str) -> str:
-    """The text with control characters escaped, so that no name can steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    """The text with control characters escaped, so that no name can steer a terminal.
+
+    What a build server would take for a command at the beginning of a line is escaped too.
+    """
+    shown = "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
+    return COMMAND.sub(lambda found: f"\\x{ord(found[0]):02x}", shown)
+
+
+def one_line(text: str) -> str:
+    """The same for a name, which has no business to begin a line of its own."""
+    return printable(text.replace("\n", "\\n"))
 
 
 class ProgressLine:

@@ -41,6 +41,7 @@ __all__ = [
     "at_distance",
     "combined_z",
     "epsilon_lower",
+    "epsilon_upper",
     "normal_z",
     "rejects",
     "threshold",
@@ -267,3 +268,34 @@ def epsilon_lower(
 
     count = initial_segment(len(grid), rejected, certified, likely)
     return grid[count - 1] if count else -inf
+
+
+def epsilon_upper(
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    *,
+    delta: float,
+    level: float,
+    distance: int = 1,
+) -> float:
+    """An upper limit (nats, per step) of what this event loses; inf for none.
+
+    The least epsilon at which `at_distance` allows the Clopper-Pearson limits of both sides, each
+    wrong with probability at most `level` / 2. It speaks of this event only: another one may lose
+    more.
+    """
+    box = confidence_box(hits, trials, 2 * level)
+
+    def allows(epsilon: float) -> bool:
+        total, slack = at_distance(epsilon, delta, distance)
+        return box.p_high <= exp(total) * box.q_low + slack
+
+    low, high = 0.0, _LARGEST_EPSILON / distance
+    if allows(low):
+        return low
+    if not allows(high):
+        return inf
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if allows(middle) else (middle, high)
+    return high

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from ...auditors.bounds.two_sample import epsilon_upper
 from ...auditors.errors import DpWitnessError, InvalidArgument
 from ...auditors.privacy import request
 from ...auditors.privacy.p_value import p_value
@@ -53,9 +54,10 @@ class DpAudit:
         number = self._begin(options)
         name = self.item.nodeid + (f" #{number}" if number > 1 else "")
         options = self._filled(mechanism, name, options)
-        found = self._old_witness(mechanism, name, options)
+        again = self._old_witness(mechanism, name, options)
+        found = () if again is None or not again.refuted else (again,)
         results = found or audit_claims(mechanism, **options)
-        self._tell(results, name, number, fresh=not found)
+        self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
                 raise PrivacyViolation(self._message(result, name, options))
@@ -97,17 +99,17 @@ class DpAudit:
 
     def _old_witness(
         self, mechanism: Any, name: str, options: dict[str, Any]
-    ) -> tuple[AuditResult, ...]:
+    ) -> AuditResult | None:
         """What became of the witness of an earlier run; it costs half of the audit's alpha."""
         path = witnesses.place(self.directory, name)
         record = witnesses.stored(path)
         if record is None:
-            return ()
+            return None
         options["alpha"] /= 2
         subject = request.subject(mechanism, "", "", options.get("seeded"))
         stated: dict[str, Any] = {key: options.get(key) for key in STATED}
         try:
-            again = recheck(
+            return recheck(
                 subject,
                 record,
                 claims=request.claims(subject, **stated),
@@ -117,21 +119,28 @@ class DpAudit:
                 timeout=options.get("timeout", 10.0),
             )
         except DpWitnessError:
-            again = None  # what it was found on is no more; the audit that follows will tell
-        return (again,) if again is not None and again.refuted else ()
+            return None  # what it was found on is no more; the audit that follows will tell
 
-    def _tell(self, results: Sequence[AuditResult], name: str, number: int, *, fresh: bool) -> None:
+    def _tell(
+        self,
+        results: Sequence[AuditResult],
+        name: str,
+        number: int,
+        again: AuditResult | None,
+    ) -> None:
         path = witnesses.place(self.directory, name)
         had = path.exists()
         refuted = [result for result in results if result.refuted]
-        fixed = had and not refuted and all(r.verdict is Verdict.NOT_REFUTED for r in results)
-        if refuted and fresh:
+        if refuted and (again is None or not again.refuted):
             self._keep(path, refuted[0])
-        if fixed:
+        gone = ""
+        if had and not refuted and all(r.verdict is Verdict.NOT_REFUTED for r in results):
+            gone = _gone(witnesses.stored(path), again, results)
+        if gone:
             witnesses.retire(path)
         for index, result in enumerate(results):
             record = _record(result, 1000 * number + index)
-            record["old_witness"] = "fixed" if fixed else "holds" if had and refuted else ""
+            record["old_witness"] = gone or ("" if not had else "holds" if refuted else "kept")
             self.item.user_properties.append((PROPERTY, json.dumps(record)))
         kept = evidence.document(results, replay="")["results"]
         self.item.stash.setdefault(HISTORY, []).extend(
@@ -180,8 +189,8 @@ class DpAudit:
                 "  Next: compare the two databases and the event, mend the mechanism or weaken the "
                 "claim,",
                 f"  and run {rerun}",
-                "  The witness is kept and counted first in the next run; it retires when it no "
-                "longer holds.",
+                "  The witness is kept and counted first in the next run; it retires when the "
+                "code has changed and it no longer holds.",
             ]
         )
 
@@ -190,6 +199,32 @@ class DpAudit:
         weak = [r for r in results if r.verdict is Verdict.INCONCLUSIVE]
         if weak and self.run.settings.inconclusive == "fail":
             pytest.fail(f"{wording.headline(weak[0])} {weak[0].note}", pytrace=False)
+
+
+def _gone(
+    record: Mapping[str, Any] | None, again: AuditResult | None, results: Sequence[AuditResult]
+) -> str:
+    """Why a witness that was not borne out is to retire; empty where it is to be kept.
+
+    That one count more did not refute says little about a small violation: only another code, or
+    an upper limit below the claim, says that it is over.
+    """
+    if record is None:
+        return "unreadable"
+    before, now = str(record.get("source", "")), {result.source for result in results}
+    if before and "" not in now and before not in now:
+        return "changed"
+    if again is None:
+        return ""
+    count, claim = again.evidence.counts[-1].oriented, again.claim
+    limit = epsilon_upper(
+        count.hits,
+        count.trials,
+        delta=claim.delta,
+        level=again.evidence.alpha,
+        distance=claim.distance,
+    )
+    return "below" if limit < claim.epsilon else ""
 
 
 def _record(result: AuditResult, number: int) -> dict[str, Any]:

@@ -1,18 +1,20 @@
 """An accepted state of the gate, and what has become worse since.
 
-Three things fail against a baseline: a refutation it does not have, a lower bound that rose by
-more than a stated amount, and an entry that vanished. The rise is measured on the pair of the
-baseline, so that a search which happens upon another pair is no rise. A bound also differs by
-luck, much where draws are few; so it must lie above the old event's upper bound besides. With
-the same event, a false rise then has at most twice the probability of the entry's share of alpha:
-one for the old bound and one for the new. With another event, it needs one that is better by the
-whole amount, which the old run missed.
+Three things fail against a baseline: a refutation it does not have, a loss that rose, and an entry
+that vanished. Only a claim that the entry makes today is ever called refuted; draws that
+contradict one it made when the baseline was accepted, and makes no longer, show that the loss
+rose. So does a lower bound that rose by more than a stated amount. The rise is measured on the
+pair of the baseline, so that a search which happens upon another pair is no rise. A bound also
+differs by luck, much where draws are few; so it must lie above the old event's upper bound
+besides. With the same event, a false rise then has at most twice the probability of the entry's
+share of alpha: one for the old bound and one for the new. With another event, it needs one that is
+better by the whole amount, which the old run missed.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, log
+from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
@@ -65,15 +67,20 @@ def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _upper(result: Mapping[str, Any]) -> float:
-    """An upper bound of the loss that the last event judged shows, Clopper-Pearson on each side."""
-    from scipy.special import betaincinv
+    """An upper limit, per step as the lower bound is, of the loss the last event judged shows."""
+    from ...auditors.bounds.two_sample import epsilon_upper
 
-    evidence, delta = result["evidence"], float(result["claim"]["delta"])
+    evidence, claim = result["evidence"], result["claim"]
     (a, b), (n, m) = evidence["hits"], evidence["trials"]
-    share = float(evidence["alpha"]) / 2
-    high = 1 - float(betaincinv(n - a, a + 1, share)) if a < n else 1.0
-    low = float(betaincinv(b, m - b + 1, share)) if b > 0 else 0.0
-    return log((high - delta) / low) if high > delta and low > 0 else inf
+    if not (n and m):
+        return inf
+    return epsilon_upper(
+        (a, b),
+        (n, m),
+        delta=float(claim["delta"]),
+        level=float(evidence["alpha"]),
+        distance=int(claim["distance"]),
+    )
 
 
 def _bound(result: Mapping[str, Any]) -> float:
@@ -112,14 +119,19 @@ def compare(
             continue
         old = () if baseline is None else baseline.results.get(name, ())
         accepted = {_claim(result) for result in old if result["verdict"] == "refuted"}
+        made = {_claim(result) for result in one.results}
         for result in (*one.results, *one.again):
-            if result["verdict"] == "refuted" and _claim(result) not in accepted:
+            told = _claim(result) in accepted or _claim(result) not in made
+            if result["verdict"] == "refuted" and not told:
                 found.append(Reason(kind="refuted", name=name, sentence=_refuted(result)))
                 accepted.add(_claim(result))  # one witness says it
         if strict and one.verdict == "inconclusive":
             found.append(Reason(kind="inconclusive", name=name, sentence=_note(one)))
         for before, after in zip(old, one.again, strict=False):
-            if _bound(after) > max(_bound(before) + rise, float(before.get("epsilon_upper", 0))):
+            given_up = _claim(after) not in made and _claim(after) not in accepted
+            if after["verdict"] == "refuted" and given_up:
+                found.append(Reason(kind="rose", name=name, sentence=_given_up(one, after)))
+            elif _bound(after) > max(_bound(before) + rise, float(before.get("epsilon_upper", 0))):
                 found.append(Reason(kind="rose", name=name, sentence=_rose(before, after, rise)))
     if baseline is not None:
         present = {one.entry.name for one in gated}
@@ -148,4 +160,13 @@ def _rose(before: Mapping[str, Any], after: Mapping[str, Any], rise: float) -> s
     return (
         f"on the pair of the baseline the draws now show epsilon >= {_bound(after):.3f}, and "
         f"showed {_bound(before):.3f}: more than {rise:g} above"
+    )
+
+
+def _given_up(one: Gated, after: Mapping[str, Any]) -> str:
+    claims = " and ".join(wording.claim_phrase(revived(result).claim) for result in one.results)
+    return (
+        f"it claimed {wording.claim_phrase(revived(after).claim)} when the baseline was accepted, "
+        f"and claims {claims or 'nothing'} now; on the pair of the baseline the draws show "
+        f"epsilon >= {_bound(after):.3f}, which is more"
     )

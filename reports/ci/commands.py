@@ -17,7 +17,7 @@ from ..formats.audited import judged
 from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..record.revive import revived
-from ..terminal import printable
+from ..terminal import one_line
 from . import witnesses
 from .baseline import BaselineError, baseline_text, compare, read_baseline
 from .entries import read_entries
@@ -124,11 +124,11 @@ def _first(baseline: str, accept: bool) -> bool:
 def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence[Reason]) -> int:
     failed = [reason for reason in worse if reason.kind == "failed"]
     for reason in failed:
-        console.warn(f"{reason.name}: {reason.sentence}; it is not in the baseline")
+        console.warn(one_line(f"{reason.name}: {reason.sentence}; it is not in the baseline"))
     files.write_atomically(path, baseline_text(gated))
     for one in gated:
         if one.verdict == "refuted":
-            console.warn(f"{one.entry.name} is refuted, and accepted as it is")
+            console.warn(one_line(f"{one.entry.name} is refuted, and accepted as it is"))
     console.say(f"Accepted {len(gated) - len(failed)} of {len(gated)} entries in {path}.")
     return FAILED if failed else 0
 
@@ -140,12 +140,12 @@ def _line(one: Gated) -> str:
         f"{r['draws']:,} draws, {r['seconds']:.1f} s"
         for r in one.results
     )
-    return printable(f"{word:<13} {one.entry.name}: {figures or one.problem}")
+    return one_line(f"{word:<13} {one.entry.name}: {figures or one.problem}")
 
 
 def _tell(console: Console, told: Told) -> None:
     for reason in told.reasons:
-        console.say(printable(f"{reason.kind}: {reason.name}: {reason.sentence}"))
+        console.say(one_line(f"{reason.kind}: {reason.name}: {reason.sentence}"))
         if console.quiet:
             continue
         for label, text in told.story_of(reason):
@@ -154,7 +154,7 @@ def _tell(console: Console, told: Told) -> None:
                 console.say("\n".join(["  Replay it:", *command_lines(text, console.width)]))
                 continue
             head = f"  {label}".ljust(12)
-            console.say("\n".join(wrapped(text, console.width, " " * 12, head)))
+            console.say("\n".join(wrapped(one_line(text), console.width, " " * 12, head)))
     word = "Stopped" if told.reasons else "Nothing stands against the change"
     console.say(f"{word}: {len(told.cases)} entries, {told.closing}")
 

@@ -49,10 +49,12 @@ class Gated:
 
     @property
     def verdict(self) -> str:
-        """The worst verdict of its claims, or "failed"."""
+        """The worst verdict of the claims it makes, or "failed"."""
         if self.problem:
             return "failed"
-        found = {result["verdict"] for result in (*self.results, *self.again)}
+        made = [result["claim"] for result in self.results]
+        again = [result for result in self.again if result["claim"] in made]
+        found = {result["verdict"] for result in (*self.results, *again)}
         return next(v for v in ("refuted", "inconclusive", "not_refuted", "proved") if v in found)
 
 

@@ -4,7 +4,9 @@ Every audit decides alone at its share, so that no order, worker or early end ch
 the shares add up to at most alpha, so that by the union bound nothing sound fails the run with a
 larger probability. Shares come from the weights of all collected tests, or from a committed lock
 file, with which selecting some tests, splitting a run over machines or adding a test shifts
-nobody's share: tests that the lock does not list live on its reserve.
+nobody's share: tests that the lock does not list live on its reserve. When a run is split over
+machines each listed test is collected by one of them, so a machine that takes of the reserve the
+part that its listed tests have of all listed weight takes nothing that another may take.
 """
 
 import json
@@ -31,23 +33,26 @@ class Lock:
 def shares(
     weights: Mapping[str, float], alpha: float, lock: Lock | None = None
 ) -> dict[str, float]:
-    """The share of `alpha` of every test named in `weights`.
+    """The share of `alpha` of every test named in `weights` that has one.
 
     Without a lock alpha is split by weight. With one, a listed test has its locked weight out of
-    all locked weights and the reserve, and the others split the reserve's part.
+    all locked weights and the reserve. The others split the reserve's part, as far as it belongs
+    to the listed tests in `weights`: whatever way the tests are split over runs, the shares of all
+    runs add up to at most `alpha`. Where no listed test is named, the others have no share.
     """
     if lock is None:
         total = sum(weights.values())
         return {name: alpha * weight / total for name, weight in weights.items()}
-    whole = sum(lock.weights.values()) + lock.reserve
-    new = {name: weight for name, weight in weights.items() if name not in lock.weights}
+    listed = {name: lock.weights[name] for name in weights if name in lock.weights}
+    every = sum(lock.weights.values())
+    whole = every + lock.reserve
+    found = {name: alpha * weight / whole for name, weight in listed.items()}
+    new = {name: weight for name, weight in weights.items() if name not in listed}
     added = sum(new.values())
-    return {
-        name: alpha * lock.weights[name] / whole
-        if name in lock.weights
-        else alpha * (lock.reserve / whole) * (weight / added)
-        for name, weight in weights.items()
-    }
+    part = alpha * (lock.reserve / whole) * (sum(listed.values()) / every) if listed else 0.0
+    if part > 0:
+        found |= {name: part * weight / added for name, weight in new.items()}
+    return found
 
 
 def holm(p_values: Mapping[str, float], shares: Mapping[str, float], alpha: float) -> set[str]:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from .audits import DpAudit
 
 FIXTURE = "dp_audit"
+AGAIN = ("reruns", "retries", "force_flaky")
+"""Options of pytest-rerunfailures, pytest-retry and flaky that run a failed test again."""
 
 
 RUN = pytest.StashKey[Run]()
@@ -110,12 +112,22 @@ def _refusal(config: pytest.Config) -> str:
             "--dist each runs every test once per worker and would spend the error probability "
             "many times over; use --dist load, loadscope, loadfile, loadgroup or worksteal"
         )
-    if config.getoption("reruns", 0):
-        return (
-            "--reruns gives a refuted audit further chances; an audit is to be run once, "
-            "so leave the option out or put the audits into a run of their own"
-        )
+    for name in AGAIN:
+        if config.getoption(name, None) or _configured(config, name):
+            return (
+                f"--{name.replace('_', '-')} gives a refuted audit further chances; an audit is to "
+                "be run once, so leave the option out or put the audits into a run of their own"
+            )
     return ""
+
+
+def _configured(config: pytest.Config, name: str) -> bool:
+    """Whether the project's file sets the option of another plugin; unknown ones are not set."""
+    try:
+        value = config.getini(name)
+    except (ValueError, KeyError):
+        return False
+    return str(value or "").strip().lower() not in ("", "0", "false", "no", "none")
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -145,6 +157,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         run.lock = read_lock(path)
     allotted = shares(run.weights, run.settings.alpha, run.lock)
     for item in audits:
+        if item.nodeid not in allotted:
+            continue  # what has no share is told when it asks for an audit
         options = marks[item.nodeid]
         item.stash[SHARE] = Share(allotted[item.nodeid], options["audits"], options["budget"])
 
@@ -180,6 +194,14 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
     )  # fmt: skip
     if refusal:
         pytest.fail(f"dpwitness: {refusal}", pytrace=False)
+    if SHARE not in item.stash:
+        pytest.fail(
+            f"dpwitness: {run.settings.lock} does not list this test, and no test that it lists "
+            "was collected with it. Several machines may be running parts of these tests, and each "
+            "would take the reserve for new tests. Write the lock anew with pytest --dp-lock over "
+            "all tests, or collect this test with others",
+            pytrace=False,
+        )
     from .audits import DpAudit
 
     return DpAudit(item=item, run=run, share=item.stash[SHARE])

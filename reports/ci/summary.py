@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ..terminal import printable
+from ..terminal import one_line
 from .ledger import holm
 from .state import Run
 
 Records = Mapping[tuple[str, int], dict[str, Any]]
 
 WORDS = {"refuted": "REFUTED", "not_refuted": "not refuted", "inconclusive": "inconclusive"}
+OLD_WITNESS = {
+    "holds": "the witness of an earlier run still holds",
+    "changed": "the code changed and the witness of an earlier run no longer holds: retired",
+    "below": "the witness of an earlier run now shows less than the claim: retired",
+    "unreadable": "the witness of an earlier run cannot be read: retired",
+    "kept": "the witness of an earlier run was not borne out this time; the code is the same, "
+    "so it is kept",
+}
 
 
 def added_by_holm(records: Records, alpha: float) -> set[tuple[str, int]]:
@@ -29,15 +37,15 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
         lines.append((_line(key[0], record, verdict, width), verdict))
         if key in run.added:
             lines.append(("    by Holm's procedure over the run: give it more draws", verdict))
-        if record["old_witness"] == "fixed":
-            lines.append(("    the witness of an earlier run no longer holds: retired", verdict))
-        elif record["old_witness"] == "holds":
-            lines.append(("    the witness of an earlier run still holds", verdict))
+        if record["old_witness"]:
+            lines.append((f"    {OLD_WITNESS[record['old_witness']]}", verdict))
         if record["note"] and verdict == "inconclusive":
-            lines.append((f"    {printable(record['note'])}"[:width], verdict))
+            lines.append((f"    {one_line(record['note'])}"[:width], verdict))
     for test in sorted(set(run.crashed)):
         if not run.weights or test in run.weights:
-            lines.append((f"no result     {test}: the worker died while it ran", "crashed"))
+            lines.append(
+                (f"no result     {one_line(test)}: the worker died while it ran", "crashed")
+            )
     return lines
 
 
@@ -47,8 +55,8 @@ def _line(test: str, record: Mapping[str, Any], verdict: str, width: int) -> str
     seen = record["detectable_epsilon"]
     power = f", could see {seen:.3g}" if isinstance(seen, float) else ""
     figures = f"epsilon >= {shown}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
-    line = f"{WORDS[verdict]:<13} {printable(record['mechanism'])}, {record['claim']}: {figures}"
-    name = test.rpartition("/")[2]
+    line = f"{WORDS[verdict]:<13} {one_line(record['mechanism'])}, {record['claim']}: {figures}"
+    name = one_line(test.rpartition("/")[2])
     return f"{line}  {name}" if len(line) + len(name) + 2 <= width else f"{line}\n    {name}"
 
 
@@ -61,7 +69,7 @@ def write_summary(reporter: Any, run: Run) -> None:
     for line, verdict in summary_lines(run, width):
         reporter.write_line(line, **colours.get(verdict, {}))
     for sentence in run.told:
-        reporter.write_line(printable(f"history: {sentence}"))
+        reporter.write_line(one_line(f"history: {sentence}"))
     reporter.write_line(
         f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it spent; seed {run.seed}, "
         f"profile {run.settings.profile}. Not refuted is not proved."

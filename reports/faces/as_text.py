@@ -5,6 +5,7 @@ from collections.abc import Callable
 from textwrap import wrap
 
 from ...auditors.results import AuditResult, Verdict
+from ..terminal import one_line, printable
 from . import wording
 
 NARROWEST = 40
@@ -47,13 +48,15 @@ def render(
 
 def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
     """The text in lines of at most `width`; words longer than a line are cut."""
-    return wrap(
+    lines = wrap(
         text,
         width,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_on_hyphens=False,
-    ) or [""]
+    )
+    # A word that was cut may begin a line with what no build server should obey.
+    return [printable(line) for line in lines] or [""]
 
 
 def _entry(label: str, text: str, width: int) -> list[str]:
@@ -64,9 +67,17 @@ def _entry(label: str, text: str, width: int) -> list[str]:
 def command_lines(command: str, width: int) -> list[str]:
     """A shell command, broken between words with backslashes so that it can be pasted whole."""
     lines, line = [], "   "
-    for word in map(shlex.quote, shlex.split(command)):
+    for word in map(_quoted, shlex.split(command)):
         if line.strip() and len(line) + 1 + len(word) + 2 > width:
             lines.append(f"{line} \\")
             line = "     "
         line += f" {word}"
     return [*lines, line]
+
+
+def _quoted(word: str) -> str:
+    """The word for a shell; one that could steer a log in the quotes that take escapes."""
+    if one_line(word) == word:
+        return shlex.quote(word)
+    inner = word.replace("\\", "\\\\").replace("'", "\\'")
+    return f"$'{one_line(inner)}'"

@@ -11,7 +11,7 @@ from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.settings import SettingsError, read_settings
 from ..console import FAILED, UNUSABLE, Console, save
-from ..terminal import printable
+from ..terminal import one_line
 from .export import export_text, kind_of, statement, write_parquet
 from .reading import (
     Subject,
@@ -54,7 +54,7 @@ def history(
         elif export is not None:
             saved = save(console, export, export_text(kind, rows, count_rows(store)), f".{kind}")
     for subject in subjects(rows):
-        console.say(printable(_line(subject)))
+        console.say(one_line(_line(subject)))
     return _end(console, rows, broken) if saved else UNUSABLE
 
 

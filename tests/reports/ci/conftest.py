@@ -3,6 +3,7 @@
 from importlib.metadata import entry_points
 
 import pytest
+import scipy.stats  # noqa: F401 - runs inside forget their imports, and numpy loads once only
 
 INSTALLED = any(e.value == "dpwitness.reports.ci.plugin" for e in entry_points(group="pytest11"))
 PLUGIN = () if INSTALLED else ("-p", "dpwitness.reports.ci.plugin")

@@ -1,9 +1,12 @@
 """The gate: its list, the comparison with a baseline, and what it writes."""
 
 import json
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+from math import exp
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,17 +14,24 @@ import jsonschema
 import pytest
 
 from dpwitness import AuditResult, Evidence, Pair, PrivacyClaim, Relation, Verdict, Witness
+from dpwitness.auditors.bounds.two_sample import at_distance
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
+from dpwitness.reports.ci.audits import _record
 from dpwitness.reports.ci.baseline import BaselineError, baseline_text, compare, read_baseline
-from dpwitness.reports.ci.commands import told_of
+from dpwitness.reports.ci.commands import _line, _tell, told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
 from dpwitness.reports.ci.scaffold import scaffold
-from dpwitness.reports.ci.settings import SettingsError, read_settings
+from dpwitness.reports.ci.settings import Settings, SettingsError, read_settings
+from dpwitness.reports.ci.state import Run
+from dpwitness.reports.ci.summary import summary_lines
+from dpwitness.reports.console import Console
+from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
 from dpwitness.reports.formats.told import Reason
 from dpwitness.reports.record.evidence import document
+from dpwitness.reports.record.revive import revived
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
 HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
@@ -92,6 +102,71 @@ def test_against_a_baseline_only_what_became_worse_stops(tmp_path):
     other_pair = [gated("a", result(bound=0.99), again=(result(bound=0.9),)), same[1]]
     assert kinds(other_pair, known) == []
     assert kinds([*same, gated("new", result(bound=3.0, epsilon=4.0))], known) == []
+
+
+def test_a_claim_that_is_no_longer_made_is_never_called_refuted(tmp_path):
+    known = baseline_of(tmp_path, gated("a", result()))
+    weaker = gated("a", result(epsilon=2.0), again=(result("refuted", 1.3),))
+    (reason,) = compare([weaker], known, rise=0.1, strict=False)
+    assert reason.kind == "rose"
+    assert "claimed epsilon 1 (add-remove) when" in reason.sentence
+    assert "claims epsilon 2 (add-remove) now" in reason.sentence
+    assert "refuted" not in reason.sentence
+    assert weaker.verdict == "not_refuted"
+    # Also where the bound has hardly risen: the old claim is exceeded all the same.
+    close = gated("a", result(epsilon=2.0), again=(result("refuted", 1.0 + 1e-6),))
+    assert kinds([close], known, rise=0.5) == ["rose"]
+    # The claim that is still made is refuted, wherever that was found.
+    assert kinds([gated("a", result(), again=(result("refuted", 1.3),))], known) == [
+        "refuted",
+        "rose",
+    ]
+
+
+@pytest.mark.parametrize("distance", [1, 2, 3])
+@pytest.mark.parametrize("delta", [0.0, 0.01])
+def test_the_upper_limit_of_a_baseline_is_per_step(tmp_path, distance, delta):
+    """An event that is tight at epsilon .5 a step: its limit comes down to .5, not to k times."""
+    total, slack = at_distance(0.5, delta, distance)
+    found = result(evidence=evidence(exp(total) * 0.1 + slack, 0.1, 10**8))
+    found["claim"] |= {"distance": distance, "delta": delta}
+    known = baseline_of(tmp_path, gated("a", found))
+    assert 0.5 < known.results["a"][0]["epsilon_upper"] < 0.503
+
+
+def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
+    said = []
+    console = Console(say=said.append, warn=said.append, progress=lambda *_: None,
+                      paint=lambda text, _: text, width=50)  # fmt: skip
+    forged = f"x ::error::a\n::error file=b::c\r\u2028##[error]d ##vso[task]\x85{HOSTILE}"
+    long = "w" * 45 + "::error::cut at the width of the terminal"
+    for name in (forged, long):
+        refuted = result("refuted", 2.0, mechanism=name, target=name)
+        found = [gated(name, refuted | {"replay": f"dpwitness replay {shlex.quote(name)}"})]
+        worse = compare(found, None, rise=0.1, strict=False)
+        told = told_of(found, worse, alpha=0.001, seed=1)
+        _tell(console, told)
+        said.append(_line(found[0]))
+        said.append(as_text.render(revived(refuted), replay=shlex.join(["replay", name])))
+        run = Run(settings=Settings(), seed=1, crashed=[name])
+        run.records = {(name, 1): {**_record(revived(refuted), 1), "old_witness": ""}}
+        said += [line for line, _ in summary_lines(run, 40)]
+        said.append(as_markdown.render(told))
+        assert len(as_github.render(told).splitlines()) == 1
+        assert re.search(r"^\s*::", as_junit.render(told), re.MULTILINE) is None
+    lines = [line for text in said for line in re.split(r"[\n\r\x85\u2028]", text)]
+    assert lines
+    assert [
+        one for one in lines if re.match(r"\s*::[a-z]", one) or re.search(r"##(\[|vso)", one)
+    ] == []
+
+
+def test_a_command_with_control_characters_can_still_be_pasted():
+    word = "a\n::error::it's \\ b\x1b"
+    (line,) = as_text.command_lines(shlex.join(["printf", "%s", word]), 100)
+    assert "\n" not in line
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
+    assert done.stdout.decode() == word
 
 
 def test_a_bound_of_minus_infinity_counts_as_none(tmp_path):

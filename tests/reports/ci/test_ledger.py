@@ -35,6 +35,34 @@ def test_with_a_lock_nothing_shifts_a_listed_share(listed, collected, reserve, d
         assert some[name] == 0.01 * listed[name] / (sum(listed.values()) + reserve)
 
 
+@given(WEIGHTS, WEIGHTS, st.floats(0.1, 50), st.data())
+def test_over_any_split_of_the_tests_the_shares_add_up_to_at_most_alpha(
+    listed, others, reserve, data
+):
+    lock = Lock(weights=listed, reserve=reserve)
+    every = {**others, **{f"new_{name}": weight for name, weight in others.items()}, **listed}
+    machines = data.draw(
+        st.lists(st.integers(0, 9), min_size=len(every), max_size=len(every)), label="machines"
+    )
+    spent = 0.0
+    for machine in range(10):
+        own = {n: w for (n, w), m in zip(every.items(), machines, strict=True) if m == machine}
+        found = shares(own, 0.01, lock)
+        spent += sum(found.values())
+        assert found.keys() <= own.keys()
+        assert set(found) == set(own) or not set(own) & set(listed)
+    assert spent <= 0.01 * (1 + 1e-12)
+
+
+def test_ten_machines_with_a_new_test_each_do_not_each_take_the_reserve():
+    lock = Lock(weights={f"old_{i}": 1.0 for i in range(5)}, reserve=1.0)
+    machines = [{f"old_{i}": 1.0} if i < 5 else {} for i in range(10)]
+    found = [shares({**own, f"new_{i}": 1.0}, 0.01, lock) for i, own in enumerate(machines)]
+    assert sum(sum(one.values()) for one in found) == pytest.approx(0.01)
+    assert all(f"new_{i}" in one for i, one in enumerate(found[:5]))
+    assert found[5:] == [{}] * 5
+
+
 def test_new_tests_live_on_the_reserve_together():
     lock = Lock(weights={"old": 3.0}, reserve=1.0)
     found = shares({"old": 9.0, "new": 1.0, "newer": 3.0}, 0.04, lock)
