@@ -200,7 +200,8 @@ class AuditResult:
     mechanism outputs drawn, searching included. `judged` are all counts of `pair`, in the order
     they were made, for evidence that accumulates; `source` is the fingerprint of the mechanism,
     empty where it has none. `reached` says what the search looked at; it is None where the pair
-    was given.
+    was given. `unread` says which outputs were compared only as text or not at all; nothing is
+    said about power then.
     """
 
     mechanism: str
@@ -225,6 +226,7 @@ class AuditResult:
     source: str = ""
     power: tuple[tuple[float, float], ...] = ()
     learning: Learning | None = None
+    unread: str = ""
     reached: Reach | None = None
 
     @property
@@ -255,7 +257,9 @@ class AuditResult:
         said = f"<{self.mechanism}: {claim} {self.verdict.value}"
         if self.refuted:
             return f"{said}, epsilon >= {self.epsilon_lower:.4g}>"
-        return f"{said}, could have seen epsilon >= {self.detectable_epsilon:.4g}>"
+        if self.detectable_epsilon == inf:
+            return f"{said}>"
+        return f"{said}, once found, epsilon >= {self.detectable_epsilon:.4g} would have shown>"
 
     def _repr_html_(self) -> str:
         """The same line for a notebook, coloured by the verdict."""

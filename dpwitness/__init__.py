@@ -19,6 +19,7 @@ __all__ = [
     "Count",
     "Domain",
     "DpWitnessError",
+    "EpsilonEstimate",
     "EqualityClaim",
     "Estimate",
     "Evidence",
@@ -33,6 +34,8 @@ __all__ = [
     "InvariantClaim",
     "LaplaceLaw",
     "Law",
+    "Learning",
+    "Look",
     "LossLaw",
     "Mechanism",
     "MechanismHangs",
@@ -63,6 +66,7 @@ __all__ = [
     "audit_claims",
     "check",
     "check_purity",
+    "estimate",
     "replace_one",
     "replay",
 ]
@@ -82,9 +86,20 @@ if TYPE_CHECKING:
         UnknownArgument,
         UnsupportedClaim,
     )
+    from .auditors.privacy.estimate import EpsilonEstimate, estimate
     from .auditors.privacy.replay import Replay
     from .auditors.privacy.run import audit, audit_claims
-    from .auditors.results import AuditResult, Count, Evidence, Pair, Sketch, Verdict, Witness
+    from .auditors.results import (
+        AuditResult,
+        Count,
+        Evidence,
+        Learning,
+        Look,
+        Pair,
+        Sketch,
+        Verdict,
+        Witness,
+    )
     from .mechanisms.model import (
         BrokenStatement,
         Choices,
@@ -128,10 +143,12 @@ _HOMES = {
         "ContractError", "DpWitnessError", "EvidenceFormatError", "HarnessError",
         "InvalidArgument", "MechanismHangs", "UnknownArgument", "UnsupportedClaim",
     ),
+    "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
     "auditors.privacy.replay": ("Replay",),
     "auditors.privacy.run": ("audit", "audit_claims"),
     "auditors.results": (
-        "AuditResult", "Count", "Evidence", "Pair", "Sketch", "Verdict", "Witness",
+        "AuditResult", "Count", "Evidence", "Learning", "Look", "Pair", "Sketch", "Verdict",
+        "Witness",
     ),
     "reports.replaying": ("replay",),
 }  # fmt: skip

@@ -170,6 +170,51 @@ def _audit(
     finish(output, status)
 
 
+@main.command(
+    "estimate",
+    epilog=examples("dpwitness estimate laplace", "dpwitness estimate release.py:f --delta 1e-6"),
+)
+@click.argument("target")
+@click.option("--delta", type=float, help="Bound epsilon at this delta, and delta(epsilon) too.")
+@click.option(
+    "--relation",
+    type=click.Choice(["add-remove", "replace-one", "declared"]),
+    help="What neighbouring databases differ in.",
+)
+@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
+@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or pairs.")
+@click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
+@click.option("--trials", type=WHOLE, help="Draws per side, counted pair [default: 200000]")
+@click.option(
+    "--precision",
+    type=float,
+    help="Stop when the bound is known to this part of itself; 0: use all trials  [default: 0]",
+)
+@click.option("--seconds", type=float, help="Wall-clock budget for the whole estimate.")
+@click.option("--alpha", type=float, help="Chance that the bound is wrong  [default: 0.001]")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
+@click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
+@click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
+@click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
+@click.option("--quiet", is_flag=True, help="Print the bound only.")
+def _estimate(
+    target: str, unseeded: bool, quiet: bool, json_path: str | None, **options: Any
+) -> None:
+    """Bound from below what TARGET loses, without any claim.
+
+    TARGET is as for audit. The bound is the largest that the budget proves, on the pair found or
+    given. Exit status 0, 2 for a usage error, 4 when the mechanism broke its contract or failed.
+    """
+    from . import estimating
+
+    output = Output()
+    options["seeded"] = False if unseeded else None
+    with speaking(output, quiet) as console:
+        status = estimating.run(console, target, options, json_path=json_path)
+    finish(output, status)
+
+
 @main.command("replay", epilog=examples("dpwitness replay evidence.json"))
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
 @click.argument("named", metavar="[TARGET]...", nargs=-1)

@@ -51,7 +51,7 @@ def audit(
         engine["databases"] = targets.find_databases(given["databases"])
     if "pair" in given:
         one, two = given["pair"]
-        engine["pair"] = (_database(one, "first"), _database(two, "second"))
+        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
     if given.get("precision") == "none":
         engine["precision"] = None
     rerun = _command(target, given)
@@ -96,7 +96,8 @@ def _leak(results: Sequence[AuditResult]) -> str:
     return ""
 
 
-def _database(text: str, which: str) -> Any:
+def database_of(text: str, which: str) -> Any:
+    """A database of --pair from its JSON text; InvalidArgument says what is wrong with it."""
     label = f"the {which} database of --pair"
     try:
         return from_json(reading.parse_json(text, label))

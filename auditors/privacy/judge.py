@@ -121,6 +121,11 @@ class Judging:
         return self._choice if self._choice is not None else self._learn()
 
     @property
+    def unread(self) -> str:
+        """What of the outputs was compared only as text or not at all; "" for nothing."""
+        return next((side.unread for side in self.shown if len(side) and side.unread), "")
+
+    @property
     def last(self) -> Attempt | None:
         """The last attempt, where there was one."""
         return self._last
@@ -172,7 +177,8 @@ class Judging:
         trials = min(self.test.trials, self.made + most)
         wanted = self._precise(self.choice)
         lesson = min(max(LEAST_LESSON, wanted / 4), self.test.trials / 4)
-        rest = min(ceil(lesson) - self.lesson.draws, trials - self.made)
+        # Whatever is allowed, most of it counts.
+        rest = min(ceil(lesson) - self.lesson.draws, (trials - self.made) // 4)
         if rest > 0 and not self.out_of_time():
             self._teach(rest)
             wanted = self._precise(self._learn())

@@ -9,6 +9,7 @@ from ..arguments import checked
 from ..databases.distance import require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..errors import ContractError, InvalidArgument
+from ..events.choose import learn
 from ..results import AuditResult, Pair
 from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler, Tally, check_contract
@@ -131,13 +132,58 @@ def audit_claims(
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
     """
+    audits, given = prepared(
+        mechanism,
+        Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed),
+        epsilon=epsilon,
+        delta=delta,
+        relation=relation,
+        distance=distance,
+        databases=databases,
+        pair=pair,
+        workers=workers,
+        seeded=seeded,
+        timeout=timeout,
+        target=target,
+        name=name,
+        exceptions=exceptions,
+        show_output=show_output,
+    )
+    results = []
+    for one in audits:
+        with legacy_normal_kept():
+            results.append(run_audit(one, given, progress))
+    return tuple(results)
+
+
+def prepared(
+    mechanism: Any,
+    budget: Budget,
+    *,
+    epsilon: float | None,
+    delta: float | None,
+    relation: Relation | str | None,
+    distance: int | None,
+    databases: Any,
+    pair: Pair | tuple[Any, Any] | None,
+    workers: int,
+    seeded: bool | None,
+    timeout: float,
+    target: str,
+    name: str,
+    exceptions: str,
+    show_output: bool,
+) -> tuple[tuple[Audit, ...], Pair | None]:
+    """One audit for each claim, at its share of the budget, and the pair that was given.
+
+    The arguments are those of `audit_claims`; so are the errors.
+    """
     subject = request.subject(mechanism, name, target, seeded)
-    of_pairs = pair is None and yields_pairs(databases, seed)
+    of_pairs = pair is None and yields_pairs(databases, budget.seed)
     claims = request.claims(subject, epsilon, delta, relation, distance, pair, of_pairs=of_pairs)
     if of_pairs and relation is None and not subject.claims:
-        known = relation_of_pairs(databases, distance or 1, seed)
+        known = relation_of_pairs(databases, distance or 1, budget.seed)
         claims = tuple(replace(claim, relation=known) for claim in claims)
-    whole = Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed)
     request.require(workers, timeout)
     if exceptions not in ("error", "output"):
         raise InvalidArgument(
@@ -155,31 +201,29 @@ def audit_claims(
             "two databases with pair=",
             keywords=("databases", "pair"),
         )
-    results = []
-    share = replace(
-        whole, alpha=alpha / len(claims), seconds=seconds / len(claims) if seconds else None
-    )
-    for claim in claims:
-        audited = Audit(
+    seconds = budget.seconds / len(claims) if budget.seconds else None
+    share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
+    audits = tuple(
+        Audit(
             subject=subject,
             target=target,
             claim=claim,
             budget=share,
-            source=None if given is not None else _source(claim, databases, seed, own=own),
+            source=None if given is not None else _source(claim, databases, budget.seed, own=own),
             sampler=Sampler(
                 run=subject.run,
-                seed=seed,
+                seed=budget.seed,
                 seeded=subject.seeded,
                 workers=workers,
                 limit=timeout,
                 exceptions=exceptions,
                 show_output=show_output,
             ),
-            clock=Clock(share.seconds),
+            clock=Clock(seconds),
         )
-        with legacy_normal_kept():
-            results.append(_run(_reporting(audited, progress), given))
-    return tuple(results)
+        for claim in claims
+    )
+    return audits, given
 
 
 def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Source:
@@ -189,8 +233,12 @@ def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Sou
     return replace(source, templates=(*source.templates, *named))
 
 
+def run_audit(audit: Audit, given: Pair | None, progress: Progress | None) -> AuditResult:
+    """One audit from the check of the contract to its result, telling `progress` of its draws."""
+    return _run(_reporting(replace(audit, clock=Clock(audit.budget.seconds)), progress), given)
+
+
 def _reporting(audit: Audit, progress: Progress | None) -> Audit:
-    """The same audit, telling `progress` of its draws."""
     if progress is None:
         return audit
     searching = audit.plan.total if audit.source is not None else 0
@@ -238,16 +286,38 @@ def _run(audit: Audit, given: Pair | None) -> AuditResult:
 
 
 def _hunt(audit: Audit, source: Source) -> Found:
+    """The worst pair for the claim; where only a bound is wanted, the one of the largest loss.
+
+    In the second case a first hunt, against no loss at all, says about how much is lost, and a
+    second one ranks the pairs by how far they exceed that.
+    """
     epsilon, delta = audit.test.null
     allowance = Allowance(audit.sampler.tally, audit.budget.searching)
-    return hunt(
-        audit.sampler,
-        source,
-        epsilon=epsilon,
-        delta=delta,
-        plan=audit.plan,
-        out_of_time=lambda: audit.clock.late(0.3) or allowance.left == 0,
-    )
+    found = None
+    for _ in range(2 if audit.bounding else 1):
+        following = hunt(
+            audit.sampler,
+            source,
+            epsilon=epsilon,
+            delta=delta,
+            plan=audit.plan,
+            out_of_time=lambda: audit.clock.late(0.3) or allowance.left == 0,
+        )
+        if found is None or _promise(audit, following) > _promise(audit, found):
+            found = following
+        epsilon = max(epsilon, _promise(audit, found))
+    assert found is not None
+    return found
+
+
+def _promise(audit: Audit, found: Found) -> float:
+    """The log-ratio that the draws of a found pair promise, a standard error below the guess."""
+    epsilon, delta = audit.test.null
+    choice = learn(
+        found.first, found.second, epsilon=epsilon, delta=delta, trials=audit.budget.trials,
+        level=audit.budget.alpha,
+    )  # fmt: skip
+    return choice.predicted - choice.spread
 
 
 def _cost(audit: Audit, pair: Pair) -> float:

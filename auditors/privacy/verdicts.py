@@ -30,7 +30,7 @@ ENOUGH_DIGITS = 3e-4
 WORST = 0.9
 """Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
 SOON = 1024
-"""A claim refuted after so few draws a side is grossly violated: half of GROSS is left for more."""
+"""A claim refuted after so few draws a side is grossly violated."""
 AFTER = 64
 """How many times the draws that refuted a claim may follow where the violation is not gross."""
 FIRST = 32
@@ -80,17 +80,19 @@ class Audit:
     sampler: Sampler
     clock: Clock
     note: str = ""
+    bounding: bool = False
+    """Whether only a bound is wanted: no smaller pair is asked for, and the hunt is thorough."""
 
     @property
     def test(self) -> Test:
         """The test of the worst pair: all of alpha where no smaller pair will be asked for."""
-        share = WORST if self.source is not None else 1.0
+        share = WORST if self.source is not None and not self.bounding else 1.0
         return Test(claim=self.claim, trials=self.budget.trials, alpha=share * self.budget.alpha)
 
     @property
     def plan(self) -> SearchPlan:
         """How much the search may draw."""
-        return SearchPlan.for_trials(self.budget.trials)
+        return SearchPlan.for_trials(self.budget.trials, thorough=self.bounding)
 
 
 def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:
@@ -98,11 +100,11 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
     if not judging.refuted:
         return _not_refuted(audit, judging)
     tally = audit.sampler.tally
-    decided = judging.decided_after or 0
-    after = GROSS // 2 if decided <= SOON else AFTER * 2 * decided
+    after = _after(tally.draws, judging.decided_after or 0)
     rest = Allowance(tally, after)
     small = None
-    if audit.source is not None and found is not None and not audit.clock.late():
+    wanted = audit.source is not None and found is not None and not audit.bounding
+    if wanted and audit.source is not None and found is not None and not audit.clock.late():
         share = Allowance(tally, min(audit.budget.shrinking, after // 2))
         small = _smallest(audit, audit.source, found, judging, share)
     if audit.budget.precision:
@@ -111,6 +113,17 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         judging.sharpen(int(finer * rest.left / 2))
     result = _result(audit, judging, Verdict.REFUTED)
     return replace(result, witness=small or result.worst)
+
+
+def _after(spent: int, decided: int) -> int:
+    """Outputs, of both sides, for what follows a refutation after `decided` draws a side.
+
+    Where finding it was cheap, the whole audit stays within GROSS; where the search was long, half
+    as much again may follow.
+    """
+    cheap = spent <= 0.75 * GROSS
+    after = GROSS - spent if cheap else spent // 2
+    return after if decided <= SOON else max(after, AFTER * 2 * decided)
 
 
 def _smallest(
@@ -177,6 +190,11 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note=NO_RETURN)
     result = _with_power(_result(audit, judging, verdict), judging)
+    if judging.unread:
+        # Nobody could say what would have been seen of outputs that are not looked into.
+        result = replace(result, unread=judging.unread, power=(), detectable_epsilon=inf,
+                         detectable_probability=inf, learning=None)  # fmt: skip
+        return result
     factor, addend = USEFUL
     useful = factor * audit.claim.epsilon + addend
     if verdict is Verdict.NOT_REFUTED and result.detectable_epsilon > useful:
@@ -195,11 +213,13 @@ def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
     asked for the root of 0.9.
     """
     last = judging.last
-    if last is None:
+    if last is None or not last.looks:
         return result
     claim, (trials, planned) = result.claim, last.planned[-1]
     level = planned if len(last.planned) > 1 else LAST_LOOK * planned
-    p = last.choice.rates[0]
+    # The event counted last is as likely as it was seen to be; never seen says nothing.
+    look = last.looks[-1]
+    p = max(look.hits[0], 1) / look.trials[0]
     magnitude = floor(log10(p / 10) + 1e-9)
     rates = (p, 10.0**magnitude, 10.0 ** (magnitude - 1))
     found = tuple((rate, _detectable(rate, trials, claim, level)) for rate in rates)

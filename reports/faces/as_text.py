@@ -1,7 +1,7 @@
 """An audit as text for a terminal or a log."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from textwrap import wrap
 
 from ...auditors.results import AuditResult, Verdict
@@ -43,6 +43,17 @@ def render(
     step = wording.next_step(result, rerun)
     if step:
         lines += ["", *wrapped(f"Next: {step}.", width, "  ")]
+    return "\n".join(lines)
+
+
+def told(head: str, story: Iterable[tuple[str, str]], width: int, *, replay: str = "") -> str:
+    """A headline, its (label, text) lines and the command that counts again, within `width`."""
+    width = min(max(width, NARROWEST), WIDEST)
+    lines = [*wrapped(head, width), ""]
+    for label, text in story:
+        lines += _entry(label, text, width)
+    if replay:
+        lines += ["", "  Replay it:", *command_lines(replay, width)]
     return "\n".join(lines)
 
 

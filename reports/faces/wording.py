@@ -179,6 +179,11 @@ def decided_sentence(result: AuditResult) -> str:
 
 def power_sentences(result: AuditResult) -> tuple[str, ...]:
     """What the run could have seen: without it "not refuted" says nothing."""
+    if result.unread:
+        return (
+            f"Nothing can be said about what would have been seen: {printable(result.unread)}. "
+            "Let the mechanism return numbers, texts or collections of them.",
+        )
     return tuple(filter(None, (_events(result), _impossible(result), _learnt(result))))
 
 
@@ -269,7 +274,12 @@ def draws_sentence(result: AuditResult) -> str:
 
 def databases_phrases(pair: Pair) -> tuple[str, str]:
     """Both databases as short text."""
-    return printable(show(pair.database)), printable(show(pair.neighbour))
+    return database_phrase(pair.database), database_phrase(pair.neighbour)
+
+
+def database_phrase(database: object) -> str:
+    """One database as short text."""
+    return printable(show(database))
 
 
 def story(result: AuditResult) -> Iterator[tuple[str, str]]:

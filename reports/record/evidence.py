@@ -87,6 +87,7 @@ def _result(result: AuditResult, replay: str) -> dict[str, Any]:
             {"probability": _number(p), "epsilon": _number(epsilon)} for p, epsilon in result.power
         ],
         "learning": _learning(result.learning),
+        "unread": result.unread,
         "witness": _witness(result.witness),
         "pair": {
             "database": to_json(result.pair.database),

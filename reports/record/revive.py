@@ -59,6 +59,7 @@ def revived(record: Mapping[str, Any]) -> AuditResult:
         source=str(record.get("source", "")),
         power=tuple((float(one["probability"]), float(one["epsilon"])) for one in record["power"]),
         learning=_learning(record["learning"]),
+        unread=record["unread"],
         reached=_reached(record.get("reached")),
     )
 

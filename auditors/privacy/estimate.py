@@ -1,0 +1,122 @@
+"""The largest lower bound on epsilon that a budget proves, without any claim."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...mechanisms.model import Relation
+from ..arguments import checked
+from ..claims.curves import PrivacyCurve, privacy_curve
+from ..errors import InvalidArgument
+from ..results import AuditResult, Pair, Witness
+from ..sampling.surroundings import legacy_normal_kept
+from .budget import Budget
+from .run import Progress, prepared, run_audit
+
+CURVE = 0.5
+"""Part of alpha, and of the trials, that pays for the curve where one is wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonEstimate:
+    """What a mechanism is proved to lose, at least.
+
+    `epsilon_lower` (nats, of a single step) is at most the mechanism's smallest epsilon at `delta`,
+    except with probability `alpha`; the `curve`, where one was asked for, holds together with it.
+    `result` is the audit of the claim "loses nothing" that proves it: its evidence replays.
+    """
+
+    delta: float
+    alpha: float
+    result: AuditResult
+    curve: PrivacyCurve | None = None
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The bound, 0 where the draws show no loss."""
+        return max(0.0, self.result.epsilon_lower)
+
+    @property
+    def witness(self) -> Witness | None:
+        """The pair, the event and the counts that prove the bound; None where nothing is shown."""
+        return self.result.worst if self.epsilon_lower > 0 else None
+
+
+@checked
+def estimate(
+    mechanism: Any,
+    *,
+    delta: float | None = None,
+    relation: Relation | str | None = None,
+    distance: int | None = None,
+    databases: Any = None,
+    pair: Pair | tuple[Any, Any] | None = None,
+    trials: int = 200_000,
+    seconds: float | None = None,
+    precision: float | None = 0.0,
+    alpha: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
+    seeded: bool | None = None,
+    timeout: float = 10.0,
+    progress: Progress | None = None,
+    target: str = "",
+    name: str = "",
+    exceptions: str = "error",
+    show_output: bool = False,
+) -> EpsilonEstimate:
+    """Bound from below what the mechanism loses; its own claims, if any, are not looked at.
+
+    The arguments are those of `audit_claims`, without a claim. With `delta` the bound is on epsilon
+    at this delta, and comes with lower bounds of delta(epsilon) for all epsilon at once, on the
+    same pair: half of alpha and half of the trials pay for them. `precision` 0 uses all trials,
+    0.05 stops when the bound is known to 5 %. Never more than 4 times the trials a side are drawn.
+
+    Raises InvalidArgument for a request that makes no sense and ContractError when the mechanism
+    fails or is not a function of (database, rng).
+    """
+    if precision is None:
+        raise InvalidArgument(
+            "precision must be a share from 0 to below 1, got None: without a claim there is "
+            "nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
+            keywords=("precision",),
+        )
+    curved = delta is not None
+    whole = Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed)
+    part = CURVE if curved else 0.0
+    budget = replace(whole, alpha=alpha * (1 - part), trials=max(2, round(trials * (1 - part))))
+    audits, given = prepared(
+        mechanism,
+        budget,
+        epsilon=0.0,
+        delta=delta if delta is not None else 0.0,
+        relation=relation,
+        distance=distance,
+        databases=databases,
+        pair=pair,
+        workers=workers,
+        seeded=seeded,
+        timeout=timeout,
+        target=target,
+        name=name,
+        exceptions=exceptions,
+        show_output=show_output,
+    )
+    if len({(one.claim.relation, one.claim.distance) for one in audits}) > 1:
+        raise InvalidArgument(
+            f"{audits[0].subject.name} makes promises about several neighbouring relations or "
+            "distances; say which with relation= and distance=",
+            keywords=("relation", "distance"),
+        )
+    audit = replace(audits[0], budget=budget, bounding=True)
+    with legacy_normal_kept():
+        result = run_audit(audit, given, progress)
+        curve = None
+        if curved:
+            curve = privacy_curve(
+                audit.sampler,
+                result.pair,
+                alpha=alpha * part,
+                draws=max(48, trials - budget.trials),
+            )
+            result = replace(result, draws=audit.sampler.tally.draws)
+    return EpsilonEstimate(delta=audit.claim.delta, alpha=alpha, result=result, curve=curve)

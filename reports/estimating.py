@@ -1,0 +1,112 @@
+"""`dpwitness estimate`: what a mechanism is proved to lose, told and written."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..auditors.errors import InvalidArgument
+from ..auditors.privacy.estimate import EpsilonEstimate, estimate
+from . import targets
+from .commands import database_of
+from .console import UNUSABLE, Console, save
+from .faces import as_text, wording
+from .formats import table
+from .record import evidence
+from .terminal import printable
+
+POINTS = 6
+"""Points of the curve that are told; the evidence has all of them."""
+
+
+def run(console: Console, target: str, options: Mapping[str, Any], *, json_path: str | None) -> int:
+    """Bound what the target loses, write the evidence if asked, tell it; the exit status.
+
+    `options` are those of `estimate` as typed: `databases` still a name, `pair` still two JSON
+    texts.
+    """
+    table.require_places({"json": json_path})
+    engine = {key: value for key, value in options.items() if value is not None}
+    found = targets.find_target(target, engine.get("timeout", 10.0))
+    if "pair" in engine and "databases" in engine:
+        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    if "databases" in engine:
+        engine["databases"] = targets.find_databases(engine["databases"])
+    if "pair" in engine:
+        one, two = engine["pair"]
+        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
+    made = estimate(
+        found.mechanism, **engine, progress=console.progress, target=found.text, name=found.name
+    )
+    replay = "" if json_path is None else targets.replay_command(json_path, target)
+    saved = True
+    if json_path is not None:
+        data = evidence.document([made.result], replay=replay)
+        saved = save(
+            console, json_path, evidence.to_text({**data, "estimate": to_json(made)}), ".json"
+        )
+    console.say(headline(made) if console.quiet else render(made, replay, console.width))
+    return 0 if saved else UNUSABLE
+
+
+def to_json(made: EpsilonEstimate) -> dict[str, Any]:
+    """The bound and the curve as JSON data; the counts are in the result beside it."""
+    curve = made.curve
+    return {
+        "epsilon_lower": made.epsilon_lower,
+        "delta": made.delta,
+        "alpha": made.alpha,
+        "curve": None
+        if curve is None
+        else {
+            "epsilons": list(curve.epsilons),
+            "delta_lower": list(curve.delta_lower),
+            "alpha": curve.alpha,
+            "draws": curve.draws,
+        },
+    }
+
+
+def headline(made: EpsilonEstimate) -> str:
+    """The bound in a sentence."""
+    name = printable(made.result.mechanism)
+    if made.epsilon_lower <= 0:
+        return f"The draws of {name} show no privacy loss."
+    at = f" at delta {made.delta:g}" if made.delta else ""
+    return f"{name} loses at least epsilon {wording.at_least(made.epsilon_lower)}{at}."
+
+
+def render(made: EpsilonEstimate, replay: str, width: int) -> str:
+    """The whole story, no line longer than `width`."""
+    return as_text.told(headline(made), _story(made), width, replay=replay)
+
+
+def _story(made: EpsilonEstimate) -> Iterator[tuple[str, str]]:
+    result, witness = made.result, made.witness
+    relation, distance = result.claim.relation.value, result.claim.distance
+    steps = f", {distance} steps apart" if distance > 1 else ""
+    yield "relation", f"{relation}{steps}"
+    if witness is not None and witness.evidence is not None:
+        for label, database in (("D", witness.database), ("D'", witness.neighbour)):
+            yield label, wording.database_phrase(database)
+        yield "event", printable(witness.event.describe())
+        for label, phrase in zip(("happened", ""), wording.count_phrases(result), strict=False):
+            yield label, f"in {phrase}"
+    held = "it" if made.curve is None else "it and the curve together"
+    yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
+    if made.curve is not None:
+        known = [
+            (epsilon, delta)
+            for epsilon, delta in zip(made.curve.epsilons, made.curve.delta_lower, strict=True)
+            if delta > 0
+        ]
+        every = max(1, len(known) // POINTS)
+        for index, (epsilon, delta) in enumerate(known[::every]):
+            yield "" if index else "curve", f"at epsilon {epsilon:g}, delta >= {delta:.3g}"
+        if not known:
+            yield "curve", "no delta is shown at any epsilon"
+    if result.reached is not None:
+        for index, sentence in enumerate(wording.reach_sentences(result.reached)):
+            yield "" if index else "search", sentence
+    yield "", "A bound from below: it grows with better events and pairs, and proves no privacy."
+    if result.note:
+        yield "note", printable(result.note)
+    yield "draws", wording.draws_sentence(result)

@@ -1,0 +1,48 @@
+"""A bound without a claim: as large as the budget proves, and never above the truth by much luck.
+
+Seeds are fixed, so every assertion is about one fixed computation.
+"""
+
+import numpy as np
+import pytest
+
+from dpwitness import Verdict, estimate
+from dpwitness.auditors.errors import InvalidArgument
+
+
+def shifted(database, rng, *, size=None):
+    """Laplace noise that loses 1 between 0 and 1, and 2 between 0 and 2."""
+    return database + rng.laplace(size=() if size is None else size)
+
+
+def test_the_bound_nears_the_truth_and_stays_below_it():
+    found = estimate(shifted, pair=(0, 1), trials=200_000)
+    assert 0.95 < found.epsilon_lower <= 1
+    assert found.witness.epsilon_lower == found.epsilon_lower
+    assert found.result.draws <= 4 * 2 * 200_000
+
+
+def test_a_curve_comes_with_delta_and_shares_alpha():
+    found = estimate(shifted, pair=(0, 1), delta=0.01, trials=40_000, alpha=0.01)
+    assert found.result.evidence.alpha == found.curve.alpha == 0.005
+    true = 1 - np.exp((np.array(found.curve.epsilons) - 1) / 2)
+    assert (np.array(found.curve.delta_lower) <= np.maximum(true, 0) + 1e-9).all()
+    assert found.curve.delta_lower[0] > 0.3
+
+
+def test_precision_saves_draws():
+    all_of_it = estimate(shifted, pair=(0, 2), trials=100_000)
+    less = estimate(shifted, pair=(0, 2), trials=100_000, precision=0.1)
+    assert less.result.draws < all_of_it.result.draws / 2
+    assert 1.7 < less.epsilon_lower <= 2
+
+
+def test_no_loss_is_no_witness():
+    found = estimate(lambda database, rng: rng.random() < 0.5, pair=(0, 1), trials=2000)
+    assert (found.epsilon_lower, found.witness) == (0.0, None)
+    assert found.result.verdict is not Verdict.REFUTED
+
+
+def test_there_is_nothing_to_stop_at_without_a_claim():
+    with pytest.raises(InvalidArgument, match="precision must be"):
+        estimate(shifted, pair=(0, 1), precision=None)
