@@ -71,13 +71,24 @@ def gate(
     finish(output, status)
 
 
-@click.command("init", epilog=examples("dpwitness init release.py:total"))
+@click.command(
+    "init",
+    epilog=examples(
+        "dpwitness init release.py:total",
+        "dpwitness init release.py:total --github",
+    ),
+)
 @click.argument("target")
-def init(target: str) -> None:
-    """Write settings and a first test for TARGET, your mechanism as module:function."""
+@click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
+@click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
+def init(target: str, services: tuple[str, ...]) -> None:
+    """Write settings and a first test for TARGET, your mechanism as module:function.
+
+    Nothing that is there already is changed, so it may be run again.
+    """
     from . import commands
 
     output = Output()
     with speaking(output) as console:
-        status = commands.init(console, target)
+        status = commands.init(console, target, services)
     finish(output, status)

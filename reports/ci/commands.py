@@ -22,7 +22,7 @@ from . import witnesses
 from .baseline import BaselineError, baseline_text, compare, read_baseline
 from .entries import read_entries
 from .gate import Gated, run_gate
-from .scaffold import scaffold
+from .scaffold import PIPELINES, pipelines, scaffold
 from .settings import SettingsError, read_settings
 
 
@@ -217,8 +217,8 @@ def _status(worse: Sequence[Reason]) -> int:
     return INCONCLUSIVE if kinds else 0
 
 
-def init(console: Console, target: str) -> int:
-    """Write a table of settings and a first test for `target`, overwriting nothing."""
+def init(console: Console, target: str, services: Sequence[str] = ()) -> int:
+    """Write a table of settings, a first test and pipelines of services, overwriting nothing."""
     root = Path.cwd()
     targets.find_target(target)
     if ":" not in target:
@@ -229,6 +229,14 @@ def init(console: Console, target: str) -> int:
         made = scaffold(target, root)
     except SettingsError as error:
         raise InvalidArgument(str(error)) from None
+    made += pipelines(services, root)
+    kept = [PIPELINES[name][0] for name in services]
+    for name in kept:
+        if (root / name).exists():
+            console.warn(
+                f"{name} is there already and was kept; docs/continuous-integration.md has what "
+                "to put into it"
+            )
     for path, text in made:
         path.parent.mkdir(parents=True, exist_ok=True)
         files.write_atomically(str(path), text)

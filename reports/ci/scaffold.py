@@ -1,5 +1,6 @@
 """`dpwitness init`: a table of settings and a first test for a mechanism."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from .settings import find_table
@@ -26,6 +27,56 @@ TEST = '''"""The mechanism keeps what it promises."""
 def test_{name}_keeps_its_claim(dp_audit):
     dp_audit({name}, epsilon=1.0, relation="add-remove", pair=([], [1]))
 '''
+
+
+GITHUB = """name: privacy
+on: [push, pull_request]
+permissions:
+  contents: read
+jobs:
+  gate:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.11"}
+      - run: pip install dpwitness    # and what your mechanism imports
+      - run: dpwitness gate --github --html privacy.html --json privacy.json
+      - id: page
+        if: always()
+        uses: actions/upload-artifact@v4
+        with: {name: privacy, path: "privacy.*", if-no-files-found: ignore}
+      - if: failure()
+        env: {PAGE: "${{ steps.page.outputs.artifact-url }}"}
+        run: |
+          echo "::error title=dpwitness::The whole report is in $PAGE"
+          echo "[The whole report]($PAGE)" >> "$GITHUB_STEP_SUMMARY"
+"""
+
+GITLAB = """privacy:
+  image: python:3.11
+  script:
+    - pip install dpwitness    # and what your mechanism imports
+    - dpwitness gate --junit privacy.xml --html privacy.html --json privacy.json
+  artifacts:
+    when: always
+    expose_as: privacy report
+    reports:
+      junit: privacy.xml
+    paths: [privacy.html, privacy.json]
+"""
+
+PIPELINES = {
+    "github": (".github/workflows/privacy.yml", GITHUB),
+    "gitlab": (".gitlab-ci.yml", GITLAB),
+}
+"""Where a service looks for what it runs. A red run leads to the page it uploads."""
+
+
+def pipelines(services: Sequence[str], root: Path) -> list[tuple[Path, str]]:
+    """(file, its text) of every service that has no such file yet; nothing is overwritten."""
+    wanted = [(root / PIPELINES[name][0], PIPELINES[name][1]) for name in services]
+    return [(path, text) for path, text in wanted if not path.exists()]
 
 
 def scaffold(target: str, root: Path) -> list[tuple[Path, str]]:

@@ -454,3 +454,25 @@ def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
     assert "died of SIGSEGV" in done.stdout
     assert "the mechanism raised RuntimeError" in " ".join(done.stdout.split())
     assert "absent" in done.stdout
+
+
+def test_pipelines_are_written_on_request_and_never_overwritten(tmp_path):
+    (tmp_path / "mine.py").write_text("def count(database, rng):\n    return len(database)\n")
+
+    def init(*options):
+        command = [sys.executable, "-m", "dpwitness", "init", "mine.py:count", *options]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    init()
+    workflow, pipeline = tmp_path / ".github/workflows/privacy.yml", tmp_path / ".gitlab-ci.yml"
+    assert not workflow.exists()
+    assert not pipeline.exists()
+    init("--github", "--gitlab")
+    for path, link in ((workflow, "steps.page.outputs.artifact-url"), (pipeline, "expose_as")):
+        text = path.read_text()
+        assert "dpwitness gate" in text
+        assert "--html privacy.html" in text
+        assert link in text
+    pipeline.write_text("mine: {}\n")
+    assert "kept" in init("--gitlab").stderr
+    assert pipeline.read_text() == "mine: {}\n"

@@ -1,0 +1,58 @@
+"""Every tutorial does what it says: files written, commands run, words compared."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted((DOCS / "tutorials").glob("*.md"))
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
+STATUS = {"Refuted": 1, "Inconclusive": 3}
+
+
+def test_the_index_names_every_page():
+    named = set(re.findall(r"\]\(([^)]+)\)", (ROOT / "docs" / "index.md").read_text("utf-8")))
+    pages = {str(path.relative_to(ROOT / "docs")) for path in (ROOT / "docs").rglob("*.md")}
+    assert named == pages - {"index.md"}
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *DOCS.glob("*.md")], ids=lambda page: page.stem
+)
+def test_every_link_of_a_page_leads_somewhere(page):
+    for place in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+        assert (page.parent / place).exists(), place
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_tutorial_prints_what_it_says(page, tmp_path):
+    if page.stem == "pandas":
+        pytest.importorskip("pandas")
+    shutil.copytree(ROOT / "clients", tmp_path / "clients")
+    ran = 0
+    for kind, body in BLOCK.findall(page.read_text("utf-8")):
+        if kind == "python":
+            (tmp_path / re.match(r"# (\S+\.py)\n", body)[1]).write_text(body)
+            continue
+        command, _, wanted = body.removeprefix("$ ").partition("\n")
+        words = shlex.split(command)
+        assert words[0] == "dpwitness"
+        done = subprocess.run(
+            [sys.executable, "-m", "dpwitness", *words[1:]],
+            cwd=tmp_path, capture_output=True, text=True, check=False,
+            env={**os.environ, "COLUMNS": "80"},
+        )  # fmt: skip
+        said = " ".join(done.stdout.split())
+        assert " ".join(wanted.split()) in said, done.stdout + done.stderr
+        word = said.split(":")[0]
+        assert done.returncode in {STATUS.get(word, 0), 1 if words[1] == "replay" else 0}
+        ran += 1
+    assert ran
