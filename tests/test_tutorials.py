@@ -23,9 +23,7 @@ def test_the_index_names_every_page():
     assert named == pages - {"index.md"}
 
 
-@pytest.mark.parametrize(
-    "page", [*PAGES, *DOCS.glob("*.md")], ids=lambda page: page.stem
-)
+@pytest.mark.parametrize("page", [*PAGES, *DOCS.glob("*.md")], ids=lambda page: page.stem)
 def test_every_link_of_a_page_leads_somewhere(page):
     for place in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
         assert (page.parent / place).exists(), place
