@@ -65,6 +65,7 @@ def on_a_grid(database, rng, *, size=None):
     return np.round((database + rng.laplace(size=size)) * 2**20) / 2**20
 
 
+@pytest.mark.quality
 @pytest.mark.parametrize(
     ("run", "pair", "delta", "leaks"),
     [

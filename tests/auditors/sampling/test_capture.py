@@ -65,7 +65,7 @@ def reused_by_rows():
 
 @pytest.mark.parametrize("make", [reused_array, reused_list, reused_inside, reused_by_rows])
 def test_a_buffer_filled_anew_gives_as_many_draws_as_calls(make):
-    first, second = Sampler(run=make(), seed=1).draw(Pair([0], [1]), "judge", 0, 3000)
+    first, second = Sampler(run=make(), seed=1).draw(Pair([0], [1]), "attempt", 0, 3000)
     for outputs in (first, second):
         assert len({repr(row) for row in outputs.rows()}) == 3000
 

@@ -259,7 +259,7 @@ def test_unseeded_mechanisms_stay_in_one_process():
         return private.random()
 
     sampler = Sampler(run=run, seed=1, seeded=False, workers=2)
-    first, second = sampler.draw(PAIR, "judge", 0, 5000)
+    first, second = sampler.draw(PAIR, "attempt", 0, 5000)
     assert len({*first.rows(), *second.rows()}) == 10_000
 
 
