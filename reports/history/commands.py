@@ -1,6 +1,7 @@
 """What `dpwitness history` and `dpwitness report` do, apart from reading their options."""
 
 import json
+import sqlite3
 from collections.abc import Mapping, Sequence
 from math import exp
 from pathlib import Path
@@ -23,7 +24,8 @@ from .reading import (
     refuted_together,
     subjects,
 )
-from .verify import head, verify
+from .store import Store
+from .verify import head
 
 
 def history(
@@ -40,11 +42,11 @@ def history(
         if path is not None:
             files.require_writable(path)
     saved = True
-    with opened(_directory(directory)) as (store, told):
+    with opened(_directory(directory)) as (store, told, broken):
         for sentence in told:
             console.warn(sentence)
-        broken = verify(store)
-        rows = audit_rows(store)
+        rows = _rows(store, broken)
+        aside = bool(store.notices)
         if in_toto is not None:
             name, chosen = _of_run(rows, run)
             text = json.dumps(statement(name, chosen, head(store)), indent=2) + "\n"
@@ -55,7 +57,7 @@ def history(
             saved = save(console, export, export_text(kind, rows, count_rows(store)), f".{kind}")
     for subject in subjects(rows):
         console.say(one_line(_line(subject)))
-    return _end(console, rows, broken) if saved else UNUSABLE
+    return _end(console, rows, broken, aside) if saved else UNUSABLE
 
 
 def _directory(given: str | None) -> Path:
@@ -84,9 +86,9 @@ def _line(subject: Subject) -> str:
     verdict = last["verdict"].replace("_", " ")
     said = refuted_before(subject)
     before = f"; {said}" if said else ""
-    together = f"together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
+    together = f"this version together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
     if refuted_together(last):
-        together += " (refuted by the runs together)"
+        together += " (refuted by the runs of this version together)"
     if not last["counted"]:
         together += f"; the last run adds nothing ({last['remark']})"
     return (
@@ -96,17 +98,30 @@ def _line(subject: Subject) -> str:
     )
 
 
-def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str) -> int:
+def _rows(store: Store, broken: str) -> list[dict[str, Any]]:
+    """What can still be shown of a history; nothing of one that was changed beyond reading."""
+    try:
+        return audit_rows(store)
+    except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError):
+        if not broken:
+            raise
+        return []
+
+
+def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside: bool) -> int:
     if broken:
-        console.warn(f"the history was changed after it was written: {broken}")
+        console.warn(
+            f"the history was changed after it was written: {broken}; nothing is added to it. "
+            "Restore it from a copy, or move it out of the folder to begin a new one"
+        )
         return FAILED
     runs = len({row["run"] for row in rows})
     console.say(
         f"{runs} runs, {len(rows)} audits, every row as it was written. Evidence of runs with "
-        f"different seeds on the same source adds up at error probability {ALPHA:g} over all of "
-        "them, for each claim."
+        f"different seeds on the same version adds up at error probability {ALPHA:g} over all of "
+        "them, for each claim of this version; another version starts afresh with its own."
     )
-    return 0
+    return FAILED if aside else 0
 
 
 def report(console: Console, *, html: str, directory: str | None = None) -> int:
@@ -114,12 +129,12 @@ def report(console: Console, *, html: str, directory: str | None = None) -> int:
     from .page import render
 
     files.require_writable(html)
-    with opened(_directory(directory)) as (store, told):
+    with opened(_directory(directory)) as (store, told, broken):
         for sentence in told:
             console.warn(sentence)
-        broken = verify(store)
-        rows = audit_rows(store)
+        rows = _rows(store, broken)
+        aside = bool(store.notices)
     if not save(console, html, render(subjects(rows), broken), ".html"):
         return UNUSABLE
     console.say(f"Wrote {html}.")
-    return _end(console, rows, broken)
+    return _end(console, rows, broken, aside)

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
-from .schema import COLUMNS, digest
+from .schema import COLUMNS, digest, now
 
 STATED = ("epsilon", "delta", "relation", "distance")
 LONGEST = 200_000
@@ -23,7 +22,7 @@ def entries_of(
     `tests` names the test of each result. Tests of several results get a number each, so the
     same results give the same keys.
     """
-    recorded = datetime.now(UTC).isoformat(timespec="seconds")
+    recorded = now()
     made, seen = [], dict[str, int]()
     for result, test in zip(results, tests, strict=True):
         seen[test] = seen.get(test, 0) + 1

@@ -1,12 +1,12 @@
 """The evidence accumulated after each recorded audit: `auditors.accumulate` over the store.
 
-Evidence adds up over the audits of one mechanism name, one source and one claim. What is kept
-here follows from the chained rows; where it does not fit them it is made again.
+Evidence adds up over the audits of one mechanism name, one source and one claim: one version of
+the code. What is kept here follows from the chained rows and has a chain of its own.
 """
 
 import json
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
@@ -20,7 +20,7 @@ from ...auditors.privacy.accumulate import (
     start,
 )
 from ...mechanisms.model import PrivacyClaim, Relation
-from .schema import digest
+from .schema import digest, row_digest
 from .store import Store, transaction
 
 REPEATED = "repeated seed"
@@ -41,14 +41,8 @@ def grow(store: Store) -> int:
 
 
 def _next_audit(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
-    rows, last = connection.execute(
-        "SELECT count(*), coalesce(max(sequence), 0) FROM capital"
-    ).fetchone()
-    (audits,) = connection.execute("SELECT count(*) FROM audits").fetchone()
-    if rows != last or last > audits:
-        connection.execute("DELETE FROM capital")
-        last = 0
-    names = ("sequence", "run", "test", "mechanism", "source", "claim", "seed")
+    (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM capital").fetchone()
+    names = ("sequence", "run", "test", "mechanism", "source", "claim", "seed", "digest")
     row = connection.execute(
         f"SELECT {', '.join(names)} FROM audits WHERE sequence > ? ORDER BY sequence LIMIT 1",
         (last,),
@@ -71,25 +65,39 @@ def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
         except InvalidArgument:
             remark = REPEATED
     figures = (log_wealth(capital), epsilon_lower(capital)) if capital else (0.0, float("-inf"))
+    state = json.dumps(capital.to_json()) if capital else ""
+    said = (key, int(not remark), remark, *figures)
+    head = connection.execute("SELECT digest FROM capital ORDER BY sequence DESC LIMIT 1")
+    (previous,) = head.fetchone() or ("",)
+    link = capital_digest(previous, audit["sequence"], audit["digest"], said, digest(state))
     # Only the newest state of a key is ever read.
-    connection.execute("UPDATE capital SET state = '' WHERE key = ?", (key,))
+    connection.execute("UPDATE capital SET state = '' WHERE key = ? AND state <> ''", (key,))
     connection.execute(
-        "INSERT INTO capital (sequence, key, counted, remark, log_wealth, epsilon_lower, state) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (
-            audit["sequence"], key, int(not remark), remark, *figures,
-            json.dumps(capital.to_json()) if capital else "",
-        ),
-    )  # fmt: skip
+        "INSERT INTO capital (sequence, key, counted, remark, log_wealth, epsilon_lower, state, "
+        "state_digest, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (audit["sequence"], *said, state, digest(state), link),
+    )
+
+
+def capital_digest(
+    previous: str, sequence: int, audit: str, said: Sequence[Any], state: str
+) -> str:
+    """The link of one row of `capital`: over the one before it, its audit and all it says."""
+    return row_digest(previous, sequence, [audit, *said, state])
 
 
 def _latest(connection: sqlite3.Connection, key: str) -> Capital | None:
     row = connection.execute(
-        "SELECT state FROM capital WHERE key = ? AND state <> '' ORDER BY sequence DESC LIMIT 1",
+        "SELECT state, state_digest FROM capital WHERE key = ? ORDER BY sequence DESC LIMIT 1",
         (key,),
     ).fetchone()
-    if row is None:
+    if row is None or row == ("", digest("")):
         return None
+    if digest(row[0]) != row[1]:
+        raise EvidenceFormatError(
+            "the evidence accumulated in the history was changed after it was written, so nothing "
+            "is added to it; `dpwitness history` names the row"
+        )
     try:
         return capital_from_json(json.loads(row[0]))
     except ValueError as error:

@@ -16,6 +16,7 @@ from .places import is_on_network
 from .recorder import merge
 from .schema import COLUMNS
 from .store import NAME, Store, open_memory, open_store
+from .verify import verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +29,26 @@ class Subject:
 
 
 @contextmanager
-def opened(directory: Path) -> Iterator[tuple[Store, tuple[str, ...]]]:
+def opened(directory: Path) -> Iterator[tuple[Store, tuple[str, ...], str]]:
     """The store with all lines merged and all evidence added up, and what there is to tell.
+
+    The last is what is not as it was written, empty for nothing: to such a store nothing is added.
 
     On a network file system the lines are read into a store that is gone afterwards. Raises
     InvalidArgument where nothing was ever recorded.
     """
-    if not (directory / NAME).exists() and not any((directory / lines.FOLDER).glob("*.jsonl")):
+    if not any(directory.glob(f"{NAME}*")) and not any((directory / lines.FOLDER).glob("*.jsonl")):
         raise InvalidArgument(
             f"there is no history in {directory}; pytest and `dpwitness gate` write one when they "
             "audit, and --directory names another place"
         )
-    store = open_memory() if is_on_network(directory) else open_store(directory)
+    store = open_memory() if is_on_network(directory) else open_store(directory, whole=True)
     try:
-        told = (*store.notices, *merge(store, directory))
-        grow(store)
-        yield store, told
+        broken, told = verify(store), store.notices
+        if not broken:
+            told = (*told, *merge(store, directory))
+            grow(store)
+        yield store, told, broken
     finally:
         store.close()
 
@@ -117,6 +122,6 @@ def refuted_before(subject: Subject) -> str:
 
 
 def refuted_together(row: Mapping[str, Any]) -> bool:
-    """Whether the evidence up to this audit refutes its claim, over all runs of its source."""
+    """Whether the evidence up to this audit refutes its claim, over all runs of this version."""
     wealth = row["joint_log_wealth"]
     return wealth is not None and wealth >= log(1 / ALPHA)

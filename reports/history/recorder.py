@@ -79,7 +79,7 @@ def _to_store(
             left.pop(0)
         grow(store)
         told += _news(store, run_id, seed)
-    except (DpWitnessError, sqlite3.Error, ValueError) as error:
+    except (DpWitnessError, sqlite3.Error, ValueError, OverflowError) as error:
         told.append(str(error))
         if left:
             _to_lines(directory, left)
@@ -98,8 +98,8 @@ def _news(store: Store, run_id: str, seed: int) -> list[str]:
         (run_id,),
     ).fetchall()
     told = [
-        f"{mechanism} ({test}): the runs so far refute the claim together, epsilon >= {bound:.3g} "
-        f"with error probability {ALPHA:g} over all of them"
+        f"{mechanism} ({test}): the runs of this version so far refute the claim together, "
+        f"epsilon >= {bound:.3g} with error probability {ALPHA:g} over all of them"
         for test, mechanism, verdict, counted, _, wealth, bound in rows
         if counted and verdict != "refuted" and wealth >= log(1 / ALPHA)
     ]

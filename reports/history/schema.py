@@ -3,16 +3,18 @@
     audits       one row for each claim judged by a test in a run
     counts       one row for each side of each judged chunk; written with its audit or not at all
     definitions  the JSON text behind a digest: claims, pairs and events
-    capital      evidence accumulated after each audit; derived from the others, made again from
-                 them where a row is missing
+    arrivals     when each audit was stored, and the definitions that came with it
+    capital      evidence accumulated after each audit
 
-Every row of `audits` and `counts` holds the digest of the one before it in its table, and each
-audit a digest of its own counts.
+Every row but those of `definitions` holds a digest of itself and of the row before it in its
+table. Each audit holds a digest of its own counts; the digests of `arrivals` and `capital` are
+over that of their audit too, and a definition is named by its digest.
 """
 
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -48,7 +50,23 @@ MIGRATIONS = (
     ) STRICT;
     CREATE INDEX capital_key ON capital (key, sequence);
     """,
+    """
+    DROP TABLE capital;
+    CREATE TABLE capital (
+      sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, counted INTEGER NOT NULL,
+      remark TEXT NOT NULL, log_wealth REAL NOT NULL, epsilon_lower REAL NOT NULL,
+      state TEXT NOT NULL, state_digest TEXT NOT NULL, digest TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX capital_key ON capital (key, sequence);
+    CREATE TABLE arrivals (
+      sequence INTEGER PRIMARY KEY, stored TEXT NOT NULL, definitions TEXT NOT NULL,
+      digest TEXT NOT NULL
+    ) STRICT;
+    """,
 )
+
+WITH_ARRIVALS = 2
+"""The version from which every audit has a row in `arrivals`."""
 
 KEYS = {
     "audits": ("run", "test"),
@@ -92,6 +110,33 @@ def row_digest(previous: str, sequence: int, row: Sequence[Any]) -> str:
     return digest([previous, sequence, *row])
 
 
+def now() -> str:
+    """The time of the clock, to the second, in a form whose order is that of time."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def arrive(connection: sqlite3.Connection, sequence: int, names: Sequence[str]) -> None:
+    """Note that an audit is stored now, with these definitions."""
+    (link,) = connection.execute(
+        "SELECT digest FROM audits WHERE sequence = ?", (sequence,)
+    ).fetchone()
+    head = connection.execute("SELECT digest FROM arrivals ORDER BY sequence DESC LIMIT 1")
+    (previous,) = head.fetchone() or ("",)
+    said = (now(), " ".join(sorted(names)))
+    connection.execute(
+        "INSERT INTO arrivals (sequence, stored, definitions, digest) VALUES (?, ?, ?, ?)",
+        (sequence, *said, row_digest(previous, sequence, [link, *said])),
+    )
+
+
+def _note_arrivals(connection: sqlite3.Connection) -> None:
+    """What an older version stored arrives now, all definitions with the first of it."""
+    names = [name for (name,) in connection.execute("SELECT digest FROM definitions")]
+    for (sequence,) in connection.execute("SELECT sequence FROM audits ORDER BY sequence"):
+        arrive(connection, sequence, names)
+        names = []
+
+
 def migrate(connection: sqlite3.Connection) -> int:
     """Bring the store to the newest version, all in the transaction that is open.
 
@@ -102,6 +147,8 @@ def migrate(connection: sqlite3.Connection) -> int:
         for statement in script.split(";"):
             if statement.strip():
                 connection.execute(statement)
+        if number == WITH_ARRIVALS:
+            _note_arrivals(connection)
         connection.execute(f"PRAGMA user_version = {number}")
     if version == 0:
         connection.execute(f"PRAGMA application_id = {APPLICATION}")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import DpWitnessError
-from .schema import APPLICATION, COLUMNS, KEYS, MIGRATIONS, migrate, row_digest, values
+from .schema import APPLICATION, COLUMNS, KEYS, MIGRATIONS, arrive, migrate, row_digest, values
 
 NAME = "history.db"
 PATIENCE = 30.0
@@ -40,32 +40,40 @@ class Store:
         self.connection.close()
 
 
-def open_store(directory: Path) -> Store:
+def open_store(directory: Path, *, whole: bool = False) -> Store:
     """Open the store in `directory`, made or brought up to date if need be.
 
-    A damaged one is set aside first, which `notices` tells. Raises HistoryError when it cannot be
-    opened.
+    A damaged one is set aside first, which `notices` tells, and tell again as long as it lies
+    there. `whole` looks for damage on every page, which takes time in a long history. Raises
+    HistoryError when it cannot be opened.
     """
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / NAME
     try:
-        return Store(_opened(path))
+        return Store(_opened(path, whole), aside_notices(directory))
     except sqlite3.DatabaseError as error:
         if not _is_damage(error):
             raise HistoryError(f"cannot open {path}: {error}") from None
     with _alone(directory):
         try:
             # Another process may have put it right while this one waited.
-            return Store(_opened(path))
+            return Store(_opened(path, whole), aside_notices(directory))
         except sqlite3.DatabaseError as error:
             if not _is_damage(error):
                 raise HistoryError(f"cannot open {path}: {error}") from None
-            aside = _set_aside(path)
-        notice = (
-            f"the history in {path} is damaged and was set aside as {aside.name}; a new one was "
-            "begun, and `sqlite3 FILE .recover` may save what the old one holds"
-        )
-        return Store(_opened(path), (notice,))
+            _set_aside(path)
+        return Store(_opened(path, whole), aside_notices(directory))
+
+
+def aside_notices(directory: Path) -> tuple[str, ...]:
+    """A sentence for every damaged history that still lies beside the one in use."""
+    return tuple(
+        f"the history in {directory / NAME} was damaged and was set aside as {path.name}; a new "
+        f"one was begun. Save what the old one holds (`sqlite3 {path.name} .recover`), or move it "
+        "out of the folder, and this is not said again"
+        for path in sorted(directory.glob(f"{NAME}.damaged-*"))
+        if not path.name.endswith(COMPANIONS)
+    )
 
 
 def open_memory() -> Store:
@@ -75,24 +83,45 @@ def open_memory() -> Store:
     return Store(connection)
 
 
-def _opened(path: Path) -> sqlite3.Connection:
+def _opened(path: Path, whole: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
     try:
         _use_log(connection)
         # Not only the process may die: an entry is acknowledged when the disk has it.
         connection.execute("PRAGMA synchronous = FULL")
-        (health,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-        if health != "ok":
-            raise _damage(str(health))
+        connection.text_factory = _text
+        if whole:
+            (health,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+            if health != "ok":
+                raise _damage(str(health))
         with transaction(connection):
             _require_ours(connection, path)
             version = migrate(connection)
         if version > len(MIGRATIONS):
             raise HistoryError(f"{path} was made by a newer dpwitness; update this one to read it")
+        _require_tables(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _text(data: bytes) -> str:
+    # What is not text any more must be read to be named.
+    return data.decode("utf-8", errors="surrogateescape")
+
+
+def _require_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """HistoryError where the tables, indexes and triggers are not those that `migrate` makes."""
+    made = open_memory()
+    query = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY type, name"
+    wanted = made.connection.execute(query).fetchall()
+    made.close()
+    if connection.execute(query).fetchall() != wanted:
+        raise HistoryError(
+            f"{path} has other tables than dpwitness makes: it was changed by something else; "
+            "restore it from a copy, or move it out of the folder to begin a new one"
+        )
 
 
 def _use_log(connection: sqlite3.Connection) -> None:
@@ -178,7 +207,10 @@ def add(store: Store, entry: Mapping[str, Any]) -> bool:
                 "INSERT INTO definitions (digest, text) VALUES (?, ?) ON CONFLICT DO NOTHING",
                 sorted(entry["definitions"].items()),
             )
-    except sqlite3.Error as error:
+            if fresh:
+                head = connection.execute("SELECT max(sequence) FROM audits").fetchone()
+                arrive(connection, head[0], tuple(entry["definitions"]))
+    except (sqlite3.Error, OverflowError) as error:
         raise HistoryError(f"the history could not be written: {error}") from None
     return fresh
 

@@ -1,11 +1,15 @@
 """Whether the store is as it was written: the chains of its rows, from the first to the last."""
 
 import sqlite3
+from datetime import datetime
 from typing import Any
 
 from .entry import evidence_digest
 from .schema import COLUMNS, KEYS, digest, row_digest
 from .store import Store
+
+TOLERATED = 60.0
+"""Seconds by which clocks are set back in the ordinary course of things."""
 
 
 def verify(store: Store) -> str:
@@ -22,7 +26,7 @@ def verify(store: Store) -> str:
     for name, text in connection.execute("SELECT digest, text FROM definitions ORDER BY digest"):
         if digest(text) != name:
             return f"definition {name} is not the text its digest was made of"
-    return _missing_counts(connection)
+    return _missing_counts(connection) or _arrivals(connection) or _capital(connection)
 
 
 def _broken(connection: sqlite3.Connection, table: str) -> str:
@@ -54,6 +58,69 @@ def _missing_counts(connection: sqlite3.Connection) -> str:
         if evidence_digest(found.get((run, test), [])) != evidence:
             return f"row {sequence} of audits (run {run}, test {test}) has not all of its counts"
     return ""
+
+
+def _arrivals(connection: sqlite3.Connection) -> str:
+    """What is wrong with the times of storing or with the definitions that came along."""
+    there = {name for (name,) in connection.execute("SELECT digest FROM definitions")}
+    known, previous, before = set[str](), "", ""
+    for sequence, audit, claim, stored, names, link in connection.execute(
+        "SELECT audits.sequence, audits.digest, claim, stored, definitions, arrivals.digest "
+        "FROM audits LEFT JOIN arrivals USING (sequence) ORDER BY audits.sequence"
+    ):
+        row = f"row {sequence} of arrivals"
+        if link is None:
+            return f"{row} is missing"
+        if row_digest(previous, sequence, [audit, stored, names]) != link:
+            return f"{row} is not as it was written"
+        known |= set(names.split())
+        if lost := {claim, *names.split()} - there:
+            return f"definition {min(lost)}, which row {sequence} of audits came with, is missing"
+        if before and _moment(stored) < _moment(before) - TOLERATED:
+            return (
+                f"the clock went back: row {sequence} of audits was stored at {stored}, after the "
+                f"row before it was at {before}"
+            )
+        previous, before = link, stored
+    if extra := there - known:
+        return f"definition {min(extra)} came with no audit"
+    return _beyond(connection, "arrivals")
+
+
+def _beyond(connection: sqlite3.Connection, table: str) -> str:
+    row = connection.execute(
+        f"SELECT min(sequence) FROM {table} WHERE sequence NOT IN (SELECT sequence FROM audits)"
+    ).fetchone()
+    return "" if row[0] is None else f"row {row[0]} of {table} belongs to no audit"
+
+
+def _moment(stored: str) -> float:
+    return datetime.fromisoformat(stored).timestamp()
+
+
+def _capital(connection: sqlite3.Connection) -> str:
+    """The first accumulated evidence that is not as it was written."""
+    newest = dict(connection.execute("SELECT key, max(sequence) FROM capital GROUP BY key"))
+    previous, ended = "", False
+    for sequence, audit, link, state, state_digest, *said in connection.execute(
+        "SELECT audits.sequence, audits.digest, capital.digest, state, state_digest, key, counted, "
+        "remark, log_wealth, capital.epsilon_lower FROM audits LEFT JOIN capital USING (sequence) "
+        "ORDER BY audits.sequence"
+    ):
+        row = f"row {sequence} of capital"
+        if link is None:  # the newest audits may not be added up yet
+            ended = True
+            continue
+        if ended:
+            return f"a row of capital before {row} is missing"
+        if row_digest(previous, sequence, [audit, *said, state_digest]) != link:
+            return f"{row} is not as it was written"
+        if state and newest[said[0]] != sequence:
+            return f"{row} holds a state that a later one replaced"
+        if newest[said[0]] == sequence and digest(state) != state_digest:
+            return f"the state of {row} is not as it was written"
+        previous = link
+    return _beyond(connection, "capital")
 
 
 def head(store: Store) -> dict[str, Any]:

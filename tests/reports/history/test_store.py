@@ -114,15 +114,19 @@ def test_a_damaged_store_is_set_aside_and_said_so(tmp_path, entry, spoil):
             data = data[: len(data) // 2]
     path.write_bytes(bytes(data))
     (tmp_path / f"{store.NAME}-wal").write_bytes(b"")
-    again = open_store(tmp_path)
+    again = open_store(tmp_path, whole=True)
     assert "set aside as history.db.damaged-1" in again.notices[0]
     assert rows(again, "audits") == 0
     again.close()
     assert (tmp_path / "history.db.damaged-1").read_bytes() == bytes(data)
     path.write_bytes(b"not a database, and long enough to be taken for one" * 40)
     third = open_store(tmp_path)
-    assert "damaged-2" in third.notices[0]
+    assert "damaged-2" in third.notices[-1]
     third.close()
+    # Said again until somebody acts.
+    assert len(open_store(tmp_path).notices) == 2
+    for aside in tmp_path.glob("*damaged*"):
+        aside.unlink()
     assert open_store(tmp_path).notices == ()
 
 

@@ -1,0 +1,208 @@
+"""Tampering with the store: whatever is changed is named by `history` with status 4, each time."""
+
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from dpwitness.reports.cli import main
+from dpwitness.reports.history.entry import entries_of
+from dpwitness.reports.history.recorder import record
+from dpwitness.reports.history.store import NAME
+
+RUNS = 4
+
+
+def result(number):
+    counts = [
+        {
+            "stage": "attempt", "chunk": chunk, "reversed": False, "hits": [60 + number, 20],
+            "event": {"kind": "half-line", "threshold": 0.5, "upper": True},
+            "trials": [100, 100], "predicted": 1.0, "spread": 0.1, "rates": [0.6, 0.2],
+        }
+        for chunk in (0, 1)
+    ]  # fmt: skip
+    return {
+        "mechanism": "noisy", "target": "file.py:noisy", "verdict": "not_refuted",
+        "claim": {"epsilon": 1.0, "delta": 0.0, "relation": "replace-one", "distance": 1},
+        "epsilon_lower": 0.7, "detectable_epsilon": "inf", "draws": 600, "seed": number,
+        "pair": {"database": [0], "neighbour": [1]}, "seconds": 0.25, "seeded": True, "note": "",
+        "evidence": {"alpha": 1e-3, "counts": counts}, "source": "5" * 32,
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A folder with a history of four runs, all of it in one file."""
+    folder = tmp_path_factory.mktemp("whole")
+    for number in range(RUNS):
+        assert record(folder, f"r{number}", [result(number)], ["t"], number) == ()
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+    return folder
+
+
+def history(folder):
+    done = CliRunner().invoke(main, ["history", "--directory", str(folder)])
+    assert "bug in dpwitness" not in done.output, done.output
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, done.output
+
+
+def copied(whole, tmp_path):
+    folder = tmp_path / "copy"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    shutil.copy(whole / NAME, folder / NAME)
+    return folder
+
+
+def edited(kind, value):
+    """Another value of the same type, so that the tables take it."""
+    if kind == "TEXT":
+        return (
+            "zz" if value == "" else "" if len(value) < 3 else value[:-1] + chr(ord(value[-1]) ^ 1)
+        )
+    return 0 if value in (float("inf"), float("-inf")) else value + 1
+
+
+def edits(path):
+    """Every statement that changes one column of one row, or takes out, swaps or renumbers rows."""
+    connection = sqlite3.connect(path)
+    made = []
+    for table in ("audits", "counts", "definitions", "capital", "arrivals"):
+        columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+        order = "digest" if table == "definitions" else "sequence"
+        keys = [key for (key,) in connection.execute(f"SELECT {order} FROM {table} ORDER BY 1")]
+        for key in (keys[0], keys[len(keys) // 2], keys[-1]):
+            for _, name, kind, *_ in columns:
+                (old,) = connection.execute(
+                    f"SELECT {name} FROM {table} WHERE {order} = ?", (key,)
+                ).fetchone()
+                made.append(
+                    (f"UPDATE {table} SET {name} = ? WHERE {order} = ?", (edited(kind, old), key))
+                )
+            if (table, key) != ("capital", RUNS):  # the newest may be made again from the counts
+                made.append((f"DELETE FROM {table} WHERE {order} = ?", (key,)))
+        if order == "sequence":
+            last = keys[-1]
+            made += [
+                (f"UPDATE {table} SET sequence = ? WHERE sequence = ?", (2**63 - 1, last)),
+                (f"UPDATE {table} SET sequence = sequence + 7 WHERE sequence = ?", (last,)),
+                (f"UPDATE {table} SET sequence = -sequence", ()),
+                (f"DELETE FROM {table}", ())
+                if table != "capital"
+                else (f"DELETE FROM {table} WHERE sequence < ?", (last,)),
+            ]
+    made += [("INSERT INTO definitions VALUES ('00', '{}')", ()),
+             ("CREATE TRIGGER t AFTER INSERT ON audits BEGIN DELETE FROM audits; END", ()),
+             ("CREATE TABLE more (a)", ()),
+             ("UPDATE capital SET log_wealth = 99, epsilon_lower = 9", ())]  # fmt: skip
+    connection.close()
+    return made
+
+
+def test_every_edit_of_every_column_is_named_with_status_4(whole, tmp_path):
+    status, before = history(copied(whole, tmp_path))
+    assert status == 0, before
+    cases, failures, refused = edits(whole / NAME), [], 0
+    for statement, values in cases:
+        folder = copied(whole, tmp_path)
+        connection = sqlite3.connect(folder / NAME)
+        try:
+            with connection:
+                connection.execute("PRAGMA ignore_check_constraints = ON")
+                connection.execute(statement, values)
+        except sqlite3.IntegrityError:
+            refused += 1
+            continue  # the tables themselves do not take it
+        finally:
+            connection.close()
+        first, second = history(folder), history(folder)
+        if first[0] != 4 or second[0] != 4:
+            failures.append((statement, values, first, second))
+    print(f"{len(cases)} cases, {len(failures)} failures, {refused} refused by the tables")
+    assert failures == []
+    assert refused < len(cases) / 10
+
+
+def spoil(data, chance):
+    spoilt = bytearray(data)
+    match chance.choice(("bit", "bytes", "cut", "zeros")):
+        case "bit":
+            spoilt[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        case "bytes":
+            place = chance.randrange(len(data))
+            spoilt[place : place + 40] = chance.randbytes(len(spoilt[place : place + 40]))
+        case "cut":
+            del spoilt[chance.randrange(1, len(data)) :]
+        case "zeros":
+            place = chance.randrange(len(data))
+            spoilt[place : place + 4096] = bytes(len(spoilt[place : place + 4096]))
+    return bytes(spoilt)
+
+
+@pytest.mark.parametrize(
+    "cases", [25, pytest.param(600, marks=pytest.mark.slow)], ids=["some", "many"]
+)
+def test_a_spoilt_file_is_named_or_says_the_same(whole, tmp_path, cases):
+    """A bit that no page uses changes nothing; every other one is named, twice, with status 4."""
+    chance, failures, named = random.Random(12), [], 0
+    _, before = history(copied(whole, tmp_path))
+    data = (whole / NAME).read_bytes()
+    for case in range(cases):
+        folder = copied(whole, tmp_path)
+        (folder / NAME).write_bytes(spoil(data, chance))
+        first, second = history(folder), history(folder)
+        named += first[0] == 4
+        harmless = first == (0, before) == second
+        if not harmless and (first[0], second[0]) != (4, 4):
+            failures.append((case, first, second))
+    print(f"{cases} cases, {len(failures)} failures, {named} named")
+    assert failures == []
+
+
+def test_a_clock_that_goes_back_is_named(whole, tmp_path, monkeypatch):
+    from dpwitness.reports.history import schema
+
+    folder = copied(whole, tmp_path)
+    monkeypatch.setattr(schema, "now", lambda: "2001-01-01T00:00:00+00:00")
+    record(folder, "past", [result(9)], ["t"], 9)
+    status, told = history(folder)
+    assert status == 4
+    assert f"the clock went back: row {RUNS + 1} of audits" in told
+
+
+def test_recording_into_a_gap_or_a_last_number_ends(whole, tmp_path):
+    top = 2**63 - 1
+    for statement in ("DELETE FROM audits WHERE sequence = 2",
+                      f"UPDATE audits SET sequence = {top} WHERE sequence = {RUNS}"):  # fmt: skip
+        folder = copied(whole, tmp_path)
+        with sqlite3.connect(folder / NAME) as connection:
+            connection.execute(statement)
+        connection.close()
+        code = f"""
+from pathlib import Path
+from dpwitness.reports.history.recorder import record
+print(record(Path({str(folder)!r}), "new", [{result(8)!r}], ["t"], 8))
+"""
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              timeout=60, check=False)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert history(folder)[0] == 4
+
+
+def test_edited_capital_takes_no_more_evidence(whole, tmp_path):
+    folder = copied(whole, tmp_path)
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute("UPDATE capital SET state = replace(state, '0.0', '9.0')")
+    connection.close()
+    (told,) = record(folder, "new", [result(8)], ["t"], 8)
+    assert "changed after it was written" in told
+    assert history(folder)[0] == 4
+    assert entries_of("new", [result(8)], ["t"], "1")
