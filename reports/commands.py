@@ -233,19 +233,21 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
     claim = f"epsilon {float(record['claim']['epsilon']):g} ({record['claim']['relation']})"
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
-    if not outcome.seeded:
-        last = len(record["evidence"]["counts"]) - 1
-        new, old = outcome.counts[last].hits, record["evidence"]["counts"][last]["hits"]
+    confidence = f"alpha {float(record['evidence']['alpha']):.3g}"
+    if outcome.same and not outcome.seeded:
+        new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
         return as_text.wrapped(
             f"{subject} The experiment was repeated with new randomness, because the mechanism is "
             f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "
-            f"and {old[1]:,}.",
+            f"and {old[1]:,}; {confidence}.",
             width,
         )
     if outcome.same:
         draws = sum(sum(count.trials) for count in outcome.counts)
         return as_text.wrapped(
-            f"{subject} The same counts, bit for bit, over {draws:,} draws.", width
+            f"{subject} The same counts, bit for bit, over {draws:,} draws, and all that follows "
+            f"from them; {confidence}.",
+            width,
         )
     lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
     for difference in outcome.differences:

@@ -1,6 +1,7 @@
 """Evidence counted again, for the command line and for Python alike."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
@@ -67,5 +68,11 @@ def replayed(
         if target is None:
             continue
         tell(target)
-        subject = trust.find(target, timeout).mechanism
-        yield record, recount(subject, record, workers=workers, timeout=timeout)
+        found = trust.find(target, timeout)
+        outcome = recount(
+            found.mechanism, record, name=found.name, workers=workers, timeout=timeout
+        )
+        if not trust.same_target(target, record["target"]):
+            sentence = f"target: recorded {record['target']}, replayed {target}"
+            outcome = replace(outcome, differences=(*outcome.differences, sentence))
+        yield record, outcome

@@ -77,7 +77,7 @@ def _allowed(
             continue
         if not target:
             raise InvalidArgument(
-                "the evidence was made from Python and names no target; name the mechanism, as in "
+                "the evidence was made from Python and names no target; give the mechanism, as in "
                 f"{shlex.join(['dpwitness', 'replay', path])} release.py:noisy_sum, or call "
                 "dpwitness.replay(evidence, mechanism)"
             )
@@ -106,11 +106,12 @@ def _is_allowed(target: str, program: str | None) -> bool:
 def _is_named(target: str, name: str, program: str | None) -> bool:
     words = targets.words_of(target)
     if len(words) == 1:
-        return _same_target(target, name)
+        return same_target(target, name)
     return target.startswith(targets.PYTHON) and words[1:] == [program, name]
 
 
-def _same_target(one: str, other: str) -> bool:
+def same_target(one: str, other: str) -> bool:
+    """Whether two texts name one target: the same text, or one name in one file."""
     if one == other:
         return True
     (first, colon, attribute), second = one.rpartition(":"), other.rpartition(":")

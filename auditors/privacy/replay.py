@@ -8,10 +8,10 @@ from typing import Any
 from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..events.events import event_from_json
-from ..outputs.encoding import canonical, from_json
+from ..outputs.encoding import from_json
 from ..results import Count, Pair, Verdict
 from ..sampling.sampling import STAGES, Sampler
-from . import request
+from . import request, retrace
 from .attempt import Test, bound_of
 from .budget import Budget
 
@@ -26,7 +26,8 @@ class Replay:
 
     `verdict` is the one the new counts support: those of the worst pair, and of the smaller one
     where the record has it; `counts` has them in this order. For a mechanism that is not `seeded`
-    the counts are a repetition of the experiment, and `differences` is empty.
+    the counts are a repetition of the experiment, and `differences` holds only what does not
+    follow from the recorded counts.
     """
 
     verdict: Verdict
@@ -37,58 +38,161 @@ class Replay:
 
     @property
     def same(self) -> bool:
-        """Whether every integer and the bound came out as recorded."""
+        """Whether every integer came out as recorded, and all that follows from them."""
         return not self.differences
 
 
 def recount(
-    mechanism: Any, record: Mapping[str, Any], *, workers: int = 1, timeout: float = 10.0
+    mechanism: Any,
+    record: Mapping[str, Any],
+    *,
+    name: str = "",
+    workers: int = 1,
+    timeout: float = 10.0,
 ) -> Replay:
-    """Draw the recorded streams again and count the recorded events.
+    """Draw the recorded streams again, count the recorded events, and work out all that follows.
 
-    `record` is one entry of `results` in an evidence file. Raises EvidenceFormatError when it
-    is malformed and ContractError when the mechanism fails.
+    `record` is one entry of `results` in an evidence file, `name` what the mechanism is called
+    where it brings no name of its own. What cannot be worked out is listed in
+    `retrace.NOT_RECOMPUTED`. Raises EvidenceFormatError when the record is malformed and
+    ContractError when the mechanism fails.
     """
     pair, test, counts, level, sampler = read_record(mechanism, record, workers, timeout)
     with _damage():
-        recorded = Verdict(record["verdict"])
         blocks = (int(record["plan"]["block"]), sampler.block)
-        parts = [(pair, counts, level, _number(record["epsilon_lower"]))]
-        if recorded is Verdict.REFUTED:
-            parts += _smaller(record, test, pair)
-    found: list[Count] = []
-    bounds, differences = [], list(_moved(blocks))
-    for where, old, spent, bound in parts:
-        new = tuple(_again(sampler, where, count) for count in old)
-        bounds.append(bound_of(new, test, spent))
-        differences += _differences(old, new, bound, bounds[-1])
-        found += new
-    verdict = recorded
-    if recorded is Verdict.REFUTED and min(bounds) < test.claim.epsilon:
-        verdict = Verdict.NOT_REFUTED
+        judged = tuple(read_count(data) for data in record.get("judged", ())) or counts
+        small = _smaller(record, test, pair)
+        subject = request.subject(mechanism, name, "", bool(record["seeded"]))
+        stated = [*_follows(record, pair, test, judged, small, subject, name)]
+    again = tuple(_again(sampler, pair, count) for count in judged)
+    differences = [*_moved(blocks), *_differences(judged, again)]
+    with _damage():
+        bounds = _bounds(record["evidence"].get("looks", ()), again, test)
+        shown = [count for count in again if _stream(count) in set(map(_stream, counts))]
+        bound = bound_of(tuple(shown or again), test, level)
+        found = list(shown or again)
+        if small is not None:
+            new = tuple(_again(sampler, small.pair, count) for count in small.counts)
+            differences += _differences(small.counts, new)
+            found += new
+            # Both sentences of a refutation must hold.
+            if bound_of(new, test, small.level) < test.claim.epsilon:
+                bounds = []
+        verdict = retrace.verdict_again(record, [*bounds, *([bound] if bounds else [])],
+                                        test.claim.epsilon)  # fmt: skip
+        if not differences and verdict is not Verdict(record["verdict"]):
+            stated.append(f"verdict: recorded {record['verdict']}, the counts give {verdict.value}")
+        if not sampler.seeded and _is_seeded(sampler, pair, judged):
+            stated.append("seeded: recorded as false, but the recorded streams give these counts")
+    if not sampler.seeded:
+        differences = []
     return Replay(
         verdict=verdict,
-        epsilon_lower=bounds[0],
+        epsilon_lower=bound,
         counts=tuple(found),
-        differences=tuple(differences) if sampler.seeded else (),
+        differences=(*differences, *dict.fromkeys(stated)),
         seeded=sampler.seeded,
     )
 
 
-def _smaller(
-    record: Mapping[str, Any], test: Test, pair: Pair
-) -> list[tuple[Pair, tuple[Count, ...], float, float]]:
-    """The witness with its counts, level and bound, where it is not the pair counted anyway."""
+def _follows(
+    record: Mapping[str, Any],
+    pair: Pair,
+    test: Test,
+    judged: tuple[Count, ...],
+    small: "_Small | None",
+    subject: Mechanism,
+    name: str,
+) -> Iterator[str]:
+    """What in the record does not follow from its counts."""
+    evidence, epsilon, plan = record["evidence"], test.claim.epsilon, record["plan"]
+    if evidence["counts"] and judged[0].stage == "judge":
+        return
+    looks, precision = evidence["looks"], plan.get("precision", 0.05)
+    domain = str(plan.get("domain", ""))
+    yield from retrace.mechanism_again(record, subject, name or subject.name)
+    yield from retrace.pair_again(pair, test, subject, domain, "pair")
+    known = [count for count in record.get("judged", evidence["counts"])]
+    for number, count in enumerate(evidence["counts"]):
+        if count not in known:
+            yield f"evidence.counts[{number}]: not among the counts that were judged"
+    alphas = retrace.shares(test.alpha, small=False)
+    yield from retrace.looks_again(looks, judged, test, alphas, precision, "evidence.looks")
+    bound = _number(record["epsilon_lower"])
+    yield from retrace.summary_again(evidence, bound, looks, epsilon, "evidence")
+    yield from retrace.growth_again(record["growth"], looks)
+    witness, refuted = record["witness"], record["verdict"] == "refuted"
+    if refuted != (witness is not None):
+        yield "witness: there is one exactly where the verdict is refuted"
+    if witness is None or not refuted:
+        return
+    if small is None:
+        counts = tuple(read_count(count) for count in evidence["counts"])
+        yield from retrace.witness_again(record, pair, counts)
+        if witness["evidence"] != evidence:
+            yield "witness.evidence: not that of the pair, which is the witness"
+        if _number(witness["epsilon_lower"]) != bound:
+            yield "witness.epsilon_lower: not that of the pair, which is the witness"
+        return
+    told = witness["evidence"]
+    yield from retrace.witness_again(record, small.pair, small.counts)
+    yield from retrace.pair_again(small.pair, test, subject, domain, "witness")
+    alphas = retrace.shares(test.alpha, small=True)
+    yield from retrace.looks_again(
+        told["looks"], small.counts, test, alphas, None, "witness.evidence.looks", whole=False
+    )
+    if told["alpha"] != evidence["alpha"]:
+        yield "witness.evidence.alpha: not that of the audit"
+    yield from retrace.summary_again(
+        told, _number(witness["epsilon_lower"]), told["looks"], epsilon, "witness.evidence"
+    )
+
+
+def _bounds(looks: Any, counts: Sequence[Count], test: Test) -> list[float]:
+    """The bound of every look, from counts made again; empty where there is not one for each."""
+    if len(looks) != len(counts):
+        return []
+    found = []
+    for number, look in enumerate(looks):
+        first = next(i for i, one in enumerate(looks) if one["attempt"] == look["attempt"])
+        found.append(bound_of(tuple(counts[first : number + 1]), test, _number(look["level"])))
+    return found
+
+
+def _is_seeded(sampler: Sampler, pair: Pair, counts: Sequence[Count]) -> bool:
+    """Whether streams that are said to be new at each run give the recorded hits all the same."""
+    telling = [c for c in counts if any(0 < h < n for h, n in zip(c.hits, c.trials, strict=True))]
+    if not telling:
+        return False
+    least = min(telling, key=lambda count: count.trials[0])
+    return _again(replace(sampler, seeded=True), pair, least).hits == least.hits
+
+
+def _stream(count: Count) -> tuple[str, int]:
+    return count.stage, count.chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Small:
+    """The smaller pair that a refutation shows, with its counts and the level of its bound."""
+
+    pair: Pair
+    counts: tuple[Count, ...]
+    level: float
+
+
+def _smaller(record: Mapping[str, Any], test: Test, pair: Pair) -> _Small | None:
+    """The witness, where it is not the pair that is counted anyway."""
     witness = record.get("witness") or {}
     evidence = witness.get("evidence")
     if not evidence:
-        return []
+        return None
     counts = tuple(read_count(data) for data in evidence["counts"])
     small = Pair(from_json(witness["database"]), from_json(witness["neighbour"]))
     small = small.reversed() if counts[-1].reversed else small
-    if canonical((small.database, small.neighbour)) == canonical((pair.database, pair.neighbour)):
-        return []
-    return [(small, counts, _level(evidence, test.alpha), _number(witness["epsilon_lower"]))]
+    if counts == tuple(read_count(data) for data in record["evidence"]["counts"]):
+        return None
+    return _Small(small, counts, _level(evidence, test.alpha))
 
 
 def read_record(
@@ -201,17 +305,11 @@ def _moved(blocks: tuple[int, int]) -> Iterator[str]:
         )
 
 
-def _differences(
-    old: Sequence[Count], new: Sequence[Count], old_bound: float, new_bound: float
-) -> Iterator[str]:
-    same = True
+def _differences(old: Sequence[Count], new: Sequence[Count]) -> Iterator[str]:
     for before, after in zip(old, new, strict=True):
         if before.hits != after.hits:
-            same = False
             yield (
                 f"{before.stage} chunk {before.chunk}: recorded {before.hits[0]} and "
                 f"{before.hits[1]} hits, now {after.hits[0]} and {after.hits[1]} of "
                 f"{after.trials[0]}"
             )
-    if same and not (old_bound == new_bound or abs(old_bound - new_bound) < 1e-12):
-        yield f"the counts are the same but the bound they give is {new_bound:g}, not {old_bound:g}"

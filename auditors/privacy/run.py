@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...mechanisms.model import PrivacyClaim, Relation
+from ...mechanisms.model import PrivacyClaim, Relation, Value
 from ..arguments import checked
 from ..databases.distance import require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
@@ -220,6 +220,7 @@ def prepared(
                 show_output=show_output,
             ),
             clock=Clock(seconds),
+            domain="value" if given is None and isinstance(databases, Value) else "",
         )
         for claim in claims
     )

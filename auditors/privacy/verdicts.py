@@ -43,6 +43,7 @@ LEAST = 256
 LOOSE = 1e-3
 """Level at which a smaller pair looks bad; it decides nothing."""
 
+OUT_OF_TIME = "the time budget ran out before the planned draws were made"
 USEFUL = (2.0, 0.5)
 """A run says something useful if it could have refuted 2 epsilon + 0.5."""
 
@@ -80,6 +81,8 @@ class Audit:
     sampler: Sampler
     clock: Clock
     note: str = ""
+    domain: str = ""
+    """"value" where a whole database is one record, for who checks how far a pair is apart."""
     bounding: bool = False
     """Whether only a bound is wanted: no smaller pair is asked for, and the hunt is thorough."""
 
@@ -185,7 +188,7 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
     verdict = Verdict.NOT_REFUTED
     if not judging.complete:
         verdict = Verdict.INCONCLUSIVE
-        audit = replace(audit, note="the time budget ran out before the planned draws were made")
+        audit = replace(audit, note=OUT_OF_TIME)
     if all(side.nothing_but_none for side in judging.shown):
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note=NO_RETURN)
@@ -318,6 +321,7 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "block": sampler.block,
             "vectorised": sampler.vectorised,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
+            **({"domain": audit.domain} if audit.domain else {}),
         },
         judged=judging.counts,
         source=fingerprint(audit.subject.run),

@@ -1,0 +1,281 @@
+"""What a record says beside its counts, worked out again: what does not follow is named.
+
+The counts are made again by `replay`; everything here follows from them, from the claim and from
+the scheme of `judge`: looks and their levels, bounds, the verdict, the witness and its words, the
+growth, the version of the mechanism, the distance of the pair. The levels are those that the
+scheme may spend, so a record cannot buy its verdict with a level of its own.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from math import isclose
+from typing import Any
+
+from ...mechanisms.model import Choices, Mechanism, Relation, Value
+from ..databases.distance import require_neighbours
+from ..errors import InvalidArgument
+from ..events.choose import Choice
+from ..outputs.encoding import canonical, from_json
+from ..results import Count, Pair, Verdict
+from ..sampling.fingerprint import fingerprint
+from .attempt import EARLY, LAST, Plan, Test, bound_of, early_looks, foreseen, last_looks, totals
+from .judge import EARLY_SHARE, MOST_EARLY
+from .verdicts import NO_RETURN, OUT_OF_TIME, USEFUL, WORST
+
+NOT_RECOMPUTED = (
+    "draws", "seconds", "note", "growth of draws that taught", "detectable_epsilon",
+    "detectable_probability", "power", "learning", "reached", "unread", "sketch", "replay",
+    "environment",
+    "claim.identifier", "claim.statement", "claim.reference",
+)  # fmt: skip
+"""Fields that counting again cannot decide: they are read from the file, and believed."""
+
+INPUTS = (
+    "claim", "plan.trials", "plan.precision", "plan.vectorised", "judged.predicted",
+    "judged.spread", "judged.rates", "evidence.counts.predicted", "evidence.counts.spread",
+    "evidence.counts.rates",
+)  # fmt: skip
+"""What was asked and what was foreseen. A change is named where a plan of looks follows from it."""
+
+CLOSE = 1e-9
+
+
+def shares(alpha: float, *, small: bool) -> tuple[float, ...]:
+    """The error probabilities that the judging of one pair may have started with."""
+    return ((1 - WORST) * alpha,) if small else (alpha, WORST * alpha)
+
+
+def looks_again(
+    looks: Sequence[Mapping[str, Any]],
+    counts: Sequence[Count],
+    test: Test,
+    alphas: tuple[float, ...],
+    precision: float | None,
+    place: str,
+    *,
+    whole: bool = True,
+) -> Iterator[str]:
+    """What the looks of one pair get wrong; `counts` are the recorded ones, one for each look.
+
+    Where they are not the `whole`, they are those that lead to the look with the largest bound.
+    """
+    best = best_of(looks)
+    of_best = [look for look in looks if best is not None and look["attempt"] == best["attempt"]]
+    if (whole and len(looks) != len(counts)) or len(of_best) < (0 if whole else len(counts)):
+        yield f"{place}: {len(looks)} looks for {len(counts)} counts; every count has one"
+        return
+    paired: list[tuple[Mapping[str, Any], Count | None]] = []
+    given = iter(counts)
+    for look in looks:
+        paired.append((look, next(given, None) if whole or look in of_best else None))
+    attempts = [list(group) for _, group in groupby(paired, key=lambda one: one[0]["attempt"])]
+    if [attempt[0][0]["attempt"] for attempt in attempts] != list(range(len(attempts))):
+        yield f"{place}.attempt: the attempts must be numbered from 0 in their order"
+    for attempt in attempts:
+        own = [count for _, count in attempt if count is not None]
+        if any(_fixed(count) != _fixed(own[0]) for count in own):
+            yield (
+                f"{place}: the counts of attempt {attempt[0][0]['attempt']} differ in what was "
+                "fixed before it (event, reversed, predicted, spread or rates)"
+            )
+        before = attempt[0][0]["draws"] - attempt[0][0]["trials"][0]
+        for number, (look, counted) in enumerate(attempt):
+            if counted is None:
+                continue
+            hits, trials = totals(tuple(own[: number + 1]))
+            bound = bound_of(tuple(own[: number + 1]), test, look["level"])
+            yield from _unlike(f"{place}.hits", look["hits"], list(hits))
+            yield from _unlike(f"{place}.trials", look["trials"], list(trials))
+            yield from _unlike(f"{place}.epsilon_lower", number_of(look["epsilon_lower"]), bound)
+            yield from _unlike(f"{place}.draws", look["draws"], before + trials[0])
+            if look["draws"] > test.trials or before < 0:
+                yield f"{place}.draws: {look['draws']} do not fit into {test.trials} trials"
+    if counts and counts[0].stage != "recheck":
+        found = [_levels(attempts, test, alpha, precision, place, whole) for alpha in alphas]
+        if all(found):
+            yield from found[-1]
+
+
+def _fixed(count: Count) -> tuple[Any, ...]:
+    return count.event, count.reversed, count.predicted, count.spread, count.rates
+
+
+def _levels(
+    attempts: Sequence[Sequence[tuple[Mapping[str, Any], Count | None]]],
+    test: Test,
+    alpha: float,
+    precision: float | None,
+    place: str,
+    whole: bool,
+) -> list[str]:
+    """Where the sizes and levels of the looks are not ones that the scheme plans."""
+    left, wrong = alpha, []
+    for number, attempt in enumerate(attempts):
+        looks, count = [look for look, _ in attempt], attempt[0][1]
+        made = [(look["trials"][0], look["level"]) for look in looks]
+        if count is None:
+            # Its prediction is not in the file; what follows shows that it spent an early share.
+            parts = [EARLY_SHARE * left * share for _, share in EARLY]
+            known = all(any(isclose(one, part, rel_tol=CLOSE) for part in parts) for _, one in made)
+            if not known:
+                wrong.append(f"{place}.level: attempt {number} spent what no early attempt may")
+            left -= EARLY_SHARE * left
+            continue
+        choice = Choice(count.event, count.reversed, count.predicted, count.spread, count.rates)
+        early = EARLY_SHARE * left
+        plans: list[tuple[float, Plan]] = []
+        needed = foreseen(choice, test.null, early)
+        if number < MOST_EARLY and precision != 0 and needed < test.trials:
+            plans.append((early, early_looks(needed, early)))
+        draws = test.trials - (looks[0]["draws"] - looks[0]["trials"][0])
+        if whole:
+            sooner = precision != 0 and foreseen(choice, test.null, left) <= draws / 2
+            plans.append((left, last_looks(max(draws, 1), left, sooner=sooner)))
+        else:
+            # How many draws a smaller pair was allowed is not in the file.
+            guess = int(made[-1][0] / LAST[min(len(made), len(LAST)) - 1][0])
+            plans += [(left, last_looks(guess + more, left, sooner=True)) for more in range(9)]
+        plans.append((left, ((made[0][0], left),)))
+        spent = next((level for level, plan in plans if _begins(plan, made)), None)
+        if spent is None:
+            wrong.append(
+                f"{place}.level: the looks of attempt {number}, "
+                f"{', '.join(f'{draws} draws at {level:.3g}' for draws, level in made)}, are not "
+                f"ones that alpha {alpha:.3g}, the claim and the prediction lead to"
+            )
+            spent = early
+        left = max(left - spent, 0.0)
+    return wrong
+
+
+def _begins(plan: Plan, made: Sequence[tuple[int, float]]) -> bool:
+    return len(made) <= len(plan) and all(
+        abs(planned - draws) <= 1 and isclose(level, share, rel_tol=CLOSE)
+        for (planned, level), (draws, share) in zip(plan, made, strict=False)
+    )
+
+
+def best_of(looks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    """The look with the largest bound, as the scheme picks it."""
+    return max(
+        looks,
+        key=lambda look: (number_of(look["epsilon_lower"]), look["trials"][0], look["attempt"]),
+        default=None,
+    )
+
+
+def verdict_again(record: Mapping[str, Any], bounds: Sequence[float], epsilon: float) -> Verdict:
+    """The verdict that these bounds give, with the power that the file states."""
+    if any(bound >= epsilon for bound in bounds):
+        return Verdict.REFUTED
+    counts = record["evidence"]["counts"]
+    if counts and counts[0]["stage"] == "recheck":
+        return Verdict.NOT_REFUTED
+    if record["note"] in (OUT_OF_TIME, NO_RETURN):
+        return Verdict.INCONCLUSIVE
+    if record.get("unread"):
+        return Verdict.NOT_REFUTED
+    factor, addend = USEFUL
+    useful = number_of(record["detectable_epsilon"]) <= factor * epsilon + addend
+    return Verdict.NOT_REFUTED if useful else Verdict.INCONCLUSIVE
+
+
+def summary_again(
+    evidence: Mapping[str, Any], bound: float, looks: Sequence[Mapping[str, Any]],
+    epsilon: float, place: str,
+) -> Iterator[str]:  # fmt: skip
+    """What the summary of one pair's evidence gets wrong; `bound` is the one the file shows."""
+    for field in ("hits", "trials"):
+        sums = [0, 0]
+        for count in evidence["counts"]:
+            sides = count[field][::-1] if count["reversed"] else count[field]
+            sums = [total + n for total, n in zip(sums, sides, strict=True)]
+        yield from _unlike(f"{place}.{field}", evidence[field], sums)
+    best = best_of(looks)
+    if best is not None:
+        yield from _unlike(f"{place}.level", evidence["level"], best["level"])
+        yield from _unlike("epsilon_lower", bound, number_of(best["epsilon_lower"]))
+        yield from _unlike(f"{place}.trials", evidence["trials"], best["trials"])
+    decided = next(
+        (look["draws"] for look in looks if number_of(look["epsilon_lower"]) >= epsilon), None
+    )
+    yield from _unlike(f"{place}.decided_after", evidence["decided_after"], decided)
+
+
+def growth_again(growth: Any, looks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The points of the picture, from the looks."""
+    if not growth:
+        return
+    points, highest = [], 0.0
+    for look in looks:
+        highest = max(highest, number_of(look["epsilon_lower"]))
+        points.append([look["draws"], highest])
+    recorded = [[draws, number_of(bound)] for draws, bound in growth]
+    if recorded != points:
+        yield "growth: not the looks of the evidence"
+
+
+def witness_again(record: Mapping[str, Any], pair: Pair, counts: Sequence[Count]) -> Iterator[str]:
+    """The witness's words, event and order of sides; `counts` are those on its pair."""
+    witness = record["witness"]
+    last = counts[-1]
+    likelier = pair.reversed() if last.reversed else pair
+    shown = (from_json(witness["database"]), from_json(witness["neighbour"]))
+    if canonical(shown) != canonical((likelier.database, likelier.neighbour)):
+        yield "witness: its databases are not those of the pair, likelier side first"
+    told = {**last.event.to_json(), "description": last.event.describe()}
+    for key in sorted({*told, *witness["event"]}):
+        if witness["event"].get(key) != told.get(key):
+            yield f"witness.event.{key}: not that of the event that was counted"
+
+
+def mechanism_again(record: Mapping[str, Any], subject: Mechanism, name: str) -> Iterator[str]:
+    """The name of the mechanism and the fingerprint of its code; an unknown name is ''."""
+    if name:
+        yield from _unlike("mechanism", record["mechanism"], name)
+    now = fingerprint(subject.run)
+    if record.get("source", "") != now:
+        yield (
+            f"source: the fingerprint of the code is now {now or 'unknown'}, recorded "
+            f"{str(record.get('source', '')) or 'unknown'!s:.40}; the code is another version"
+        )
+
+
+def pair_again(
+    pair: Pair, test: Test, subject: Mechanism, domain: str, place: str
+) -> Iterator[str]:
+    """Whether the databases are as near as the claim says."""
+    claim = test.claim
+    known: Any = subject.databases
+    if domain == "value":
+        known = Value(row=Choices(values=(0, 1)))
+    try:
+        require_neighbours(pair, claim.relation, claim.distance, known)
+    except InvalidArgument as error:
+        if known is not None and domain != "value" and claim.relation is not Relation.DECLARED:
+            try:
+                require_neighbours(pair, claim.relation, claim.distance, None)
+            except InvalidArgument:
+                pass
+            else:
+                return
+        yield f"{place}: {error}"
+
+
+def _unlike(place: str, recorded: Any, now: Any) -> Iterator[str]:
+    if recorded == now:
+        return
+    both = isinstance(recorded, (int, float)) and isinstance(now, (int, float))
+    if both and (recorded == now or abs(recorded - now) < 1e-12):
+        return
+    yield f"{place}: recorded {_short(recorded)}, now {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = f"{value:.10g}" if isinstance(value, float) else str(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def number_of(value: Any) -> float:
+    """A number of the file, which writes infinities as "inf" and "-inf"."""
+    return float(value)
