@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidArgument
 
 __all__ = [
+    "event_log_es",
     "mix_log_wealth",
     "multi_bin_log_e",
     "nearest_bins",
@@ -65,6 +66,56 @@ def single_event_log_e(
         + (m - y) * log1p((q0 - q1) / (1 - q0))
     )
     return gain - _excess((p1, q1), (p0, q0), trials, epsilon, delta)
+
+
+def event_log_es(
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    rates: ArrayLike,
+    nulls: ArrayLike,
+) -> NDArray[np.float64]:
+    """`single_event_log_e` for E pairs of foreseen rates and G nulls at once, of shape (E, G).
+
+    `rates` has shape (E, 2), `nulls` holds (epsilon, delta) in shape (G, 2).
+    """
+    (x, y), (n, m) = hits, trials
+    foreseen, null = np.asarray(rates, dtype=np.float64), np.asarray(nulls, dtype=np.float64)
+    found = np.zeros((len(foreseen), len(null)))
+    if n == 0 or m == 0:
+        return found
+    least = 1 / (4 * (n + m))
+    inside = np.clip(foreseen, least, 1 - least)
+    ratios, deltas = np.exp(np.minimum(null[:, 0], _LARGEST_EPSILON)), null[:, 1]
+    p1, q1 = (np.broadcast_to(inside[:, [side]], found.shape) for side in (0, 1))
+    usable = ((foreseen >= 0) & (foreseen <= 1)).all(axis=1)[:, None] & (deltas < 1)
+    chosen = usable & (p1 > ratios * q1 + deltas)
+    if not chosen.any():
+        return found
+    ratio, delta = (np.broadcast_to(part, found.shape)[chosen] for part in (ratios, deltas))
+    p1, q1 = p1[chosen], q1[chosen]
+    low, high = q1.copy(), (p1 - delta) / ratio
+    for _ in range(_HALVINGS):
+        q = (low + high) / 2
+        p = ratio * q + delta
+        slope = n * ratio * (p - p1) / (p * (1 - p)) + m * (q - q1) / (q * (1 - q))
+        moves = (low < q) & (q < high)
+        if not moves.any():
+            break
+        low, high = np.where(moves & (slope < 0), q, low), np.where(moves & (slope >= 0), q, high)
+    q0 = (low + high) / 2
+    p0 = ratio * q0 + delta
+    gain = (
+        x * np.log1p((p1 - p0) / p0)
+        + (n - x) * np.log1p((p0 - p1) / (1 - p0))
+        + y * np.log1p((q1 - q0) / q0)
+        + (m - y) * np.log1p((q0 - q1) / (1 - q0))
+    )
+    # The certificate of `_excess`, at the corners of every null.
+    u, v = n * (p1 - p0) / (p0 * (1 - p0)), m * (q1 - q0) / (q0 * (1 - q0))
+    corners = [(0.0, 0.0), (0.0, 1.0), (1.0, 1.0), (delta, 0.0), (1.0, (1 - delta) / ratio)]
+    excess = np.max([u * (p - p0) + v * (q - q0) for p, q in corners], axis=0)
+    found[chosen] = gain - np.maximum(excess, 0.0)
+    return found
 
 
 def nearest_rates(

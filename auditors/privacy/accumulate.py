@@ -35,13 +35,13 @@ of them kept the claim, it holds as it stands.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import exp, inf, log
+from math import inf, log
 from typing import Any
 
 import numpy as np
 
 from ...mechanisms.model import PrivacyClaim
-from ..bounds.e_process import mix_log_wealth, single_event_log_e
+from ..bounds.e_process import event_log_es
 from ..bounds.two_sample import at_distance
 from ..errors import EvidenceFormatError, InvalidArgument
 
@@ -193,17 +193,13 @@ def _pooled(strand: Strand, rates: tuple[float, float]) -> tuple[float, float]:
 def _won(
     strand: Strand, bet: Bet, rates: tuple[float, float], nulls: Sequence[tuple[float, float]]
 ) -> Strand:
-    logs = []
-    for (pooled, caution), old in zip(EXPERTS, strand.logs, strict=True):
+    foreseen = []
+    for pooled, caution in EXPERTS:
         p, q = _pooled(strand, rates) if pooled else rates
         middle = (p + q) / 2
-        shrunk = (p + caution * (middle - p), q + caution * (middle - q))
-        logs.append(
-            tuple(
-                log_e + single_event_log_e(bet.hits, bet.trials, shrunk, epsilon=e, delta=d)
-                for log_e, (e, d) in zip(old, nulls, strict=True)
-            )
-        )
+        foreseen.append((p + caution * (middle - p), q + caution * (middle - q)))
+    won = np.asarray(strand.logs) + event_log_es(bet.hits, bet.trials, foreseen, nulls)
+    logs = [tuple(expert) for expert in won.tolist()]
     (x, y), (n, m) = strand.hits, strand.trials
     return replace(
         strand,
@@ -217,13 +213,13 @@ def _mixed(strands: Sequence[Strand], points: int) -> np.ndarray[Any, np.dtype[n
     """Log capital at every grid point."""
     weights = [0.5] + [0.5 / (k * (k + 1)) for k in range(1, len(strands))]
     spare = 1 - sum(weights)
-    found = np.empty(points)
-    for point in range(points):
-        logs = [mix_log_wealth([expert[point] for expert in strand.logs]) for strand in strands]
-        parts = [log(w) + wealth for w, wealth in zip(weights, logs, strict=True)] + [log(spare)]
-        best = max(parts)
-        found[point] = best + log(sum(exp(part - best) for part in parts))
-    return found
+    parts = np.empty((len(strands) + 1, points))
+    for row, (weight, strand) in enumerate(zip(weights, strands, strict=True)):
+        experts = np.asarray(strand.logs)
+        parts[row] = log(weight) + np.logaddexp.reduce(experts, axis=0) - log(len(experts))
+    parts[-1] = log(spare)
+    mixed: np.ndarray[Any, np.dtype[np.float64]] = np.logaddexp.reduce(parts, axis=0)
+    return mixed
 
 
 def log_wealth(capital: Capital) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.bounds.e_process import (
+    event_log_es,
     mix_log_wealth,
     multi_bin_log_e,
     nearest_bins,
@@ -257,3 +258,20 @@ def test_mixture_of_wealth():
     assert mix_log_wealth([INF, -INF]) == INF
     with pytest.raises(InvalidArgument):
         mix_log_wealth([])
+
+
+def test_e_values_of_many_rates_and_nulls_are_those_of_each():
+    chance = np.random.default_rng(0)
+    for _ in range(40):
+        n, m = (int(size) for size in chance.integers(0, 5000, 2))
+        hits = int(chance.integers(0, n + 1)), int(chance.integers(0, m + 1))
+        rates = chance.random((4, 2)) ** chance.integers(1, 8)
+        rates[0] = chance.integers(0, 2, 2)
+        nulls = np.column_stack([chance.exponential(1, 20), chance.random(20) ** 6])
+        nulls[:3] = [(0, 0), (700, 0), (1, 1)]
+        found = event_log_es(hits, (n, m), rates, nulls)
+        each = [
+            [single_event_log_e(hits, (n, m), tuple(pair), epsilon=e, delta=d) for e, d in nulls]
+            for pair in rates
+        ]
+        np.testing.assert_allclose(found, each, rtol=1e-9, atol=1e-9)
