@@ -87,7 +87,8 @@ def event_log_es(
     inside = np.clip(foreseen, least, 1 - least)
     ratios, deltas = np.exp(np.minimum(null[:, 0], _LARGEST_EPSILON)), null[:, 1]
     p1, q1 = (np.broadcast_to(inside[:, [side]], found.shape) for side in (0, 1))
-    usable = ((foreseen >= 0) & (foreseen <= 1)).all(axis=1)[:, None] & (deltas < 1)
+    possible = np.all((foreseen >= 0) & (foreseen <= 1), axis=1, keepdims=True)
+    usable = possible & (deltas < 1)
     chosen = usable & (p1 > ratios * q1 + deltas)
     if not chosen.any():
         return found
