@@ -50,7 +50,8 @@ def test_a_refutation_has_a_p_value_of_its_own_and_a_sound_mechanism_none():
 
 
 def record_of(mechanism, **options):
-    result = audit(mechanism, pair=(0, 1), trials=20_000, **options)
+    options = {"relation": CLAIM.relation, "pair": (0, 1), "trials": 20_000, **options}
+    result = audit(mechanism, **options)
     return evidence.document([result], replay="")["results"][0]
 
 
