@@ -104,17 +104,22 @@ def _news(store: Store, run_id: str, seed: int) -> list[str]:
         if counted and verdict != "refuted" and wealth >= log(1 / ALPHA)
     ]
     repeated = sum(remark == REPEATED for *_, remark, _, _ in rows)
-    (before,) = store.connection.execute(
-        "SELECT count(*) FROM audits JOIN capital USING (sequence) WHERE run <> ? AND remark = ?",
-        (run_id, REPEATED),
-    ).fetchone()
     # Said once; a project that always draws with one seed has been told.
-    if repeated and not before:
+    if repeated and not _told_before(store, run_id):
         told.append(
             f"{repeated} of {len(rows)} audits drew with seed {seed} what an earlier run drew, and "
             'add no evidence to it; seed = "random" or the profile nightly would'
         )
     return told
+
+
+def _told_before(store: Store, run_id: str) -> bool:
+    (found,) = store.connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM audits JOIN capital USING (sequence) "
+        "WHERE run <> ? AND remark = ?)",
+        (run_id, REPEATED),
+    ).fetchone()
+    return bool(found)
 
 
 def merge(store: Store, directory: Path) -> tuple[str, ...]:
