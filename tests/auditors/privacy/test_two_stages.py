@@ -1,0 +1,120 @@
+"""One alpha, spent once; a refutation stops; two witnesses, each with counts of its own.
+
+Seeds are fixed, so every assertion is about one fixed computation.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dpwitness import Pair, PrivacyClaim, Relation, audit
+from dpwitness.auditors.bounds.two_sample import rejects
+from dpwitness.auditors.events.choose import Choice
+from dpwitness.auditors.events.events import Among
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.privacy.attempt import Test as Claimed
+from dpwitness.auditors.privacy.attempt import early_looks, foreseen, last_looks
+from dpwitness.auditors.privacy.judge import Judging
+from dpwitness.auditors.privacy.replay import recount
+from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.reports.record import evidence
+
+EVENT = Among(Feature(), (1,))
+CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.REPLACE_ONE)
+
+
+def answer(database, rng, *, size=None):
+    return np.where(rng.random(size) < 1 / (1 + np.exp(-2.0)), database, 1 - database)
+
+
+def summed(database, rng, *, size=None):
+    """Loses 2 for a record of 2, and 3 for a record of 3."""
+    return sum(database) + rng.laplace(size=() if size is None else size)
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.5, 4), st.floats(0, 0.5), st.floats(0.05, 0.9)), min_size=40,
+             max_size=40),
+    st.sampled_from([200, 1000, 3000]),
+    st.sampled_from([None, 0.05, 0.0]),
+)  # fmt: skip
+@settings(max_examples=15, deadline=None)
+def test_the_levels_of_all_looks_add_up_to_at_most_alpha(promises, trials, precision):
+    """Whatever the selection promises, and whenever it does."""
+
+    class Promising(Judging):
+        def _learn(self):
+            predicted, spread, rate = promises.pop() if promises else (1.0, 0.1, 0.5)
+            rates = (rate, rate * np.exp(-predicted))
+            self._choice = Choice(EVENT, True, predicted, spread, rates)
+            return self._choice
+
+    judging = Promising(
+        Sampler(run=answer, seed=0),
+        Pair(0, 1),
+        Claimed(claim=CLAIM, trials=trials, alpha=0.05),
+        precision=precision,
+    )
+    judging.run()
+    judging.sharpen(trials)
+    planned = sum(level for one in judging.attempts for _, level in one.planned)
+    assert planned <= 0.05 * (1 + 1e-9)
+    assert judging.made <= trials
+    assert judging.errors.left >= 0
+
+
+def test_looks_grow_and_share_the_level():
+    for plan in (early_looks(1000, 0.01), last_looks(1000, 0.01, sooner=True)):
+        sizes, levels = zip(*plan, strict=True)
+        assert list(sizes) == sorted(set(sizes))
+        assert sum(levels) == pytest.approx(0.01)
+    assert last_looks(1000, 0.01, sooner=False) == ((1000, 0.01),)
+
+
+def test_no_attempt_is_foreseen_for_an_event_within_the_claim():
+    within = Choice(EVENT, False, 1.2, 0.3, (0.5, 0.15))
+    assert foreseen(within, (1.0, 0.0), 0.01) == np.inf
+    beyond = replace(within, predicted=2.0)
+    assert 16 <= foreseen(beyond, (1.0, 0.0), 0.01) < 1000
+
+
+def test_a_gross_violation_costs_little_and_the_sooner_the_less():
+    stop, told, everything = (
+        audit(answer, pair=(0, 1), epsilon=0.5, precision=precision)
+        for precision in (None, 0.05, 0.0)
+    )
+    assert stop.refuted
+    assert 2 * stop.evidence.decided_after < 1000
+    assert stop.draws < told.draws < 40_000 < everything.draws
+    assert stop.epsilon_lower < told.epsilon_lower < everything.epsilon_lower <= 2
+
+
+def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
+    result = audit(answer, pair=(0, 1), epsilon=1.0)
+    hits, trials, level = result.evidence.hits, result.evidence.trials, result.evidence.level
+    assert rejects(hits, trials, epsilon=1.0, delta=0.0, level=level)
+    shown = [look for look in result.evidence.looks if look.hits == hits]
+    assert shown[0].epsilon_lower == result.epsilon_lower
+    assert result.epsilon_lower == max(look.epsilon_lower for look in result.evidence.looks)
+
+
+def test_the_smallest_pair_stands_beside_the_worst_and_both_replay():
+    rows = st.lists(st.integers(0, 9), max_size=5)
+    options = {"epsilon": 1.0, "relation": "add-remove", "databases": rows, "trials": 50_000}
+    result = audit(summed, **options)
+    assert result.draws <= 4 * 2 * 50_000
+    assert result.witness.epsilon_lower > 1.0
+    assert result.epsilon_lower > result.witness.epsilon_lower
+    small = [result.witness.database, result.witness.neighbour]
+    worst = [result.worst.database, result.worst.neighbour]
+    assert sum(map(sum, small)) < sum(map(sum, worst))
+    assert result.evidence.level + result.witness.evidence.level <= 1e-3
+    record = evidence.document([result], replay="")["results"][0]
+    again = recount(summed, record)
+    assert again.same
+    assert len(again.counts) == len(result.evidence.counts) + len(result.witness.evidence.counts)
+    record["witness"]["evidence"]["counts"][0]["hits"][0] -= 1
+    assert not recount(summed, record).same
