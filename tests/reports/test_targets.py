@@ -133,7 +133,10 @@ def test_databases_are_domains_or_strategies(write):
     )
     assert isinstance(targets.find_databases("data.py:value"), Value)
     assert targets.find_databases("data.py:rows").example is not None
-    for name, sentence in (("data.py:number", "is a int"), ("data.py", "takes file.py:NAME")):
+    for name, sentence in (
+        ("data.py:number", "is a int"),
+        ("data.py", "takes schema.json, file.py:NAME"),
+    ):
         with pytest.raises(InvalidArgument, match=sentence):
             targets.find_databases(name)
 

@@ -256,7 +256,7 @@ def test_seconds(dp_audit):
 
 
 def test_inconclusive_audits_pass_unless_strict(project):
-    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, trials=40, **CLAIM)\n")
+    write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, trials=12, **CLAIM)\n")
     plain = project.run_here()
     plain.assert_outcomes(passed=1)
     plain.stdout.fnmatch_lines(["inconclusive *sound*", "*too few trials*"])
