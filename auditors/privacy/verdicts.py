@@ -138,7 +138,7 @@ def _smallest(
     def refutes(pair: Pair) -> bool:
         return _still_refutes(audit, pair, allowance, most)
 
-    small = shrink(source, found, refutes, seed=audit.sampler.seed)
+    small = shrink(source, found, refutes)
     trials = allowance.left // 2
     if small is found.pair or trials < LEAST or audit.clock.late():
         return None

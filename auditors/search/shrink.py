@@ -1,7 +1,6 @@
 """The way down from the pair that was found to the smallest one that still refutes."""
 
 from collections.abc import Callable
-from random import Random
 from typing import Any
 
 from ..databases.neighbours import Source
@@ -17,7 +16,9 @@ __all__ = ["shrink"]
 CANDIDATES = 600
 """Pairs that may be made on the way down; most are turned away without being asked about."""
 PART = 0.5
-"""Part of the found pair's score that a smaller pair must have to be asked about."""
+"""Part of the found pair's score that a smaller pair must have to be asked about, at first."""
+FEW_BETWEEN = 12
+"""Whole numbers between a value and the simplest one up to which all are tried."""
 
 
 def shrink(
@@ -25,28 +26,31 @@ def shrink(
     found: Found,
     refutes: Callable[[Pair], bool],
     *,
-    seed: int,
     most: int = 60,
 ) -> Pair:
     """The smallest pair that still refutes, going down from `found` by simpler choices.
 
     `refutes` must be a function of the pair and is asked at most `most` times: only about pairs
     that are smaller than the smallest known, and whose frozen run shows at least half of what
-    the found pair's shows. Without frozen runs every smaller pair is asked about.
+    the found pair's shows. Where these lead no further, those are asked about too that show at
+    least half of what the claim allows: the smallest pair that breaks a claim of 1 may show 2 where
+    the worst shows 5. Without frozen runs every smaller pair is asked about.
     """
     descent = _Descent(found, refutes, most)
     descent.from_templates(source)
     space = choice_space(source.strategy)
-    start = found.seen.example if found.seen is not None else None
     if space is None or descent.scout is None:
         return descent.smallest
-    if start is None:
-        # A template that the strategy was not seen to yield: start from what most resembles it.
-        start = descent.like_it()
-    if start is None:
-        return descent.smallest
-    choices = list(start.choices)
-    _Down(space, descent).run(choices, Random(seed))
+    start = found.seen.example if found.seen is not None else None
+    # A template that the strategy was not seen to yield: start from what most resembles it.
+    start = start or descent.like_it()
+    down = _Down(space, descent)
+    choices = down.run(list(start.choices)) if start is not None else []
+    if descent.relax():
+        descent.from_templates(source)
+        start = start or descent.like_it()
+        if start is not None:
+            down.again(choices or list(start.choices))
     return descent.smallest
 
 
@@ -63,6 +67,15 @@ class _Descent:
         if found.seen is not None and self.scout is not None and self.scout.sampler.seeded:
             self.goal = found.seen.shift
         self.axis = self._axis()
+        self.wanted = PART * self.goal[self.axis] if self.goal is not None else 0.0
+
+    def relax(self) -> bool:
+        """Ask from now on about all that show half of the claim; False where that is no less."""
+        if self.scout is None or self.goal is None:
+            return False
+        claimed = PART * self.scout.epsilon
+        fewer, self.wanted = claimed < self.wanted, min(claimed, self.wanted)
+        return fewer
 
     def _axis(self) -> int:
         """The score by which the found pair stands out most from the others."""
@@ -86,7 +99,7 @@ class _Descent:
             self.scout.probe(side, encoded)
             for side, encoded in zip((pair.database, pair.neighbour), key, strict=True)
         ]
-        return shift(*sides)[self.axis] >= PART * self.goal[self.axis]
+        return shift(*sides)[self.axis] >= max(self.wanted, 1e-9)
 
     def ask(self, pair: Pair) -> bool:
         """Whether a pair refutes, remembered; it becomes the smallest if it is smaller."""
@@ -110,11 +123,12 @@ class _Descent:
         """The smallest example that the strategy made, that shows as much and refutes."""
         if self.goal is None or self.scout is None:
             return None
-        wanted = PART * self.goal[self.axis]
         able = [
             seen
             for seen in self.scout.seen.values()
-            if seen.example is not None and seen.shift[self.axis] >= wanted and max(seen.shift) > 0
+            if seen.example is not None
+            and max(seen.shift) > 0
+            and seen.shift[self.axis] >= self.wanted
         ]
         for seen in sorted(able, key=lambda seen: _size(seen.pair))[:3]:
             if self._refutes(seen):
@@ -138,7 +152,13 @@ class _Down:
         self.space, self.descent, self.made = space, descent, 0
         self.tried: set[Any] = set()
 
-    def run(self, choices: list[Choice], random: Random) -> None:
+    def again(self, choices: list[Choice]) -> list[Choice]:
+        """The same from here on, with those that were turned away tried once more."""
+        self.tried.clear()
+        self.made = 0
+        return self.run(choices)
+
+    def run(self, choices: list[Choice]) -> list[Choice]:
         """Fewer rows, then fewer choices, then simpler ones, until nothing helps."""
         improved = True
         while improved and self.made < CANDIDATES and self.descent.left > 0:
@@ -147,6 +167,7 @@ class _Down:
                 after = step(choices)
                 if after is not None:
                     choices, improved = after, True
+        return choices
 
     def _attempt(self, values: list[Any]) -> list[Choice] | None:
         key = tuple((type(v).__name__, repr(v)) for v in values)
@@ -231,24 +252,61 @@ class _Down:
         return found
 
     def _lower(self, choices: list[Choice]) -> list[Choice] | None:
-        """Whole numbers halfway to the simplest, again and again."""
+        """Each whole number as near to the simplest one as it can be: by halving, then one by one.
+
+        Halving ends on a number next to one that does not refute; where the numbers between it and
+        the simplest are few, all are tried, for what refutes may have gaps.
+        """
         found = None
         for place in range(len(choices)):
-            while place < len(choices) and choices[place].kind == "integer":
-                choice = choices[place]
-                goal = _simple_values(choice)[:1]
-                if not goal or abs(choice.value - goal[0]) < 2:
-                    break
-                values = [other.value for other in choices]
-                values[place] = goal[0] + (choice.value - goal[0]) // 2
-                after = self._attempt(values)
-                if after is None:
-                    values[place] = choice.value - (1 if choice.value > goal[0] else -1)
-                    after = self._attempt(values)
-                    if after is None:
-                        break
-                choices = found = after
+            for step in (self._halved, self._stepped):
+                after = step(choices, place) if place < len(choices) else None
+                if after is not None:
+                    choices = found = after
         return found
+
+    def _halved(self, choices: list[Choice], place: int) -> list[Choice] | None:
+        found, span = None, _span(choices[place])
+        while span is not None and abs(span[1] - span[0]) > 1:
+            low, high = span
+            middle = low + (high - low) // 2
+            after = self._put(choices, place, middle)
+            if after is None:
+                span = middle, high
+                continue
+            choices = found = after
+            left = _span(choices[place]) if place < len(choices) else None
+            span = (low, left[1]) if left is not None and left[1] == middle else None
+        return found
+
+    def _stepped(self, choices: list[Choice], place: int) -> list[Choice] | None:
+        span = _span(choices[place])
+        if span is None or abs(span[1] - span[0]) > FEW_BETWEEN:
+            return None
+        low, high = span
+        for value in range(low, high, 1 if high > low else -1):
+            after = self._put(choices, place, value)
+            if after is not None:
+                return after
+        return None
+
+    def _put(self, choices: list[Choice], place: int, value: int) -> list[Choice] | None:
+        values = [choice.value for choice in choices]
+        values[place] = type(choices[place].value)(value)
+        return self._attempt(values) if choices[place].permits(values[place]) else None
+
+
+def _span(choice: Choice) -> tuple[int, int] | None:
+    """The simplest value and the one chosen, where both are whole numbers and differ."""
+    simple = _simple_values(choice)[:1]
+    if choice.kind not in ("integer", "float") or not simple:
+        return None
+    ends = [*simple, choice.value]
+    if choice.kind == "float" and not all(float(end).is_integer() for end in ends):
+        return None
+    if ends[0] == ends[1]:
+        return None
+    return int(ends[0]), int(ends[1])
 
 
 def _simple_values(choice: Choice) -> list[Any]:
@@ -257,17 +315,20 @@ def _simple_values(choice: Choice) -> list[Any]:
     match choice.kind:
         case "integer":
             low, high = choice.constraints.get("min_value"), choice.constraints.get("max_value")
-            values = [0, 1, *(end for end in (low, high) if end is not None)]
+            ends = [end for end in (low, high) if end is not None]
+            values = [0, 1, -old, *sorted(ends, key=abs)]
+            values = [v for v in values if v != -old or old < 0]
             found = [v for v in values if choice.permits(v)]
             return found[: found.index(old)] if old in found else found
         case "float":
             if old != old:
                 return [0.0] if choice.permits(0.0) else []
             low, high = choice.constraints.get("min_value"), choice.constraints.get("max_value")
-            values = [0.0, 1.0, low, high, -1.0]
+            ends = sorted((end for end in (low, high) if end is not None), key=abs)
+            values = [0.0, 1.0, *ends, -1.0]
             if abs(old) < 1e15:
                 values += [float(round(old, digits)) for digits in (0, 1, 2, 3)]
-            found = [v for v in dict.fromkeys(values) if v is not None and choice.permits(v)]
+            found = [v for v in dict.fromkeys(values) if choice.permits(v)]
             finite = [v for v in found if abs(v) != float("inf")]
             return finite[: finite.index(old)] if old in finite else finite
         case "string":

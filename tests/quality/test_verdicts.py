@@ -52,12 +52,7 @@ def test_negative_controls_are_refuted(control):
     assert result.witness is not None
 
 
-NOT_YET = pytest.mark.xfail(strict=True, reason="shrinking ends on [3] and never asks for [2]")
-NAMED = [
-    pytest.param(control, marks=[NOT_YET] if "understated" in control.mechanism.name else [])
-    for control in BROKEN
-    if control.mechanism.name in SMALLEST
-]
+NAMED = [control for control in BROKEN if control.mechanism.name in SMALLEST]
 
 
 @pytest.mark.parametrize("control", NAMED, ids=lambda c: c.mechanism.name)

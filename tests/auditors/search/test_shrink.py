@@ -32,6 +32,51 @@ def test_the_smallest_pair_is_simple(leaks, databases, smallest):
     source = pair_source(databases, Relation.ADD_REMOVE, 1, 0)
     plan = SearchPlan(draws=100, most=60_000)
     found = hunt(Sampler(run=run, seed=0), source, epsilon=1.0, delta=0.0, plan=plan)
-    small = shrink(source, found, refutes, seed=0)
+    small = shrink(source, found, refutes)
     assert (small.database, small.neighbour) == smallest
     assert len(asked) <= 60
+
+
+@pytest.mark.parametrize(
+    ("rows", "scale", "claim", "smallest"),
+    [
+        (st.integers(0, 5), 1.0, 1.0, 2),
+        (st.integers(0, 90), 1.0, 1.0, 2),
+        (st.integers(-40, 90), 7.0, 1.0, 8),
+        (st.integers(0, 10_000), 50.0, 2.0, 101),
+        (st.integers(-70, -3), 20.0, 0.5, -11),
+        (st.floats(0, 30), 2.0, 1.5, 4.0),
+    ],
+)
+def test_one_number_ends_on_the_smallest_that_still_breaks_the_claim(rows, scale, claim, smallest):
+    """A sum whose noise is too small: the worst row is far from the smallest that refutes."""
+
+    def run(database, rng, *, size=None):
+        return sum(database) + rng.laplace(scale=scale, size=size)
+
+    asked = []
+
+    def refutes(pair):
+        asked.append(pair)
+        return abs(sum(pair.database) - sum(pair.neighbour)) / scale > claim
+
+    source = pair_source(st.lists(rows, max_size=8), Relation.ADD_REMOVE, 1, 0)
+    plan = SearchPlan(draws=100, most=60_000)
+    found = hunt(Sampler(run=run, seed=0), source, epsilon=claim, delta=0.0, plan=plan)
+    small = shrink(source, found, refutes)
+    assert (small.database, small.neighbour) == ([], [smallest])
+    assert len(asked) <= 60
+
+
+def test_a_gap_between_the_simplest_and_the_found_number_is_found():
+    def leaks(d):
+        return len(d) == 1 and d[0] in (7, 10, 11, 12)
+
+    def run(database, rng, *, size=None):
+        return 10 * leaks(database) + rng.laplace(size=size)
+
+    source = pair_source(st.lists(st.integers(0, 12), max_size=4), Relation.ADD_REMOVE, 1, 0)
+    plan = SearchPlan(draws=100, most=60_000)
+    found = hunt(Sampler(run=run, seed=0), source, epsilon=1.0, delta=0.0, plan=plan)
+    small = shrink(source, found, lambda p: leaks(p.database) != leaks(p.neighbour))
+    assert (small.database, small.neighbour) == ([], [7])
