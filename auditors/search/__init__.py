@@ -1,7 +1,9 @@
 """Where to look: the hunt for the worst pair, and the way down to the smallest.
 
 Read `hunt`, then `scout` (what is seen of a pair), `probe` (frozen runs) and `stages` (which pairs
-to look at); `choices` makes databases from the choices of the user's strategy, `constants` reads
-the mechanism's code, `reach` says what the search did not run, `shrink` goes down. `explore` is
-Hypothesis's own search, where there are no frozen runs.
+to look at, in which order). The stages are `corners`, `dictionary` (constants), `ladder` (sizes and
+rows, from a `bank` of rows) and `evolution`; `tries` keeps what was made and `suggestions` what may
+be worth choosing. `choices` makes databases from the choices of the user's strategy, `constants`
+reads the mechanism's code, `reach` says what the search did not run, `shrink` goes down. `explore`
+is Hypothesis's own search, where there are no frozen runs.
 """

@@ -16,7 +16,7 @@ from .plan import SearchPlan
 from .probe import Probe, Shift, probe, shift
 from .reach import Lines
 
-__all__ = ["Enough", "Gross", "Scout", "Seen"]
+__all__ = ["Enough", "Gross", "Scout", "Seen", "sides_of"]
 
 FROZEN = {True: 64, False: 24}
 """Outputs of a frozen run, where one call gives many and where it gives one."""
@@ -112,7 +112,7 @@ class Scout:
             # Its noise cannot be frozen: ordinary draws are all there is to go by.
             score = self.ordinary(found)
             found.shift = Shift(max(0.0, score), 0.0, 0.0, 0.0)
-            self.sizes += [len(side) for side in _sides(pair) if hasattr(side, "__len__")]
+            self.sizes += [len(side) for side in sides_of(pair) if hasattr(side, "__len__")]
         if self._gross(found):
             raise Gross(found)
         return found
@@ -164,5 +164,6 @@ class Scout:
         return False
 
 
-def _sides(pair: Pair) -> tuple[Any, Any]:
+def sides_of(pair: Pair) -> tuple[Any, Any]:
+    """Both databases of a pair."""
     return pair.database, pair.neighbour

@@ -1,0 +1,160 @@
+"""What may be worth choosing: ends, constants of the mechanism's code and what lies next to them.
+
+Nothing here knows a strategy: a value is only ever suggested to a choice that permits it.
+"""
+
+import math
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from .choices import Choice, Example
+
+__all__ = ["ENUMERATED", "MARKS", "SMALL", "Suggestions", "all_of", "changed", "exact", "mark"]
+
+SMALL = 12
+ENUMERATED = 128
+"""Values of one choice up to which all are tried."""
+MARKS = 24
+"""Constants tried in one choice."""
+
+
+class Suggestions:
+    """Values to try in choices, from the constants of one mechanism."""
+
+    def __init__(self, constants: Sequence[Any]) -> None:
+        """Constants in the order of use."""
+        self.constants = constants
+        self.marks = {mark(value) for value in constants}
+        self._known: dict[Any, list[Any]] = {}
+
+    def values(self, choice: Choice) -> list[Any]:
+        """All values where they are few, else constants and ends."""
+        key = (choice.kind, tuple((name, mark(v)) for name, v in choice.constraints.items()))
+        if key not in self._known:
+            if choice.size() <= SMALL:
+                low = choice.constraints.get("min_value", 0)
+                found = list(range(low, low + int(choice.size())))
+            else:
+                found = [*self.fitting(choice), *choice.ends()]
+            self._known[key] = _different(found)
+        return self._known[key]
+
+    def fitting(self, choice: Choice) -> list[Any]:
+        """The constants that a choice permits, each first as it is, then its surroundings."""
+        return _different([*self.as_they_are(choice), *self.nearby(choice)])
+
+    def as_they_are(self, choice: Choice) -> list[Any]:
+        """The constants that a choice permits."""
+        found = [value for one in self.constants for value in exact(one, choice.kind)]
+        return [value for value in found if choice.permits(value)]
+
+    def nearby(self, choice: Choice) -> list[Any]:
+        """What is next to a constant and permitted."""
+        found = [value for one in self.constants for value in _surroundings(one, choice.kind)]
+        return [value for value in found if choice.permits(value)]
+
+    def few(self, choice: Choice, most: int) -> list[Any]:
+        """The ends first, then 0, what is special, and constants; all values where they are few."""
+        if choice.kind == "integer" and choice.size() <= most:
+            return all_of(choice)
+        return _different([*far(choice), *choice.ends(), *self.fitting(choice)])[:most]
+
+    def numbers(self) -> list[Any]:
+        """The constants that are numbers."""
+        return [value for value in self.constants if type(value) in (int, float)]
+
+
+def mark(value: Any) -> Any:
+    """Equal for values that are the same to the last bit and type."""
+    return (type(value).__name__, repr(value))
+
+
+def _different(values: list[Any]) -> list[Any]:
+    return list({mark(value): value for value in values}.values())
+
+
+def changed(example: Example, changes: dict[int, Any]) -> list[Any]:
+    """The choices of an example with some of them changed."""
+    values = list(example.values)
+    for place, value in changes.items():
+        values[place] = value
+    return values
+
+
+def all_of(choice: Choice) -> list[Any]:
+    """All values of a choice that has few."""
+    if choice.kind == "boolean":
+        return [False, True]
+    low = choice.constraints["min_value"]
+    return list(range(low, low + int(choice.size())))
+
+
+def few_ways(choice: Choice) -> bool:
+    """Whether a choice has few values; one to go on or stop is none of these."""
+    if choice.kind == "boolean":
+        return choice.constraints.get("p") == 0.5
+    return choice.kind == "integer" and 2 <= choice.size() <= SMALL
+
+
+def far(choice: Choice) -> list[Any]:
+    """The least and the greatest value of a choice."""
+    if choice.kind == "integer" and choice.size() < math.inf:
+        return [choice.constraints["min_value"], choice.constraints["max_value"]]
+    ends = [value for value in choice.ends() if value == value]  # not NaN
+    return [ends[0], ends[-1]] if ends else [choice.value, choice.value]
+
+
+def exact(constant: Any, kind: str) -> list[Any]:
+    """A constant as a value of the kind, if it can be one."""
+    if kind == "integer" and isinstance(constant, (int, float)) and math.isfinite(constant):
+        whole = int(constant)
+        return [whole] if whole == constant else [math.floor(constant), math.ceil(constant)]
+    if kind == "float" and isinstance(constant, (int, float)):
+        try:
+            return [float(constant)]
+        except OverflowError:
+            return []
+    if (kind == "string" and isinstance(constant, str)) or (
+        kind == "bytes" and isinstance(constant, bytes)
+    ):
+        return [constant]
+    return []
+
+
+def _surroundings(constant: Any, kind: str) -> list[Any]:
+    """A little more, a little less, and the negative of a constant."""
+    found: list[Any] = []
+    for value in exact(constant, kind):
+        if kind == "integer":
+            found += [value + 1, value - 1, -value]
+        elif kind == "float":
+            found += [math.nextafter(value, math.inf), math.nextafter(value, -math.inf)]
+            found += [value + 1, value - 1, -value]
+    return found
+
+
+def simplest(choice: Choice) -> Any:
+    """0, False or an empty text where permitted, else the choice as it is."""
+    for value in ({"integer": 0, "float": 0.0, "string": ""}.get(choice.kind), choice.value):
+        if value is not None and choice.kind != "boolean" and choice.permits(value):
+            return value
+    return choice.value
+
+
+def anything(choice: Choice, random: Random) -> Any:
+    """A value at random from a bounded range of numbers, else the choice as it is."""
+    if choice.kind == "integer" and choice.size() < math.inf:
+        return random.randint(choice.constraints["min_value"], choice.constraints["max_value"])
+    if choice.kind == "float":
+        low, high = choice.constraints["min_value"], choice.constraints["max_value"]
+        if math.isfinite(low) and math.isfinite(high):
+            value = random.uniform(low, high)
+            return value if choice.permits(value) else choice.value
+    return choice.value
+
+
+def sortable(value: Any) -> tuple[str, Any]:
+    """A key that orders values of any kinds."""
+    kind = "number" if isinstance(value, (bool, int, float)) else type(value).__name__
+    return kind, 0 if value != value else value
