@@ -38,22 +38,40 @@ def _chances(trials, p):
     return ways * p[:, None] ** counts * (1 - p[:, None]) ** (trials - counts)
 
 
+def _region(trials, epsilon, delta, level, *, band):
+    """Which counts (x, y) reject: cells within `band` of the edge asked, the rest as monotone.
+
+    Every cell of the band is asked and must be monotone in x and in y, so that the edge that is
+    followed is the edge of the region; cells far from it are taken from their side of the edge.
+    """
+    n, m = trials
+    beta = level / 50
+    needed = threshold(level, beta) + TIE
+
+    def rejects(x, y):
+        return z_statistic((x, y), trials, epsilon=epsilon, delta=delta, beta=beta) >= needed
+
+    region = np.zeros((n + 1, m + 1))
+    edge = 0
+    for y in range(m + 1):
+        while edge <= n and not rejects(edge, y):
+            edge += 1
+        region[edge:, y] = 1
+        for x in [*range(max(edge - band, 0), edge), *range(edge + 1, min(edge + band, n + 1))]:
+            region[x, y] = rejects(x, y)
+    return region, rejects
+
+
 @pytest.mark.parametrize(("epsilon", "delta"), list(product((0.0, 1.0, 3.0), (0.0, 0.05))))
 @pytest.mark.parametrize("level", [0.05, 0.001])
 def test_exact_size_for_unequal_sides(epsilon, delta, level):
-    n, m, beta = 200, 100, level / 50
-    needed = threshold(level, beta) + TIE
-    region = np.array(
-        [
-            [
-                z_statistic((x, y), (n, m), epsilon=epsilon, delta=delta, beta=beta) >= needed
-                for y in range(m + 1)
-            ]
-            for x in range(n + 1)
-        ]
-    ).astype(float)
+    n, m = 200, 100
+    region, rejects = _region((n, m), epsilon, delta, level, band=5)
     assert (np.diff(region, axis=0) >= 0).all()
     assert (np.diff(region, axis=1) <= 0).all()
+    rng = np.random.default_rng(63)
+    for x, y in zip(rng.integers(0, n + 1, 400), rng.integers(0, m + 1, 400), strict=True):
+        assert rejects(int(x), int(y)) == region[x, y]
     p = np.concatenate([np.linspace(delta, 1, 400), 1 - np.logspace(-5, -2, 9), [delta + 1e-4]])
     q = np.clip((p - delta) * math.exp(-epsilon), 0, 1)
     size = np.einsum("kx,xy,ky->k", _chances(n, p), region, _chances(m, q)).max()
