@@ -16,6 +16,12 @@ from .svg import growth_figure, sketch_figure
 MOST_DATA = 120_000
 MOST_PICTURES = 4
 MOST_COUNTS = 12
+CHECK = (
+    '<p class="saying">Without dpwitness, from the counts alone: <code>python3 -I -S '
+    "check_evidence.py evidence.json</code> works out bound, error probability and verdict again. "
+    "It is one file, <code>docs/check_evidence.py</code> of the project&rsquo;s sources, which "
+    "needs Python&rsquo;s standard library only.</p>"
+)
 
 
 def render(results: Sequence[AuditResult], data: Mapping[str, Any]) -> str:
@@ -98,6 +104,7 @@ def _article(result: AuditResult, record: Mapping[str, Any], key: str, *, pictur
             _facts(result),
             _counts(result),
             f"<h3>Replay</h3>\n<pre>{_safe(record['replay'])}</pre>",
+            CHECK,
             "</article>",
         )
     )

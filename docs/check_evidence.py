@@ -1,0 +1,300 @@
+"""Check a dpwitness evidence file without dpwitness: Python's standard library and this file.
+
+    python3 -I -S check_evidence.py evidence.json
+
+From the integers in the file it works out the lower bound on epsilon at each look, the error
+probability that each look may have spent, the largest bound and the verdict, and compares. It runs
+nothing that the file names and imports nothing of dpwitness: the test is written here a second
+time, from docs/statistics.md, with the tails of the binomial by a continued fraction.
+
+That the mechanism gives these counts is for `dpwitness replay`. Whether a claim that stands is
+"not refuted" or "inconclusive" hangs on the power that the file states, not worked out here.
+
+Exit status: 0 everything follows from the counts, 1 something does not, 2 the file is unusable.
+"""
+
+import json
+import sys
+from itertools import groupby, pairwise
+from math import asin, atan2, ceil, cos, exp, hypot, inf, isclose, lgamma, log, log1p, pi, sin, sqrt
+from statistics import NormalDist
+
+NORMAL = NormalDist()
+STEP, BETA, CAP, CLOSE, TIE = 0.02, 1 / 50, 37.0, 1e-15, 1e-9
+EARLY = tuple(0.3 * share for share in (0.15, 0.2, 0.35, 0.3))
+LAST, MOST_EARLY, WORST = (0.05, 0.1, 0.15, 0.7), 2, 0.9
+MOST, MOST_LOOKS, LONGEST = 10**10, 100, 64 * 2**20
+
+
+def stirling(n):
+    """By how much ln n! exceeds its Stirling approximation: large terms cancel by hand."""
+    if n < 1000:
+        return lgamma(n + 1) - (n + 0.5) * log(n) + n - 0.5 * log(2 * pi)
+    return (1 / 12 - 1 / 360 / n**2) / n
+
+
+def lower_tail(a, b, x, y):
+    """I_x(a, b) for whole a, b >= 1 and y = 1 - x, where x is left of the middle."""
+    n = a + b
+    density = stirling(n) - stirling(a) - stirling(b)
+    for k, mean in ((a, n * x), (b, n * y)):
+        density -= k * ((mean - k) / k - log1p((mean - k) / k))
+    if density < -745:
+        return 0.0
+    c, d = 1.0, 1 / (1 - n * x / (a + 1) or 1e-300)
+    fraction = d
+    for m in range(1, 1_000_000):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 / (1 + term * d or 1e-300), 1 + term / c or 1e-300
+            fraction *= d * c
+        if abs(d * c - 1) < 1e-15:
+            break
+    return exp(density) * sqrt(n / (2 * pi * a * b)) * b / n * fraction
+
+
+def score(a, b, x, y):
+    """The normal score -Phi^-1(I_x(a, b)), from the smaller tail, at most CAP."""
+    if a == 0 or min(x, y) <= 0:
+        return CAP if x <= 0 < a else -inf
+    left = x <= (a + 1) / (a + b + 2)
+    tail = lower_tail(a, b, x, y) if left else lower_tail(b, a, y, x)
+    z = -NORMAL.inv_cdf(tail) if tail > 0 else inf
+    return min(z if left else -z, CAP)
+
+
+def above(x, n, p):
+    return score(x, n - x + 1, p, 1 - p)
+
+
+def below(y, m, q):
+    return score(m - y, y + 1, 1 - q, q)
+
+
+def limits(x, n, beta):  # of Clopper and Pearson, each wrong with probability beta
+    z, found = -NORMAL.inv_cdf(beta), []
+    for holds in (lambda p: above(x, n, p) < z, lambda p: below(x, n, p) >= z):
+        low, high = 0.0, 1.0
+        while low < (middle := (low + high) / 2) < high:
+            low, high = (low, middle) if holds(middle) else (middle, high)
+        found.append(high)
+    return found
+
+
+def angle(p):
+    return asin(sqrt(min(max(p, 0.0), 1.0)))
+
+
+def at_distance(epsilon, delta, distance):
+    """Group privacy: what (epsilon, delta) of one step promises `distance` steps away."""
+    growth = sum(exp(min(step * epsilon, 700.0)) for step in range(distance))
+    return distance * epsilon, min(delta * growth, 1.0)
+
+
+class Test:
+    """The test of one event: hits (x, y) of trials (n, m)."""
+
+    def __init__(self, hits, trials, level):
+        self.hits, self.trials = hits, trials
+        beta = BETA * level
+        self.p_low, self.p_high = limits(hits[0], trials[0], beta / 4)
+        self.q_low, self.q_high = limits(hits[1], trials[1], beta / 4)
+        self.needed = -NORMAL.inv_cdf(level - beta)
+        self.slack = STEP / (2 * sqrt(trials[1])) + 4e-8
+
+    def rejects(self, nulls, depth=60):
+        """Whether all nulls between two are rejected; with little `depth` False means nothing."""
+        # The range of q is halved until a bound for all its lattice cells passes the threshold,
+        # or, for a single null, until few cells are left, which are then computed.
+        epsilon, delta = nulls[1]
+        if delta >= 1 or epsilon > 600:
+            return False
+        start = angle(max(self.q_low, (self.p_low - delta) * exp(-epsilon))) - self.slack
+        end = angle(self.q_high) + self.slack
+        if start > end - self.slack:
+            return True
+        self.ends = max(start, 0.0), min(end, pi / 2)
+        parts = [(*self.ends, 0)]
+        while parts:
+            first, last, deep = parts.pop()
+            if self.bound(first, last, nulls) >= self.needed + 10 * TIE:
+                continue
+            few, middle = nulls[0] == nulls[1] and last - first < 4 * self.slack, (first + last) / 2
+            if deep == depth or (few and self.least(first, last, *nulls[0]) < self.needed + TIE):
+                return False
+            parts += [] if few else [(first, middle, deep + 1), (middle, last, deep + 1)]
+        return True
+
+    def bound(self, first, last, nulls):
+        """What no lattice cell with its middle in this part of angles is below in the block."""
+        (x, y), (n, m), ((low, delta), (high, deltas)) = self.hits, self.trials, nulls
+        if x == 0 or y == m or high > 20:
+            return -inf  # no bound is known here
+        low, high = exp(low), exp(high)
+        bottom = sin(max(first - self.slack, self.ends[0])) ** 2
+        top = high * sin(min(last + self.slack, self.ends[1])) ** 2 + deltas
+        one = max(above(x, n, min(top, 1 - CLOSE, self.p_high)), -1e300)
+        two = max(below(y, m, max(bottom, CLOSE)), -1e300)
+        least_p, most_p = variances(low * sin(first) ** 2 + delta, high * sin(last) ** 2 + deltas)
+        least_q, most_q = variances(sin(first) ** 2, sin(last) ** 2)
+        turns = [
+            0.0 if top >= 1 - CLOSE else atan2(sqrt(least_p / n), high * sqrt(most_q / m)),
+            pi / 2 if bottom == 0 else atan2(sqrt(most_p / n), low * sqrt(least_q / m)),
+        ]
+        if one <= 0 and two <= 0:
+            turns = [min(max(atan2(-one, -two), turns[0]), turns[1])]
+        return min(sin(turn) * one + cos(turn) * two for turn in turns)
+
+    def least(self, first, last, epsilon, delta):
+        """The least value of the lattice cells in use that touch this part."""
+        (x, y), (n, m), ratio = self.hits, self.trials, exp(epsilon)
+        low, high = sin(max(first - self.slack, 0)) ** 2, sin(min(last + self.slack, pi / 2)) ** 2
+        edges = {0.0, (1 - delta) / ratio, 1.0}
+        for size, ends, back in (
+            (m, (low, high), lambda q: q),
+            (n, (ratio * low + delta, ratio * high + delta), lambda p: (p - delta) / ratio),
+        ):
+            scale = 2 * sqrt(size) / STEP
+            from_, to = (int(scale * angle(end)) for end in ends)
+            stops = (min(i / scale, pi / 2) for i in range(max(0, from_ - 2), to + 4))
+            edges |= {back(sin(stop) ** 2) for stop in stops}
+        ordered = [-1.0, *sorted(edge for edge in edges if 0 <= edge <= 1)]
+        kept = [right for left, right in pairwise(ordered) if right - left > CLOSE]
+        least = inf
+        for left, right in pairwise(kept):
+            top = ratio * right + delta
+            used = top >= self.p_low and right >= max(self.q_low, sin(first) ** 2)
+            if not used or left > min(self.q_high, sin(last) ** 2):
+                continue
+            middle = (left + right) / 2
+            p = min(ratio * middle + delta, 1.0)
+            weights = sqrt(p * (1 - p) / n), ratio * sqrt(middle * (1 - middle) / m)
+            if top >= 1 - CLOSE or left == 0:
+                weights = (0.0, 1.0) if top >= 1 - CLOSE else (1.0, 0.0)
+            scores = above(x, n, min(top, 1.0, self.p_high)), below(y, m, left)
+            mixed = sum(w * z for w, z in zip(weights, scores) if w)
+            least = min(least, mixed / hypot(*weights))
+        return least
+
+
+def variances(low, high):
+    low, high = min(low, 1.0), min(high, 1.0)
+    ends = low * (1 - low), high * (1 - high)
+    return min(ends), 0.25 if low <= 0.5 <= high else max(ends)
+
+
+def bound_of(hits, trials, level, claim):
+    """The last epsilon before the first one of the grid that the test does not reject."""
+    (x, y), (n, m), (epsilon, delta, distance) = hits, trials, claim
+    legal = 0 <= x <= n <= MOST and 0 <= y <= m <= MOST and 0 < level < 0.5 <= n * m
+    if not (legal and epsilon >= 0 <= delta and 1 <= distance <= 1000):
+        raise ValueError(f"impossible: {hits} hits of {trials}, level {level} or claim {claim}")
+    end = (min(10.0, log(m)) + 1) / distance
+    grid = {epsilon, *(round(i * 0.001, 9) for i in range(ceil((min(end, 2.0) + 0.001) / 0.001)))}
+    grid |= {round(2 + i * 0.005, 9) for i in range(max(0, ceil((end - 2) / 0.005)))}
+    nulls = [at_distance(one, delta, distance) for one in sorted(grid)]
+    test = Test(hits, trials, level)
+
+    def accepted(i, j):  # the first of i, .., j - 1 that is not rejected, or j
+        rejected = test.rejects((nulls[i], nulls[j - 1]), 60 if j - i == 1 else 5)
+        if rejected or j - i == 1:
+            return j if rejected else i
+        middle = (i + j) // 2
+        found = accepted(i, middle)
+        return found if found < middle else accepted(middle, j)
+
+    first = accepted(0, len(nulls))
+    return sorted(grid)[first - 1] if first else -inf
+
+
+def spent(looks, alpha):
+    """What is wrong with the error probabilities of the looks at one pair, in words, or ''."""
+    for number, (_, group) in enumerate(groupby(looks, key=lambda look: look["attempt"])):
+        levels = [look["level"] for look in group]
+        for shares, cost in ((EARLY if number < MOST_EARLY else (), 0.3), (LAST, 1), ((1.0,), 1)):
+            rest = iter(shares)
+            if all(any(abs(one - alpha * s) <= 1e-9 * one for s in rest) for one in levels):
+                alpha -= cost * alpha
+                break
+        else:
+            return f"attempt {number} spends {levels} where {alpha:.6g} of alpha is left"
+    return ""
+
+
+def oriented(count):
+    return [n for key in ("hits", "trials") for n in count[key][:: -1 if count["reversed"] else 1]]
+
+
+def judged(evidence, claim, alphas, counts, place):
+    """(bounds of all looks, what does not follow) of the evidence on one pair."""
+    looks, wrong, sums = evidence["looks"], [], {}
+    if not 0 < len(looks) <= MOST_LOOKS:
+        raise ValueError(f"{place}: expected 1 to {MOST_LOOKS} looks")
+    bounds = [bound_of(one["hits"], one["trials"], one["level"], claim) for one in looks]
+    _, _, best = max((b, one["trials"][0], i) for i, (b, one) in enumerate(zip(bounds, looks)))
+    # Of a smaller pair only the counts behind its bound are kept.
+    own = [one for one in looks if one["attempt"] == looks[best]["attempt"]]
+    for look, count in zip(looks if len(looks) == len(counts) else own, counts):
+        old = sums.get(look["attempt"], [0] * 4)
+        sums[look["attempt"]] = [a + b for a, b in zip(old, oriented(count))]
+        if sums[look["attempt"]] != look["hits"] + look["trials"]:
+            wrong.append(f"{place}.looks: hits and trials are not the sums of the counts")
+    for look, bound in zip(looks, bounds):
+        if not isclose(float(look["epsilon_lower"]), bound, abs_tol=1e-9):
+            wrong.append(f"{place}.epsilon_lower: {look['epsilon_lower']}, the counts give {bound}")
+    sides = [sum(side) for side in zip(*map(oriented, evidence["counts"]))]
+    if sides != evidence["hits"] + evidence["trials"]:
+        wrong.append(f"{place}.counts: their sums are not the hits and trials")
+    for key in ("hits", "trials", "level"):
+        if evidence[key] != looks[best][key]:
+            wrong.append(f"{place}.{key}: {evidence[key]}, the best look has {looks[best][key]}")
+    told = [spent(looks, alpha) for alpha in alphas]
+    return bounds, wrong + ([f"{place}.level: {told[-1]}"] if all(told) else [])
+
+
+def checked(result):
+    """(verdict, bound, what does not follow) of one entry of `results`."""
+    evidence, claim, witness = result["evidence"], result["claim"], result["witness"]
+    numbers = float(claim["epsilon"]), float(claim["delta"]), claim["distance"]
+    alpha, counts = evidence["alpha"], result.get("judged") or evidence["counts"]
+    small = witness and witness["evidence"] != evidence and witness["evidence"]
+    # A smaller pair with counts of its own is paid for with a part of alpha.
+    alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
+    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence")
+    own = bounds
+    if small:
+        own, more = judged(small, numbers, ((1 - WORST) * alpha,), small["counts"], "witness")
+        wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
+    for place, where, found in (("", result, bounds), ("witness.", witness, own)):
+        if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):
+            wrong.append(f"{place}epsilon_lower: the counts give {max(found)}")
+    broken = min(max(bounds), max(own)) >= numbers[0]
+    if broken != bool(witness):
+        wrong.append("witness: there is one exactly where the counts refute the claim")
+    verdict = "refuted" if broken else "not refuted or inconclusive"
+    if result["verdict"].replace("_", " ") not in verdict.split(" or "):
+        wrong.append(f"verdict: {result['verdict']}, the counts give {verdict}")
+    return verdict, max(bounds), wrong
+
+
+def main(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            data, status = json.loads(file.read(LONGEST)), 0
+        for number, result in enumerate(data["results"]):
+            verdict, bound, wrong = checked(result)
+            told = f"results[{number}] {result['mechanism']!a}: {verdict}, epsilon >= {bound:.4g}"
+            ends = "DOES NOT FOLLOW:" if wrong else "follows from the counts"
+            print(f"{told}, alpha {result['evidence']['alpha']:g}; {ends}")
+            print(*(f"  {line!a}\n" for line in wrong), sep="", end="")
+            status |= bool(wrong)
+        return status
+    except Exception as error:  # noqa: BLE001 - damage of any kind, told in a line
+        print(f"{path!a} cannot be checked: {error!r:.200}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else __doc__)

@@ -1,0 +1,213 @@
+"""The stand-alone checker gives the product's bounds and verdicts, without anything of the product.
+
+It is a second implementation of the test, so where the two agree on hundreds of counts neither has
+a slip of its own. The counts are drawn with a fixed seed: a difference comes back.
+"""
+
+import copy
+import importlib.util
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpwitness.auditors.bounds.two_sample import epsilon_lower
+from dpwitness.auditors.privacy.run import audit_claims
+from dpwitness.reports.record import evidence
+from dpwitness.reports.targets import find_target
+
+FILE = Path(__file__).resolve().parents[2] / "docs" / "check_evidence.py"
+
+
+def loaded():
+    spec = importlib.util.spec_from_file_location("check_evidence", FILE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def asked(path):
+    """As somebody without dpwitness, numpy or site-packages runs it."""
+    return subprocess.run(
+        [sys.executable, "-I", "-S", str(FILE), str(path)],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+
+
+def counts(rng):
+    """Hits, trials, level and claim of one look, the extremes among them."""
+    n = int(10 ** rng.uniform(0.5, 5.5))
+    m = n if rng.random() < 0.7 else int(10 ** rng.uniform(0.5, 5.5))
+    p = rng.choice([0.0, 1.0, rng.random(), 10 ** rng.uniform(-4, 0)])
+    q = min(1.0, p * 2.71828 ** -rng.uniform(-0.5, 4)) if rng.random() < 0.9 else 0.0
+    hits = tuple(
+        min(size, max(0, round(size * rate + rng.gauss(0, (size * rate * (1 - rate)) ** 0.5))))
+        for size, rate in ((n, p), (m, q))
+    )
+    delta = rng.choice([0.0, 0.0, 1e-6, 0.01, 0.2])
+    claim = (rng.choice([0.0, 0.3333333, 1.0, 2.5]), delta, rng.choice([1, 1, 2, 5]))
+    return hits, (n, m), rng.choice([1e-3, 2.7e-4, 0.04]), claim
+
+
+def compared(seed, number):
+    check, rng, different = loaded(), random.Random(seed), []
+    for _ in range(number):
+        hits, trials, level, claim = counts(rng)
+        epsilon, delta, distance = claim
+        theirs = epsilon_lower(
+            hits, trials, delta=delta, level=level, distance=distance, also=(epsilon,)
+        )
+        ours = check.bound_of(hits, trials, level, claim)
+        if ours != theirs and abs(ours - theirs) > 1e-9:
+            different.append((hits, trials, level, claim, theirs, ours))
+    print(f"{number} counts, {len(different)} different bounds")
+    return different
+
+
+def test_the_bounds_are_those_of_the_product():
+    assert compared(seed=1, number=12) == []
+
+
+@pytest.mark.slow
+def test_the_bounds_of_many_counts_are_those_of_the_product():
+    assert compared(seed=2, number=200) == []
+
+
+def noisy(database, rng, *, size=None):
+    return sum(database) + rng.laplace(0, 0.5, size=size)
+
+
+def sound(database, rng, *, size=None):
+    return sum(database) + rng.laplace(0, 1.0, size=size)
+
+
+def flips(database, rng):
+    bit = sum(database) % 2
+    return int(bit if rng.random() < 0.6 else 1 - bit)
+
+
+PAIR = {"pair": ([0], [0, 1]), "relation": "add-remove"}
+AUDITS = {
+    "soon": lambda: audit_claims(noisy, epsilon=1.0, **PAIR, trials=40_000),
+    "looks": lambda: audit_claims(noisy, epsilon=1.8, **PAIR, trials=60_000),
+    "stands": lambda: audit_claims(sound, epsilon=1.0, **PAIR, trials=40_000),
+    "close": lambda: audit_claims(sound, epsilon=0.95, **PAIR, trials=100_000, seed=3),
+    "few": lambda: audit_claims(sound, epsilon=1.0, **PAIR, trials=60),
+    "delta": lambda: audit_claims(flips, epsilon=0.2, delta=0.01, pair=([0], [1]),
+                                  relation="replace-one", trials=8_000),
+    "group": lambda: audit_claims(noisy, epsilon=1.0, delta=1e-4, distance=3,
+                                  pair=([0], [0, 1, 1, 1]), relation="add-remove", trials=20_000),
+    "smaller pair": lambda: audit_claims(
+        find_target("exponential-monotone").mechanism, epsilon=0.2, trials=20_000),
+    "catalogue": lambda: audit_claims(find_target("EM-NAIVE").mechanism, trials=8_000),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    """The evidence file of an audit by its name, made when it is first asked for."""
+    folder = tmp_path_factory.mktemp("files")
+
+    def path(name):
+        made = folder / f"{name}.json"
+        if not made.exists():
+            made.write_text(evidence.to_text(evidence.document(AUDITS[name](), replay="")))
+        return made
+
+    return path
+
+
+def follow(paths):
+    """The results of files that the checker confirms, each with the same verdict."""
+    for path in paths:
+        done = asked(path)
+        assert done.returncode == 0, (path, done.stdout, done.stderr)
+        for result in json.loads(path.read_text())["results"]:
+            assert (": refuted," in done.stdout) == (result["verdict"] == "refuted")
+            yield result
+
+
+def test_files_follow_from_their_counts(file):
+    assert len([*follow(map(file, ("few", "delta", "group")))]) == 3
+
+
+@pytest.mark.slow
+def test_files_of_every_kind_follow_from_their_counts(file):
+    results = [*follow(map(file, AUDITS))]
+    # The law is empty where a kind is missing.
+    assert {one["verdict"] for one in results} == {"refuted", "not_refuted", "inconclusive"}
+    assert max(len(one["evidence"]["looks"]) for one in results) > 2
+    smaller = [one for one in results if one["witness"]]
+    assert any(one["witness"]["evidence"] != one["evidence"] for one in smaller)
+
+
+def changed(result):
+    """(words, result) for each number of a result that counts, changed alone."""
+
+    def put(path, change):
+        new = copy.deepcopy(result)
+        place = new
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = change(place[path[-1]])
+        return ".".join(map(str, path)), new
+
+    flipped = "not_refuted" if result["verdict"] == "refuted" else "refuted"
+    yield put(("verdict",), lambda _: flipped)
+    yield put(("epsilon_lower",), lambda x: x + 0.01)
+    yield put(
+        ("claim", "epsilon"), lambda x: 4 * x if result["witness"] else result["epsilon_lower"] / 2
+    )
+    places = [("evidence",)]
+    if result["witness"]:
+        places.append(("witness", "evidence"))
+        yield put(("witness", "epsilon_lower"), lambda x: x + 0.01)
+    for place in places:
+        yield put((*place, "level"), lambda x: 0.9 * x)
+        yield put((*place, "hits", 0), lambda x: x + 1)
+        yield put((*place, "trials", 1), lambda x: x + 1)
+        yield put((*place, "counts", 0, "hits", 1), lambda x: x + 1)
+        yield put((*place, "looks", 0, "hits", 0), lambda x: x + 1)
+        yield put((*place, "looks", 0, "level"), lambda x: 1.1 * x)
+        yield put((*place, "looks", 0, "epsilon_lower"), lambda x: 0.25)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("few", "delta"), pytest.param(("soon", "smaller pair", "group"), marks=pytest.mark.slow)],
+    ids=["two", "three more"],
+)
+def test_every_forged_number_is_named(file, names):
+    check, missed, cases = loaded(), [], 0
+    known, bound_of = {}, check.bound_of
+
+    def once(*asked):
+        if str(asked) not in known:
+            known[str(asked)] = bound_of(*asked)
+        return known[str(asked)]
+
+    check.bound_of = once  # most bounds of a forged file are those of the file before
+    for name in names:
+        (result, *_) = json.loads(file(name).read_text())["results"]
+        for words, forged in changed(result):
+            cases += 1
+            if not check.checked(forged)[2]:
+                missed.append((name, words))
+    print(f"{cases} forgeries, {len(missed)} missed")
+    assert missed == []
+
+
+def test_it_is_short_and_says_what_it_cannot_read(tmp_path):
+    assert len(FILE.read_text().splitlines()) <= 300
+    for number, text in enumerate(
+        ["", "[]", '{"results": 3}', '{"results": [{}]}', "[" * 100_000, '{"results": [1e999]}']
+    ):
+        path = tmp_path / f"{number}.json"
+        path.write_text(text)
+        done = asked(path)
+        assert done.returncode == 2, (text[:40], done)
+        assert done.stderr.count("\n") == 1
+        assert "cannot be checked" in done.stderr
