@@ -293,7 +293,7 @@ def alarms(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             else:
                 refuted = sum(
                     check(
-                        others[name], alpha=alpha, draws=options.trials, seed=options.seed + run
+                        others[name], alpha=alpha, trials=options.trials, seed=options.seed + run
                     ).refuted
                     for run in range(options.runs)
                 )

@@ -190,7 +190,7 @@ def _theorem(theorem: Theorem) -> dict[str, Any]:
     return {
         "identifier": theorem.identifier,
         "statement": theorem.statement,
-        "kind": claim_to_json(subject.claim)["kind"],
+        "kind": subject.claim.kind,
         "reference": theorem.reference,
         "parameters": {name: _parameter(p) for name, p in theorem.parameters.items()},
         "mechanism": subject.mechanism.name if subject.mechanism else "",
@@ -268,7 +268,7 @@ def _claim(claim: Claim) -> str:
     code = f"{claim.identifier}: " if claim.identifier else ""
     if isinstance(claim, PrivacyClaim):
         return code + claim_phrase(claim)
-    return f"{code}{claim_to_json(claim)['kind']}, {claim.statement or claim.reference}"
+    return f"{code}{claim.kind}, {claim.statement or claim.reference}"
 
 
 def _by_part(theorems: Iterable[Theorem]) -> list[Theorem]:

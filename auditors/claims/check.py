@@ -32,16 +32,6 @@ from .privacy_claim import audit_privacy_claim
 from .sample_size import audit_threshold
 from .utility import audit_utility
 
-KINDS: dict[type, str] = {
-    PrivacyClaim: "privacy",
-    UtilityClaim: "utility",
-    ExpectationClaim: "expectation",
-    InvariantClaim: "invariant",
-    EqualityClaim: "equality",
-    ThresholdClaim: "threshold",
-    IdentityClaim: "identity",
-}
-
 
 @checked
 def check(
@@ -49,71 +39,63 @@ def check(
     *,
     parameters: Mapping[str, float] | None = None,
     alpha: float = 1e-3,
-    draws: int = 200_000,
+    trials: int = 200_000,
     seed: int = 0,
 ) -> ClaimResult:
     """Check one statement by every method there is for its kind of claim.
 
-    A theorem is taken at `parameters`, its defaults where they say nothing. `draws` is for all of
-    the claim's databases together (a side, where two are compared; an invariant looks at a case
-    for every 200), and `alpha` bounds the probability that sampling refutes a true claim. The
+    A theorem is taken at `parameters`, its defaults where they say nothing. `trials` draws are for
+    all of the claim's databases together (a side, where two are compared; an invariant looks at a
+    case for every 200), and `alpha` bounds the probability that sampling refutes a true claim. The
     same seed gives the same numbers.
 
     Raises InvalidArgument for parameters the theorem does not have or is not stated for, and
     HarnessError where an exact and a sampled method contradict each other.
     """
-    Budget(alpha=alpha, trials=max(draws, 2), seed=seed)
+    return check_within(Budget(alpha=alpha, trials=trials, seed=seed), statement, parameters)
+
+
+def check_within(
+    budget: Budget,
+    statement: Theorem | Subject | NegativeControl | BrokenStatement,
+    parameters: Mapping[str, float] | None = None,
+) -> ClaimResult:
+    """What `check` does with this budget."""
     started = monotonic()
     subject = subject_of(statement, parameters)
     claim = subject.claim
-    found = _find(claim, subject.mechanism, alpha=alpha, draws=draws, seed=seed)
+    identifier = getattr(statement, "identifier", "") or claim.identifier
+    found = _find(claim, subject.mechanism, budget)
     if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
         raise HarnessError(
-            f"{_identifier(statement, claim)}: draws refute at error {found.error:g} what the "
+            f"{identifier}: draws refute at error {found.error:g} what the "
             f"exact method proves on {found.scope}; one of the two is wrong"
         )
-    theorem = statement if isinstance(statement, Theorem) else None
     return ClaimResult(
-        identifier=_identifier(statement, claim),
-        statement=theorem.statement if theorem else claim.statement,
-        reference=(theorem.reference if theorem else "") or claim.reference,
-        kind=KINDS[type(claim)],
-        claimed=found.claimed,
-        measured=found.measured,
-        exact=found.exact,
-        weak=found.weak,
-        verdict=found.verdict,
-        sampled=found.sampled,
-        proved=found.proved,
-        draws=found.draws,
+        identifier=identifier,
+        statement=claim.statement,
+        reference=claim.reference,
+        kind=claim.kind,
+        finding=found,
         seconds=monotonic() - started,
-        seed=seed,
-        alpha=found.error,
-        method=found.method,
-        scope=found.scope,
-        note=found.note,
-        table=found.table,
-        witness=found.witness,
-        details=found.details,
+        seed=budget.seed,
     )
 
 
-def _find(
-    claim: Claim, mechanism: Mechanism | None, *, alpha: float, draws: int, seed: int
-) -> Finding:
+def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
     match claim:
         case PrivacyClaim():
-            return audit_privacy_claim(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+            return audit_privacy_claim(claim, mechanism, budget)
         case UtilityClaim():
-            return audit_utility(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+            return audit_utility(claim, mechanism, budget)
         case ExpectationClaim():
-            return audit_expectation(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+            return audit_expectation(claim, mechanism, budget)
         case InvariantClaim():
-            return audit_invariant(claim, draws=draws, seed=seed)
+            return audit_invariant(claim, budget)
         case EqualityClaim():
-            return audit_equality(claim, mechanism, alpha=alpha, draws=draws, seed=seed)
+            return audit_equality(claim, mechanism, budget)
         case ThresholdClaim():
-            return audit_threshold(claim, alpha=alpha, draws=draws, seed=seed)
+            return audit_threshold(claim, budget)
         case IdentityClaim():
             return audit_identity(claim)
     assert_never(claim)
@@ -158,9 +140,3 @@ def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
                 f"{theorem.identifier} is stated for {name} ({known.meaning}) {kind} from "
                 f"{within.low:g} to {within.high:g}, got {value:g}"
             )
-
-
-def _identifier(
-    statement: Theorem | Subject | NegativeControl | BrokenStatement, claim: Claim
-) -> str:
-    return getattr(statement, "identifier", "") or claim.identifier

@@ -30,11 +30,15 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What the auditor of one kind of claim found; `theorems.check` makes a `ClaimResult` of it.
+    """What the auditor of one kind of claim found.
 
-    `sampled` and `proved` are the verdicts of the two kinds of method, None where a method was
-    not used; `scope` says what an exact verdict covers. `error` is the probability that
-    `sampled` refutes a true claim.
+    `claimed` is the bound, `measured` the number set against it, with its interval, and `exact`
+    its true value where the law is known. `sampled` and `proved` are the verdicts of the two kinds
+    of method, None where a kind was not used; `proved` covers what `scope` says and nothing else.
+    `error` bounds the probability that sampling refutes a true claim. `weak` says that the measured
+    quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `table` and
+    `details` are for a figure, `witness` is the counterexample: a case, a database or an audit's
+    witness.
     """
 
     claimed: float
@@ -63,38 +67,23 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimResult:
-    """The outcome of checking one claim.
+    """The outcome of checking one claim: what was found, and of which claim.
 
-    `claimed` is the bound, `measured` the number set against it, with its interval, and `exact`
-    its true value where the law is known. `verdict` is the headline; `sampled` and `proved` the
-    verdicts of the two kinds of method, side by side, None where a kind was not used. `proved`
-    covers what `scope` says and nothing else. `weak` says that the measured quantity is below a
-    twentieth of the bound, so that a wrong mechanism could hide. `alpha` bounds the probability
-    that sampling refutes a true claim. `table` and `details` are for a figure, `witness` is the
-    counterexample: a case, a database or an audit's witness.
+    `kind` is that of the claim, `seed` the one that gives the same `finding` again.
     """
 
     identifier: str
     statement: str
     reference: str
     kind: str
-    claimed: float
-    measured: Estimate | None
-    exact: float | None
-    weak: bool
-    verdict: Verdict
-    sampled: Verdict | None
-    proved: Verdict | None
-    draws: int
+    finding: Finding
     seconds: float
     seed: int
-    alpha: float
-    method: str
-    scope: str = ""
-    note: str = ""
-    table: Table | None = None
-    witness: Any = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The headline of the finding."""
+        return self.finding.verdict
 
     @property
     def refuted(self) -> bool:

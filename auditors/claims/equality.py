@@ -8,6 +8,7 @@ from ...mechanisms.model import Database, EqualityClaim, FiniteLaw, Mechanism
 from ..bounds.permutation import largest_log_ratio, p_value, total_variation_upper
 from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
+from ..privacy.budget import Budget
 from ..results import Verdict
 from ..sampling.draws import Draws
 from ..sampling.sampling import generator
@@ -38,19 +39,18 @@ class _Compared:
 def audit_equality(
     claim: EqualityClaim,
     mechanism: Mechanism | None,
-    *,
-    alpha: float,
-    draws: int,
-    seed: int,
+    budget: Budget,
 ) -> Finding:
-    """Compare the two samplers on each of the claim's databases, `draws` draws a side in all.
+    """Compare the two samplers on each of the claim's databases, the budget's trials a side in all.
 
-    Equal laws are refuted with probability at most `alpha`. `measured` is the total variation of
+    Equal laws are refuted with probability at most its alpha. `measured` is the total variation of
     the laws on the cells, with its upper bound.
     """
-    share, each = alpha / len(claim.databases), max(20, draws // len(claim.databases))
+    alpha = budget.alpha
+    share, each = alpha / len(claim.databases), max(20, budget.trials // len(claim.databases))
     found = [
-        _compare(claim, mechanism, database, share, each, seed) for database in claim.databases
+        _compare(claim, mechanism, database, share, each, budget.seed)
+        for database in claim.databases
     ]
     refuted = [one.p <= share for one in found]
     known = [one.exact for one in found if one.exact is not None]

@@ -17,6 +17,7 @@ from ..bounds.holm import looks
 from ..bounds.means import Wealth, betting_lower, betting_upper, catoni_upper
 from ..errors import HarnessError, UnsupportedClaim
 from ..outputs.encoding import show
+from ..privacy.budget import Budget
 from ..results import Verdict
 from ..sampling.draws import Draws
 from .agreement import ERROR
@@ -45,14 +46,11 @@ class _Measured:
 def audit_expectation(
     claim: ExpectationClaim,
     mechanism: Mechanism | None,
-    *,
-    alpha: float,
-    draws: int,
-    seed: int,
+    budget: Budget,
 ) -> Finding:
-    """Test the claim on each of its databases, `draws` draws in all.
+    """Test the claim on each of its databases, the budget's trials in all.
 
-    A true claim is refuted by sampling with probability at most `alpha`, shared out among the
+    A true claim is refuted by sampling with probability at most its alpha, shared out among the
     databases; upper bounds spend as much again.
     """
     if not isfinite(claim.low) and not isfinite(claim.variance):
@@ -60,8 +58,8 @@ def audit_expectation(
             "an expectation that is not bounded below and has no bound on its variance cannot be "
             "refuted from draws; state low or variance"
         )
-    source = Draws.of(mechanism, seed)
-    share, each = alpha / len(claim.databases), max(1, draws // len(claim.databases))
+    alpha, source = budget.alpha, Draws.of(mechanism, budget.seed)
+    share, each = alpha / len(claim.databases), max(1, budget.trials // len(claim.databases))
     found = [
         _measure(claim, mechanism, source, database, share, each) for database in claim.databases
     ]

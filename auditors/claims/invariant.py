@@ -16,6 +16,7 @@ from ...mechanisms.model import InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
 from ..errors import HarnessError
 from ..outputs.encoding import canonical, show
+from ..privacy.budget import Budget
 from ..results import Verdict
 from ..search.explore import explore
 from .claim_results import Estimate, Finding, Table
@@ -60,14 +61,14 @@ class _Seen:
         return order[:count]
 
 
-def audit_invariant(claim: InvariantClaim, *, draws: int, seed: int) -> Finding:
-    """Look for a counterexample among some `draws` / 200 cases; a failing one is shrunk."""
-    seen, number = _Seen(claim), min(MOST, max(LEAST, draws // SHARE))
+def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
+    """Look for a counterexample among one case for every 200 trials; a failing one is shrunk."""
+    seen, number = _Seen(claim), min(MOST, max(LEAST, budget.trials // SHARE))
     failing = next((case for case in claim.examples if seen.fails(case)), None)
     if failing is None:
-        failing = _explored(seen, number, seed)
+        failing = _explored(seen, number, budget.seed)
     if failing is None:
-        failing = _pushed(seen, number, seed)
+        failing = _pushed(seen, number, budget.seed)
     looked_at = len(seen.margins)
     worst = [(seen.margins[key], show(seen.cases[key])) for key in seen.worst(WORST)]
     least = seen.margin(failing) if failing is not None else worst[0][0]

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..errors import HarnessError, InvalidArgument
+from ..privacy.budget import Budget
 from ..privacy.run import audit
 from ..results import AuditResult, Verdict
 from ..sampling.sampling import Sampler
@@ -28,21 +29,19 @@ SHARE = 0.1
 def audit_privacy_claim(
     claim: PrivacyClaim,
     mechanism: Mechanism | None,
-    *,
-    alpha: float,
-    draws: int,
-    seed: int,
+    budget: Budget,
 ) -> Finding:
-    """Audit the claim with `draws` draws a side, and exactly where a law is known.
+    """Audit the claim with the budget's trials a side, and exactly where a law is known.
 
-    A true claim is refuted by sampling with probability at most `alpha`.
+    A true claim is refuted by sampling with probability at most its alpha.
     """
     if mechanism is None:
         raise InvalidArgument("a privacy claim needs the mechanism it is about")
     subject = replace(mechanism, claims=(claim,))
     dense = mechanism.log_probability is not None and _lawless(mechanism) and claim.delta > 0
+    alpha, seed = budget.alpha, budget.seed
     share = SHARE * alpha if dense else 0.0
-    result = audit(subject, trials=draws, alpha=alpha - share, seed=seed)
+    result = audit(subject, trials=budget.trials, alpha=alpha - share, seed=seed)
     exact = exact_privacy(subject, claim, pairs=(result.pair,), seed=seed)
     if exact is not None:
         _require_agreement(result, exact)
@@ -52,7 +51,7 @@ def audit_privacy_claim(
             subject,
             claim,
             alpha=share or alpha,
-            draws=min(draws, DENSITY_DRAWS),
+            draws=min(budget.trials, DENSITY_DRAWS),
             seed=seed,
             pairs=(result.pair,),
         )
@@ -60,7 +59,7 @@ def audit_privacy_claim(
     if claim.delta > 0:
         sampler = Sampler(run=subject.run, seed=seed, seeded=subject.seeded)
         details["curve"] = privacy_curve(
-            sampler, result.pair, alpha=alpha, draws=min(draws, CURVE_DRAWS)
+            sampler, result.pair, alpha=alpha, draws=min(budget.trials, CURVE_DRAWS)
         )
     return _finding(claim, result, exact, density, alpha, details)
 

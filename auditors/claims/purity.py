@@ -8,7 +8,7 @@ from ..outputs.encoding import show
 from ..results import Pair, Verdict
 from ..sampling.draws import some_databases
 from ..sampling.sampling import Sampler, check_contract
-from .claim_results import ClaimResult, Table
+from .claim_results import ClaimResult, Finding, Table
 
 STATEMENT = (
     "returns for every database, leaves it alone, and draws all its randomness from the rng it is "
@@ -38,19 +38,15 @@ def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) 
         statement=f"{mechanism.name} {STATEMENT}",
         reference="",
         kind="purity",
-        claimed=0.0,
-        measured=None,
-        exact=None,
-        weak=False,
-        verdict=verdict,
-        sampled=verdict,
-        proved=None,
-        draws=sampler.tally.draws,
+        finding=Finding(
+            claimed=0.0,
+            sampled=verdict,
+            draws=sampler.tally.draws,
+            method="repeated runs with equal generators",
+            note=note,
+            table=Table(columns=("database", "other database", "contract"), rows=tuple(rows)),
+            witness=witness,
+        ),
         seconds=monotonic() - started,
         seed=seed,
-        alpha=0.0,
-        method="repeated runs with equal generators",
-        note=note,
-        table=Table(columns=("database", "other database", "contract"), rows=tuple(rows)),
-        witness=witness,
     )

@@ -3,15 +3,16 @@
 from dataclasses import replace
 
 from ...mechanisms.model import ThresholdClaim
+from ..privacy.budget import Budget
 from ..sampling.draws import Draws
 from .claim_results import Finding
 from .utility import Row, audit_rows
 
 
-def audit_threshold(claim: ThresholdClaim, *, alpha: float, draws: int, seed: int) -> Finding:
+def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
     """Test the claim on its own instance at the smallest n it is made for.
 
-    A true claim is refuted with probability at most `alpha`.
+    A true claim is refuted with probability at most the budget's alpha.
     """
     run, database = claim.instance(claim.needed)
     row = Row(
@@ -20,6 +21,6 @@ def audit_threshold(claim: ThresholdClaim, *, alpha: float, draws: int, seed: in
         bound=claim.level,
         bad=lambda losses: ~(losses <= claim.level),  # a loss that is no number is bad
     )
-    source = Draws(run=run, seed=seed)
-    found = audit_rows([row], [source], claim.loss, alpha=alpha, draws=draws)
+    source = Draws(run=run, seed=budget.seed)
+    found = audit_rows([row], [source], claim.loss, budget)
     return replace(found, details={**found.details, "records": claim.needed})

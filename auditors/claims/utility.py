@@ -12,6 +12,7 @@ import numpy as np
 from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
 from ..bounds.holm import Look, detectable, intervals, looks, rejected
 from ..outputs.encoding import show
+from ..privacy.budget import Budget
 from ..results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import require_frequency
@@ -40,16 +41,14 @@ class Row:
 def audit_utility(
     claim: UtilityClaim,
     mechanism: Mechanism | None,
-    *,
-    alpha: float,
-    draws: int,
-    seed: int,
+    budget: Budget,
 ) -> Finding:
-    """Test the claim at each of its levels on each of its databases, `draws` draws in all.
+    """Test the claim at each of its levels on each of its databases, the budget's
+    trials in all.
 
-    A true claim is refuted by sampling with probability at most `alpha`.
+    A true claim is refuted by sampling with probability at most its alpha.
     """
-    source = Draws.of(mechanism, seed)
+    source = Draws.of(mechanism, budget.seed)
     databases = claim.databases or some_databases(mechanism)
     rows = []
     for database in databases:
@@ -66,7 +65,7 @@ def audit_utility(
                 )
             )
     sources = [source] * len(databases)
-    return audit_rows(rows, sources, claim.loss, alpha=alpha, draws=draws)
+    return audit_rows(rows, sources, claim.loss, budget)
 
 
 def _reaches(bound: float) -> Callable[[Array], Array]:
@@ -94,16 +93,14 @@ def audit_rows(
     rows: list[Row],
     sources: list[Draws],
     loss: Callable[[Database, Any], Array],
-    *,
-    alpha: float,
-    draws: int,
+    budget: Budget,
 ) -> Finding:
     """Count the bad events of all rows on the same draws and decide; one source per database.
 
     Rows of one database stand together. Draws are shared out evenly among the databases.
     """
     groups = _grouped(rows)
-    each = max(1, draws // len(groups))
+    alpha, each = budget.alpha, max(1, budget.trials // len(groups))
     hits = [0] * len(rows)
     made, seen, refuted = 0, Look(each, alpha), np.zeros(len(rows), dtype=bool)
     betas = [row.beta for row in rows]

@@ -3,14 +3,15 @@
 Everything here is plain, frozen data. The meaning of a published claim type never changes:
 a different promise gets a different type, so that an old evidence file keeps its meaning.
 
-Every claim has an `identifier`, the catalogue's short code such as EM-3.12, a `statement` in one
-line, and a `reference`, the theorem that promises it.
+Every claim type says its `kind`, the word for it in every report. Every claim has an `identifier`,
+the catalogue's short code such as EM-3.12, a `statement` in one line, and a `reference`, the
+theorem that promises it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
-from typing import Any
+from typing import Any, ClassVar
 
 from .domains import Array, Database, Domain, Relation, Row
 from .laws import FiniteLaw
@@ -29,6 +30,7 @@ class PrivacyClaim:
     their examples are equal.
     """
 
+    kind: ClassVar[str] = "privacy"
     epsilon: float
     relation: Relation
     delta: float = 0.0
@@ -58,6 +60,7 @@ class UtilityClaim:
     instances on which the claim is best tested, the tightest first.
     """
 
+    kind: ClassVar[str] = "utility"
     loss: Callable[[Database, Any], Array]
     bound: Callable[[float], float]
     levels: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.01)
@@ -76,6 +79,7 @@ class ExpectationClaim:
     or a calculation gives one.
     """
 
+    kind: ClassVar[str] = "expectation"
     quantity: Callable[[Database, Any], Array]
     bound: float
     databases: tuple[Database, ...]
@@ -98,6 +102,7 @@ class InvariantClaim:
     `examples` are cases near the edge, tried first.
     """
 
+    kind: ClassVar[str] = "invariant"
     cases: Row | Domain
     margin: Callable[[Any], float]
     examples: tuple[Any, ...] = ()
@@ -115,6 +120,7 @@ class EqualityClaim:
     set beside the mechanism's own.
     """
 
+    kind: ClassVar[str] = "equality"
     other: Callable[..., Any]
     databases: tuple[Database, ...]
     law: Callable[[Database], FiniteLaw] | None = None
@@ -131,6 +137,7 @@ class ThresholdClaim:
     database of that size.
     """
 
+    kind: ClassVar[str] = "threshold"
     needed: int
     instance: Callable[[int], tuple[Callable[..., Any], Database]]
     loss: Callable[[Database, Any], Array]
@@ -145,6 +152,7 @@ class ThresholdClaim:
 class IdentityClaim:
     """compute() equals `stated` within `tolerance`: arithmetic, without randomness."""
 
+    kind: ClassVar[str] = "identity"
     compute: Callable[[], float]
     stated: float
     tolerance: float = 1e-12

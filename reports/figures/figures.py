@@ -1,12 +1,13 @@
-"""Which pictures a theorem gets: one or two by its kind of claim, others for some by name."""
+"""Which pictures a theorem gets: those of its kind of claim, and others for some by name."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 
 from ...auditors.claims.check import subject_of
 from ...mechanisms.model import Theorem
+from ..faces.claim_faces import FACES, Draw
 from ..reproduce.sections import Picture, Reproduction
 from ..reproduce.statements import Statement
 from .boosting_figures import (
@@ -16,26 +17,10 @@ from .boosting_figures import (
     ratio_figure,
 )
 from .descent_figures import balanced_bound, excess_figure, noisy_excess_figure, printed_bound
-from .laws_figures import identity_figure, law_figure, mean_figure
-from .margins_figures import margin_figure
 from .marks import Drawn, picture
-from .privacy_figures import curve_figure, loss_figure, outputs_figure
 from .sweep_figures import sweep_figure, swept_parameter
-from .tails_figures import records_figure, tail_figure
 from .weights_figures import answers_figure, gaps_figure, potential_figure, updates_figure
 
-Draw = Callable[[Statement], Drawn | None]
-
-BY_KIND: Mapping[str, tuple[Draw, ...]] = MappingProxyType(
-    {
-        "utility": (tail_figure,),
-        "threshold": (records_figure,),
-        "expectation": (mean_figure,),
-        "equality": (law_figure,),
-        "identity": (identity_figure,),
-        "invariant": (margin_figure,),
-    }
-)
 BY_NAME: Mapping[str, Draw] = MappingProxyType(
     {
         "GD-T1": partial(excess_figure, balanced_bound),
@@ -102,14 +87,7 @@ def _statement(theorem: Theorem, reproduction: Reproduction, seed: int) -> State
 
 def _drawn(statement: Statement) -> list[Drawn]:
     result = statement.result
-    if result.kind == "privacy":
-        draws: tuple[Draw, ...] = (loss_figure,)
-        if "curve" in result.details:
-            draws = (curve_figure, *draws)
-        if result.refuted:
-            draws = (*draws, outputs_figure)
-    else:
-        draws = BY_KIND[result.kind]
+    draws = FACES[result.kind].pictures(result)
     if (special := BY_NAME.get(statement.theorem.identifier)) is not None:
         draws = (special, *draws)
     return [one for draw in draws if (one := draw(statement)) is not None]

@@ -46,7 +46,7 @@ def mean_figure(statement: Statement) -> Drawn:
         title="Mean and bound",
         caption=(
             "The mean may not be above the bound. Its limits hold together but for chance "
-            f"{statement.result.alpha:.2g} at either end."
+            f"{statement.result.finding.error:.2g} at either end."
         ),
         paint=paint,
     )
@@ -64,7 +64,7 @@ def law_figure(statement: Statement) -> Drawn:
         [row for row in every if row["database"] == database][:MOST_CELLS],
         key=lambda row: _order(row["cell"]),
     )
-    draws = max(1, round((1 - PILOT) * result.draws / 2 / len(claim.databases)))
+    draws = max(1, round((1 - PILOT) * result.finding.draws / 2 / len(claim.databases)))
     places = np.arange(len(rows), dtype=float)
 
     def paint(axes: Any) -> None:
@@ -72,7 +72,9 @@ def law_figure(statement: Statement) -> Drawn:
             (("other", marks.BOUND, "stated law"), ("mechanism", marks.MEASURED, "mechanism"))
         ):
             shares = np.array([row[name] for row in rows])
-            limits = intervals([round(share * draws) for share in shares], draws, result.alpha)
+            limits = intervals(
+                [round(share * draws) for share in shares], draws, result.finding.error
+            )
             low, high = np.array(limits).T
             at = places + (side - 0.5) * 0.38
             axes.bar(
@@ -99,7 +101,7 @@ def law_figure(statement: Statement) -> Drawn:
         caption=(
             f"Shares of outputs on {abridged(database)}: the mechanism and the law it is said to "
             f"have, {draws:,} draws each, with Clopper-Pearson limits that hold together for each "
-            f"law but for chance {result.alpha:.2g}."
+            f"law but for chance {result.finding.error:.2g}."
             + (" Diamonds are exact." if rows[0]["exact mechanism"] is not None else "")
         ),
         paint=paint,

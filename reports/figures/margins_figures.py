@@ -18,9 +18,9 @@ def margin_figure(statement: Statement) -> Drawn:
     """Share of the cases with at most some margin, zero and the worst case marked."""
     claim, result = statement.claim, statement.result
     assert isinstance(claim, InvariantClaim)
-    assert result.table is not None
-    least, worst = result.table.rows[0]
-    every = np.sort(np.array([*result.details["margins"], least], dtype=float))
+    assert result.finding.table is not None
+    least, worst = result.finding.table.rows[0]
+    every = np.sort(np.array([*result.finding.details["margins"], least], dtype=float))
     # No picture has room for margins that exceed the others by hundreds of powers of ten.
     finite = np.clip(every[np.isfinite(every)], -FARTHEST, FARTHEST)
     # Hundreds of cases look the same at some of them; the ends stay.
@@ -64,7 +64,7 @@ def margin_figure(statement: Statement) -> Drawn:
         key="margins",
         title="Margins of the cases",
         caption=(
-            f"{result.details['cases']:,} cases, searched for small margins"
+            f"{result.finding.details['cases']:,} cases, searched for small margins"
             + (" until one broke the bound, which was then made small" if result.refuted else "")
             + f". The worst, at {least:.4g}: {abridged(worst, 150)}"
         ),

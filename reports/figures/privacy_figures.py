@@ -23,9 +23,9 @@ def loss_figure(statement: Statement) -> Drawn:
     """The lower bound on epsilon against draws, with the claim and the exact loss."""
     result, claim = statement.result, statement.claim
     assert isinstance(claim, PrivacyClaim)
-    audit: AuditResult = result.details["audit"]
+    audit: AuditResult = result.finding.details["audit"]
     points = [(draws, max(0.0, bound)) for draws, bound in audit.growth if isfinite(bound)]
-    exact = result.exact
+    exact = result.finding.exact
     confirmed = audit.epsilon_lower if audit.refuted and isfinite(audit.epsilon_lower) else None
 
     def paint(axes: Any) -> None:
@@ -56,8 +56,9 @@ def loss_figure(statement: Statement) -> Drawn:
         title="Lower bound on epsilon",
         caption=(
             "A lower bound on epsilon as draws come in, wrong with probability at most "
-            f"{result.alpha:.2g}: a line above the claim refutes it, one below does not prove it."
-            + (f" Exact: the largest loss on {result.scope}." if exact is not None else "")
+            f"{result.finding.error:.2g}: a line above the claim refutes it, one below does not "
+            "prove it."
+            + (f" Exact: the largest loss on {result.finding.scope}." if exact is not None else "")
             + (f" All at delta {claim.delta:g}." if claim.delta else "")
         ),
         paint=paint,
@@ -69,7 +70,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
 
     None where there is neither an exact law nor anything to be seen in the draws.
     """
-    claim, details = statement.claim, statement.result.details
+    claim, details = statement.claim, statement.result.finding.details
     assert isinstance(claim, PrivacyClaim)
     curve = details["curve"]
     epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
@@ -123,7 +124,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
 
 
 def _exact_curve(statement: Statement, width: float) -> tuple[Any, Any, Any] | None:
-    found, mechanism = statement.result.details["exact"], statement.mechanism
+    found, mechanism = statement.result.finding.details["exact"], statement.mechanism
     if found is None or mechanism is None:
         return None
     parts = pair_losses(mechanism, found.pair)
@@ -136,7 +137,7 @@ def _exact_curve(statement: Statement, width: float) -> tuple[Any, Any, Any] | N
 
 def outputs_figure(statement: Statement) -> Drawn | None:
     """The outputs on both databases of a refutation, with the event that tells them apart."""
-    audit: AuditResult = statement.result.details["audit"]
+    audit: AuditResult = statement.result.finding.details["audit"]
     sketch = audit.sketch
     if sketch is None or not any(map(sum, sketch.counts)):
         return None

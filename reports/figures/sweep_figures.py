@@ -1,27 +1,18 @@
 """A family of results in one picture: bound and measurement against the swept parameter."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from ...mechanisms.model import Theorem
+from ..faces.claim_faces import FACES
 from ..faces.svg import few_ticks, label_text
 from ..reproduce.sections import Reproduction
 from ..reproduce.statements import abridged
 from . import marks
 from .marks import Drawn
-
-AXES: Mapping[str, str] = {
-    "privacy": "epsilon (nats)",
-    "utility": "P[loss ≥ bound]",
-    "threshold": "P[error above its level]",
-    "expectation": "mean of the quantity",
-    "equality": "total variation",
-    "identity": "value",
-    "invariant": "least margin",
-}
 
 
 def swept_parameter(reproductions: Sequence[Reproduction]) -> str | None:
@@ -37,9 +28,9 @@ def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: 
     rows = sorted(reproductions, key=lambda one: one.parameters[name])
     x = np.array([one.parameters[name] for one in rows], dtype=float)
     results = [one.result for one in rows]
-    kind = results[0].kind
-    claimed = np.array([one.claimed for one in results], dtype=float)
-    measured = [one.measured for one in results]
+    found, face = [one.finding for one in results], FACES[results[0].kind]
+    claimed = np.array([one.claimed for one in found], dtype=float)
+    measured = [one.measured for one in found]
     value, low, high = (
         np.array([np.nan if one is None else getattr(one, end) for one in measured], dtype=float)
         for end in ("value", "low", "high")
@@ -47,10 +38,9 @@ def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: 
     meaning = theorem.parameters[name].meaning if name in theorem.parameters else ""
 
     def paint(axes: Any) -> None:
-        marks.bound_curve(axes, x, claimed, "stated" if kind == "identity" else "bound")
-        label = "lower bound" if kind == "privacy" else "measured"
-        marks.measured_points(axes, x, value, low, high, label)
-        marks.exact_points(axes, x.tolist(), [one.exact for one in results])
+        marks.bound_curve(axes, x, claimed, face.curve)
+        marks.measured_points(axes, x, value, low, high, face.points)
+        marks.exact_points(axes, x.tolist(), [one.exact for one in found])
         for at, one, seen in zip(x, results, value, strict=True):
             if one.refuted and np.isfinite(seen):
                 marks.counterexample(axes, at, seen, "refuted")
@@ -58,16 +48,16 @@ def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: 
             marks.log_axis(axes, "x", x[0] / 1.2, x[-1] * 1.2)
         else:
             axes.xaxis.set_major_locator(few_ticks())
-        _set_heights(axes, [*claimed, *value, *high, *(one.exact or 0.0 for one in results)])
+        _set_heights(axes, [*claimed, *value, *high, *(one.exact or 0.0 for one in found)])
         axes.set_xlabel(label_text(f"{name} ({abridged(meaning, 50)})" if meaning else name))
-        axes.set_ylabel(AXES[kind])
+        axes.set_ylabel(face.axis)
 
     return Drawn(
         key="sweep",
         title=f"Over {name}",
         caption=(
             f"{len(rows)} settings of {name}, each checked on its own with error probability "
-            f"{max(one.alpha for one in results):.2g}."
+            f"{max(one.error for one in found):.2g}."
         ),
         paint=paint,
     )

@@ -94,7 +94,7 @@ def _headline(statement: Statement, claim: UtilityClaim) -> tuple[Database, list
     """The database that comes nearest to the bound, and its rows of the table."""
     databases = claim.databases or some_databases(statement.mechanism)
     rows, each = list(columns_of(statement.result)), len(claim.levels)
-    place = statement.result.details["headline"] // each
+    place = statement.result.finding.details["headline"] // each
     return databases[place], rows[place * each : (place + 1) * each]
 
 
@@ -140,7 +140,8 @@ def levels_figure(statement: Statement) -> Drawn:
         title="Checked levels",
         caption=(
             f"How often the loss reaches the bound, with limits that hold together but for chance "
-            f"{statement.result.alpha:.2g}. It is measured on {abridged(rows[0]['database'])}."
+            f"{statement.result.finding.error:.2g}. It is measured on "
+            f"{abridged(rows[0]['database'])}."
         ),
         paint=paint,
     )

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from ...auditors.results import Verdict
+from ..faces.claim_faces import bound_phrase, counterexample, exact_phrase, measured_phrase
 from ..faces.wording import verdict_word
 from ..reproduce.sections import CONTROLS, Gallery, Section
-from ..reproduce.wording import bound_phrase, counterexample, exact_phrase, measured_phrase
 from ..terminal import printable
 from .page_sections import article, shown_result, text, verdict_span
 
@@ -223,7 +223,7 @@ def _row(section: Section, names: Mapping[str, str]) -> str:
     one, name = shown_result(section), names[section.identifier]
     result, number = one.result, len(section.reproductions)
     settings = f' <span class="told">{number} settings</span>' if number > 1 else ""
-    weak = f' <abbr class="weak" title="{WEAK}">weak</abbr>' if result.weak else ""
+    weak = f' <abbr class="weak" title="{WEAK}">weak</abbr>' if result.finding.weak else ""
     odd = "" if section.as_expected else ' <strong class="odd">unexpected</strong>'
     cells = "".join(
         f'<td data-label="{label}">{text(told)}</td>'

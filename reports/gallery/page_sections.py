@@ -6,9 +6,16 @@ from typing import Any
 
 from ...auditors.claims.claim_results import ClaimResult, Table
 from ...auditors.results import Verdict
+from ..faces.claim_faces import (
+    FACES,
+    bound_phrase,
+    counterexample,
+    exact_phrase,
+    measured_phrase,
+    number,
+)
 from ..faces.wording import verdict_word
 from ..reproduce.sections import CONTROLS, Picture, Reproduction, Section
-from ..reproduce.wording import bound_phrase, counterexample, exact_phrase, measured_phrase, number
 from ..terminal import printable
 
 MOST_ROWS = 12
@@ -44,7 +51,7 @@ def article(section: Section, names: Mapping[str, str]) -> str:
             (result.kind, True),
             ("as printed, false", section.printed_wrongly),
             ("negative control", section.group == CONTROLS),
-            ("weak", result.weak),
+            ("weak", result.finding.weak),
         )
         if shown
     )
@@ -61,7 +68,7 @@ def article(section: Section, names: Mapping[str, str]) -> str:
             f"<section><h4>The check</h4>{_facts(section, result)}</section>",
             f"<section>{_parameters(section, one)}</section></div>",
             _settings(section) if len(section.reproductions) > 1 else "",
-            _table(result.table, name),
+            _table(result.finding.table, name),
             "</article>",
         )
     )
@@ -69,12 +76,12 @@ def article(section: Section, names: Mapping[str, str]) -> str:
 
 def _found(section: Section, one: Reproduction) -> str:
     """Expected and found, and both kinds of method side by side."""
-    result = one.result
+    result, found = one.result, one.result.finding
     agree = "as expected" if one.as_expected else "<strong>not as expected</strong>"
     return (
         f'<p class="found">{verdict_span(result.verdict)}, {agree}'
-        f'<span class="told"> &middot; by draws: {verdict_span(result.sampled)} &middot; exactly: '
-        f"{verdict_span(result.proved)}</span></p>"
+        f'<span class="told"> &middot; by draws: {verdict_span(found.sampled)} &middot; exactly: '
+        f"{verdict_span(found.proved)}</span></p>"
     )
 
 
@@ -112,20 +119,27 @@ def _facts(section: Section, result: ClaimResult) -> str:
 
 
 def _told(section: Section, result: ClaimResult) -> Iterator[tuple[str, str]]:
-    error = result.measured.error if result.measured is not None else 0.0
+    found = result.finding
+    error = found.measured.error if found.measured is not None else 0.0
     confidence = f" with confidence {100 * (1 - error):.6g} %" if error else ""
     yield "Bound", text(bound_phrase(result))
     yield "Measured", text(f"{measured_phrase(result)}{confidence}")
     yield "Exact", text(exact_phrase(result))
-    yield "Method", text(result.method)
-    yield "Exactly on", text(result.scope)
-    yield "Note", text(result.note)
+    yield "Method", text(found.method)
+    yield "Exactly on", text(found.scope)
+    yield "Note", text(found.note)
     weak = "The measured quantity is below a twentieth of the bound: a wrong mechanism could hide."
-    yield "Weak", weak if result.weak else ""
-    spent = "cases" if result.kind == "invariant" else "draws"
-    yield "Cost", f"{result.draws:,} {spent}, {result.seconds:.2g} s" if result.draws else ""
-    if result.alpha:
-        yield "Error", f"refutes a true statement with probability at most {result.alpha:.2g}"
+    yield "Weak", weak if found.weak else ""
+    spent = FACES[result.kind].spent
+    yield (
+        "Cost",
+        f"{found.draws:,} {spent}, {result.seconds:.2g} s" if found.draws else "",
+    )
+    if found.error:
+        yield (
+            "Error",
+            f"refutes a true statement with probability at most {found.error:.2g}",
+        )
     yield "Source", text(section.reference)
 
 

@@ -19,7 +19,7 @@ def section_csv(section: Section) -> str:
     Where a check makes no table the row is that of the summary.
     """
     names = sorted({name for one in section.reproductions for name in one.parameters})
-    tables = [one.result.table for one in section.reproductions]
+    tables = [one.result.finding.table for one in section.reproductions]
     columns = next((table.columns for table in tables if table is not None), None)
     if columns is None:
         rows = [(*_setting(one, names), *_summary(section, one)) for one in section.reproductions]
@@ -29,7 +29,8 @@ def section_csv(section: Section) -> str:
         [
             (*_setting(one, names), *row)
             for one in section.reproductions
-            for row in (one.result.table.rows if one.result.table is not None else ())
+            for table in [one.result.finding.table]
+            for row in (table.rows if table is not None else ())
         ],
     )
 
@@ -52,20 +53,25 @@ def _setting(one: Reproduction, names: Sequence[str]) -> tuple[Any, ...]:
 
 
 def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
-    result, found = one.result, one.result.measured
+    result, found = one.result, one.result.finding
+    measured = found.measured
     return (
         section.identifier,
         result.kind,
         section.holds,
-        result.claimed,
-        *((None,) * 4 if found is None else (found.value, found.low, found.high, found.error)),
-        result.exact,
-        result.weak,
+        found.claimed,
+        *(
+            (None,) * 4
+            if measured is None
+            else (measured.value, measured.low, measured.high, measured.error)
+        ),
+        found.exact,
+        found.weak,
         one.expected.value,
         result.verdict.value,
-        None if result.sampled is None else result.sampled.value,
-        None if result.proved is None else result.proved.value,
-        result.draws,
+        None if found.sampled is None else found.sampled.value,
+        None if found.proved is None else found.proved.value,
+        found.draws,
         result.seed,
     )
 

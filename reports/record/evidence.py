@@ -61,10 +61,9 @@ def claim_to_json(claim: Claim) -> dict[str, Any]:
         if text
     }
     if not isinstance(claim, PrivacyClaim):
-        kind = type(claim).__name__.removesuffix("Claim").lower()
-        return {"kind": kind, **words, "reference": claim.reference}
+        return {"kind": claim.kind, **words, "reference": claim.reference}
     return {
-        "kind": "privacy",
+        "kind": claim.kind,
         "epsilon": _number(claim.epsilon),
         "delta": _number(claim.delta),
         "relation": claim.relation.value,

@@ -1,19 +1,30 @@
 """A run of reproduce as JSON data and its tables as rows."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from math import isfinite, isnan
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...auditors.claims.claim_results import ClaimResult, Estimate, Table
+from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.outputs.encoding import show
 from ...auditors.results import Witness
+from ..faces.claim_faces import FACES
 from ..record.evidence import environment
 from .sections import Gallery, Reproduction, Section
 
 SCHEMA = "dpwitness-reproduce/1"
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of `document`: that of the file, with the kinds of claim this version has."""
+    text = Path(__file__).with_name("dpwitness-reproduce-1.schema.json").read_text("utf-8")
+    known: dict[str, Any] = json.loads(text)
+    known["$defs"]["result"]["properties"]["kind"]["enum"] = [*FACES]
+    return known
 
 
 def document(gallery: Gallery) -> dict[str, Any]:
@@ -40,7 +51,7 @@ def document(gallery: Gallery) -> dict[str, Any]:
 
 
 def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
-    result = reproduction.result
+    result, found = reproduction.result, reproduction.result.finding
     return {
         "id": section.identifier,
         "group": section.group,
@@ -51,43 +62,30 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
         "corrected": section.corrected or None,
         "remark": section.remark or None,
         "parameters": _plain(reproduction.parameters),
-        "claimed": _plain(result.claimed),
-        "measured": None if result.measured is None else _estimate(result.measured),
-        "exact": None if result.exact is None else _plain(result.exact),
-        "weak": result.weak,
+        "claimed": _plain(found.claimed),
+        "measured": _plain(found.measured),
+        "exact": _plain(found.exact),
+        "weak": found.weak,
         "verdict": result.verdict.value,
         "expected_verdict": reproduction.expected.value,
         "as_expected": reproduction.as_expected,
-        "sampled": result.sampled.value if result.sampled else None,
-        "proved": result.proved.value if result.proved else None,
-        "scope": result.scope,
-        "method": result.method,
-        "note": result.note,
-        "draws": result.draws,
+        "sampled": found.sampled.value if found.sampled else None,
+        "proved": found.proved.value if found.proved else None,
+        "scope": found.scope,
+        "method": found.method,
+        "note": found.note,
+        "draws": found.draws,
         "seconds": round(result.seconds, 4),
         "seed": result.seed,
-        "alpha": result.alpha,
+        "alpha": found.error,
         "witness": witness_words(result) or None,
-        "table": None if result.table is None else _table(result.table),
+        "table": _plain(found.table),
     }
-
-
-def _estimate(estimate: Estimate) -> dict[str, Any]:
-    return {
-        "value": _plain(estimate.value),
-        "low": _plain(estimate.low),
-        "high": _plain(estimate.high),
-        "error": _plain(estimate.error),
-    }
-
-
-def _table(table: Table) -> dict[str, Any]:
-    return {"columns": list(table.columns), "rows": [_plain(row) for row in table.rows]}
 
 
 def witness_words(result: ClaimResult) -> str:
     """The counterexample of a refuted claim in words; empty where there is none."""
-    witness = result.witness
+    witness = result.finding.witness
     if witness is None:
         return ""
     if isinstance(witness, Witness):

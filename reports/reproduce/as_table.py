@@ -42,7 +42,12 @@ def rows(section: Section, width: int, paint: Paint) -> str:
 def _row(title: str, reproduction: Reproduction, width: int, paint: Paint) -> list[str]:
     result = reproduction.result
     numbers = _columns(
-        (_number(result.claimed), measured(result.measured), _number(result.exact), "")
+        (
+            _number(result.finding.claimed),
+            measured(result.finding.measured),
+            _number(result.finding.exact),
+            "",
+        )
     )
     word = wording.verdict_word(result.verdict).lower()
     above = _cut(title, width) if width < WIDE else []
@@ -59,7 +64,7 @@ def _remarks(reproduction: Reproduction) -> Iterator[str]:
         yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
         if witness_words(result):
             yield f"witness: {witness_words(result)}"
-    if result.weak:
+    if result.finding.weak:
         yield "weak: measured below a twentieth of the bound; a wrong mechanism could hide here"
 
 
@@ -129,7 +134,7 @@ def summary(gallery: Gallery, width: int) -> str:
     text = (
         f"{_plural(len(every), 'check')} of {_plural(len(gallery.sections), 'statement')}: "
         f"{words}; {expected}. "
-        f"{sum(one.result.draws for one in every):,} draws, seed {gallery.seed}, all true "
+        f"{sum(one.result.finding.draws for one in every):,} draws, seed {gallery.seed}, all true "
         f"statements together at error probability {gallery.alpha:g}, {gallery.seconds:.1f} s."
     )
     return "\n".join(wrapped(text, _fitted(width)))

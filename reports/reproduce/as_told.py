@@ -1,9 +1,9 @@
 """A run of reproduce as what every format tells."""
 
+from ..faces import claim_faces
 from ..formats.told import Case, Judged, Lines, Reason, Told
 from ..gallery.names import plain_names
 from ..terminal import printable
-from . import wording
 from .as_json import document, witness_words
 from .as_table import settings_words
 from .sections import Gallery, Reproduction, Section
@@ -48,36 +48,36 @@ def _case(section: Section, command: str) -> Case:
 
 def _judged(section: Section, one: Reproduction, setting: str, command: str) -> Judged:
     result = one.result
-    claim = wording.bound_phrase(result) + (f" at {setting}" if setting else "")
-    measured = wording.measured_phrase(result) or wording.exact_phrase(result)
+    claim = claim_faces.bound_phrase(result) + (f" at {setting}" if setting else "")
+    measured = claim_faces.measured_phrase(result) or claim_faces.exact_phrase(result)
     return Judged(
         mechanism=section.identifier,
         claim=claim,
         verdict=result.verdict.value,
         bound=measured,
         power="",
-        draws=result.draws,
+        draws=result.finding.draws,
         seconds=result.seconds,
         story=tuple(_story(section, one, claim, measured, command)),
         facts={
             "verdict": result.verdict.value,
             "expected_verdict": one.expected.value,
-            "claimed": repr(float(result.claimed)),
-            "draws": str(result.draws),
+            "claimed": repr(float(result.finding.claimed)),
+            "draws": str(result.finding.draws),
             "seed": str(result.seed),
         },
     )
 
 
 def _story(section: Section, one: Reproduction, claim: str, measured: str, command: str) -> Lines:
-    result = one.result
+    result, found = one.result, one.result.finding
     lines = [
         ("claim", printable(f"{section.statement} {section.reference}".strip())),
         ("bound", claim),
         ("measured", measured),
         ("witness", printable(witness_words(result))),
-        ("note", printable(result.note)),
-        ("draws", f"{result.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
+        ("note", printable(found.note)),
+        ("draws", f"{found.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
         ("replay", command),
     ]
     return tuple((label, text) for label, text in lines if text)

@@ -36,7 +36,7 @@ def reproduce(
     workers: int,
 ) -> int:
     """Check the statements, show the table as it grows, write what was asked for; the status."""
-    Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
+    allowed = Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
     chosen = select(names, assignments, with_controls=controls)
     _require_places(out, paths)
     started = monotonic()
@@ -45,9 +45,7 @@ def reproduce(
         console.say(as_table.heading(console.width))
     for section in run(
         chosen,
-        alpha=alpha,
-        draws=BUDGETS[budget],
-        seed=seed,
+        allowed,
         workers=workers,
         pictures=out is not None or paths.get("html") is not None,
         started=lambda done: console.progress("reproduce", done, len(chosen)),

@@ -1,10 +1,12 @@
 """Checking the chosen statements, on as many processes as asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from hashlib import sha256
 from itertools import count
 
-from ...auditors.claims.check import check
+from ...auditors.claims.check import check_within
+from ...auditors.privacy.budget import Budget
 from ...auditors.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem
@@ -27,10 +29,8 @@ def error_share(alpha: float, settings: int) -> float:
 
 def run(
     chosen: Sequence[Chosen],
+    budget: Budget,
     *,
-    alpha: float,
-    draws: int,
-    seed: int,
     workers: int,
     pictures: bool,
     started: Callable[[int], None] = lambda done: None,
@@ -44,9 +44,7 @@ def run(
 
     # The slow ones first, so that no process waits for one of them at the end.
     order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
-    jobs = (
-        delayed(_section)(place, chosen[place], alpha, draws, seed, pictures) for place in order
-    )
+    jobs = (delayed(_section)(place, chosen[place], budget, pictures) for place in order)
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
     waiting: dict[int, Section] = {}
     following = count()
@@ -59,14 +57,10 @@ def run(
             place = next(following)
 
 
-def _section(
-    place: int, chosen: Chosen, alpha: float, draws: int, seed: int, pictures: bool
-) -> tuple[int, Section]:
-    theorem = find(chosen.identifier)
-    share = error_share(alpha, len(chosen.settings))
-    reproductions = tuple(
-        _reproduction(theorem, settings, share, draws, seed) for settings in chosen.settings
-    )
+def _section(place: int, chosen: Chosen, budget: Budget, pictures: bool) -> tuple[int, Section]:
+    theorem, seed = find(chosen.identifier), budget.seed
+    share = replace(budget, alpha=error_share(budget.alpha, len(chosen.settings)))
+    reproductions = tuple(_reproduction(theorem, settings, share) for settings in chosen.settings)
     made: tuple[Picture, ...] = ()
     if pictures:
         from ..figures.figures import pictures_of
@@ -86,21 +80,13 @@ def _section(
     )
 
 
-def _reproduction(
-    theorem: Theorem, settings: Mapping[str, float], alpha: float, draws: int, seed: int
-) -> Reproduction:
+def _reproduction(theorem: Theorem, settings: Mapping[str, float], budget: Budget) -> Reproduction:
     parameters = {n: p.default for n, p in theorem.parameters.items()} | dict(settings)
-    result = check(
-        theorem,
-        parameters=settings,
-        alpha=alpha,
-        draws=draws,
-        seed=_stream(seed, theorem, parameters, "check"),
-    )
+    own = replace(budget, seed=_stream(budget.seed, theorem, parameters, "check"))
     return Reproduction(
         parameters=parameters,
         expected=Verdict.NOT_REFUTED if theorem.holds else Verdict.REFUTED,
-        result=result,
+        result=check_within(own, theorem, settings),
     )
 
 

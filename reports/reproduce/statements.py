@@ -46,9 +46,9 @@ class Statement:
 
 def columns_of(result: ClaimResult) -> Iterator[dict[str, Any]]:
     """The rows of a result's table as dictionaries."""
-    if result.table is not None:
-        for row in result.table.rows:
-            yield dict(zip(result.table.columns, row, strict=True))
+    if result.finding.table is not None:
+        for row in result.finding.table.rows:
+            yield dict(zip(result.finding.table.columns, row, strict=True))
 
 
 def abridged(text: str, most: int = 60) -> str:

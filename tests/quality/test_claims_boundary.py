@@ -16,6 +16,7 @@ from dpwitness.auditors.bounds.means import Wealth
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.claims.expectation import audit_expectation
 from dpwitness.auditors.claims.utility import audit_utility
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import EqualityClaim, ExpectationClaim, Mechanism, UtilityClaim
 
 pytestmark = pytest.mark.quality
@@ -47,7 +48,7 @@ def test_family_wise_error_of_the_tail_auditor():
     )
     mechanism = Mechanism(name="waiting", run=waiting)
     wrong = sum(
-        audit_utility(claim, mechanism, alpha=ALPHA, draws=4000, seed=seed).sampled
+        audit_utility(claim, mechanism, Budget(alpha=ALPHA, trials=4000, seed=seed)).sampled
         is Verdict.REFUTED
         for seed in range(AUDITS)
     )
@@ -83,7 +84,7 @@ def test_false_alarms_of_the_expectation_auditor(run):
     )
     mechanism = Mechanism(name="waiting", run=run)
     wrong = sum(
-        audit_expectation(claim, mechanism, alpha=ALPHA, draws=4000, seed=seed).sampled
+        audit_expectation(claim, mechanism, Budget(alpha=ALPHA, trials=4000, seed=seed)).sampled
         is Verdict.REFUTED
         for seed in range(AUDITS)
     )
@@ -95,7 +96,7 @@ def test_false_alarms_of_the_equality_auditor():
     mechanism = Mechanism(name="waiting", run=waiting)
     runs = 500
     wrong = sum(
-        audit_equality(claim, mechanism, alpha=ALPHA, draws=2000, seed=seed).sampled
+        audit_equality(claim, mechanism, Budget(alpha=ALPHA, trials=2000, seed=seed)).sampled
         is Verdict.REFUTED
         for seed in range(runs)
     )

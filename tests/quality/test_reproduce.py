@@ -35,7 +35,7 @@ def test_every_verdict_is_the_expected_one(part):
     assert len(found) == len(chosen) > 15
     assert [name for name, one in found.items() if not one.as_expected] == []
     for one in found.values():
-        verdicts = {one.result.sampled, one.result.proved}
+        verdicts = {one.result.finding.sampled, one.result.finding.proved}
         assert not {Verdict.REFUTED, Verdict.PROVED} <= verdicts
 
 
@@ -80,7 +80,7 @@ def test_the_numbers_of_the_literature(identifier):
 )
 def test_the_exact_delta_at_the_claimed_epsilon(identifier, low, high):
     (one,) = reproduced(select([identifier], [])).values()
-    found = one.result.details["exact"].delta
+    found = one.result.finding.details["exact"].delta
     assert low <= found[0] <= found[1] <= high
 
 
@@ -98,4 +98,4 @@ def test_there_are_controls_of_claims_of_every_other_kind():
 def test_every_control_of_another_claim_than_privacy_is_refuted_on_it(identifier):
     (one,) = reproduced([Chosen(identifier=identifier, settings=({},))]).values()
     assert one.result.refuted
-    assert one.result.witness is not None
+    assert one.result.finding.witness is not None

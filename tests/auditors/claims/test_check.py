@@ -49,8 +49,8 @@ def test_a_theorem_at_its_defaults_and_elsewhere():
     assert (result.identifier, result.kind) == ("PI", "identity")
     assert result.statement == "polygons approach the circle"
     assert result.reference == "Archimedes"
-    assert result.exact == pytest.approx(pi, abs=1e-4)
-    assert result.sampled is None
+    assert result.finding.exact == pytest.approx(pi, abs=1e-4)
+    assert result.finding.sampled is None
     assert check(THEOREM, parameters={"sides": 4}).refuted
 
 
@@ -76,17 +76,17 @@ def test_only_theorems_have_parameters():
 def test_a_broken_statement_and_a_negative_control():
     claim = InvariantClaim(cases=Interval(low=-1, high=1), margin=lambda x: 0.5 - x)
     broken = BrokenStatement(identifier="MUT-X", claim=claim, defect="half the range")
-    result = check(broken, draws=10_000)
+    result = check(broken, trials=10_000)
     assert result.refuted
-    assert (result.identifier, result.witness) == ("MUT-X", 1.0)
+    assert (result.identifier, result.finding.witness) == ("MUT-X", 1.0)
     naive = next(c for c in NEGATIVE_CONTROLS if c.mechanism.name == "EM-NAIVE")
-    assert check(naive, draws=20_000).sampled is Verdict.REFUTED
+    assert check(naive, trials=20_000).finding.sampled is Verdict.REFUTED
 
 
 @pytest.mark.parametrize("mechanism", CATALOGUE[:5], ids=lambda m: m.name)
 def test_utility_claims_of_the_catalogue(mechanism):
     for claim in mechanism.claims[1:]:
-        result = check(Subject(claim=claim, mechanism=mechanism), draws=20_000)
+        result = check(Subject(claim=claim, mechanism=mechanism), trials=20_000)
         assert not result.refuted
         assert result.kind == "utility"
 
@@ -119,5 +119,5 @@ def test_purity():
 
     broken = check_purity(replace(LAPLACE, run=impure))
     assert broken.refuted
-    assert "randomness from elsewhere" in broken.note
-    assert broken.witness is not None
+    assert "randomness from elsewhere" in broken.finding.note
+    assert broken.finding.witness is not None

@@ -15,6 +15,7 @@ from dpwitness.auditors.bounds.permutation import (
 )
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.outputs.cells import Atoms, Tree, codes, learn_cells
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import EqualityClaim, FiniteLaw, Mechanism
 
 CHANCES = np.array([0.1, 0.2, 0.3, 0.4])
@@ -38,7 +39,7 @@ SAME = EqualityClaim(other=by_gumbel, databases=([],))
 
 
 def run(claim, mechanism=MECHANISM, draws=40_000, seed=0):
-    return audit_equality(claim, mechanism, alpha=1e-3, draws=draws, seed=seed)
+    return audit_equality(claim, mechanism, Budget(alpha=1e-3, trials=draws, seed=seed))
 
 
 def test_two_samplers_of_one_law():
@@ -136,7 +137,7 @@ def test_a_difference_is_refuted_at_an_error_no_permutation_test_reaches():
 
     for other, verdict in ((uniform, Verdict.REFUTED), (by_gumbel, Verdict.NOT_REFUTED)):
         claim = replace(SAME, other=other)
-        found = audit_equality(claim, MECHANISM, alpha=1e-9, draws=40_000, seed=0)
+        found = audit_equality(claim, MECHANISM, Budget(alpha=1e-9, trials=40_000, seed=0))
         assert found.verdict is verdict
 
 

@@ -109,11 +109,11 @@ def test_a_law_of_another_mechanism_is_an_error_of_the_harness():
 @pytest.mark.parametrize(("sensitivity", "verdict"), [(1.0, "proved"), (0.5, "refuted")])
 def test_exact_and_sampled_side_by_side(sensitivity, verdict):
     subject = Subject(claim=CLAIM, mechanism=choosing(sensitivity))
-    result = check(subject, draws=20_000)
+    result = check(subject, trials=20_000)
     assert result.verdict.value == verdict
-    assert result.refuted == (result.sampled is Verdict.REFUTED) == (sensitivity < 1)
-    assert result.measured.low <= result.exact
-    assert result.alpha == 1e-3
+    assert result.refuted == (result.finding.sampled is Verdict.REFUTED) == (sensitivity < 1)
+    assert result.finding.measured.low <= result.finding.exact
+    assert result.finding.error == 1e-3
 
 
 def bits(database, rng, *, size=None):

@@ -7,6 +7,7 @@ import pytest
 from dpwitness import HarnessError, Verdict
 from dpwitness.auditors.claims.expectation import audit_expectation
 from dpwitness.auditors.errors import UnsupportedClaim
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import ExpectationClaim, FiniteLaw, Mechanism
 
 
@@ -32,7 +33,7 @@ MEAN = ExpectationClaim(
 
 
 def run(claim, mechanism=WAITING, draws=40_000):
-    return audit_expectation(claim, mechanism, alpha=1e-3, draws=draws, seed=3)
+    return audit_expectation(claim, mechanism, Budget(alpha=1e-3, trials=draws, seed=3))
 
 
 def test_the_mean_itself_is_a_bound_that_stands():

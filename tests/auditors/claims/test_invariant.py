@@ -6,6 +6,7 @@ import pytest
 from dpwitness import HarnessError, Verdict
 from dpwitness.auditors.claims.invariant import audit_invariant
 from dpwitness.auditors.databases.cases import leaves, replaced, simpler
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import (
     Choices,
     Histogram,
@@ -23,7 +24,7 @@ CLAIM = InvariantClaim(cases=CASE, margin=lambda case: 8.0 - sum(case["noise"]))
 
 
 def run(claim, seed=0, draws=40_000):
-    return audit_invariant(claim, draws=draws, seed=seed)
+    return audit_invariant(claim, Budget(trials=draws, seed=seed))
 
 
 def test_an_invariant_that_just_holds_is_reached_at_its_edge():

@@ -36,4 +36,4 @@ CLAIMS = {
 @pytest.mark.parametrize("kind", CLAIMS)
 def test_nan_is_bad(kind):
     subject = Subject(claim=CLAIMS[kind], mechanism=Mechanism(name="often nan", run=often_nan))
-    assert check(subject, draws=5000).verdict is Verdict.REFUTED
+    assert check(subject, trials=5000).verdict is Verdict.REFUTED

@@ -9,6 +9,7 @@ from dpwitness import HarnessError, Verdict, check
 from dpwitness.auditors.claims.sample_size import audit_threshold
 from dpwitness.auditors.claims.utility import audit_utility
 from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import FiniteLaw, Mechanism, Subject, ThresholdClaim, UtilityClaim
 from dpwitness.mechanisms.noise.laplace import LAPLACE
 from dpwitness.mechanisms.selection.exponential import EXPONENTIAL, log_probabilities
@@ -29,7 +30,7 @@ WAITING = Mechanism(name="waiting", run=waiting)
 
 
 def run(claim, mechanism=WAITING, draws=50_000, seed=0):
-    return audit_utility(claim, mechanism, alpha=1e-3, draws=draws, seed=seed)
+    return audit_utility(claim, mechanism, Budget(alpha=1e-3, trials=draws, seed=seed))
 
 
 def test_a_claim_that_is_exactly_true_is_not_refuted():
@@ -90,18 +91,18 @@ GAP = UtilityClaim(
 
 
 def test_the_exact_probability_stands_beside_the_count():
-    result = check(Subject(claim=GAP, mechanism=CHOOSING), draws=20_000)
-    assert result.sampled is Verdict.NOT_REFUTED
-    assert result.verdict is result.proved is Verdict.PROVED
-    assert result.claimed == pytest.approx(0.3369, abs=1e-4)
-    assert result.exact == pytest.approx(0.2482, abs=1e-4)
-    assert result.measured.low < result.exact < result.measured.high
+    result = check(Subject(claim=GAP, mechanism=CHOOSING), trials=20_000)
+    assert result.finding.sampled is Verdict.NOT_REFUTED
+    assert result.verdict is result.finding.proved is Verdict.PROVED
+    assert result.finding.claimed == pytest.approx(0.3369, abs=1e-4)
+    assert result.finding.exact == pytest.approx(0.2482, abs=1e-4)
+    assert result.finding.measured.low < result.finding.exact < result.finding.measured.high
 
 
 def test_exact_and_sampled_refute_together():
     wrong = replace(GAP, levels=(0.1,), bound=lambda beta: 10.0)
-    result = check(Subject(claim=wrong, mechanism=CHOOSING), draws=20_000)
-    assert result.sampled is result.proved is Verdict.REFUTED
+    result = check(Subject(claim=wrong, mechanism=CHOOSING), trials=20_000)
+    assert result.finding.sampled is result.finding.proved is Verdict.REFUTED
 
 
 def test_a_law_that_is_not_the_samplers_is_an_error_of_the_harness():
@@ -130,6 +131,6 @@ MAJORITY = ThresholdClaim(
 
 @pytest.mark.parametrize(("needed", "verdict"), [(40, Verdict.NOT_REFUTED), (10, Verdict.REFUTED)])
 def test_a_threshold_is_tried_at_its_own_size(needed, verdict):
-    found = audit_threshold(replace(MAJORITY, needed=needed), alpha=1e-3, draws=20_000, seed=0)
+    found = audit_threshold(replace(MAJORITY, needed=needed), Budget(trials=20_000))
     assert found.verdict is verdict
     assert found.details["records"] == needed

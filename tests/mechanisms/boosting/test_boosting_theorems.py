@@ -29,7 +29,7 @@ CONTROLS = {
 def results():
     # A small budget and a fixed seed: the default one is for the quality suite.
     return {
-        name: check(theorem, draws=5_000, alpha=1e-8, seed=0) for name, theorem in THEOREMS.items()
+        name: check(theorem, trials=5_000, alpha=1e-8, seed=0) for name, theorem in THEOREMS.items()
     }
 
 
@@ -42,7 +42,7 @@ def test_a_theorem_holds_and_an_erratum_does_not(identifier, results):
 
 @pytest.mark.parametrize("identifier", CONTROLS)
 def test_a_mutant_is_refuted(identifier):
-    assert check(CONTROLS[identifier], draws=50_000, alpha=1e-6, seed=0).refuted
+    assert check(CONTROLS[identifier], trials=50_000, alpha=1e-6, seed=0).refuted
 
 
 def test_every_mutant_is_there():
@@ -61,17 +61,17 @@ def test_the_ends_of_every_range_can_be_asked_for(identifier):
 
 
 def test_the_exact_losses(results):
-    assert results["BQ-6.4"].exact == pytest.approx(0.4, abs=1e-6)
+    assert results["BQ-6.4"].finding.exact == pytest.approx(0.4, abs=1e-6)
     assert results["BQ-6.4"].verdict is Verdict.PROVED
-    assert results["BQ-BASE-PRIV"].exact == pytest.approx(1.0)
-    assert results["BQ-EX-F"].measured.value == pytest.approx(1.505971, abs=5e-7)
-    assert results["ERR-BQ-5"].claimed == pytest.approx(4.508531, abs=5e-7)
+    assert results["BQ-BASE-PRIV"].finding.exact == pytest.approx(1.0)
+    assert results["BQ-EX-F"].finding.measured.value == pytest.approx(1.505971, abs=5e-7)
+    assert results["ERR-BQ-5"].finding.claimed == pytest.approx(4.508531, abs=5e-7)
 
 
 def test_delta_when_beta_takes_its_place(results):
     # Two halves of the queries a bounded range apart, 1,000 samples, beta .05 for delta 1e-6.
     result = results["ERR-BQ-2"]
-    assert max(row[2] for row in result.table.rows) == pytest.approx(8.0e-4, rel=0.02)
+    assert max(row[2] for row in result.finding.table.rows) == pytest.approx(8.0e-4, rel=0.02)
 
 
 def test_the_potential_reaches_its_bound():
@@ -95,5 +95,5 @@ def test_samples_speak_for_all_queries_but_for_beta(results):
     assert samples == 15
     bad = 0.2501
     exact = 3 * (1 - bad) ** 15 - 3 * (1 - 2 * bad) ** 15 + (1 - 3 * bad) ** 15
-    assert result.exact == pytest.approx(exact)
+    assert result.finding.exact == pytest.approx(exact)
     assert exact < 3 * exp(-samples * log(4 / 3)) < 0.05

@@ -163,7 +163,7 @@ def section_of(identifier, sweep):
         Reproduction(
             parameters={**defaults, **setting},
             expected=Verdict.NOT_REFUTED if theorem.holds else Verdict.REFUTED,
-            result=check(theorem, parameters=setting, draws=20_000, seed=1),
+            result=check(theorem, parameters=setting, trials=20_000, seed=1),
         )
         for setting in settings
     )

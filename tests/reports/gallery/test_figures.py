@@ -148,7 +148,7 @@ def test_the_limits_of_a_quantile_hold_it():
     theorem = Theorem(
         identifier="U", statement="uniform", reference="", subject=lambda: Subject(claim=claim)
     )
-    result = check(theorem, draws=1000, seed=1)
+    result = check(theorem, trials=1000, seed=1)
     found = Statement(
         theorem=theorem, parameters={}, result=result, subject=Subject(claim=claim), seed=1
     )
@@ -198,7 +198,7 @@ def test_a_hostile_name_is_drawn_as_it_is(few):
 )
 def test_boosting_has_figures_of_its_own(identifier, key, breaks):
     theorem = BY_NAME[identifier]
-    result = check(theorem, draws=10_000, seed=1)
+    result = check(theorem, trials=10_000, seed=1)
     parameters = {name: parameter.default for name, parameter in theorem.parameters.items()}
     one = Reproduction(parameters=parameters, expected=result.verdict, result=result)
     first, *_ = pictures_of(theorem, (one,), seed=1)

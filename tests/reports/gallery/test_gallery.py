@@ -14,13 +14,14 @@ from xml.etree import ElementTree
 import pytest
 
 from dpwitness import Estimate, Table, Verdict
+from dpwitness.auditors.claims.claim_results import Finding
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.reports import files
+from dpwitness.reports.faces.claim_faces import counterexample, measured_phrase, number
 from dpwitness.reports.gallery.gallery import write_gallery
 from dpwitness.reports.gallery.names import plain_names
 from dpwitness.reports.gallery.page import gallery_page
 from dpwitness.reports.reproduce.sections import CONTROLS
-from dpwitness.reports.reproduce.wording import counterexample, measured_phrase, number
 
 VOID = {"meta", "link", "input", "br", "path", "circle"}
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m</style>"
@@ -133,7 +134,8 @@ def test_tables_have_every_digit(few, written):
     for section in few.sections:
         name = plain_names([section.identifier])[section.identifier]
         rows = list(csv.reader(StringIO((written / f"tables/{name}.csv").read_text("utf-8"))))
-        tables = [one.result.table for one in section.reproductions if one.result.table]
+        found = [one.result.finding for one in section.reproductions]
+        tables = [one.table for one in found if one.table]
         if not tables:
             continue
         names = sorted(section.reproductions[0].parameters)
@@ -141,7 +143,7 @@ def test_tables_have_every_digit(few, written):
         expected = [
             [*(one.parameters[name] for name in names), *row]
             for one in section.reproductions
-            for row in one.result.table.rows
+            for row in one.result.finding.table.rows
         ]
         assert len(rows) == 1 + len(expected)
         for row, values in zip(rows[1:], expected, strict=True):
@@ -159,8 +161,8 @@ def test_the_summary_table_has_every_setting(few, written):
     rows = list(csv.DictReader(StringIO((written / "summary.csv").read_text("utf-8"))))
     results = [one.result for section in few.sections for one in section.reproductions]
     assert [row["verdict"] for row in rows] == [one.verdict.value for one in results]
-    assert [float(row["bound"]) for row in rows] == [one.claimed for one in results]
-    assert [float(row["low"]) for row in rows] == [one.measured.low for one in results]
+    assert [float(row["bound"]) for row in rows] == [one.finding.claimed for one in results]
+    assert [float(row["low"]) for row in rows] == [one.finding.measured.low for one in results]
     assert rows[[r["identifier"] for r in rows].index("T-LAP-3")]["parameters"]
 
 
@@ -279,7 +281,10 @@ def test_an_open_interval_is_told_as_one(few):
     result = replace(
         few.sections[0].reproductions[0].result,
         kind="expectation",
-        measured=Estimate(value=1.0, low=float("-inf"), high=float("inf"), error=0.1),
+        finding=Finding(
+            claimed=1.0,
+            measured=Estimate(value=1.0, low=float("-inf"), high=float("inf"), error=0.1),
+        ),
     )
     assert measured_phrase(result) == "1 [−∞, ∞]"
 

@@ -2,44 +2,40 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
 
-import dpwitness.reports.reproduce
 from dpwitness import Verdict
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
 from dpwitness.reports.reproduce import run as running
+from dpwitness.reports.reproduce.as_json import schema
 from dpwitness.reports.reproduce.as_table import rows
 from dpwitness.reports.reproduce.run import error_share, run
 from dpwitness.reports.reproduce.selection import Chosen, select
 
-SCHEMA = json.loads(
-    Path(dpwitness.reports.reproduce.__file__)
-    .with_name("dpwitness-reproduce-1.schema.json")
-    .read_text("utf-8")
-)
+SCHEMA = schema()
 # One of each kind, an erratum and a sweep.
 NAMES = ["EM-3.12", "T-LAP-2", "EM-3.10-BR", "EM-3.13a", "PAC-IP-EM-UTILITY", "T-LAP-3",
          "EM-OSNM-3.6", "ERR-EM-3"]  # fmt: skip
 
 
 def reproduced(chosen, **changes):
-    given = {"alpha": 1e-3, "draws": 5_000, "seed": 0, "workers": 1, "pictures": False} | changes
-    return tuple(run(chosen, **given))
+    given = {"workers": 1, "pictures": False} | changes
+    return tuple(run(chosen, Budget(trials=5_000, seed=given.pop("seed", 0)), **given))
 
 
 def numbers(sections):
     """All that must be the same from run to run: everything but the seconds and the objects."""
     return [
-        (section.identifier, dict(one.parameters), r.claimed, repr(r.measured), r.exact, r.verdict,
-         r.draws, r.seed, r.alpha, repr(r.table))
+        (section.identifier, dict(one.parameters), f.claimed, repr(f.measured), f.exact, f.verdict,
+         f.draws, one.result.seed, f.error, repr(f.table))
         for section in sections
         for one in section.reproductions
-        for r in [one.result]
+        for f in [one.result.finding]
     ]  # fmt: skip
 
 
@@ -72,7 +68,8 @@ def test_the_error_probability_covers_the_whole_catalogue():
     assert total == pytest.approx(1e-3, rel=1e-12)
     (section,) = reproduced(select(["EM-3.12"], ["epsilon=0.5,1"]))
     assert all(
-        one.result.alpha <= error_share(1e-3, 2) * (1 + 1e-12) for one in section.reproductions
+        one.result.finding.error <= error_share(1e-3, 2) * (1 + 1e-12)
+        for one in section.reproductions
     )
 
 

@@ -1,0 +1,324 @@
+"""How reports tell of each kind of claim: one face for a kind, and all that differs stands in it.
+
+A face has the word for the quantity, the axis of a picture, the words of the bound, of what was
+measured and of a counterexample, and the pictures. A kind without a face is a type error here.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import TYPE_CHECKING, Any, assert_never, get_args
+
+from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.outputs.encoding import show
+from ...auditors.results import AuditResult, Pair, Witness
+from ...mechanisms.model import (
+    Claim,
+    EqualityClaim,
+    ExpectationClaim,
+    IdentityClaim,
+    InvariantClaim,
+    PrivacyClaim,
+    ThresholdClaim,
+    UtilityClaim,
+)
+from ..terminal import printable
+from . import wording
+
+if TYPE_CHECKING:
+    from ..figures.marks import Drawn
+    from ..reproduce.statements import Statement
+
+Draw = Callable[["Statement"], "Drawn | None"]
+Sentences = tuple[str, ...]
+
+
+def number(value: Any) -> str:
+    """A value of a table as text: numbers to four digits, nothing for None."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    try:
+        as_float = float(value)
+    except (TypeError, ValueError):
+        return printable(str(value))
+    if isinstance(value, str):
+        return printable(value)
+    # Adding zero makes minus zero plain zero.
+    return f"{as_float + 0.0:.4g}"
+
+
+def _bounded(face: "Face", result: ClaimResult) -> str:
+    return f"{face.quantity} ≤ {number(result.finding.claimed)}"
+
+
+def _interval(result: ClaimResult) -> str:
+    found = result.finding.measured
+    if found is None:
+        return ""
+    if found.low == found.high:
+        return f"{found.value:.6g}"
+    return f"{number(found.value)} [{_end(found.low)}, {_end(found.high)}]"
+
+
+def _end(value: float) -> str:
+    return number(value) if isfinite(value) else "∞" if value > 0 else "−∞"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Face:
+    """What reports say of one kind of claim.
+
+    `quantity` is what is compared with the bound, in a word, and `axis` the same with its unit.
+    `counterexample` tells in sentences why a refuted claim is false, and `pictures` are drawn from
+    a statement of this kind. `curve` and `points` are the labels of the bound and of the
+    measurements in a picture of a sweep; `spent` is what a check costs.
+    """
+
+    quantity: str
+    axis: str
+    counterexample: Callable[[ClaimResult], Sentences]
+    pictures: Callable[[ClaimResult], tuple[Draw, ...]]
+    bound: Callable[["Face", ClaimResult], str] = _bounded
+    measured: Callable[[ClaimResult], str] = _interval
+    curve: str = "bound"
+    points: str = "measured"
+    spent: str = "draws"
+
+
+def bound_phrase(result: ClaimResult) -> str:
+    """What the statement allows."""
+    face = FACES[result.kind]
+    return face.bound(face, result)
+
+
+def measured_phrase(result: ClaimResult) -> str:
+    """The number set against the bound, with its interval; empty where there is none."""
+    return "" if result.finding.measured is None else FACES[result.kind].measured(result)
+
+
+def exact_phrase(result: ClaimResult) -> str:
+    """The true value where the law is known."""
+    exact = result.finding.exact
+    if exact is None:
+        return ""
+    return number(exact) if isfinite(exact) else "∞"
+
+
+def counterexample(result: ClaimResult) -> Sentences:
+    """What shows a refuted statement to be false, in sentences; none for another."""
+    return FACES[result.kind].counterexample(result) if result.refuted else ()
+
+
+def _value(result: ClaimResult) -> float:
+    measured = result.finding.measured
+    return nan if measured is None else measured.value
+
+
+def _rows(result: ClaimResult) -> list[dict[str, Any]]:
+    table = result.finding.table
+    return [dict(zip(table.columns, row, strict=True)) for row in table.rows] if table else []
+
+
+def _privacy_bound(face: Face, result: ClaimResult) -> str:
+    audit: AuditResult = result.finding.details["audit"]
+    delta = audit.claim.delta
+    return _bounded(face, result) + (f", delta {delta:g}" if delta else "")
+
+
+def _privacy_measured(result: ClaimResult) -> str:
+    found = result.finding.measured
+    return "" if found is None else f"≥ {wording.at_least(found.low)}"
+
+
+def _privacy_counterexample(result: ClaimResult) -> Sentences:
+    audit: AuditResult = result.finding.details["audit"]
+    witness = result.finding.witness
+    sentences = []
+    if isinstance(witness, Pair | Witness):
+        one, two = wording.databases_phrases(Pair(witness.database, witness.neighbour))
+        sentences.append(f"D is {one} and its neighbour D′ is {two}.")
+    if isinstance(witness, Witness):
+        counts = " and ".join(wording.count_phrases(audit)).replace("D'", "D′")
+        sentences.append(f"The event {printable(witness.event.describe())} happens in {counts}.")
+        bound = wording.at_least(audit.epsilon_lower, audit.claim.epsilon)
+        sentences.append(
+            f"So epsilon is at least {bound}, with confidence {wording.confidence(audit)}; "
+            f"{audit.claim.epsilon:g} was claimed."
+        )
+    if result.finding.exact is not None:
+        at = f", at the claimed delta {audit.claim.delta:g}" if audit.claim.delta else ""
+        sentences.append(f"By the exact laws epsilon is {exact_phrase(result)}{at}.")
+    return tuple(sentences)
+
+
+def _privacy_pictures(result: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.privacy_figures import curve_figure, loss_figure, outputs_figure
+
+    curve = (curve_figure,) if "curve" in result.finding.details else ()
+    return (*curve, loss_figure, *((outputs_figure,) if result.refuted else ()))
+
+
+def _tail_counterexample(result: ClaimResult) -> Sentences:
+    details = result.finding.details
+    row = _rows(result)[details["headline"]]
+    records = details.get("records")
+    verb = "reaches" if records is None else "goes above"
+    where = f"With {records:,} records, on the database" if records else "On the database"
+    exact = f" Its exact probability is {number(row['exact'])}." if row["exact"] else ""
+    return (
+        f"{where} {printable(str(row['database']))}, the loss {verb} {number(row['bound'])} in "
+        f"{row['hits']:,} of {row['draws']:,} draws; at most {number(100 * row['beta'])} % was "
+        f"claimed.{exact}",
+    )
+
+
+def _utility_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.tails_figures import tail_figure
+
+    return (tail_figure,)
+
+
+def _threshold_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.tails_figures import records_figure
+
+    return (records_figure,)
+
+
+def _mean_counterexample(result: ClaimResult) -> Sentences:
+    row = max(_rows(result), key=lambda row: row["mean"])
+    exact = f" (exactly {number(row['exact'])})" if row["exact"] is not None else ""
+    return (
+        f"On {printable(str(row['database']))} the mean is {number(row['mean'])}{exact}, and "
+        f"{number(row['bound'])} was claimed.",
+    )
+
+
+def _mean_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.laws_figures import mean_figure
+
+    return (mean_figure,)
+
+
+def _invariant_counterexample(result: ClaimResult) -> Sentences:
+    return (
+        f"At {printable(show(result.finding.witness))} the margin is {number(_value(result))}, "
+        "and a true statement has none below 0.",
+    )
+
+
+def _invariant_measured(result: ClaimResult) -> str:
+    found = result.finding.measured
+    told = _interval(result)
+    return told if found is None or found.low == found.high else f"least {number(found.value)}"
+
+
+def _invariant_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.margins_figures import margin_figure
+
+    return (margin_figure,)
+
+
+def _equal(face: Face, result: ClaimResult) -> str:
+    return f"{face.quantity} = {number(result.finding.claimed)}"
+
+
+def _equality_counterexample(result: ClaimResult) -> Sentences:
+    rows, known = _rows(result), result.finding.exact is not None
+    exact = known and all(row["exact mechanism"] is not None for row in rows)
+    names = ("exact mechanism", "exact other") if exact else ("mechanism", "other")
+    row = max(rows, key=lambda row: abs(row[names[0]] - row[names[1]]))
+    return (
+        f"On {printable(str(row['database']))} the output {printable(str(row['cell']))} has "
+        f"{'probability' if exact else 'share'} {number(row[names[0]])} under the mechanism and "
+        f"{number(row[names[1]])} under the stated law.",
+    )
+
+
+def _equality_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.laws_figures import law_figure
+
+    return (law_figure,)
+
+
+def _identity_counterexample(result: ClaimResult) -> Sentences:
+    stated = result.finding.claimed
+    return (f"Stated is {stated:.10g}, but it comes out as {_value(result):.10g}.",)
+
+
+def _identity_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.laws_figures import identity_figure
+
+    return (identity_figure,)
+
+
+def face_of(claim: type[Claim]) -> Face:
+    """The face of one kind of claim."""
+    if issubclass(claim, PrivacyClaim):
+        return Face(
+            quantity="epsilon",
+            axis="epsilon (nats)",
+            bound=_privacy_bound,
+            measured=_privacy_measured,
+            counterexample=_privacy_counterexample,
+            pictures=_privacy_pictures,
+            points="lower bound",
+        )
+    if issubclass(claim, UtilityClaim):
+        return Face(
+            quantity="P",
+            axis="P[loss ≥ bound]",
+            counterexample=_tail_counterexample,
+            pictures=_utility_pictures,
+        )
+    if issubclass(claim, ThresholdClaim):
+        return Face(
+            quantity="P",
+            axis="P[error above its level]",
+            counterexample=_tail_counterexample,
+            pictures=_threshold_pictures,
+        )
+    if issubclass(claim, ExpectationClaim):
+        return Face(
+            quantity="mean",
+            axis="mean of the quantity",
+            counterexample=_mean_counterexample,
+            pictures=_mean_pictures,
+        )
+    if issubclass(claim, EqualityClaim):
+        # The distance is that of total variation.
+        return Face(
+            quantity="distance",
+            axis="total variation",
+            bound=_equal,
+            counterexample=_equality_counterexample,
+            pictures=_equality_pictures,
+        )
+    if issubclass(claim, InvariantClaim):
+        return Face(
+            quantity="margin",
+            axis="least margin",
+            bound=lambda face, result: f"{face.quantity} ≥ 0",
+            measured=_invariant_measured,
+            counterexample=_invariant_counterexample,
+            pictures=_invariant_pictures,
+            spent="cases",
+        )
+    if issubclass(claim, IdentityClaim):
+        return Face(
+            quantity="value",
+            axis="value",
+            bound=_equal,
+            counterexample=_identity_counterexample,
+            pictures=_identity_pictures,
+            measured=lambda result: f"{_value(result):.6g}",
+            curve="stated",
+        )
+    assert_never(claim)
+
+
+FACES: Mapping[str, Face] = {claim.kind: face_of(claim) for claim in get_args(Claim)}
+"""The face of every kind by its name; the kinds of the JSON schema are its keys."""
