@@ -180,6 +180,123 @@ def test_a_mechanism_is_one_file_and_one_line_as_contributing_says(scratch, tmp_
     assert "Not refuted" in done.stdout
 
 
+def hunks_of_contributing():
+    """The edits that make a new kind of claim, by file: "+" a new line, " " one that is there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```diff\n(.*?)```", text, re.S)
+    parts = re.split(r"^--- (\S+)\n", block, flags=re.M)[1:]
+    return dict(zip(parts[::2], (part.splitlines() for part in parts[1::2]), strict=True))
+
+
+def edited(text, hunk):
+    """The text with the new lines of a hunk, each after the line that stands before it there."""
+    lines, place = text.splitlines(), 0
+    for line in hunk:
+        if line.startswith("+"):
+            lines.insert(place, line[1:])
+            place += 1
+        else:
+            place = lines.index(line[1:], place) + 1
+    return "\n".join(lines) + "\n"
+
+
+NEW_AUDITOR = "auditors/claims/output_range.py"
+
+
+def add_claim_kind(scratch):
+    (program,) = (b for b in blocks_of_contributing() if b.startswith(f"# {NEW_AUDITOR}\n"))
+    (scratch / NEW_AUDITOR).write_text(program, encoding="utf-8")
+    for name, hunk in hunks_of_contributing().items():
+        path = scratch / name
+        path.write_text(edited(path.read_text(encoding="utf-8"), hunk), encoding="utf-8")
+
+
+RANGE = """
+from ..model import RangeClaim
+
+
+def _coin(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+    return rng.integers(2, size=size)
+
+
+def _range(*, high: float) -> Subject:
+    claim = RangeClaim(high=high, databases=([],))
+    return Subject(claim=claim, mechanism=Mechanism(name="coin", run=_coin))
+
+
+THEOREMS += tuple(
+    Theorem(
+        identifier=name, statement=f"a coin is at most {high}", reference="by hand",
+        subject=partial(_range, high=high), holds=holds,
+    )
+    for name, high, holds in (("T-RANGE", 1.0, True), ("ERR-RANGE", 0.5, False))
+)
+"""
+
+
+def add_two_statements(scratch):
+    """Two statements of the new kind, so that there is something to reproduce."""
+    place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
+    place.write_text(place.read_text(encoding="utf-8") + RANGE, encoding="utf-8")
+
+
+def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
+    add_claim_kind(scratch)
+    new, changed = touched(scratch)
+    assert (new, sorted(changed)) == ([NEW_AUDITOR], sorted(hunks_of_contributing()))
+    assert len(new) + len(changed) <= 5
+    add_two_statements(scratch)
+    words = ("reproduce", "T-RANGE", "ERR-RANGE", "--budget", "small", "--workers", "1")
+    done = run(
+        scratch, "-m", "dpwitness", *words, "--json", "f.json", "--html", "f.html", folder=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    results = json.loads((tmp_path / "f.json").read_text(encoding="utf-8"))["results"]
+    assert [(one["kind"], one["verdict"]) for one in results] == [
+        ("range", "not_refuted"), ("range", "refuted"),
+    ]  # fmt: skip
+    page = (tmp_path / "f.html").read_text(encoding="utf-8")
+    assert "output ≤ 0.5" in page
+    assert "On [] it is larger." in page
+    code = (
+        "import dpwitness\n"
+        "from dpwitness.mechanisms.noise.theorems_tails import THEOREMS\n"
+        "from dpwitness.reports.reproduce.as_json import schema\n"
+        "print(*(dpwitness.check(one, trials=200).verdict.value for one in THEOREMS[-2:]))\n"
+        "print('range' in schema()['$defs']['result']['properties']['kind']['enum'])\n"
+    )
+    told = run(scratch, "-c", code, folder=tmp_path).stdout.split()
+    assert told == ["not_refuted", "refuted", "True"]
+
+
+def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):
+    pytest.importorskip("mypy")
+    add_claim_kind(scratch)
+    add_two_statements(scratch)
+    hunks = hunks_of_contributing()
+    cache = ("--cache-dir", str(tmp_path / "cache"), "--config-file", str(ROOT / "pyproject.toml"))
+
+    def complaints():
+        done = run(
+            scratch, "-m", "mypy", *cache, "-m", "dpwitness.auditors.claims.check",
+            "-m", "dpwitness.reports.faces.claim_faces",
+            "-m", "dpwitness.mechanisms.noise.theorems_tails", folder=scratch.parent,
+        )  # fmt: skip
+        return done.stdout.replace(str(scratch.parent), "")
+
+    assert "error" not in complaints()
+    for name in hunks:
+        path = scratch / name
+        whole = path.read_text(encoding="utf-8")
+        kept = [line for line in hunks[name] if "RangeClaim" not in line or "class" in line]
+        forgotten = (ROOT / name).read_text(encoding="utf-8")
+        if name.endswith("/claims.py"):
+            forgotten = edited(forgotten, kept)  # the class is there, the union does not name it
+        path.write_text(forgotten, encoding="utf-8")
+        assert "RangeClaim" in complaints(), name
+        path.write_text(whole, encoding="utf-8")
+
+
 def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
     place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
     row = (

@@ -65,7 +65,7 @@ EXACT = {
 def test_the_numbers_of_the_literature(identifier):
     which, expected, tolerance = EXACT[identifier]
     (found,) = reproduced(select([identifier], [])).values()
-    assert getattr(found.result, which) == pytest.approx(expected, abs=tolerance)
+    assert getattr(found.result.finding, which) == pytest.approx(expected, abs=tolerance)
 
 
 @pytest.mark.parametrize(

@@ -168,12 +168,14 @@ def test_the_summary_table_has_every_setting(few, written):
 
 def hostile(few):
     one = few.sections[0]
-    result = replace(
-        one.reproductions[0].result,
-        statement=HOSTILE, reference=HOSTILE, method=HOSTILE, scope=HOSTILE, note=HOSTILE,
+    known = one.reproductions[0].result
+    finding = replace(
+        known.finding,
+        method=HOSTILE, scope=HOSTILE, note=HOSTILE,
         table=Table(columns=(HOSTILE,), rows=((HOSTILE,),)),
-        verdict=Verdict.NOT_REFUTED,
+        sampled=Verdict.NOT_REFUTED, proved=None,
     )  # fmt: skip
+    result = replace(known, statement=HOSTILE, reference=HOSTILE, finding=finding)
     section = replace(
         one,
         identifier=f"../{HOSTILE}", group=HOSTILE, statement=HOSTILE, reference=HOSTILE,
