@@ -32,7 +32,7 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two neighbouring databases."""
+    """Two neighbouring databases, D and D'."""
 
     database: Database
     neighbour: Database

@@ -81,7 +81,7 @@ def through_bits(mechanism: Mechanism) -> Mechanism:
         wrapped.block = run.block  # type: ignore[attr-defined]
     return replace(
         mechanism,
-        name=f"{mechanism.name}, seen through its bits",
+        name=f"{mechanism.name} seen through its bits",
         run=wrapped,
         law=None,
         privacy_loss=None,

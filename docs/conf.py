@@ -1,0 +1,31 @@
+"""How the documentation is built: `sphinx-build -W docs site`, without a network."""
+
+import importlib.metadata
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+project = "dpwitness"
+release = importlib.metadata.version("dpwitness")
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_click",
+    "generated",
+]
+exclude_patterns = ["sample"]
+myst_heading_anchors = 3
+suppress_warnings = ["myst.xref_missing"]
+"""Links out of docs/ lead into the repository; a test follows every one of them."""
+autodoc_typehints = "signature"
+autodoc_typehints_format = "short"
+python_maximum_signature_line_length = 88
+default_role = "code"
+autodoc_member_order = "bysource"
+add_module_names = False
+html_theme = "furo"
+html_title = f"dpwitness {release}"
+html_show_sphinx = False
+html_copy_source = False
