@@ -29,7 +29,7 @@ ENOUGH_DIGITS = 3e-4
 
 WORST = 0.9
 """Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
-SOON = 1024
+SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
 AFTER = 64
 """How many times the draws that refuted a claim may follow where the violation is not gross."""

@@ -3,11 +3,11 @@
 Covered: of the source file of every function the mechanism is made of (through
 `functools.partial`, decorators, closures and bound arguments) what that function can reach: every
 statement at the top level, and the functions and classes whose names are written in what is
-reached; the bytes of the first-party modules those files import anywhere, directly or through
-others, packages on the way included; the
-names of these functions and the values bound to them; and the version of every other package the
-files import, or the hash of its files where it has no version. Where neither can be had there is no
-fingerprint, and nothing is carried over.
+reached; the bytes of the first-party modules those files import anywhere, but for type checkers
+only, directly or through others, packages on the way included; the names of these functions and the
+values bound to them; and the version of every other package the files import, or the hash of its
+files where it has no version. Where neither can be had there is no fingerprint, and nothing is
+carried over.
 
 First-party is what lies in a file outside the standard library, the folders of installed packages
 and dpwitness, or in the same top-level package as the mechanism. Not covered: code reached by other
@@ -313,7 +313,7 @@ def _words(node: ast.AST) -> Iterator[str]:
 
 
 def _imported(source: bytes, package: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(source)):
+    for node in _statements(ast.parse(source).body):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield from _with_parents(alias.name)
@@ -326,6 +326,26 @@ def _imported(source: bytes, package: str) -> Iterator[str]:
             if base:
                 yield from _with_parents(base)
                 yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _statements(body: list[Any]) -> Iterator[ast.AST]:
+    """All statements but those for type checkers only, which never run.
+
+    An import is a statement, so expressions need not be walked through.
+    """
+    for node in body:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            inner = getattr(node, name, None)
+            if isinstance(inner, list) and not (name == "body" and _for_types_only(node)):
+                yield from _statements(inner)
+
+
+def _for_types_only(node: ast.AST) -> bool:
+    match node:
+        case ast.If(test=ast.Name(id="TYPE_CHECKING") | ast.Attribute(attr="TYPE_CHECKING")):
+            return True
+    return False
 
 
 def _with_parents(name: str) -> Iterator[str]:

@@ -30,9 +30,11 @@ class Evolution:
 
     def run(self, most: int) -> None:
         """Until `most` examples were made in all, or nothing new comes any more."""
-        tries, stale = self._tries, 0
+        tries, stale, known = self._tries, 0, -1
+        parents: list[Seen] = []
         while tries.made < most and stale < STALE:
-            parents = self._parents()
+            if known != tries.known:
+                parents = self._parents()
             if not parents:
                 return
             choices = self._mutated(self._random.choice(parents))

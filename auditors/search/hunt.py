@@ -78,6 +78,7 @@ def hunt(
             for template in source.templates:
                 scout.visit(template)
             Stages(space, scout, constants_of(sampler.run), sampler.seed).run()
+            scout.look()
     except Enough:
         pass
     except Gross as gross:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
+from ..outputs.outputs import Outputs
 from ..results import Pair
 from ..sampling.sampling import Sampler
 from .choices import Example
@@ -26,6 +27,13 @@ CHECKS = 12
 CHECKED_ON = 128
 SURE = (0.6, 6.0)
 """Score of a draw, and deviations, from which a pair is taken without looking further."""
+
+LOOKS = (1500, 5000, 12_000)
+"""Draws of the search after which the pairs that stand out so far are tried by ordinary draws."""
+ROUNDS = ((128, 6), (128, 3), (256, 1), (512, 1))
+"""Draws a side that are added in a round of such a look, and the pairs that are left in it."""
+CERTAIN = 5.0
+"""Deviations by which a pair must break the claim for a look to end the search."""
 
 
 class Enough(Exception):
@@ -73,6 +81,7 @@ class Scout:
     sizes: list[int] = field(default_factory=list)
     started: int = 0
     checks: int = CHECKS
+    looks: list[int] = field(default_factory=lambda: list(LOOKS))
     failed: list[float] = field(default_factory=lambda: [0.0] * 4)
     equal: int = 0
 
@@ -115,6 +124,9 @@ class Scout:
             self.sizes += [len(side) for side in sides_of(pair) if hasattr(side, "__len__")]
         if self._gross(found):
             raise Gross(found)
+        if self.looks and self.plan.most - self.left() >= self.looks[0]:
+            self.looks.pop(0)
+            self.look()
         return found
 
     @property
@@ -162,6 +174,38 @@ class Scout:
             for value, old, is_over in zip(seen.shift, self.failed, over, strict=True)
         ]
         return False
+
+    def look(self) -> None:
+        """Try the pairs that stand out; raise Gross for one that breaks the claim beyond doubt.
+
+        A violation that a few hundred draws show needs no long search. What stands out in frozen
+        runs may be allowed, so ordinary draws decide, ever more for ever fewer pairs.
+        """
+        every = list(self.seen.values())
+        if self.plan.thorough or not every or self.left() < self.plan.most // 2:
+            return
+        orders = [sorted(every, key=lambda seen: -seen.shift[index]) for index in range(4)]
+        listed = list(
+            dict.fromkeys(
+                order[place] for place in (0, 1) for order in orders if place < len(order)
+            )
+        )
+        drawn: dict[int, tuple[Outputs, Outputs]] = {}
+        for number, (draws, most) in enumerate(ROUNDS):
+            ranks = []
+            for seen in listed[:most]:
+                if self.left() < 4 * draws:
+                    return
+                sides = self.sampler.draw(seen.pair, "search", 100 + number, draws)
+                if number:
+                    old = drawn[id(seen)]
+                    sides = tuple(map(Outputs.concatenate, zip(old, sides, strict=True)))
+                drawn[id(seen)] = sides
+                score = quick_score(*sides, epsilon=self.epsilon, delta=self.delta)
+                if score * sqrt(len(sides[0])) > CERTAIN:
+                    raise Gross(seen)
+                ranks.append((score, seen))
+            listed = [seen for _, seen in sorted(ranks, key=lambda rank: -rank[0])]
 
 
 def sides_of(pair: Pair) -> tuple[Any, Any]:

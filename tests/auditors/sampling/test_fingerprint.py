@@ -63,6 +63,27 @@ def test_a_change_of_the_file_or_of_what_it_imports_shows(load):
     assert fingerprint(load(indirect).noisy) != first
 
 
+@pytest.mark.parametrize(
+    "around",
+    [
+        "try:\n    {}\nexcept ImportError:\n    pass",
+        "try:\n    pass\nexcept ImportError:\n    {}",
+        "if len('x') > 2:\n    pass\nelse:\n    {}",
+        "match 1:\n    case 2:\n        {}",
+        "def later():\n    with open('x'):\n        {}",
+        "class Later:\n    async def late(self):\n        for _ in ():\n            {}",
+    ],
+)
+def test_an_import_anywhere_counts_but_one_for_type_checkers_does_not(load, around):
+    line = "from {name}_helper import scale"
+    text = MECHANISM.replace(line, "scale = lambda: 1.0") + "\n"
+    other = HELPER.replace("1.0", "0.5")
+    somewhere = text + around.format(line) + "\n"
+    assert fingerprint(load(somewhere).noisy) != fingerprint(load(somewhere, helper=other).noisy)
+    named = text + f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {line}\n"
+    assert fingerprint(load(named).noisy) == fingerprint(load(named, helper=other).noisy) != ""
+
+
 def test_functions_of_one_file_and_bound_values_differ(load):
     module = load()
     values = (1.0, 2.0, 1, True, None, "1", [1.0], (1.0,), {"a": 1}, np.arange(3), np.arange(3.0))

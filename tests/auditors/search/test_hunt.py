@@ -55,6 +55,22 @@ def test_a_gross_violation_ends_the_hunt_unless_it_is_thorough():
     assert quick.tally.draws < whole.tally.draws
 
 
+def too_little_noise(database, rng, *, size=None):
+    return len(database) + rng.laplace(scale=0.4, size=size)
+
+
+def noise_of_one_sign(database, rng, *, size=None):
+    return len(database) + rng.exponential(scale=2.0, size=size)
+
+
+@pytest.mark.parametrize("run", [too_little_noise, noise_of_one_sign])
+def test_a_gross_violation_of_every_pair_costs_little_in_all(run):
+    """No frozen run looks odd where all pairs are alike: ordinary draws of a few must say it."""
+    result = audit(run, epsilon=1.0, relation="add-remove", databases=VALUES, alpha=1e-3)
+    assert result.refuted
+    assert result.draws <= 40_000
+
+
 def test_the_same_seed_finds_the_same_pair_for_the_same_price():
     (one, first), (two, second) = (hunted(leaking(lambda d: max(d, default=0) > 97)) for _ in "ab")
     assert one.pair == two.pair
