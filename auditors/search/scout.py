@@ -198,8 +198,11 @@ class Scout:
                     return
                 sides = self.sampler.draw(seen.pair, "search", 100 + number, draws)
                 if number:
-                    old = drawn[id(seen)]
-                    sides = tuple(map(Outputs.concatenate, zip(old, sides, strict=True)))
+                    one, two = drawn[id(seen)]
+                    sides = (
+                        Outputs.concatenate([one, sides[0]]),
+                        Outputs.concatenate([two, sides[1]]),
+                    )
                 drawn[id(seen)] = sides
                 score = quick_score(*sides, epsilon=self.epsilon, delta=self.delta)
                 if score * sqrt(len(sides[0])) > CERTAIN:
