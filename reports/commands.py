@@ -156,7 +156,7 @@ def _told(results: Sequence[AuditResult], replay: str, rerun: str) -> Told:
     def page() -> str:
         from .faces.as_html import render
 
-        return render(results, data)
+        return render(results, data, [rerun] * len(results))
 
     cases, reasons = [], []
     for name, same in groupby(results, key=lambda result: result.target or result.mechanism):

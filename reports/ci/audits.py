@@ -167,10 +167,14 @@ class DpAudit:
 
         folder.mkdir(parents=True, exist_ok=True)
         stem = folder / witnesses.place(folder, name).stem
-        again = targets.replay_command(f"{stem.name}.json", results[0].target)
+        again = self._replay(stem.with_name(f"{stem.name}.json"), results[0].target)
         data = evidence.document(results, replay=again)
         files.write_atomically(f"{stem}.json", evidence.to_text(data))
-        files.write_atomically(f"{stem}.html", render(results, data))
+        page = render(results, data, [self._rerun()] * len(results))
+        files.write_atomically(f"{stem}.html", page)
+
+    def _rerun(self) -> str:
+        return shlex.join(["pytest", self.item.nodeid, "--dp-seed", str(self.run.seed)])
 
     def _replay(self, path: Path, target: str) -> str:
         root = self.item.config.rootpath
@@ -178,19 +182,16 @@ class DpAudit:
         return targets.replay_command(str(shown), target)
 
     def _message(self, result: AuditResult, name: str, options: Mapping[str, Any]) -> str:
-        path = witnesses.place(self.directory, name)
-        rerun = shlex.join(["pytest", self.item.nodeid, "--dp-seed", str(self.run.seed)])
+        path, rerun = witnesses.place(self.directory, name), self._rerun()
         replay = self._replay(path, options["target"]) if options["target"] else rerun
-        story = as_text.render(result, replay=replay, width=WIDTH)
+        kept = (
+            "The witness is kept and counted first in the next run; it retires when the code has "
+            "changed and it no longer holds."
+        )
         return "\n".join(
             [
-                story,
-                "",
-                "  Next: compare the two databases and the event, mend the mechanism or weaken the "
-                "claim,",
-                f"  and run {rerun}",
-                "  The witness is kept and counted first in the next run; it retires when the "
-                "code has changed and it no longer holds.",
+                as_text.render(result, replay=replay, rerun=rerun, width=WIDTH),
+                *as_text.wrapped(kept, WIDTH, "  "),
             ]
         )
 

@@ -166,7 +166,8 @@ def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, se
     def page() -> str:
         from ..faces.as_html import render
 
-        return render([revived(record) for record in document["results"]], document)
+        reruns = [one.rerun for one in gated for _ in one.results]
+        return render([revived(record) for record in document["results"]], document, reruns)
 
     return Told(
         command="gate",

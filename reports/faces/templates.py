@@ -15,7 +15,7 @@ from ...auditors.outputs.kinds import NOT_LOOKED_AT
 from ..terminal import printable
 
 HERE = Path(__file__).parent
-FOLDERS = (HERE, HERE.parent / "history")
+FOLDERS = (HERE, HERE.parent / "history", HERE.parent / "gallery")
 
 
 @cache

@@ -1,6 +1,6 @@
 """The sentences an audit is told in, the same for the terminal and the page."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from math import ceil, floor, inf, isfinite, log10
 
 from ...auditors.outputs.encoding import canonical, show
@@ -9,13 +9,12 @@ from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
 
 NOT_EXAMINED = (
-    "Not examined: databases the search did not reach, the low-order bits of floating-point "
-    "outputs, and running time."
+    "Not examined: {databases}, the low-order bits of floating-point outputs, and running time."
 )
 
 BITS_EXAMINED = (
-    "Not examined: databases the search did not reach, which floating-point numbers the noise can "
-    "reach at all, and running time."
+    "Not examined: {databases}, which floating-point numbers the noise can reach at all, and "
+    "running time."
 )
 
 UNSETTLED = 0.05
@@ -31,7 +30,48 @@ _WORDS = {
 
 def not_examined(result: AuditResult) -> str:
     """What this audit did not look at."""
-    return BITS_EXAMINED if result.target.startswith("bits=") else NOT_EXAMINED
+    told = BITS_EXAMINED if result.target.startswith("bits=") else NOT_EXAMINED
+    given = "all databases but the two that were given"
+    return told.format(
+        databases=given if result.reached is None else "databases the search did not reach"
+    )
+
+
+def unseen(result: AuditResult) -> Iterator[tuple[str, str]]:
+    """What this run could not see, in (label, sentence) lines as those of `story`."""
+    if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
+        yield from _labelled("power", power_sentences(result))
+    if result.reached is not None:
+        yield from _labelled("search", reach_sentences(result.reached))
+    yield "not seen", not_examined(result)
+    if result.refuted:
+        yield "", "The bound is one from below: other pairs and events may lose more."
+    yield "assumed", _assumed(result)
+
+
+def _assumed(result: AuditResult) -> str:
+    """What the verdict stands on and draws cannot show."""
+    parts = ["that every call draws anew, whatever was drawn before"]
+    if not result.seeded:
+        parts[0] += ", from a source that this run could not seed"
+    if result.claim.relation is Relation.DECLARED:
+        parts.append("that the two databases are neighbours, as declared")
+    return f"The verdict takes for granted {' and '.join(parts)}."
+
+
+def _labelled(label: str, sentences: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for index, one in enumerate(sentences):
+        yield "" if index else label, one
+
+
+def by_label(lines: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
+    """The lines of a story with those together that go on with one label."""
+    found: list[tuple[str, list[str]]] = []
+    for label, text in lines:
+        if label or not found:
+            found.append((label, []))
+        found[-1][1].append(text)
+    return found
 
 
 def verdict_word(verdict: Verdict) -> str:
@@ -304,12 +344,7 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
     for more in (worst_sentence(result), decided_sentence(result)):
         if more:
             yield "", more
-    if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
-        for index, sentence in enumerate(power_sentences(result)):
-            yield "" if index else "power", sentence
-        yield "", not_examined(result)
-        if result.reached is not None:
-            yield from zip(("search", ""), reach_sentences(result.reached), strict=False)
+    yield from unseen(result)
     if result.note:
         yield "note", printable(result.note)
     yield "draws", draws_sentence(result)

@@ -22,15 +22,19 @@
   };
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target || !target.closest("[hidden]")) return;
-    form.reset();
-    apply();
+    if (!target) return;
+    if (target.closest("[hidden]")) {
+      form.reset();
+      apply();
+    }
+    const folded = target.closest("article")?.querySelector("details");
+    if (folded) folded.open = true;
     target.scrollIntoView();
   };
   form.hidden = false;
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", reveal);
-  window.addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((one) => { one.open = true; }));
   apply();
+  reveal();
 })();

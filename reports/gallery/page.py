@@ -1,68 +1,107 @@
 """The page of a gallery: what came out, what is printed wrongly, every statement in turn."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.results import Verdict
-from ..faces.claim_faces import bound_phrase, counterexample, exact_phrase, measured_phrase
+from ..faces.claim_faces import (
+    FACES,
+    bound_phrase,
+    counterexample,
+    exact_phrase,
+    measured_phrase,
+    number,
+)
+from ..faces.templates import page, raw
 from ..faces.wording import verdict_word
-from ..reproduce.sections import CONTROLS, Gallery, Section
-from ..terminal import printable
-from .page_sections import article, shown_result, text, verdict_span
+from ..reproduce.sections import CONTROLS, Gallery, Reproduction, Section
+from .mathml import formulas
 
 HERE = Path(__file__).parent
-WEAK = "below a twentieth of the bound: a wrong mechanism could hide"
+MOST_ROWS = 12
+MOST_CELL = 120
+MOST_ENTRIES = 12
+FEW = 3
+TALLY: Mapping[Verdict, str] = {
+    Verdict.PROVED: "by exact laws, on the cases named",
+    Verdict.NOT_REFUTED: "no draw speaks against it",
+    Verdict.REFUTED: "with a counterexample",
+    Verdict.INCONCLUSIVE: "this run cannot say",
+}
+NOT_SEEN = (
+    "Every statement was checked at the settings and on the databases that stand with it, and at "
+    "no others; one that is proved is proved on those.",
+    "Not examined: the low-order bits of floating-point outputs, and running time.",
+)
 
 
-def gallery_page(gallery: Gallery, names: Mapping[str, str]) -> str:
+def gallery_page(gallery: Gallery, names: Mapping[str, str], *, alone: bool = False) -> str:
     """The page as HTML without anything from elsewhere; `names` are anchors and file names.
 
-    It reads without scripts; one inside it filters the statements.
+    It reads without scripts; one inside it filters the statements. `alone` is for a page without
+    the files of a gallery beside it, which it then links to nowhere.
     """
-    style = (HERE.parent / "faces" / "page.css").read_text(encoding="utf-8")
-    style += (HERE / "gallery.css").read_text(encoding="utf-8")
-    script = (HERE / "gallery.js").read_text(encoding="utf-8")
     sections = gallery.sections
     groups: dict[str, list[Section]] = {}
     for section in sections:
         groups.setdefault(section.group, []).append(section)
-    parts = (
-        _masthead(gallery),
-        _contents(sections, groups),
-        _surprises(sections, names),
-        _errata(sections, names),
-        _summary(sections, names),
-        *(_group(place, name, groups[name], names) for place, name in enumerate(groups)),
+    return page(
+        "gallery.html",
+        title=f"{_headline(sections)} dpwitness",
+        subject="theorems and their measurements",
+        gallery_style=raw((HERE / "gallery.css").read_text(encoding="utf-8")),
+        script=raw((HERE / "gallery.js").read_text(encoding="utf-8")),
+        gallery=gallery,
+        names=names,
+        alone=alone,
+        unfolded=len(sections) <= FEW,
+        groups=groups,
+        headline=_headline(sections),
+        tally=[
+            (verdict, told, count)
+            for verdict, told in TALLY.items()
+            if (count := sum(shown(one).result.verdict is verdict for one in sections))
+        ],
+        could_not_see=list(_unseen(sections)),
+        odd=[section for section in sections if not section.as_expected],
+        errata=[section for section in sections if section.printed_wrongly],
+        statements={section.identifier: section.statement for section in sections},
+        choices=_choices(sections),
+        made=f"{gallery.command} · seed {gallery.seed}, budget {gallery.budget} "
+        f"({gallery.draws:,} draws a statement), {gallery.seconds:.0f} s",
+        most_rows=MOST_ROWS,
+        word=verdict_word,
+        shown=shown,
+        badges=_badges,
+        facts=_facts,
+        varied=_varied,
+        number=number,
+        cell=_cell,
+        raw=raw,
+        formulas=formulas,
+        shortened=shortened,
+        bound=bound_phrase,
+        measured=measured_phrase,
+        exact=exact_phrase,
+        counterexample=counterexample,
     )
-    body = "\n".join(part for part in parts if part)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="referrer" content="no-referrer">
-<link rel="icon" href="data:,">
-<title>{text(_headline(sections))} dpwitness</title>
-<style>
-{style}</style>
-</head>
-<body>
-{body}
-<footer>{_made(gallery)}</footer>
-<script>
-{script}</script>
-</body>
-</html>
-"""
 
 
-def _headline(sections: Iterable[Section]) -> str:
-    every = list(sections)
-    unexpected = sum(not section.as_expected for section in every)
-    wrong = sum(section.printed_wrongly for section in every)
-    controls = sum(section.group == CONTROLS for section in every)
-    number = len(every) - controls
-    told = f"{number} statement{'s' if number != 1 else ''}"
+def shown(section: Section) -> Reproduction:
+    """The setting that stands for the section: the first not as expected, or else the first."""
+    odd = (one for one in section.reproductions if not one.as_expected)
+    return next(odd, section.reproductions[0])
+
+
+def _headline(sections: Sequence[Section]) -> str:
+    unexpected = sum(not section.as_expected for section in sections)
+    wrong = sum(section.printed_wrongly for section in sections)
+    controls = sum(section.group == CONTROLS for section in sections)
+    count = len(sections) - controls
+    told = f"{count} statement{'s' if count != 1 else ''}"
     told += f", {wrong} of them printed wrongly" if wrong else ""
     told += f", and {controls} negative control{'s' if controls != 1 else ''}" if controls else ""
     if unexpected:
@@ -70,183 +109,96 @@ def _headline(sections: Iterable[Section]) -> str:
     return f"{told}: every verdict is as expected."
 
 
-def _masthead(gallery: Gallery) -> str:
-    counts = "".join(
-        f'<li class="{verdict.value}"><span class="count">{count}</span> '
-        f'<span class="verdict">{verdict_word(verdict).lower()}</span> <span class="told">{told}'
-        "</span></li>"
-        for verdict, told in TOLD.items()
-        if (count := _count(gallery.sections, verdict))
-    )
-    return f"""<div class="top"><h1>dpwitness</h1> &middot; theorems and their measurements</div>
-<header class="lead"><p class="headline">{text(_headline(gallery.sections))}</p>
-<ul class="tally">{counts}</ul>
-<p class="saying">Each statement is checked by drawing from its mechanism and, where the law is
-known, exactly. Together the draws refute any true statement with probability at most
-{gallery.alpha:g}. In every figure:</p>
-{_key()}</header>"""
-
-
-TOLD: Mapping[Verdict, str] = {
-    Verdict.PROVED: "by exact laws, on the cases named",
-    Verdict.NOT_REFUTED: "no draw speaks against it",
-    Verdict.REFUTED: "with a counterexample",
-    Verdict.INCONCLUSIVE: "this run cannot say",
-}
-
-
-def _count(sections: Iterable[Section], verdict: Verdict) -> int:
-    return sum(shown_result(section).result.verdict is verdict for section in sections)
-
-
-def _key() -> str:
-    return (
-        '<ul class="marks"><li><svg viewBox="0 0 34 10" aria-hidden="true"><path d="M1 5h32" '
-        'style="stroke: #009e73; stroke-width: 2; stroke-dasharray: 7 3"/></svg> bound</li>'
-        '<li><svg viewBox="0 0 34 10" aria-hidden="true"><path d="M1 1h32v8h-32z" style="fill: '
-        '#0072b2; opacity: 0.2"/><path d="M1 5h32" style="stroke: #0072b2; stroke-width: 2"/>'
-        '<circle cx="17" cy="5" r="3" style="fill: #0072b2"/></svg> measured, with its interval'
-        '</li><li><svg viewBox="0 0 34 10" aria-hidden="true"><path d="M1 5h32" style="stroke: '
-        '#d55e00; stroke-width: 2"/></svg> exact</li><li><svg viewBox="0 0 34 10" '
-        'aria-hidden="true"><path d="M13 1l8 8m0 -8l-8 8" style="stroke: currentColor; '
-        'stroke-width: 2.5"/></svg> counterexample</li></ul>'
-    )
-
-
-def _contents(every: Sequence[Section], groups: Mapping[str, list[Section]]) -> str:
-    # A colon is in no anchor made from an identifier.
-    parts = "".join(
-        f'<li><a href="#part:{place}">{text(name)}</a> <span class="n">{len(groups[name])}</span>'
-        "</li>"
-        for place, name in enumerate(groups)
-    )
-    first = "".join(
-        f'<li><a href="#{anchor}">{told}</a></li>'
-        for anchor, told, shown in (
-            ("unexpected", "Not as expected", not all(section.as_expected for section in every)),
-            (
-                "errata",
-                "What the printed statements get wrong",
-                any(section.printed_wrongly for section in every),
-            ),
-            ("summary", "All statements in one table", True),
+def _unseen(sections: Sequence[Section]) -> Iterator[tuple[str, list[str]]]:
+    """What the run could not see, as (label, sentences)."""
+    findings = [(section, shown(section).result.finding) for section in sections]
+    drawn = sum(one.sampled is not None and one.proved is None for _, one in findings)
+    weak = [section.identifier for section, one in findings if one.weak]
+    power = []
+    if drawn:
+        power.append(
+            f"{drawn} of {len(sections)} were judged by draws alone: what is smaller than the "
+            "interval that stands with them would not have been seen."
         )
-        if shown
-    )
-    return f'<nav aria-label="Contents"><ul class="first">{first}</ul><ul>{parts}</ul></nav>'
-
-
-def _surprises(sections: Iterable[Section], names: Mapping[str, str]) -> str:
-    found = [section for section in sections if not section.as_expected]
-    if not found:
-        return ""
-    rows = "".join(
-        f'<li><a href="#{names[section.identifier]}">{text(section.identifier)}</a> '
-        f"{text(section.statement)} &mdash; expected "
-        f"{verdict_word(shown_result(section).expected).lower()}, found "
-        f"{verdict_span(shown_result(section).result.verdict)}</li>"
-        for section in found
-    )
-    return f'<section id="unexpected"><h2>Not as expected</h2><ul>{rows}</ul></section>'
-
-
-def _errata(sections: Sequence[Section], names: Mapping[str, str]) -> str:
-    wrong = [section for section in sections if section.printed_wrongly]
-    if not wrong:
-        return ""
-    statements = {section.identifier: section.statement for section in sections}
-    cards = "\n".join(_erratum(section, names, statements) for section in wrong)
-    return (
-        '<section id="errata"><h2>What the printed statements get wrong</h2>\n<p class="saying">'
-        "Taken literally these statements are false. Each stands here with what is wrong, a "
-        "counterexample this run found, and the form that holds.</p>\n"
-        f'<div class="cards">{cards}</div></section>'
-    )
-
-
-def _erratum(section: Section, names: Mapping[str, str], statements: Mapping[str, str]) -> str:
-    one = shown_result(section)
-    known = names.get(section.corrected)
-    right = text(section.corrected)
-    if known:
-        right = f'<a href="#{known}">{right}</a>: {text(statements[section.corrected])}'
-    found = " ".join(f"<p>{text(line)}</p>" for line in counterexample(one.result))
-    facts = "".join(
-        f"<dt>{name}</dt><dd>{told}</dd>"
-        for name, told in (
-            ("Wrong", text(section.remark)),
-            ("Counterexample", found or "<p>None was found in this run.</p>"),
-            ("Right", right),
+    if weak:
+        power.append(
+            "What was measured is below a twentieth of the bound, so that a wrong mechanism could "
+            f"hide, for {', '.join(weak)}."
         )
-        if told
+    if power:
+        yield "power", power
+    yield "not seen", list(NOT_SEEN)
+
+
+def _choices(sections: Sequence[Section]) -> list[tuple[str, str, list[str]]]:
+    """(field, label, values) of every filter."""
+    results = [shown(section).result for section in sections]
+    return [
+        ("group", "part", list(dict.fromkeys(section.group for section in sections))),
+        ("kind", "kind", list(dict.fromkeys(result.kind for result in results))),
+        ("verdict", "verdict", list(dict.fromkeys(result.verdict.value for result in results))),
+    ]
+
+
+def _badges(section: Section) -> list[str]:
+    result = shown(section).result
+    badges = (
+        (result.kind, True),
+        ("as printed, false", section.printed_wrongly),
+        ("negative control", section.group == CONTROLS),
+        ("weak", result.finding.weak),
     )
+    return [told for told, holds in badges if holds]
+
+
+def _facts(section: Section, result: ClaimResult) -> tuple[tuple[str, str], ...]:
+    found = result.finding
+    error = found.measured.error if found.measured is not None else 0.0
+    confidence = f" with confidence {100 * (1 - error):.6g} %" if error else ""
+    weak = "The measured quantity is below a twentieth of the bound: a wrong mechanism could hide."
+    cost = f"{found.draws:,} {FACES[result.kind].spent}, {result.seconds:.2g} s"
+    wrong = f"refutes a true statement with probability at most {found.error:.2g}"
     return (
-        f'<div class="card {one.result.verdict.value}"><h3><a href="#{names[section.identifier]}">'
-        f"{text(section.identifier)}</a> {verdict_span(one.result.verdict)}</h3>"
-        f'<p class="printed">{text(section.statement)}</p><dl>{facts}</dl></div>'
+        ("Bound", bound_phrase(result)),
+        ("Measured", f"{measured_phrase(result)}{confidence}"),
+        ("Exact", exact_phrase(result)),
+        ("Method", found.method),
+        ("Exactly on", found.scope),
+        ("Note", found.note),
+        ("Weak", weak if found.weak else ""),
+        ("Cost", cost if found.draws else ""),
+        ("Error", wrong if found.error else ""),
+        ("Source", section.reference),
     )
 
 
-def _summary(sections: Iterable[Section], names: Mapping[str, str]) -> str:
-    every = list(sections)
-    rows = "\n".join(_row(section, names) for section in every)
-    return f"""<section id="summary"><h2>All statements</h2>
-{_filter(every)}
-<table class="summary"><thead><tr><th>Statement</th><th>Bound</th><th>Measured</th><th>Exact</th>
-<th>Verdict</th></tr></thead>
-<tbody>{rows}</tbody></table>
-<p class="files">The same with all digits: <a href="summary.csv">summary.csv</a></p></section>"""
+def _varied(section: Section) -> list[str]:
+    """The parameters that differ from one setting to another."""
+    every = section.reproductions
+    return [
+        name for name in every[0].parameters if len({one.parameters.get(name) for one in every}) > 1
+    ]
 
 
-def _filter(sections: list[Section]) -> str:
-    choices = (
-        ("group", "part", [section.group for section in sections]),
-        ("kind", "kind", [shown_result(section).result.kind for section in sections]),
-        ("verdict", "verdict", [shown_result(s).result.verdict.value for s in sections]),
-    )
-    selects = "".join(
-        f'<label>{label} <select name="{name}"><option value="">all</option>'
-        + "".join(
-            f'<option value="{text(value)}">{text(value.replace("_", " "))}</option>'
-            for value in dict.fromkeys(values)
-        )
-        + "</select></label>"
-        for name, label, values in choices
-    )
-    return (
-        '<form id="filter" hidden><label class="search">search <input type="search" name="search" '
-        f'autocomplete="off"></label>{selects}<output></output></form>'
-    )
+def _cell(value: Any) -> str:
+    told = shortened(number(value))
+    return told if len(told) <= MOST_CELL else f"{told[: MOST_CELL - 1]}…"
 
 
-def _row(section: Section, names: Mapping[str, str]) -> str:
-    one, name = shown_result(section), names[section.identifier]
-    result, number = one.result, len(section.reproductions)
-    settings = f' <span class="told">{number} settings</span>' if number > 1 else ""
-    weak = f' <abbr class="weak" title="{WEAK}">weak</abbr>' if result.finding.weak else ""
-    odd = "" if section.as_expected else ' <strong class="odd">unexpected</strong>'
-    cells = "".join(
-        f'<td data-label="{label}">{text(told)}</td>'
-        for label, told in (
-            ("bound", bound_phrase(result)),
-            ("measured", measured_phrase(result)),
-            ("exact", exact_phrase(result)),
-        )
-    )
-    return (
-        f'<tr data-of="{name}"><td class="what"><a href="#{name}">{text(section.identifier)}</a> '
-        f"<span>{text(section.statement)}</span>{settings}</td>{cells}"
-        f'<td class="came">{verdict_span(result.verdict)}{weak}{odd}</td></tr>'
-    )
+def shortened(told: str) -> str:
+    """The text with long lists in it made short: "[0.289] * 12", "[1, 2, 3, … 40 more …, 44]"."""
+    signs = told.replace(" <= ", " ≤ ").replace(" >= ", " ≥ ")
+    return re.sub(r"([\[(])([^\[\]()]*)([\])])", _short_list, signs)
 
 
-def _group(place: int, name: str, sections: list[Section], names: Mapping[str, str]) -> str:
-    articles = "\n".join(article(section, names) for section in sections)
-    return f'<section class="group" id="part:{place}"><h2>{text(name)}</h2>\n{articles}</section>'
-
-
-def _made(gallery: Gallery) -> str:
-    return text(
-        f"{printable(gallery.command)} · seed {gallery.seed}, budget {gallery.budget} "
-        f"({gallery.draws:,} draws a statement), {gallery.seconds:.0f} s"
-    )
+def _short_list(found: re.Match[str]) -> str:
+    entries = found[2].split(", ")
+    if len(entries) <= MOST_ENTRIES // 2:
+        return found[0]
+    if len(set(entries)) == 1:
+        return f"{found[1]}{entries[0]}{found[3]} * {len(entries)}"
+    if len(entries) <= MOST_ENTRIES:
+        return found[0]
+    left = len(entries) - MOST_ENTRIES // 2
+    kept = [*entries[: MOST_ENTRIES // 2 - 1], f"… {left} more …", entries[-1]]
+    return f"{found[1]}{', '.join(kept)}{found[3]}"

@@ -16,7 +16,7 @@ def told_of(gallery: Gallery) -> Told:
         from ..gallery.page import gallery_page
 
         names = plain_names(section.identifier for section in gallery.sections)
-        return gallery_page(gallery, names)
+        return gallery_page(gallery, names, alone=True)
 
     return Told(
         command="reproduce",

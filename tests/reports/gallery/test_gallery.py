@@ -20,7 +20,7 @@ from dpwitness.reports import files
 from dpwitness.reports.faces.claim_faces import counterexample, measured_phrase, number
 from dpwitness.reports.gallery.gallery import write_gallery
 from dpwitness.reports.gallery.names import plain_names
-from dpwitness.reports.gallery.page import gallery_page
+from dpwitness.reports.gallery.page import gallery_page, shortened
 from dpwitness.reports.reproduce.sections import CONTROLS
 
 VOID = {"meta", "link", "input", "br", "path", "circle"}
@@ -277,6 +277,27 @@ def test_names_are_plain_and_differ(identifiers, names):
 )
 def test_numbers_in_words(value, told):
     assert number(value) == told
+
+
+@pytest.mark.parametrize(
+    ("long", "short"),
+    [
+        ("D is [0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5].", "D is [0.5] * 7."),
+        ("[0, 0, 1]", "[0, 0, 1]"),
+        (f"{list(range(30))}", "[0, 1, 2, 3, 4, … 24 more …, 29]"),
+        ("(1, 1, 1, 1, 1, 1, 1, 2)", "(1, 1, 1, 1, 1, 1, 1, 2)"),
+        ("[[0, 0, 0, 0, 0, 0, 0], [1]]", "[[0] * 7, [1]]"),
+        ("no list, only words", "no list, only words"),
+    ],
+)
+def test_long_vectors_are_shortened(long, short):
+    assert shortened(long) == short
+
+
+def test_a_page_alone_links_to_no_file(few):
+    names = plain_names(one.identifier for one in few.sections)
+    links = Page(gallery_page(few, names, alone=True)).links
+    assert all(link.startswith(("#", "data:")) for link in links)
 
 
 def test_an_open_interval_is_told_as_one(few):

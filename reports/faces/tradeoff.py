@@ -1,0 +1,145 @@
+"""The trade-off of the two errors in telling the databases apart, from the draws of one audit.
+
+Whoever tells D from D' by an output errs in two ways: "D" for an output of D' (type I) and "D'"
+for one of D (type II). A claim (epsilon, delta) is a curve that no test of outputs goes below
+(Wasserman and Zhou, 2010; Dong, Roth and Su, 2022).
+"""
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+import numpy as np
+
+from ...auditors.bounds.binomial_tails import confidence_box
+from ...auditors.bounds.two_sample import at_distance
+from ...auditors.results import AuditResult
+from .svg import CLAIM, FIRST, INK, SECOND, figure, svg
+
+ZOOM = 0.12
+"""A test below this chance of saying "D" is drawn larger than life."""
+
+
+@dataclass(frozen=True, slots=True)
+class TradeOff:
+    """Curves as (type I, type II) points, from (0, 1) to (1, 0).
+
+    `claimed` is the least any test may reach. `above` is a limit from above for the smallest type
+    II error of any test at each type I error: except with probability `error` the true curve lies
+    between it and the axes. `point` is the counted event, and `drawn` the curve of the histogram
+    of the draws that taught, which has no guarantee; empty where there is none. `names` are the
+    likelier side and the other.
+    """
+
+    claimed: tuple[tuple[float, float], ...]
+    above: tuple[tuple[float, float], ...]
+    point: tuple[float, float]
+    drawn: tuple[tuple[float, float], ...]
+    error: float
+    names: tuple[str, str]
+
+
+def trade_off(result: AuditResult) -> TradeOff | None:
+    """The trade-off on the pair that is shown; None where nothing was counted."""
+    evidence = result.evidence
+    turned = False
+    if result.witness is not None and result.witness.evidence is not None:
+        evidence = result.witness.evidence
+    elif evidence.counts and result.witness is None:
+        turned = evidence.counts[-1].reversed
+    if not evidence.counts or min(evidence.trials) < 1:
+        return None
+    hits, trials = evidence.hits, evidence.trials
+    # Two of the four limits are used, each wrong with probability level / 2 at this look; the
+    # levels of all looks, of which the counts chose one, add up to alpha.
+    box = confidence_box(hits, trials, min(2 * evidence.level, 0.5))
+    corner = (box.q_high, 1 - box.p_low)
+    above = ((0.0, 1.0), corner, (1.0, 0.0)) if sum(corner) < 1 else ((0.0, 1.0), (1.0, 0.0))
+    claim = result.claim
+    return TradeOff(
+        claimed=claimed_curve(*at_distance(claim.epsilon, claim.delta, claim.distance)),
+        above=above,
+        point=(hits[1] / trials[1], 1 - hits[0] / trials[0]),
+        drawn=_drawn(result, turned),
+        error=evidence.alpha,
+        names=("D′", "D") if turned else ("D", "D′"),
+    )
+
+
+def claimed_curve(epsilon: float, delta: float) -> tuple[tuple[float, float], ...]:
+    """The corners of max(0, 1 - delta - e^epsilon a, e^-epsilon (1 - delta - a))."""
+    corner = (1 - delta) / (1 + exp(epsilon)) if epsilon < 700 else 0.0
+    return ((0.0, 1 - delta), (corner, corner), (1 - delta, 0.0))
+
+
+def _drawn(result: AuditResult, turned: bool) -> tuple[tuple[float, float], ...]:
+    """The curve of the histogram: its bins in the order of their likelihood ratios."""
+    sketch = result.sketch
+    if sketch is None or not all(map(sum, sketch.counts)):
+        return ()
+    first, second = (
+        np.asarray(side, dtype=float) for side in sketch.counts[:: -1 if turned else 1]
+    )
+    order = np.argsort(-(first + 0.5) / (second + 0.5), kind="stable")
+    one, two = (np.cumsum(side[order]) / side.sum() for side in (first, second))
+    return ((0.0, 1.0), *zip(two.tolist(), (1 - one).tolist(), strict=True))
+
+
+def trade_off_figure(shown: TradeOff, *, key: str) -> str:
+    """The claim's curve, the limit from above with its band, the counted event, the draws."""
+    with figure() as (drawing, axes):
+        x, y = zip(*shown.above, strict=True)
+        axes.fill_between(x, 0, y, color=FIRST, alpha=0.13, linewidth=0)
+        axes.plot(x, y, color=FIRST, linewidth=1.6, label="limit from above")
+        if shown.drawn:
+            axes.plot(
+                *zip(*shown.drawn, strict=True), color=SECOND, linewidth=1.2,
+                linestyle=(0, (4, 1.5)), label="draws",
+            )  # fmt: skip
+        axes.plot(
+            *zip(*shown.claimed, strict=True), color=CLAIM, linewidth=1.7, linestyle=(0, (5, 2)),
+            label="claim",
+        )  # fmt: skip
+        axes.plot(
+            *([one] for one in shown.point), color=INK, marker="o", markersize=5, linestyle="none",
+            label="event",
+        )  # fmt: skip
+        _frame(axes, shown)
+        one, two = shown.names
+        axes.set_xlabel(f"type I error: {one} is said and it was {two}")
+        axes.set_ylabel(f"type II error: {two} said, was {one}")
+        axes.legend(
+            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False,
+            handlelength=1.4, columnspacing=1.0, borderaxespad=0.2,
+        )  # fmt: skip
+        return svg(
+            drawing,
+            key,
+            "Trade-off of the two errors",
+            "The smallest type II error that the counts allow at each type I error, and the one "
+            f"that the claim allows; the event counted has {shown.point[0]:.4g} and "
+            f"{shown.point[1]:.4g}.",
+        )
+
+
+def _frame(axes: Any, shown: TradeOff) -> None:
+    """The whole square, or for a rare event the corner where it happens."""
+    rare = 1 - shown.point[1]
+    if 0 < rare < ZOOM:
+        axes.set_xlim(0, 1.6 * rare)
+        axes.set_ylim(max(0.0, 1 - 1.8 * rare), 1)
+    else:
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+
+
+def trade_off_caption(shown: TradeOff) -> str:
+    """What to see, and what holds."""
+    one, two = shown.names
+    return (
+        f"Errors of tests that say {one} or {two} from an output. With confidence "
+        f"{100 * (1 - shown.error):.6g} % by itself the smallest errors lie in the band: the "
+        "counted event gives the limit from above, and draws give none from below. Where the line "
+        "of the claim leaves the band the claim is refuted; the bound on epsilon takes both counts "
+        "together and is sharper. The dashed curve, of outputs drawn before, has no guarantee."
+    )
