@@ -149,6 +149,7 @@ def nights(rng, p, q, runs, level):
     return None
 
 
+@pytest.mark.quality
 def test_sound_and_tight_over_many_runs_false_alarms_stay_below_alpha():
     rng = np.random.default_rng(2026)
     histories, alpha = 300, 0.05

@@ -23,6 +23,7 @@ def too_quiet(x, rng, *, size=None):
     return shifted(x, rng, scale=0.5, size=size)
 
 
+@pytest.mark.quality
 def test_p_values_at_the_boundary_are_no_smaller_than_promised():
     """Exactly at the claim; seeds fixed, so that a pass stays a pass.
 

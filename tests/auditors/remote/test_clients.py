@@ -71,6 +71,7 @@ def test_a_client_draws_what_its_twin_draws_and_gets_its_verdict(name, tmp_path)
     assert not audit(remote, **{**options, "epsilon": 1.0}).refuted
 
 
+@pytest.mark.slow
 def test_c_and_shell_are_audited(tmp_path):
     # The seed is fixed, so no verdict depends on luck; the shell's epsilon is ln 3 = 1.0986.
     remote = from_command(built("response.sh", tmp_path), 60.0)

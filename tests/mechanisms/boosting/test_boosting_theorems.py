@@ -1,5 +1,6 @@
 """The theorems on boosting for queries, each checked, each printed error and mutant shown false."""
 
+from functools import cache
 from math import exp, log
 
 import numpy as np
@@ -25,17 +26,15 @@ CONTROLS = {
 }
 
 
-@pytest.fixture(scope="module")
-def results():
+@cache
+def result_of(identifier):
     # A small budget and a fixed seed: the default one is for the quality suite.
-    return {
-        name: check(theorem, trials=5_000, alpha=1e-8, seed=0) for name, theorem in THEOREMS.items()
-    }
+    return check(THEOREMS[identifier], trials=5_000, alpha=1e-8, seed=0)
 
 
 @pytest.mark.parametrize("identifier", THEOREMS)
-def test_a_theorem_holds_and_an_erratum_does_not(identifier, results):
-    theorem, result = THEOREMS[identifier], results[identifier]
+def test_a_theorem_holds_and_an_erratum_does_not(identifier):
+    theorem, result = THEOREMS[identifier], result_of(identifier)
     assert result.refuted is not theorem.holds
     assert theorem.holds or THEOREMS[theorem.corrected].holds
 
@@ -60,17 +59,17 @@ def test_the_ends_of_every_range_can_be_asked_for(identifier):
             assert claim.identifier == identifier
 
 
-def test_the_exact_losses(results):
-    assert results["BQ-6.4"].finding.exact == pytest.approx(0.4, abs=1e-6)
-    assert results["BQ-6.4"].verdict is Verdict.PROVED
-    assert results["BQ-BASE-PRIV"].finding.exact == pytest.approx(1.0)
-    assert results["BQ-EX-F"].finding.measured.value == pytest.approx(1.505971, abs=5e-7)
-    assert results["ERR-BQ-5"].finding.claimed == pytest.approx(4.508531, abs=5e-7)
+def test_the_exact_losses():
+    assert result_of("BQ-6.4").finding.exact == pytest.approx(0.4, abs=1e-6)
+    assert result_of("BQ-6.4").verdict is Verdict.PROVED
+    assert result_of("BQ-BASE-PRIV").finding.exact == pytest.approx(1.0)
+    assert result_of("BQ-EX-F").finding.measured.value == pytest.approx(1.505971, abs=5e-7)
+    assert result_of("ERR-BQ-5").finding.claimed == pytest.approx(4.508531, abs=5e-7)
 
 
-def test_delta_when_beta_takes_its_place(results):
+def test_delta_when_beta_takes_its_place():
     # Two halves of the queries a bounded range apart, 1,000 samples, beta .05 for delta 1e-6.
-    result = results["ERR-BQ-2"]
+    result = result_of("ERR-BQ-2")
     assert max(row[2] for row in result.finding.table.rows) == pytest.approx(8.0e-4, rel=0.02)
 
 
@@ -89,8 +88,8 @@ def test_the_median_is_right_after_the_rounds_needed(queries):
         assert answer_margin(case, queries=queries, advantage=0.25) >= 0
 
 
-def test_samples_speak_for_all_queries_but_for_beta(results):
-    result = results["BQ-GEN"]
+def test_samples_speak_for_all_queries_but_for_beta():
+    result = result_of("BQ-GEN")
     samples = int(np.ceil(log(3 / 0.05) / log(4 / 3)))
     assert samples == 15
     bad = 0.2501
