@@ -1,6 +1,6 @@
 """`python -m dpwitness` is the command line."""
 
-from .reports.cli import main
+from .reports.guardian import run
 
 if __name__ == "__main__":
-    main(prog_name="dpwitness")
+    run()

@@ -1,5 +1,6 @@
 """What every command of the command line shares: how it speaks, fails and ends."""
 
+import errno
 import os
 import shlex
 import shutil
@@ -88,7 +89,7 @@ class Output:
     """Standard output that may be closed or full without costing the audit its result."""
 
     def __init__(self) -> None:
-        self.failed = False
+        self.failed = self.closed = False
 
     def say(self, text: str) -> None:
         """Print; a reader that went away is no error, a full disk is."""
@@ -97,7 +98,14 @@ class Output:
             sys.stdout.flush()
         except BrokenPipeError:
             self._give_up()
-        except OSError as error:
+        except (ValueError, OSError) as error:
+            if isinstance(error, ValueError) or error.errno == errno.EBADF:
+                self.closed = True
+                _warn(
+                    "standard output was closed while the command ran, most likely by the "
+                    "mechanism, so the result could not be told; it must leave open files alone"
+                )
+                return
             self.failed = True
             self._give_up()
             _warn(f"could not write to standard output: {(error.strerror or str(error)).lower()}")
@@ -186,7 +194,8 @@ def _paint(text: str, verdict: "Verdict") -> str:
 
 def finish(output: Output, status: int) -> None:
     """End the command with its status, or with that of an output that could not be written."""
-    click.get_current_context().exit(UNUSABLE if output.failed else status)
+    status = FAILED if output.closed else UNUSABLE if output.failed else status
+    click.get_current_context().exit(status)
 
 
 def meant(typed: str, known: Iterable[str]) -> str:

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
 from ..outputs.encoding import canonical, show
+from .deadline import due
 from .surroundings import surroundings
 
 __all__ = ["Watch", "accepts_size", "guarded", "require_signature"]
@@ -88,6 +89,7 @@ class Watch:
         """Start the limit afresh."""
         if self.active:
             delay = self.limit
+            due(delay)
             if self.outer is not None:
                 delay = max(1e-4, min(delay, self.outer - monotonic()))
             # The second number rings again, in case the first ring was caught and ignored.
@@ -137,6 +139,7 @@ class Watch:
             signal.setitimer(signal.ITIMER_REAL, 0)
             signal.signal(signal.SIGALRM, previous)
             self.active = False
+            due(None)
             if self.outer is not None:
                 signal.setitimer(signal.ITIMER_REAL, max(1e-4, self.outer - monotonic()), interval)
 

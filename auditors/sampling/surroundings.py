@@ -54,11 +54,13 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
 @contextmanager
 def _no_way_out() -> Iterator[None]:
     """Make `os._exit` a broken contract for the block: it would end the audit without a verdict."""
-    leave, process = os._exit, os.getpid()
+    leave, process, running = os._exit, os.getpid(), [True]
 
     def refuse(status: int) -> None:
-        if os.getpid() != process:
-            leave(status)  # a child process that the mechanism made may end as it likes
+        if os.getpid() != process or not running:
+            # A child process that the mechanism made may end as it likes, and so may what it
+            # registered for the end of this one.
+            leave(status)
         raise ContractError(
             f"the mechanism called os._exit({status!r}), which would have ended the audit without "
             "a verdict; it must return"
@@ -69,6 +71,7 @@ def _no_way_out() -> Iterator[None]:
         yield
     finally:
         os._exit = leave
+        running.clear()
 
 
 class _Sink(io.TextIOBase):

@@ -153,7 +153,7 @@ def _run(words: list[str], root: Path) -> tuple[dict[str, Any] | None, str]:
     with tempfile.TemporaryDirectory(prefix="dpwitness-gate-") as folder:
         path = Path(folder) / "evidence.json"
         ran = subprocess.run(
-            [sys.executable, "-m", "dpwitness.reports.cli", *words[:-2], "--json", str(path),
+            [sys.executable, "-m", "dpwitness", *words[:-2], "--json", str(path),
              *words[-2:]],
             cwd=root, capture_output=True, text=True, check=False, errors="replace",
         )  # fmt: skip

@@ -17,7 +17,8 @@ from . import lines
 from .entry import entries_of
 from .growth import REPEATED, grow
 from .places import is_on_network
-from .store import HistoryError, Store, add, open_store
+from .store import NAME, HistoryError, Store, add, open_store
+from .verify import verify_end
 
 
 def new_run() -> str:
@@ -74,6 +75,12 @@ def _to_store(
         return (f"{error}; the run was kept in {directory / lines.FOLDER} instead",)
     told = list(store.notices)
     try:
+        if broken := verify_end(store):
+            raise HistoryError(
+                f"the history is not as it was written: {broken}. Nothing is added to it; "
+                f"`dpwitness history` looks at all of it. Restore {NAME} from a copy, or move it "
+                "out of the folder to begin a new one"
+            )
         while left:
             add(store, left[0])
             left.pop(0)

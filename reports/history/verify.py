@@ -8,6 +8,8 @@ from .entry import evidence_digest
 from .schema import COLUMNS, KEYS, digest, row_digest
 from .store import Store
 
+NEWEST = 10
+"""Audits whose rows are looked at before a new one is recorded; `history` looks at all."""
 TOLERATED = 60.0
 """Seconds by which clocks are set back in the ordinary course of things."""
 
@@ -29,13 +31,49 @@ def verify(store: Store) -> str:
     return _missing_counts(connection) or _arrivals(connection) or _capital(connection)
 
 
-def _broken(connection: sqlite3.Connection, table: str) -> str:
-    columns = COLUMNS[table]
-    before = ""
-    rows = connection.execute(
-        f"SELECT sequence, previous, digest, {', '.join(columns)} FROM {table} ORDER BY sequence"
+def verify_end(store: Store) -> str:
+    """What is wrong with the newest rows, or with how many there are; empty for nothing.
+
+    It costs the same however long the history is: a row changed further back is found by `verify`.
+    """
+    connection = store.connection
+    (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM audits").fetchone()
+    for table in ("audits", "counts", "arrivals"):
+        number, lowest, highest = connection.execute(
+            f"SELECT count(*), coalesce(min(sequence), 1), coalesce(max(sequence), 0) FROM {table}"
+        ).fetchone()
+        if (number, lowest) != (highest, 1):
+            return f"{table} has {number} rows, numbered {lowest} to {highest}: rows are missing"
+    since = max(0, last - NEWEST)
+    (counted,) = connection.execute(
+        "SELECT coalesce(min(counts.sequence), 1) - 1 FROM counts JOIN audits USING (run, test) "
+        "WHERE audits.sequence > ?",
+        (since,),
+    ).fetchone()
+    return (
+        _broken(connection, "audits", since)
+        or _broken(connection, "counts", counted)
+        or _arrivals(connection, since)
+        or _capital(connection, since)
     )
-    for expected, (sequence, previous, link, *said) in enumerate(rows, start=1):
+
+
+def _link(connection: sqlite3.Connection, table: str, sequence: int) -> str:
+    row = connection.execute(
+        f"SELECT digest FROM {table} WHERE sequence = ?", (sequence,)
+    ).fetchone()
+    return str(row[0]) if row else ""
+
+
+def _broken(connection: sqlite3.Connection, table: str, since: int = 0) -> str:
+    columns = COLUMNS[table]
+    before = _link(connection, table, since)
+    rows = connection.execute(
+        f"SELECT sequence, previous, digest, {', '.join(columns)} FROM {table} "
+        "WHERE sequence > ? ORDER BY sequence",
+        (since or -(2**63),),  # rows renumbered below the first are rows too
+    )
+    for expected, (sequence, previous, link, *said) in enumerate(rows, start=since + 1):
         key = zip(KEYS[table], said, strict=False)
         name = f"row {sequence} of {table} ({', '.join(f'{k} {v}' for k, v in key)})"
         if sequence != expected:
@@ -60,13 +98,15 @@ def _missing_counts(connection: sqlite3.Connection) -> str:
     return ""
 
 
-def _arrivals(connection: sqlite3.Connection) -> str:
+def _arrivals(connection: sqlite3.Connection, since: int = 0) -> str:
     """What is wrong with the times of storing or with the definitions that came along."""
     there = {name for (name,) in connection.execute("SELECT digest FROM definitions")}
-    known, previous, before = set[str](), "", ""
+    known, previous, before = set[str](), _link(connection, "arrivals", since), ""
     for sequence, audit, claim, stored, names, link in connection.execute(
         "SELECT audits.sequence, audits.digest, claim, stored, definitions, arrivals.digest "
-        "FROM audits LEFT JOIN arrivals USING (sequence) ORDER BY audits.sequence"
+        "FROM audits LEFT JOIN arrivals USING (sequence) WHERE audits.sequence > ? "
+        "ORDER BY audits.sequence",
+        (since,),
     ):
         row = f"row {sequence} of arrivals"
         if link is None:
@@ -82,7 +122,7 @@ def _arrivals(connection: sqlite3.Connection) -> str:
                 f"row before it was at {before}"
             )
         previous, before = link, stored
-    if extra := there - known:
+    if not since and (extra := there - known):
         return f"definition {min(extra)} came with no audit"
     return _beyond(connection, "arrivals")
 
@@ -98,14 +138,15 @@ def _moment(stored: str) -> float:
     return datetime.fromisoformat(stored).timestamp()
 
 
-def _capital(connection: sqlite3.Connection) -> str:
+def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
     """The first accumulated evidence that is not as it was written."""
     newest = dict(connection.execute("SELECT key, max(sequence) FROM capital GROUP BY key"))
-    previous, ended = "", False
+    previous, ended = _link(connection, "capital", since), False
     for sequence, audit, link, state, state_digest, *said in connection.execute(
         "SELECT audits.sequence, audits.digest, capital.digest, state, state_digest, key, counted, "
         "remark, log_wealth, capital.epsilon_lower FROM audits LEFT JOIN capital USING (sequence) "
-        "ORDER BY audits.sequence"
+        "WHERE audits.sequence > ? ORDER BY audits.sequence",
+        (since,),
     ):
         row = f"row {sequence} of capital"
         if link is None:  # the newest audits may not be added up yet

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 MECHANISMS = """
-import atexit, ctypes, os, signal
+import atexit, ctypes, itertools, os, signal, sys, threading, time
 
 def leaves(database, rng):
     os._exit(0)
@@ -20,36 +20,172 @@ def crashes(database, rng):
 def kills(database, rng):
     os.kill(os.getpid(), signal.SIGKILL)
 
+def told_to_end(database, rng):
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+def hooks(database, rng):
+    atexit.register(os._exit, 7)
+    return int(rng.random() < 0.5)
+
+def leaves_below(database, rng):
+    ctypes.CDLL(None)._exit(0)
+
+def closes(database, rng):
+    try:
+        os.close(1)
+    except OSError:
+        pass
+    return rng.random()
+
+def closes_python(database, rng):
+    sys.__stdout__.close()
+    return rng.random()
+
+def ignores_alarms(database, rng):
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    while True:
+        pass
+
+def swallows(database, rng):
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            pass
+
+def sleeps(database, rng):
+    time.sleep(1000)
+
+class Endless(list):
+    def __iter__(self):
+        return itertools.count()
+
+def endless(database, rng):
+    return Endless([1])
+
+def holds_itself(database, rng):
+    found = []
+    found.append(found)
+    return found
+
+def nested(database, rng):
+    found = []
+    for _ in range(5000):
+        found = [found]
+    return found
+
+def patches(database, rng):
+    import numpy
+    numpy.count_nonzero = lambda *given, **more: 0
+    return sum(database) + rng.laplace()
+
+class Bad(Exception):
+    def __str__(self):
+        raise ValueError("no words")
+    __repr__ = __str__
+
+def raises_bad(database, rng):
+    raise Bad
+
 def raises_base(database, rng):
     raise BaseException("out")
 
 def raises_exit(database, rng):
     raise SystemExit(0)
+
+class Wordless:
+    def __init__(self, value):
+        self.value = value
+    def __repr__(self):
+        raise ValueError("no words")
+    __str__ = __eq__ = __repr__
+    __hash__ = None
+
+def wordless(database, rng):
+    return Wordless(int(rng.integers(3)))
+
+def long(database, rng):
+    return 10**5000 + int(rng.integers(10))
+
+def threads(database, rng):
+    if threading.active_count() < 3:
+        threading.Thread(target=time.sleep, args=(1000,), name="left over").start()
+    return sum(database) + rng.laplace()
 """
+
+STOPS = (
+    "leaves", "leaves_with_one", "leaves_below", "crashes", "kills", "told_to_end", "closes",
+    "closes_python", "ignores_alarms", "swallows", "sleeps", "endless", "holds_itself", "nested",
+    "patches", "raises_bad", "raises_base", "raises_exit",
+)  # fmt: skip
+GOES_ON = ("hooks", "wordless", "long", "threads")
+"""These give outputs that can be compared: the audit has a verdict, and keeps it."""
 
 
 def audit(folder, *words):
     (folder / "ends.py").write_text(MECHANISMS)
-    claim = ["--epsilon", "1", "--pair", "[]", "[1]"]
+    claim = ["--epsilon", "1", "--pair", "[]", "[1]", "--timeout", "1", "--trials", "2000"]
     return subprocess.run(
         [sys.executable, "-m", "dpwitness", "audit", *words, *claim],
         cwd=folder, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["leaves", "leaves_with_one", "raises_base", "raises_exit"])
-def test_in_this_process(tmp_path, name):
-    done = audit(tmp_path, f"ends.py:{name}")
+def told(done):
     assert done.returncode == 4, done
-    assert done.stderr.startswith("dpwitness: the mechanism")
+    assert done.stderr.startswith("dpwitness: "), done.stderr
     assert "Traceback" not in done.stderr
+    assert "bug in dpwitness" not in done.stderr
+    assert "efuted" not in done.stdout
+
+
+def test_a_crash_in_native_code(tmp_path):
+    done = audit(tmp_path, "ends.py:crashes")
+    told(done)
+    assert "SIGSEGV" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", STOPS)
+def test_an_audit_that_cannot_go_on(tmp_path, name):
+    told(audit(tmp_path, f"ends.py:{name}"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", GOES_ON)
+def test_an_audit_that_goes_on_keeps_its_status(tmp_path, name):
+    done = audit(tmp_path, f"ends.py:{name}")
+    assert done.returncode == 0, done
+    assert done.stdout.startswith("Not refuted")
+    assert "Traceback" not in done.stderr
+    if name == "threads":
+        assert "left over" in done.stderr
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["leaves", "crashes", "kills", "raises_base", "raises_exit"])
 def test_in_a_process_of_its_own(tmp_path, name):
-    done = audit(tmp_path, f"ends.py:{name}", "--isolate")
+    told(audit(tmp_path, f"ends.py:{name}", "--isolate"))
+
+
+@pytest.mark.slow
+def test_the_gate_says_it_of_each_entry(tmp_path):
+    """One entry that ends its process takes no other with it."""
+    names = ("crashes", "leaves_below", "kills", "hooks")
+    (tmp_path / "ends.py").write_text(MECHANISMS)
+    (tmp_path / "dpwitness.toml").write_text(
+        "".join(
+            f'[[gate]]\ntarget = "ends.py:{name}"\nepsilon = 1.0\npair = ["[]", "[1]"]\n'
+            "trials = 2000\ntimeout = 1\n"
+            for name in names
+        )
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "dpwitness", "gate"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
     assert done.returncode == 4, done
-    assert "dpwitness: " in done.stderr
-    assert "Traceback" not in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    for sign in ("SIGSEGV", "SIGKILL", "with status 0", "Not refuted"):
+        assert sign.lower() in done.stdout.lower(), done.stdout

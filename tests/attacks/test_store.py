@@ -202,7 +202,53 @@ def test_edited_capital_takes_no_more_evidence(whole, tmp_path):
     with sqlite3.connect(folder / NAME) as connection:
         connection.execute("UPDATE capital SET state = replace(state, '0.0', '9.0')")
     connection.close()
-    (told,) = record(folder, "new", [result(8)], ["t"], 8)
-    assert "changed after it was written" in told
+    told = " ".join(record(folder, "new", [result(8)], ["t"], 8))
+    assert f"the state of row {RUNS} of capital is not as it was written" in told
     assert history(folder)[0] == 4
     assert entries_of("new", [result(8)], ["t"], "1")
+
+
+def swapped(connection, table):
+    """The two middle rows of a table in each other's place."""
+    for old, new in ((2, 10**6), (3, 2), (10**6, 3)):
+        connection.execute(f"UPDATE {table} SET sequence = ? WHERE sequence = ?", (new, old))
+
+
+@pytest.mark.parametrize("table", ["audits", "counts", "arrivals", "capital"])
+def test_rows_in_each_others_place_are_named(whole, tmp_path, table):
+    folder = copied(whole, tmp_path)
+    with sqlite3.connect(folder / NAME) as connection:
+        swapped(connection, table)
+    connection.close()
+    assert history(folder)[0] == 4
+    assert "row" in history(folder)[1]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE FROM audits WHERE sequence = 2",
+        f"UPDATE audits SET verdict = 'refuted' WHERE sequence = {RUNS}",
+        "UPDATE counts SET hits = hits + 1 WHERE sequence = (SELECT max(sequence) FROM counts)",
+        "UPDATE counts SET sequence = -sequence",
+        "UPDATE arrivals SET stored = '2001-01-01T00:00:00+00:00' WHERE sequence = 3",
+        f"UPDATE capital SET log_wealth = 99 WHERE sequence = {RUNS}",
+        "DELETE FROM definitions",
+    ],
+)
+def test_nothing_is_added_to_a_history_that_was_changed(whole, tmp_path, statement):
+    """The run is kept beside it, and both are said."""
+    folder = copied(whole, tmp_path)
+    connection = sqlite3.connect(folder / NAME)
+    connection.execute("PRAGMA ignore_check_constraints = ON")
+    with connection:
+        connection.execute(statement)
+    (before,) = connection.execute("SELECT count(*) FROM audits").fetchone()
+    told = " ".join(record(folder, "new", [result(8)], ["t"], 8))
+    (after,) = connection.execute("SELECT count(*) FROM audits").fetchone()
+    connection.close()
+    assert "not as it was written" in told
+    assert "kept in" in told
+    assert after == before
+    assert [*folder.rglob("*.jsonl")]
+    assert history(folder)[0] == 4

@@ -1,0 +1,231 @@
+"""A process that watches the one that works, so that the exit status never lies.
+
+The command line runs mechanisms, and code under audit may take its process down: by a crash in
+native code, by a kill when memory runs out, by leaving past every handler, or by never coming
+back. So the command forks before anything is loaded. The child works and says on a page of shared
+memory how it ended; the parent waits. A child that ends without having said so is status 4 and a
+sentence. After a failure or a signal the parent ends what the child left behind.
+
+Where there is no fork, the work is done in the one process there is.
+"""
+
+import mmap
+import os
+import select
+import signal
+import struct
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NoReturn
+
+FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
+GRACE = 5.0
+"""Seconds that a child has to end after it has finished, or was told to end."""
+LATE = 12.0
+"""Seconds after which a call that ignores its time limit is ended from outside."""
+SAID, STATUS, STOPPED = 0, 1, 2
+DEADLINE = slice(8, 16)
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+def run() -> NoReturn:
+    """The command line, watched; never returns."""
+    if not hasattr(os, "fork") or threading.active_count() > 1:
+        from .cli import main
+
+        main(prog_name="dpwitness")
+        sys.exit(0)  # not reached: a click command ends by itself
+    os._exit(watched(_command, tell=_tell))
+
+
+def _command() -> int:
+    try:
+        from .cli import main
+
+        main(prog_name="dpwitness")
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else FAILED if ended.code else 0
+    except KeyboardInterrupt:
+        _tell("interrupted; no result, and nothing half-written")
+        return INTERRUPTED
+    return 0
+
+
+def _tell(sentence: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"dpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
+
+
+def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
+    """The status of `work` in a child process, or 4 where the child had none to give.
+
+    `tell` is given the sentence that says how it ended then. For the main thread of a process
+    that does nothing else meanwhile.
+    """
+    page = mmap.mmap(-1, mmap.PAGESIZE)
+    stopping = [getattr(signal, name) for name in STOPPING]
+    ours = [number for number in stopping if signal.getsignal(number) is not signal.SIG_IGN]
+    _flush()
+    before = _children()
+    signal.pthread_sigmask(signal.SIG_BLOCK, [*ours, signal.SIGCHLD])
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what the child leaves behind becomes ours
+    parent = os.getpid()
+    child = os.fork()
+    if child == 0:
+        _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
+        if os.getppid() != parent:
+            os._exit(FAILED)
+        _work(work, page, ours)
+    status, sentence = _waited(child, page, ours)
+    if sentence:
+        tell(sentence)
+    if status not in (0, 1, 2, 3):
+        _end_all(before)
+    return status
+
+
+def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn:
+    """The child: work, say how it ended, and end as any program does."""
+
+    def stop(number: int, frame: Any) -> None:
+        page[STOPPED] = 1
+        for one in ours:
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    for number in ours:
+        signal.signal(number, stop)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
+    me, status = os.getpid(), FAILED
+    try:
+        from ..auditors.sampling.deadline import deadline_in
+
+        deadline_in(memoryview(page)[DEADLINE])
+        status = work()
+    except KeyboardInterrupt:
+        status = INTERRUPTED
+    finally:
+        _flush()
+        if os.getpid() == me:  # and not a copy that the mechanism made and let run on
+            _name_threads()
+            page[STATUS] = status & 0xFF
+            page[SAID] = 1
+    sys.exit(status)
+
+
+def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
+    """(status, sentence or "") of the child, once it has ended."""
+    reader, writer = os.pipe()
+    for end in (reader, writer):
+        os.set_blocking(end, False)
+    signals: list[int] = []
+    for number in ours:
+        signal.signal(number, lambda number, frame: signals.append(number))
+    signal.signal(signal.SIGCHLD, lambda number, frame: None)
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
+    passed_on, since, hung = 0, None, False
+    while True:
+        ended, state = os.waitpid(child, os.WNOHANG)
+        if ended:
+            break
+        now = time.monotonic()
+        if since is None and (signals or page[SAID]):
+            since = now
+        if len(signals) > passed_on:
+            # Ctrl-C reaches the child too; what was sent to us alone is handed on.
+            time.sleep(0.2 if signals[0] == signal.SIGINT else 0)
+            if not page[STOPPED]:
+                os.kill(child, signals[-1])
+            elif passed_on:
+                os.kill(child, signal.SIGKILL)
+            passed_on = len(signals)
+        (deadline,) = struct.unpack("d", page[DEADLINE])
+        hung = hung or 0 < deadline < now - LATE
+        if hung or (since is not None and now - since > GRACE):
+            os.kill(child, signal.SIGKILL)
+        select.select([reader], [], [], 0.5)
+        with suppress(BlockingIOError):
+            os.read(reader, 4096)
+    signal.set_wakeup_fd(-1)
+    return _outcome(state, page, signals, hung)
+
+
+def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tuple[int, str]:
+    if page[SAID] and not (signals and signals[0] != signal.SIGINT):
+        return page[STATUS], ""
+    if signals:
+        quiet = page[SAID] or not os.WIFSIGNALED(state)
+        sentence = "" if quiet else "interrupted; no result, and nothing half-written"
+        return INTERRUPTED if signals[0] == signal.SIGINT else TOLD_TO_END, sentence
+    if hung:
+        return FAILED, (
+            "one call of the mechanism went far beyond its time limit and could not be stopped "
+            "from inside, so its process was ended; there is no verdict"
+        )
+    if os.WIFSIGNALED(state):
+        number = os.WTERMSIG(state)
+        name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
+        why = {"SIGKILL": ", as when memory runs out", "SIGSEGV": ", a crash in native code",
+               "SIGABRT": ", a crash in native code"}.get(name, "")  # fmt: skip
+        return FAILED, f"the process that ran the mechanism died of {name}{why}; {_NOTHING}"
+    if os.WEXITSTATUS(state) == FAILED:
+        return FAILED, ""  # it said why before it left
+    return FAILED, (
+        f"the process that ran the mechanism ended by itself with status {os.WEXITSTATUS(state)}, "
+        f"past every handler, before it was done; {_NOTHING}"
+    )
+
+
+_NOTHING = "there is no verdict, and nothing half-written"
+
+
+def _name_threads() -> None:
+    left = [one.name for one in threading.enumerate()
+            if one is not threading.main_thread() and not one.daemon]  # fmt: skip
+    if left:
+        shown = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
+        _tell(
+            f"{len(left)} {'thread' if len(left) == 1 else 'threads'} that the mechanism started "
+            f"still run: {ascii(shown)[1:-1]}; what runs in {GRACE:g} s is ended"
+        )
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+
+
+def _prctl(option: int, value: int) -> None:
+    """Ask Linux for it; elsewhere nothing is asked and less is cleaned up."""
+    if not sys.platform.startswith("linux"):
+        return
+    with suppress(ImportError, OSError, AttributeError):
+        import ctypes
+
+        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
+
+
+def _children() -> set[int]:
+    with suppress(OSError, ValueError):
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+            return {int(number) for number in file.read().split()}
+    return set()
+
+
+def _end_all(before: set[int]) -> None:
+    """End what is left of the child's processes, their children after them."""
+    for _ in range(50):
+        left = _children() - before
+        if not left:
+            return
+        for number in left:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+        for number in left:
+            with suppress(OSError):
+                os.waitpid(number, 0)

@@ -1,0 +1,115 @@
+"""Told to end at any instant, a command ends soon, with 130 or 143, and leaves no process behind.
+
+Every process that a command starts inherits a mark in its environment, by which the processes that
+are left are found. The instants come from a fixed seed; what runs at one of them differs from
+machine to machine, and the law holds at all of them.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from pathlib import Path
+
+import pytest
+
+INSTANTS = int(os.environ.get("DPWITNESS_INSTANTS", "3"))
+"""How many instants each command is tried at; 30 is a thorough run."""
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/environ").exists(), reason="processes are found by Linux's /proc"
+)
+
+MECHANISMS = """
+import time
+import numpy as np
+
+def slow(database, rng):
+    time.sleep(0.01)
+    return sum(database) + rng.laplace()
+
+def deaf(database, rng):
+    while True:
+        try:
+            time.sleep(1000)
+        except BaseException:
+            pass
+"""
+SETTINGS = """
+[[gate]]
+target = "m.py:slow"
+epsilon = 1.0
+pair = ["[]", "[1]"]
+"""
+CLAIM = ["--epsilon", "1", "--pair", "[]", "[1]"]
+COMMANDS = {
+    "audit": ["audit", "m.py:slow", *CLAIM],
+    "workers": ["audit", "m.py:slow", *CLAIM, "--workers", "2"],
+    "isolate": ["audit", "m.py:slow", *CLAIM, "--isolate"],
+    "deaf": ["audit", "m.py:deaf", *CLAIM, "--timeout", "100"],
+    "deaf child": ["audit", "m.py:deaf", *CLAIM, "--timeout", "100", "--isolate"],
+    "gate": ["gate", "--jobs", "2"],
+    "reproduce": ["reproduce", "--seed", "3"],
+}
+
+
+def left(mark):
+    """Processes with the mark in their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (place / "environ").read_bytes():
+                if (place / "stat").read_text().rpartition(")")[2].split()[0] != "Z":
+                    found.append((place.name, (place / "cmdline").read_bytes()))
+        except OSError:
+            continue
+    return found
+
+
+def told(folder, words, number, after):
+    """(status, what was said, what is left, seconds it took to end)."""
+    (folder / "m.py").write_text(MECHANISMS)
+    (folder / "dpwitness.toml").write_text(SETTINGS)
+    mark = f"DPWITNESS_MARK={uuid.uuid4().hex}"
+    name, _, value = mark.partition("=")
+    command = subprocess.Popen(
+        [sys.executable, "-m", "dpwitness", *words],
+        cwd=folder, env={**os.environ, name: value}, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    while not any(b"dpwitness" in line for _, line in left(mark)):
+        time.sleep(0.01)
+    time.sleep(0.6 + after)  # Python's own start answers signals in its own way
+    begun = time.monotonic()
+    command.send_signal(number)
+    _, said = command.communicate(timeout=60)
+    seconds = time.monotonic() - begun
+    for _ in range(100):
+        if not left(mark):
+            break
+        time.sleep(0.05)
+    return command.returncode, said, left(mark), seconds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path, name):
+    chance, failures = random.Random(name), []
+    for case in range(INSTANTS):
+        number = (signal.SIGTERM, signal.SIGINT)[case % 2]
+        after = chance.uniform(0, 5)
+        status, said, processes, seconds = told(tmp_path, COMMANDS[name], number, after)
+        wanted = 130 if number == signal.SIGINT else 143
+        if status != wanted or processes or "Traceback" in said or seconds > 30:
+            failures.append((number, after, status, said, processes, seconds))
+    print(f"{INSTANTS} signals, {len(failures)} failures")
+    assert failures == []
+
+
+def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
+    status, said, processes, _ = told(tmp_path, COMMANDS["audit"], signal.SIGTERM, 1.0)
+    assert (status, processes) == (143, [])
+    assert said.startswith("dpwitness: interrupted")
