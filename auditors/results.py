@@ -190,11 +190,12 @@ class AuditResult:
     smallest pair found that breaks the claim, with counts of its own; both sentences hold together
     except with that probability. `worst` is `pair` in the same form.
 
-    `power` lists (probability, epsilon): an event that one database gives with this probability,
-    once found, would have been refuted with probability 0.9 at this epsilon. Its first entry is for
-    the event counted last, with `detectable_epsilon`. `detectable_probability` is the smallest
-    probability of an output impossible under the other database that would have been seen and
-    refuted. `learning` says how settled the event was. All of these are for claims not refuted.
+    `power` lists (probability, epsilon), the likeliest first: an event that one database gives with
+    this probability, once found, would have been refuted with probability 0.9 at this epsilon. One
+    entry is for probability 1/2 (more where delta is large), one for the event counted last, with
+    `detectable_epsilon`. `detectable_probability` is the smallest probability of a value
+    impossible under the other database that would have been seen and refuted. `learning` says how
+    settled the event was. All of these are for claims not refuted.
 
     `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
     mechanism outputs drawn, searching included. `judged` are all counts of `pair`, in the order

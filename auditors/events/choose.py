@@ -19,6 +19,7 @@ from ..outputs.outputs import Outputs
 from .cuts import Aim, Family, lepski, predicted_bound, smoothed
 from .events import Among, AnyOf, Event, HalfLine
 from .learners import LEARNERS, additive
+from .learners.impossible import Noticing, impossible_values
 from .ledger import Ledger
 from .plain import kept, plainest
 
@@ -31,6 +32,8 @@ FEWEST = 12
 FIRST = 2048
 FIRST_NARROW = 16_384
 """Draws a side that fix the bins, of outputs with many columns and with one."""
+RECENT = 2**19
+"""Values of a side that are looked at one by one, over all coordinates."""
 FINALISTS = 6
 GAIN = 0.005
 SLACK = 1.0
@@ -89,6 +92,9 @@ class Lesson:
         self._ledger: Ledger | None = None
         self._retired: set[str] = set()
         self._fixed = 0
+        self._recent: list[tuple[Outputs, Outputs]] = []
+        self._most_recent = 0
+        self._promised = -np.inf
 
     @property
     def draws(self) -> int:
@@ -102,6 +108,7 @@ class Lesson:
             return
         first, second = first[:size], second[:size]
         self._seen = kept(self._seen, first, second)
+        self._remember(first, second)
         if self._ledger is None:
             if not self._fixed:
                 self._example = first[:1]
@@ -118,6 +125,39 @@ class Lesson:
         if len(first):
             self._ledger.add(first, second)
 
+    def _remember(self, first: Outputs, second: Outputs) -> None:
+        """Keep the latest draws, as many as are looked at value by value."""
+        if not self._most_recent:
+            columns = max(1, len(first[:64].paths()))
+            self._most_recent = max(FIRST, RECENT // columns)
+        most = self._most_recent
+        self._recent.append((first[-most:], second[-most:]))
+        held = sum(len(one) for one, _ in self._recent)
+        while held - len(self._recent[0][0]) >= most:
+            held -= len(self._recent.pop(0)[0])
+
+    def _latest(self) -> tuple[Outputs, Outputs]:
+        most = self._most_recent
+        one, two = (
+            Outputs.concatenate(list(side))[-most:] for side in zip(*self._recent, strict=True)
+        )
+        self._recent = [(one, two)]
+        return one, two
+
+    def noticing(self, *, trials: int, delta: float, level: float) -> Noticing:
+        """What a value impossible on one side had to show to take the place of the last choice.
+
+        `trials`, `delta` and `level` are those of the test to come.
+        """
+        draws = min(sum(len(one) for one, _ in self._recent), self._most_recent)
+        aim, sizes = Aim(trials, delta, float(-ndtri(level))), np.full(2, float(max(draws, 1)))
+        low, high = 0, draws + 1
+        while high - low > 1:
+            middle = (low + high) // 2
+            value, error = _value(float(middle), 0.0, sizes, aim)
+            low, high = (low, middle) if value - error > self._promised else (middle, high)
+        return Noticing(draws, high)
+
     def choice(self, *, epsilon: float, delta: float, trials: int, level: float) -> Choice:
         """The event with the best bound foreseen for a test of `trials` draws a side at `level`.
 
@@ -130,11 +170,13 @@ class Lesson:
         retired = self._retired if self._ledger else set()
         scored = additive.scores(ledger, retired)
         singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+        singles += impossible_values(*self._latest())
         alone = _finalists(singles, aim)
         joint = _joint(ledger, scored, aim)
         if not alone and not joint:
             return _everything(self._example)
         chosen = _chosen(joint, alone, several=len(ledger.columns) > 1)
+        self._promised = chosen.value
         choice = _as_choice(chosen, aim)
         if self._ledger is not None and ledger.draws >= IDLE_FROM:
             _let_go(ledger, scored, retired, singles, chosen, aim)

@@ -49,6 +49,14 @@ def questions(first: Outputs, second: Outputs) -> list[Feature]:
     return list(dict.fromkeys(found))
 
 
+def forms(first: Outputs, second: Outputs) -> list[Feature]:
+    """Values of the outputs of two sides, and what their form allows to ask; nothing derived."""
+    both = Outputs.concatenate([first, second])
+    found = dict.fromkeys(Feature("value", path) for path in both.paths())
+    _of_form(both.node, (), found)
+    return list(found)
+
+
 def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
     """Questions about type, length and names, where these differ between outputs."""
     if len(path) > FEW or len(found) >= MOST_FORMS + MOST_KEYS:

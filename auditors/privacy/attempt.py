@@ -35,8 +35,6 @@ EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
 """Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
 LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
 """Looks of the last attempt where half its draws are foreseen to do: parts of all its draws."""
-LAST_LOOK = LAST[-1][1]
-"""The part of its error probability that the last attempt keeps for its last look, at least."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,10 +128,10 @@ def attempt(
 ) -> Attempt:
     """Count the event on fresh draws and look at the planned sizes, cumulatively.
 
-    Ends early when a look has refuted and is `enough`, when the counts speak for the claim at the
-    second look or later, or when time is out. The streams are `chunk`, `chunk` + 1, .. of
-    `stage`; `before` is how many draws a side the pair has cost so far. `teach` is given the draws
-    of every look.
+    Ends early when a look has refuted and is `enough`, or when time is out; an attempt that teaches
+    also when the counts speak for the claim at the second look or later. The streams are `chunk`,
+    `chunk` + 1, .. of `stage`; `before` is how many draws a side the pair has cost so far. `teach`
+    is given the draws of every look.
     """
     counts: list[Count] = []
     looks: list[Look] = []
@@ -157,7 +155,9 @@ def attempt(
         if look.epsilon_lower >= test.claim.epsilon:
             if enough(look):
                 break
-        elif len(looks) > 1 and two_sample.normal_z(look.hits, look.trials, *test.null) < 0:
+        elif (
+            teach and len(looks) > 1 and two_sample.normal_z(look.hits, look.trials, *test.null) < 0
+        ):
             break
     return Attempt(choice=choice, counts=tuple(counts), looks=tuple(looks), planned=plan, kept=kept)
 

@@ -5,11 +5,12 @@ are statements about one event that is handed to the test, at the stated power.
 """
 
 from collections.abc import Callable
-from math import ceil, exp, inf, log, sqrt
+from functools import lru_cache
+from math import ceil, exp, inf, log, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc, betaincinv, gammaln, ndtri, xlog1py, xlogy
+from scipy.special import bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from ..bounds.binomial_tails import CELL, Floats, confidence_box
 from ..bounds.two_sample import TIE, at_distance, threshold, z_in_box
@@ -18,14 +19,19 @@ from ..errors import InvalidArgument
 __all__ = [
     "detectable_epsilon",
     "detectable_probability",
+    "refutable_epsilon",
 ]
 
 _BETA_SHARE = 50
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
-_NORMAL_FROM = 50.0
-_NODES = 6
+_MOST_Y = 4000
 _TAIL = 4.5
+_BEND = 50
 _HALVINGS = 40
+_GRID = 600
+_MOST_EXCESS = 12.0
+_DIGITS = 1e-4
+"""Part of itself to which an epsilon is found."""
 
 
 def detectable_epsilon(
@@ -37,17 +43,14 @@ def detectable_epsilon(
     level: float,
     distance: int = 1,
     power: float = 0.9,
-    rough: bool = False,
 ) -> float:
     """Smallest true base epsilon (nats) that an event of this size would have refuted.
 
     The event has probability q = `rate[1]` on the second side (`rate[0]` is not used) and all
     that epsilon_1 allows, exp(k epsilon_1) q + delta_k(epsilon_1), on the first. The answer is
     the smallest epsilon_1 at which the test of the claim (`epsilon`, `delta`), on `trials` draws
-    of the two sides at `level`, rejects with probability `power`. From the normal form of the
-    test where 50 hits and misses are expected, else from its rejection region; always from the
-    normal form, which may be too small, when a `rough` answer will do. Infinite when even an event
-    certain on the first side would pass.
+    of the two sides at `level`, rejects with probability `power`, by both binomials summed over the
+    rejection region of the test. Infinite when even an event certain on the first side would pass.
     """
     q = rate[1]
     _check(trials, level, power)
@@ -56,10 +59,12 @@ def detectable_epsilon(
     null = at_distance(epsilon, delta, distance)
     if _null_probability(null, q) >= 1:
         return inf
-    probability = _normal_probability(q, trials, null, level, power)
-    n, m = trials
-    if not rough and min(n * probability, n * (1 - probability), m * q, m * (1 - q)) < _NORMAL_FROM:
-        probability = _exact_probability(q, trials, null, level, power)
+    region = _Region(trials, null, level)
+
+    def detected(p: float) -> bool:
+        return region.chance(p, q) >= power
+
+    probability = _first(detected, 0.0, 1.0) if detected(1.0) else 2.0
     return _epsilon_of(probability, q, delta, distance)
 
 
@@ -98,56 +103,55 @@ def _first(holds: Callable[[float], bool], low: float, high: float) -> float:
     return high
 
 
-def _normal_probability(
-    q: float, trials: tuple[int, int], null: tuple[float, float], level: float, power: float
-) -> float:
-    """Smallest p refuted with the given power by the normal form of the test; 2 if none."""
-    (n, m), ratio, limit = trials, exp(min(null[0], 300.0)), _null_probability(null, q)
-    needed, margin = threshold(level, level / _BETA_SHARE), float(ndtri(power))
+class _Region:
+    """The rejection region of one test: for each y the least x that rejects, a bound that grows.
 
-    def detected(p: float) -> bool:
-        # The statistic is least for a q between the true one and where p would be allowed.
-        spreads = []
-        for nuisance in (q, min((p - null[1]) / ratio, 1.0)):
-            allowed = min(_null_probability(null, nuisance), 1.0)
-            spreads.append(allowed * (1 - allowed) / n + ratio**2 * nuisance * (1 - nuisance) / m)
-        actual = sqrt(p * (1 - p) / n + ratio**2 * q * (1 - q) / m)
-        return p - limit >= needed * sqrt(sum(spreads) / 2) + margin * actual
-
-    if not detected(1.0):
-        return 2.0
-    return _first(detected, limit, 1.0)
-
-
-def _exact_probability(
-    q: float, trials: tuple[int, int], null: tuple[float, float], level: float, power: float
-) -> float:
-    """Smallest p refuted with the given power, by summing over both binomials; 2 if none.
-
-    For each y the test rejects from some x on, a bound that grows with y. It is computed at a
-    few y that span the likely ones and interpolated, rounded up, in between.
+    It is computed at a few y that span the likely ones and interpolated, rounded up, in between.
     """
-    n, m = trials
-    centre, reach = m * q, _TAIL * sqrt(m * q * (1 - q)) + _TAIL
-    y = np.arange(max(0, int(centre - reach)), min(m, ceil(centre + reach)) + 1)
-    if y.size > 4000:  # probabilities of neighbouring y are equal enough to be sampled
-        y = np.unique(np.linspace(y[0], y[-1], 4000).astype(int))
-    chance = _binomial(y, m, q)
-    nodes = np.unique(np.linspace(y[0], y[-1], min(_NODES, y.size)).astype(int))
-    limits: list[int] = []
-    for node in nodes.tolist():
-        limits.append(
-            _least_hits(
-                node, trials, null, level, at_least=limits[-1] if limits else 0, step=_COARSE
-            )
-        )
-    needed = np.ceil(np.interp(y, nodes, np.asarray(limits, dtype=float)))
-    possible = needed <= n
 
-    def detected(p: float) -> bool:
-        return float(chance[possible] @ bdtrc(needed[possible] - 1, n, p)) >= power
+    def __init__(self, trials: tuple[int, int], null: tuple[float, float], level: float) -> None:
+        """Nothing is computed yet."""
+        self.trials, self.null, self.level = trials, null, level
+        self._limits: dict[int, int] = {}
 
-    return _first(detected, 0.0, 1.0) if detected(1.0) else 2.0
+    def chance(self, p: float, q: float) -> float:
+        """Probability that the test rejects when the sides' probabilities are p and q."""
+        n, m = self.trials
+        reach = _TAIL * sqrt(m * q * (1 - q)) + _TAIL
+        y = np.arange(max(0, int(m * q - reach)), min(m, ceil(m * q + reach)) + 1)
+        if y.size > _MOST_Y:  # probabilities of neighbouring y are equal enough to be sampled
+            y = np.unique(np.linspace(y[0], y[-1], _MOST_Y).astype(int))
+        needed = self._needed(y)
+        possible = needed <= n
+        return float(_binomial(y, m, q)[possible] @ bdtrc(needed[possible] - 1, n, p))
+
+    def _needed(self, y: NDArray[np.int_]) -> Floats:
+        limits = []
+        nodes = self._nodes(int(y[0]), int(y[-1]))
+        for node in nodes:
+            if node not in self._limits:
+                at_least = max((x for known, x in self._limits.items() if known < node), default=0)
+                self._limits[node] = _least_hits(
+                    node, self.trials, self.null, self.level, at_least=at_least, step=_COARSE
+                )
+            limits.append(self._limits[node])
+        return np.ceil(np.interp(y, nodes, np.asarray(limits, dtype=float)))
+
+    def _nodes(self, first: int, last: int) -> list[int]:
+        """Some y that span the stretch, from a lattice that regions of neighbouring q share.
+
+        Its steps are about two standard deviations of y, and finer where the null's p nears 1,
+        since the bound bends there.
+        """
+        (n, m), (epsilon, delta) = self.trials, self.null
+        low, high = int(sqrt(first)), int(sqrt(last)) + 1
+        nodes = {min(root * root, m) for root in range(low, high + 1)}
+        start, end = min(nodes), max(nodes)
+        for root in (*range(_BEND // 4), *range(_BEND // 4, _BEND, 2)):
+            near = int((1 - delta - root * root / n) * m * exp(-min(epsilon, 600.0)))
+            if start < near < end:
+                nodes.add(near)
+        return sorted(nodes)
 
 
 def _binomial(y: NDArray[np.int_], m: int, q: float) -> Floats:
@@ -167,7 +171,10 @@ def _least_hits(
     at_least: int = 0,
     step: float = CELL,
 ) -> int:
-    """Least x, from `at_least` on, for which the test rejects; n + 1 when there is none."""
+    """Least x, from `at_least` on, for which the test rejects; n + 1 when there is none.
+
+    The search begins where the normal form of the test rejects, and widens from there.
+    """
     share = level / _BETA_SHARE
     needed = threshold(level, share) + TIE
     (n, m), (epsilon, delta) = trials, null
@@ -177,14 +184,106 @@ def _least_hits(
         z = z_in_box((x, y), trials, box, epsilon=epsilon, delta=delta, step=step)
         return z >= needed
 
-    low, stride = max(at_least, int(n * min(_null_probability(null, y / m), 1.0))) - 1, 1
-    while low + stride <= n and not rejected(low + stride):
-        low, stride = low + stride, 2 * stride
-    high = min(low + stride, n + 1)
+    allowed = min(_null_probability(null, y / m), 1.0)
+    noise = exp(min(epsilon, 300.0)) * sqrt(y * (1 - y / m)) * n / m
+    guess = n * allowed + needed * sqrt(n * allowed * (1 - allowed) + noise * noise)
+    lowest = max(at_least, int(n * allowed)) - 1
+    low = high = int(min(max(guess, lowest + 1), n))
+    stride = max(1, int(0.005 * (guess - n * allowed)))
+    if rejected(low):
+        while low > lowest and rejected(low):
+            low, high, stride = low - stride, low, 2 * stride
+        low = max(low, lowest)
+    else:
+        while high <= n and not rejected(high):
+            low, high, stride = high, high + stride, 2 * stride
+        high = min(high, n + 1)
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if rejected(middle) else (middle, high)
     return high
+
+
+def refutable_epsilon(
+    p: float,
+    trials: tuple[int, int],
+    *,
+    epsilon: float,
+    delta: float,
+    level: float,
+    distance: int = 1,
+    power: float = 0.9,
+) -> float:
+    """Smallest true base epsilon (nats) refuted by an event of probability p on the first side.
+
+    The second side gives it with probability (p - delta_k) exp(-k epsilon_1). The answer is the
+    smallest epsilon_1 at which the test of the claim rejects with probability `power`, by the exact
+    sums of `detectable_epsilon`; infinite when none up to 12 nats above the claim does.
+    """
+    _check(trials, level, power)
+    null = at_distance(epsilon, delta, distance)
+    region = _Region(trials, null, level)
+
+    def other(true: float) -> float:
+        total, group_delta = at_distance(true, delta, distance)
+        return max(p - group_delta, 0.0) * exp(-min(total, 600.0))
+
+    def detected(true: float) -> bool:
+        return region.chance(p, other(true)) >= power
+
+    if null[1] >= p or region.chance(p, 0.0) < power:
+        return inf
+    # The normal form of the test says about where to look.
+    q = max(other(epsilon), 1e-300)
+    spread = p * (1 - p) / (p - null[1]) ** 2 / trials[0] + (1 - q) / q / trials[1]
+    excess = (float(ndtri(power)) - float(ndtri(level))) * sqrt(spread) / distance
+    low, high = epsilon, epsilon + max(excess, 1e-6)
+    while not detected(high):
+        low, high = high, epsilon + 1.5 * (high - epsilon)
+        if high > epsilon + _MOST_EXCESS:
+            return inf
+    while high - low > _DIGITS * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if detected(middle) else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=64)
+def one_look_level(plan: tuple[tuple[float, float], ...], power: float = 0.9) -> float:
+    """The level at which one look at all draws has the power of these looks, where that is `power`.
+
+    `plan` lists (draws, level) of looks at cumulative counts of one event; counting ends when a
+    look rejects. From the normal limit of the counts, which depends on no rates: the density of
+    paths without drift that have not been rejected, Armitage, McPherson and Rowe (1969), carries to
+    any drift by its likelihood ratio.
+    """
+    if len(plan) == 1:
+        return float(plan[0][1])
+    draws, levels = np.array(plan, dtype=float).T
+    times, needed = draws / draws[-1], -ndtri(levels)
+    width = 24.0 / _GRID
+    grid = width * np.arange(-_GRID // 2, _GRID // 2 + 1)
+    distance = (grid[:, None] - grid[None, :]) ** 2
+    density, before, rejected = np.zeros(0), 0.0, []
+    for time, least in zip(times, needed, strict=True):
+        spread = time - before
+        if before:
+            density = np.exp(-distance / (2 * spread)) @ density * width
+        else:
+            density = np.exp(-(grid**2) / (2 * spread))
+        density /= sqrt(2 * pi * spread)
+        beyond = np.clip((grid - least * sqrt(time)) / width + 0.5, 0, 1)
+        rejected.append(density * beyond * width)
+        density, before = density * (1 - beyond), time
+
+    def chance(drift: float) -> float:
+        return sum(
+            float(paths @ np.exp(drift * grid - drift * drift * time / 2))
+            for paths, time in zip(rejected, times, strict=True)
+        )
+
+    drift = _first(lambda d: chance(d) >= power, 0.0, 10.0)
+    return float(ndtr(float(ndtri(power)) - drift))
 
 
 def detectable_probability(
@@ -193,24 +292,29 @@ def detectable_probability(
     epsilon: float,
     delta: float,
     level: float,
-    learnt_on: int,
+    noticed: Callable[[float], float],
     distance: int = 1,
-    needed: int = 7,
     power: float = 0.9,
 ) -> float:
     """Smallest probability of an output impossible on the other side that would be refuted.
 
-    It must be refuted with probability `power` from `trials` draws, and be seen `needed` times
-    among the `learnt_on` draws that suggest the event with the same probability. Infinite when
-    no probability will do.
+    `noticed` is the probability, given that of the output, that the draws that teach suggest the
+    event; these are not the `trials` draws of a side that count it. Both steps together succeed
+    with probability `power`. Infinite when no probability will do.
     """
     _check(trials, level, power)
     null = at_distance(epsilon, delta, distance)
     if null[1] >= 1:
         return inf
     hits = _least_hits(0, trials, null, level)
-    if hits > trials[0] or needed > learnt_on:
+
+    def refuted(p: float) -> bool:
+        return float(bdtrc(hits - 1, trials[0], p)) * noticed(p) >= power
+
+    if hits > trials[0] or not refuted(1.0):
         return inf
-    refuted = betaincinv(hits, trials[0] - hits + 1, power)
-    seen = betaincinv(needed, learnt_on - needed + 1, power) if needed > 0 else 0.0
-    return float(max(refuted, seen))
+    low, high = -40.0, 0.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if refuted(exp(middle)) else (middle, high)
+    return exp(high)

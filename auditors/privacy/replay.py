@@ -79,7 +79,7 @@ def recount(
             if bound_of(new, test, small.level) < test.claim.epsilon:
                 bounds = []
         verdict = retrace.verdict_again(record, [*bounds, *([bound] if bounds else [])],
-                                        test.claim.epsilon)  # fmt: skip
+                                        test.claim)  # fmt: skip
         if not differences and verdict is not Verdict(record["verdict"]):
             stated.append(f"verdict: recorded {record['verdict']}, the counts give {verdict.value}")
         if not sampler.seeded and _is_seeded(sampler, pair, judged):

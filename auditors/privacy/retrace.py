@@ -11,7 +11,7 @@ from itertools import groupby
 from math import isclose
 from typing import Any
 
-from ...mechanisms.model import Choices, Mechanism, Relation, Value
+from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value
 from ..databases.distance import require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
@@ -20,7 +20,7 @@ from ..results import Count, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
 from .attempt import EARLY, LAST, Plan, Test, bound_of, early_looks, foreseen, last_looks, totals
 from .judge import EARLY_SHARE, MOST_EARLY
-from .verdicts import NO_RETURN, OUT_OF_TIME, USEFUL, WORST
+from .verdicts import NO_RETURN, OUT_OF_TIME, WORST, useful
 
 NOT_RECOMPUTED = (
     "draws", "seconds", "note", "growth of draws that taught", "detectable_epsilon",
@@ -164,9 +164,11 @@ def best_of(looks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     )
 
 
-def verdict_again(record: Mapping[str, Any], bounds: Sequence[float], epsilon: float) -> Verdict:
+def verdict_again(
+    record: Mapping[str, Any], bounds: Sequence[float], claim: PrivacyClaim
+) -> Verdict:
     """The verdict that these bounds give, with the power that the file states."""
-    if any(bound >= epsilon for bound in bounds):
+    if any(bound >= claim.epsilon for bound in bounds):
         return Verdict.REFUTED
     counts = record["evidence"]["counts"]
     if counts and counts[0]["stage"] == "recheck":
@@ -175,9 +177,8 @@ def verdict_again(record: Mapping[str, Any], bounds: Sequence[float], epsilon: f
         return Verdict.INCONCLUSIVE
     if record.get("unread"):
         return Verdict.NOT_REFUTED
-    factor, addend = USEFUL
-    useful = number_of(record["detectable_epsilon"]) <= factor * epsilon + addend
-    return Verdict.NOT_REFUTED if useful else Verdict.INCONCLUSIVE
+    figures = tuple((number_of(p["probability"]), number_of(p["epsilon"])) for p in record["power"])
+    return Verdict.NOT_REFUTED if useful(figures, claim) else Verdict.INCONCLUSIVE
 
 
 def summary_again(

@@ -1,14 +1,13 @@
 """The last steps of an audit: a smaller pair for what was refuted, the power for what was not."""
 
 from dataclasses import dataclass, field, replace
-from math import exp, floor, inf, log10
+from math import floor, inf, log10
 from time import monotonic
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
 from ..databases.neighbours import Source
 from ..events.choose import Lesson
-from ..events.pilot import MOST_FIT
 from ..outputs.encoding import canonical
 from ..results import AuditResult, Count, Evidence, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
@@ -17,15 +16,12 @@ from ..search.hunt import Found
 from ..search.plan import SearchPlan
 from ..search.shrink import shrink
 from . import power
-from .attempt import LAST_LOOK, Test, totals
+from .attempt import LAST, Test, totals
 from .budget import GROSS, Allowance, Budget
 from .judge import Judging
 from .sketch import sketch
 
-MOST_EPSILON = 12.0
-LEAST_STEP = 0.005
-STEPS = 30
-ENOUGH_DIGITS = 3e-4
+LARGE_DELTA = 0.25
 
 WORST = 0.9
 """Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
@@ -45,7 +41,7 @@ LOOSE = 1e-3
 
 OUT_OF_TIME = "the time budget ran out before the planned draws were made"
 USEFUL = (2.0, 0.5)
-"""A run says something useful if it could have refuted 2 epsilon + 0.5."""
+"""A run says something useful if it could have refuted 2 epsilon + 0.5 by a usual event."""
 
 NO_RETURN = (
     "every output was None, as from a function that forgot its return statement; return what is "
@@ -198,85 +194,81 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
         result = replace(result, unread=judging.unread, power=(), detectable_epsilon=inf,
                          detectable_probability=inf, learning=None)  # fmt: skip
         return result
-    factor, addend = USEFUL
-    useful = factor * audit.claim.epsilon + addend
-    if verdict is Verdict.NOT_REFUTED and result.detectable_epsilon > useful:
-        note = f"too few trials to have refuted even epsilon {useful:g}; give more"
+    if verdict is Verdict.NOT_REFUTED and not useful(result.power, audit.claim):
+        factor, addend = USEFUL
+        told = f"epsilon {factor * audit.claim.epsilon + addend:g} by an event of probability "
+        told += f"{usual(audit.claim.delta):g}"
+        note = f"too few trials to have refuted even {told}; give more"
         return replace(result, verdict=Verdict.INCONCLUSIVE, note=result.note or note)
     return result
+
+
+def usual(delta: float) -> float:
+    """The probability of an event by which runs are compared: a half, or more where delta is large.
+
+    How much a budget can show is asked of this event, which is the same for every run. The event
+    counted last says it no better: where nothing is wrong all are much alike, and which of them is
+    learnt, a likely one or a rare one, is luck.
+    """
+    return 0.5 if delta < LARGE_DELTA else (1 + delta) / 2
+
+
+def useful(figures: tuple[tuple[float, float], ...], claim: PrivacyClaim) -> bool:
+    """Whether the run could have refuted something worth the name by an event of usual size."""
+    factor, addend = USEFUL
+    seen = dict(figures).get(usual(claim.delta), inf)
+    return seen <= factor * claim.epsilon + addend
 
 
 def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
     """The same result with what its last attempt could have refuted.
 
-    Given all that came before it, the last look of the last attempt refutes an event with these
-    probabilities with probability 0.9, and so does the audit. The figure grows as the event gets
-    rarer, so two rarer events stand beside the one that was counted. An output that is impossible
-    on the other side must be noticed among the draws that teach and then refute: each step is
-    asked for the root of 0.9.
+    Given all that came before it, the last attempt refutes an event with these probabilities with
+    probability 0.9, and so does the audit. It makes one look, or four where few draws are foreseen
+    to do; the figures are for four, which see a little less. They grow as the event gets rarer, so
+    an event of usual size and two rarer ones stand beside the one that was counted. A value that
+    is impossible on the other side must be noticed among the draws that teach and then refute.
     """
     last = judging.last
     if last is None or not last.looks:
         return result
-    claim, (trials, planned) = result.claim, last.planned[-1]
-    level = planned if len(last.planned) > 1 else LAST_LOOK * planned
-    # The event counted last is as likely as it was seen to be; never seen says nothing.
-    look = last.looks[-1]
-    p = max(look.hits[0], 1) / look.trials[0]
-    magnitude = floor(log10(p / 10) + 1e-9)
-    rates = (p, 10.0**magnitude, 10.0 ** (magnitude - 1))
-    found = tuple((rate, _detectable(rate, trials, claim, level)) for rate in rates)
-    probability = power.detectable_probability(
-        (trials, trials),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        level=level,
-        distance=claim.distance,
-        learnt_on=max(2, min(judging.lesson.draws // 3, MOST_FIT)),
-        power=0.9**0.5,
-    )
-    return replace(
-        result,
-        power=found,
-        detectable_epsilon=found[0][1],
-        detectable_probability=probability,
-        learning=judging.learning(),
-    )
+    claim, trials = result.claim, last.planned[-1][0]
+    spent = sum(level for _, level in last.planned)
+    level = power.one_look_level(tuple((part, share * spent) for part, share in LAST))
 
-
-def _detectable(p: float, trials: int, claim: PrivacyClaim, level: float) -> float:
-    """Smallest epsilon refuted with probability 0.9 by an event of probability p.
-
-    It is the fixed point of the power at the other side's probability that the epsilon implies.
-    """
-
-    def needed(epsilon: float, rough: bool) -> float:
-        total, delta = two_sample.at_distance(epsilon, claim.delta, claim.distance)
-        return power.detectable_epsilon(
-            (p, max(p - delta, 0.0) * exp(-total)),
+    def figure(p: float) -> float:
+        return power.refutable_epsilon(
+            p,
             (trials, trials),
             epsilon=claim.epsilon,
             delta=claim.delta,
             level=level,
             distance=claim.distance,
-            rough=rough,
         )
 
-    # A larger epsilon means fewer hits on the other side and asks for more: the steps only rise.
-    # An event so likely that the null leaves no room is tried at ever larger epsilons. The normal
-    # form brings most of the way for next to nothing; the figure is told to three digits.
-    epsilon = claim.epsilon
-    for rough in (True, False):
-        for _ in range(STEPS):
-            following = needed(epsilon, rough)
-            if following <= epsilon * (1 + ENOUGH_DIGITS):
-                epsilon = max(following, epsilon)
-                break
-            room = following < inf
-            epsilon = following if room else 2 * epsilon - claim.epsilon + LEAST_STEP
-            if epsilon > claim.epsilon + MOST_EPSILON:
-                return inf
-    return epsilon
+    # The event counted last is as likely as it was seen to be; never seen says nothing.
+    look = last.looks[-1]
+    judged = max(look.hits[0], 1) / look.trials[0]
+    magnitude = floor(log10(judged / 10) + 1e-9)
+    rates = {judged, usual(claim.delta), 10.0**magnitude, 10.0 ** (magnitude - 1)}
+    figures = {p: figure(p) for p in sorted(rates, reverse=True)}
+    probability = power.detectable_probability(
+        (trials, trials),
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        level=spent,
+        distance=claim.distance,
+        noticed=judging.lesson.noticing(
+            trials=trials, delta=judging.test.null[1], level=spent
+        ).chance,
+    )
+    return replace(
+        result,
+        power=tuple(figures.items()),
+        detectable_epsilon=figures[judged],
+        detectable_probability=probability,
+        learning=judging.learning(),
+    )
 
 
 def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:

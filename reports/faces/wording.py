@@ -228,7 +228,9 @@ def power_sentences(result: AuditResult) -> tuple[str, ...]:
 
 
 def _events(result: AuditResult) -> str:
-    told = [(p, epsilon) for p, epsilon in result.power if isfinite(epsilon)]
+    # Two probabilities that read alike are told once.
+    power = list({_chance(p): (p, epsilon) for p, epsilon in result.power[::-1]}.values())[::-1]
+    told = [(p, epsilon) for p, epsilon in power if isfinite(epsilon)]
     if not told:
         return "No epsilon, however large, was sure enough to be refuted on this pair."
     (p, epsilon), *rarer = told
@@ -243,7 +245,7 @@ def _events(result: AuditResult) -> str:
     ]
     others += [
         f"one of probability {_chance(p)} could not have been refuted"
-        for p, epsilon in result.power
+        for p, epsilon in power
         if not isfinite(epsilon)
     ]
     more = f"; {', '.join(others)}" if others else ""

@@ -1,8 +1,11 @@
 """Does the tool find what it should, and nothing else, at its default budget?"""
 
+from itertools import pairwise
+
 import pytest
 
 from dpwitness import Verdict, audit_claims
+from dpwitness.auditors.privacy.power import refutable_epsilon
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import PrivacyClaim
 
@@ -40,8 +43,26 @@ def test_sound_mechanisms_are_not_refuted(mechanism):
     for result in audit_claims(mechanism):
         assert result.verdict is Verdict.NOT_REFUTED
         assert result.epsilon_lower <= result.claim.epsilon
-        # For an event as rare as the one judged; how rare that is belongs to the learner.
-        assert result.detectable_epsilon <= 2 * result.claim.epsilon + 0.5
+        # What the budget shows is asked of an event of probability 1/2, whichever the learner took.
+        figures = dict(result.power)
+        assert figures[0.5] < 1.2 * result.claim.epsilon
+        # The figure of the event that was counted is the same function at its rate, so that only
+        # its rarity makes it larger.
+        look = result.evidence.looks[-1]
+        (judged,) = {max(look.hits[0], 1) / look.trials[0]} & set(figures)
+        assert result.detectable_epsilon == figures[judged]
+        ordered = [epsilon for _, epsilon in sorted(result.power, reverse=True)]
+        assert all(one <= other * (1 + 1e-3) for one, other in pairwise(ordered))
+        # As with the last look's own trials and level, which see at most as much.
+        half = refutable_epsilon(
+            0.5,
+            look.trials,
+            epsilon=result.claim.epsilon,
+            delta=result.claim.delta,
+            level=look.level,
+            distance=result.claim.distance,
+        )
+        assert half < 1.2 * result.claim.epsilon
 
 
 @pytest.mark.parametrize("control", BROKEN, ids=lambda c: c.mechanism.name)

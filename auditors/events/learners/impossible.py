@@ -1,17 +1,25 @@
 """Outputs that one side gives and the other never does.
 
-Such an event needs no cut: it is the union of all bins that were hit often on one side and not
-once on the other. What one fold shows, the other counts.
+Such an event needs no cut. It is the union of all bins that were hit often on one side and not
+once on the other; and, since a rare value is seldom seen among the few draws that fix the bins, the
+values themselves of the latest draws: those that came back on one side only, and those beyond
+all of the other side. What one fold shows, the other counts.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import bdtrc
 
-from ...outputs.features import Feature
+from ...outputs.features import Column, Feature
+from ...outputs.outputs import Outputs
+from ...outputs.questions import forms
+from ..bins import MINUS_ZERO, numbers_of, tidy
 from ..cuts import Family
-from ..events import Event
+from ..events import Among, Event, HalfLine
 from ..ledger import Counted, Ledger
 from .half_lines import half_line
 from .ordered_bins import event_of_bins
@@ -19,7 +27,13 @@ from .ordered_bins import event_of_bins
 FEWEST = 7
 """Hits on one side that make none on the other worth a test."""
 
+MOST_NAMED = 64
+FEW_NAMED = 12
+SPARED = 4
+"""One part in so many of the values beyond the other side may be cut off at a wider gap."""
+
 Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 def impossible(ledger: Ledger) -> Iterator[Family]:
@@ -71,6 +85,172 @@ def _single(
         reversed=reverse,
         hits=hits[..., None],
         sizes=counts.sum(axis=-1),
+        feature=feature,
+        event=lambda cut: event,
+        simplicity=simplicity,
+    )
+
+
+@dataclass(frozen=True)
+class Noticing:
+    """What it takes for a value that one side never gives to be proposed and chosen.
+
+    Of `draws` draws of a side it must be seen `FEWEST` times in one fold to be counted in the
+    other, and counted `least` times in all to promise more than the event it is to replace.
+    """
+
+    draws: int
+    least: int
+
+    def chance(self, p: float) -> float:
+        """The probability that a value of probability p is chosen."""
+        sizes = (self.draws + 1) // 2, self.draws // 2
+        if min(sizes) < 1:
+            return 0.0
+        most = 2 * max(self.least, FEWEST)
+        one, two = (_hits(size, most, p) for size in sizes)
+        seen = np.arange(most + 1)
+        counted = np.where(seen[:, None] >= FEWEST, seen, 0)
+        counted = counted + np.where(seen >= FEWEST, seen[:, None], 0)
+        return float(one @ (counted >= max(self.least, 1)) @ two)
+
+
+def _hits(draws: int, most: int, p: float) -> Floats:
+    """Probabilities of 0, 1, .. hits in the draws, the last one that of `most` or more."""
+    k = np.arange(min(most, draws) + 1)
+    above = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), draws, p), 1.0)
+    chances = above - np.append(above[1:], 0.0)
+    return np.append(chances, np.zeros(most + 1 - len(chances)))
+
+
+def impossible_values(first: Outputs, second: Outputs) -> Iterator[Family]:
+    """Families of a single event: values of a feature on one side only, or beyond the other."""
+    for feature in forms(first, second):
+        columns = [_Values(side.column(feature)) for side in (first, second)]
+        for reverse in (False, True):
+            hit, missed = columns[::-1] if reverse else columns
+            yield from _beyond(feature, hit, missed, reverse)
+            yield from _repeated(feature, hit, missed, reverse)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """A column of one side: its numbers and labels, by fold."""
+
+    column: Column
+
+    @cached_property
+    def folds(self) -> tuple[Floats, Floats]:
+        """The numbers of each fold in order, NaN last."""
+        column = self.column
+        found = []
+        for fold in (0, 1):
+            codes = None if column.codes is None else column.codes[fold::2]
+            found.append(np.sort(numbers_of(Column(column.values[fold::2], codes, column.names))))
+        return found[0], found[1]
+
+    @cached_property
+    def known(self) -> tuple[Floats, Floats]:
+        """The same without NaN."""
+        zero, one = (fold[: np.searchsorted(fold, np.inf, side="right")] for fold in self.folds)
+        return zero, one
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Entries of each fold."""
+        size = len(self.column.values)
+        return (size + 1) // 2, size // 2
+
+    def counts(self, values: Floats, labels: tuple[str, ...]) -> Counts:
+        """How often each fold has the values, NaN and the labels, shape (2, one for each)."""
+        column, places = self.column, {name: i for i, name in enumerate(labels)}
+        found = np.zeros((2, len(values) + 1 + len(labels)), dtype=np.int64)
+        for fold, (numbers, known) in enumerate(zip(self.folds, self.known, strict=True)):
+            found[fold, : len(values)] = np.searchsorted(
+                known, values, side="right"
+            ) - np.searchsorted(known, values)
+            found[fold, len(values)] = len(numbers) - len(known)
+            if column.codes is not None and labels:
+                codes = column.codes[fold::2]
+                times = np.bincount(codes[codes >= 0], minlength=len(column.names))
+                for name, number in zip(column.names, times.tolist(), strict=False):
+                    if name in places:
+                        found[fold, len(values) + 1 + places[name]] = number
+        return found
+
+
+def _beyond(feature: Feature, hit: _Values, missed: _Values, reverse: bool) -> Iterator[Family]:
+    for upper in (False, True):
+        ours, theirs = (
+            [fold if upper else -fold[::-1] for fold in side.known] for side in (hit, missed)
+        )
+        ends = [float(fold[-1]) if len(fold) else -np.inf for fold in theirs]
+        if sum(_above(fold, np.nextafter(max(ends), np.inf)) for fold in ours) < FEWEST:
+            continue
+        cuts = [_cut(ours[fold], ends[fold]) for fold in (0, 1)]
+        cuts.append(_cut(np.sort(np.concatenate(ours)), max(ends)))
+        hits = np.array([[_above(side[f], cuts[1 - f]) for side in (ours, theirs)] for f in (0, 1)])
+        threshold = cuts[2] if upper else -cuts[2]
+        event = HalfLine(feature, 0.0 if threshold == 0 else threshold, upper)
+        yield _alone(feature, hits, (hit, missed), reverse, event, 1 + (feature.kind != "value"))
+
+
+def _above(ordered: Floats, threshold: float) -> int:
+    return len(ordered) - int(np.searchsorted(ordered, threshold))
+
+
+def _cut(ordered: Floats, end: float) -> float:
+    """Where to cut off the values beyond `end`: at the widest gap that spares nearly all of them.
+
+    A few of them may be no more than the tail of what both sides give; infinite for too few.
+    """
+    beyond = ordered[np.searchsorted(ordered, end, side="right") :]
+    if len(beyond) < FEWEST:
+        return np.inf
+    lows = np.concatenate([[end], beyond[: len(beyond) // SPARED]])
+    highs = beyond[: len(lows)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        gaps = np.nan_to_num(highs - lows, nan=0.0, posinf=np.finfo(float).max)
+    widest = int(gaps.argmax())
+    if lows[widest] == -np.inf:
+        return float(highs[widest])
+    return tidy(float(lows[widest]), float(highs[widest]))
+
+
+def _repeated(feature: Feature, hit: _Values, missed: _Values, reverse: bool) -> Iterator[Family]:
+    ordered = np.sort(np.concatenate(hit.known))
+    again = ordered[FEWEST - 1 :][ordered[FEWEST - 1 :] == ordered[: 1 - FEWEST]]
+    values = np.unique(again)
+    labels = hit.column.names if hit.column.codes is not None else ()
+    counts = np.stack([hit.counts(values, labels), missed.counts(values, labels)], axis=1)
+    sets = [
+        np.flatnonzero((hits >= FEWEST) & (misses == 0))
+        for hits, misses in (*counts, counts.sum(axis=0))
+    ]
+    if not len(sets[2]):
+        return
+    often = counts.sum(axis=0)[0]
+    sets = [np.sort(part[np.argsort(-often[part], kind="stable")][:MOST_NAMED]) for part in sets]
+    hits = np.array([counts[fold][:, sets[1 - fold]].sum(axis=-1) for fold in (0, 1)])
+    names: list[float | str] = [-0.0 if v == MINUS_ZERO else v for v in values.tolist()]
+    names += [float("nan"), *labels]
+    event = Among(feature, tuple(names[place] for place in sets[2].tolist()))
+    simplicity = (0 if len(sets[2]) <= FEW_NAMED else 2) + (feature.kind != "value")
+    yield _alone(feature, hits, (hit, missed), reverse, event, simplicity)
+
+
+def _alone(
+    feature: Feature,
+    hits: Counts,
+    sides: tuple[_Values, _Values],
+    reverse: bool,
+    event: Event,
+    simplicity: int,
+) -> Family:
+    return Family(
+        reversed=reverse,
+        hits=hits[..., None],
+        sizes=np.array([side.sizes for side in sides]).T,
         feature=feature,
         event=lambda cut: event,
         simplicity=simplicity,

@@ -5,10 +5,18 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from dpwitness.auditors.bounds.two_sample import at_distance, rejects
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.privacy.power import detectable_epsilon, detectable_probability
+from dpwitness.auditors.events.learners.impossible import Noticing
+from dpwitness.auditors.privacy.attempt import LAST
+from dpwitness.auditors.privacy.power import (
+    detectable_epsilon,
+    detectable_probability,
+    one_look_level,
+    refutable_epsilon,
+)
 
 
 def _chances(trials, p):
@@ -82,8 +90,40 @@ def test_power_of_the_normal_form_by_simulation():
         rejects((int(x), int(y)), (trials, trials), epsilon=claim, delta=0, level=0.01)
         for x, y in zip(first, second, strict=True)
     )
-    # Five standard errors (error chance below 1e-6) and .03 for the approximation.
+    # Five standard errors (error chance below 1e-6) and .02 for the coarser lattice.
+    assert abs(detected / runs - 0.9) < 0.02 + 5 * math.sqrt(0.09 / runs)
+
+
+@pytest.mark.parametrize(
+    ("p", "claim", "delta"), [(0.99, 1.0, 0.0), (0.5, 0.2, 0.0), (0.5, 1.0, 0.1), (0.004, 1.0, 0.0)]
+)
+def test_what_is_planted_at_the_figure_is_refuted_nine_times_in_ten(p, claim, delta):
+    trials, level, runs = (20_000, 20_000), 0.01, 150
+    found = refutable_epsilon(p, trials, epsilon=claim, delta=delta, level=level)
+    q = (p - delta) * math.exp(-found)
+    rng = np.random.default_rng(51)
+    x, y = rng.binomial(trials[0], p, runs), rng.binomial(trials[1], q, runs)
+    detected = sum(
+        rejects(xy, trials, epsilon=claim, delta=delta, level=level)
+        for xy in zip(x.tolist(), y.tolist(), strict=True)
+    )
     assert abs(detected / runs - 0.9) < 0.03 + 5 * math.sqrt(0.09 / runs)
+
+
+def test_one_look_has_the_power_of_several_at_the_level_worked_out_for_it():
+    plan = tuple((part, share * 0.05) for part, share in LAST)
+    level = one_look_level(plan)
+    # Between the level of the last look and that of all looks together.
+    assert LAST[-1][1] * 0.05 < level < 0.05
+    assert one_look_level(((100.0, 0.05),)) == 0.05
+    # Two looks at the same draws are one at the larger level.
+    rng, runs = np.random.default_rng(52), 100_000
+    sizes, levels = np.array(plan).T
+    drift = 1.2815515655446004 - ndtri(level)
+    steps = np.diff(sizes, prepend=0)
+    walk = np.cumsum(drift * steps + rng.normal(size=(runs, 4)) * np.sqrt(steps), axis=1)
+    power = (walk >= -ndtri(levels) * np.sqrt(sizes)).any(axis=1).mean()
+    assert abs(power - 0.9) < 5.5 * math.sqrt(0.09 / runs)
 
 
 def test_more_draws_see_more():
@@ -94,7 +134,9 @@ def test_more_draws_see_more():
     assert all(left > right for left, right in pairwise(found))
     assert found[-1] > 0.5
     rare = [
-        detectable_probability((n, n), epsilon=0.5, delta=1e-5, level=1e-3, learnt_on=n)
+        detectable_probability(
+            (n, n), epsilon=0.5, delta=1e-5, level=1e-3, noticed=Noticing(n, 7).chance
+        )
         for n in sizes
     ]
     assert all(left > right for left, right in pairwise(rare))
@@ -106,14 +148,14 @@ def test_undetectable():
     assert detectable_epsilon((0.9, 0.4), (1000, 1000), **null) == math.inf
     assert detectable_epsilon((1.0, 0.3), (20, 20), **null) == math.inf
     assert detectable_epsilon((1.0, 0.0), (1000, 1000), **null) == math.inf
-    assert detectable_probability((5, 5), **null, learnt_on=100) == math.inf
-    assert detectable_probability((1000, 1000), **null, learnt_on=3) == math.inf
+    assert detectable_probability((5, 5), **null, noticed=Noticing(100, 7).chance) == math.inf
+    assert detectable_probability((1000, 1000), **null, noticed=Noticing(3, 7).chance) == math.inf
 
 
 def test_detectable_probability_by_enumeration():
     trials, level = (60, 60), 0.05
     found = detectable_probability(
-        trials, epsilon=1.0, delta=0.02, level=level, learnt_on=10**6, needed=7
+        trials, epsilon=1.0, delta=0.02, level=level, noticed=lambda p: 1.0
     )
     verdicts = np.array(
         [rejects((x, 0), trials, epsilon=1.0, delta=0.02, level=level) for x in range(61)]
@@ -121,11 +163,37 @@ def test_detectable_probability_by_enumeration():
     assert _chances(60, found) @ verdicts == pytest.approx(0.9, abs=1e-9)
 
 
-def test_detectable_probability_must_also_be_learnt():
-    found = detectable_probability(
-        (10**6, 10**6), epsilon=1.0, delta=0.0, level=0.05, learnt_on=50, needed=7
+@pytest.mark.parametrize("least", [1, 9, 20])
+def test_a_value_is_noticed_as_often_as_it_says(least):
+    noticing, p = Noticing(60, least), 0.25
+    odds = _chances(30, p)
+    expected = sum(
+        odds[a] * odds[b] * (b * (a >= 7) + a * (b >= 7) >= least)
+        for a in range(31)
+        for b in range(31)
     )
-    assert _chances(50, found)[7:].sum() == pytest.approx(0.9, abs=1e-9)
+    assert noticing.chance(p) == pytest.approx(expected, abs=1e-12)
+
+
+def test_detectable_probability_must_also_be_learnt():
+    noticing = Noticing(50, 7)
+    found = detectable_probability(
+        (10**6, 10**6), epsilon=1.0, delta=0.0, level=0.05, noticed=noticing.chance
+    )
+    assert noticing.chance(found) == pytest.approx(0.9, abs=1e-6)
+
+
+def test_both_steps_together_have_the_power_stated():
+    noticing, trials = Noticing(2000, 12), (2000, 2000)
+    found = detectable_probability(
+        trials, epsilon=1.0, delta=0.0, level=0.05, noticed=noticing.chance
+    )
+    verdicts = np.array(
+        [rejects((x, 0), trials, epsilon=1.0, delta=0.0, level=0.05) for x in range(80)]
+    )
+    hits = np.random.default_rng(53).binomial(trials[0], found, 100_000)
+    refuted = verdicts[np.minimum(hits, 79)].mean() * noticing.chance(found)
+    assert abs(refuted - 0.9) < 5.5 * math.sqrt(0.09 / 100_000)
 
 
 def test_senseless_requests_are_refused():
@@ -134,4 +202,4 @@ def test_senseless_requests_are_refused():
     with pytest.raises(InvalidArgument):
         detectable_epsilon((0.5, 1.1), (10, 10), epsilon=1, delta=0, level=0.05)
     with pytest.raises(InvalidArgument):
-        detectable_probability((10, 10), epsilon=1, delta=0, level=0, learnt_on=5)
+        detectable_probability((10, 10), epsilon=1, delta=0, level=0, noticed=lambda p: 1.0)
