@@ -60,7 +60,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize(("form", "turned"), zip(FORMS, cycle((False, True))))
+@pytest.mark.parametrize(("form", "turned"), list(zip(FORMS, cycle((False, True)))))
 def test_a_rare_impossible_value_is_chosen(form, turned):
     # A fixed seed: with 40 hits each fold has fewer than 7 with probability below 1e-6.
     rng = np.random.default_rng(8)
