@@ -15,9 +15,10 @@ from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_typ
 
 from .errors import InvalidArgument, UnknownArgument
 
-__all__ = ["checked", "meant"]
+__all__ = ["asking", "checked", "meant"]
 
 P = ParamSpec("P")
+Q = TypeVar("Q")
 R = TypeVar("R")
 
 OTHER_WORDS = {
@@ -77,6 +78,37 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*bound.args, **bound.kwargs)
 
     return asked
+
+
+def asking(
+    request: Callable[P, Q], first: tuple[str, ...] = ()
+) -> Callable[[Callable[[Q], R]], Callable[P, R]]:
+    """A function of one request as a function of all that the request is made of, checked.
+
+    `request` is a frozen dataclass: it states the keywords, their types and defaults once, for
+    every function that takes them. `first` are keywords to name before the others in a signature.
+    """
+
+    def decorate(function: Callable[[Q], R]) -> Callable[P, R]:
+        @wraps(function)
+        def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+            return function(request(*args, **kwargs))
+
+        wanted = signature(request)
+        order = sorted(
+            wanted.parameters.values(),
+            key=lambda one: one.kind is Parameter.KEYWORD_ONLY and one.name not in first,
+        )
+        returned = get_type_hints(function)["return"]
+        hints = {one.name: one.annotation for one in order}
+        asked.__annotations__ = {**hints, "return": returned}
+        asked.__signature__ = wanted.replace(  # type: ignore[attr-defined]
+            parameters=order, return_annotation=returned
+        )
+        del asked.__wrapped__
+        return checked(asked)
+
+    return decorate
 
 
 def meant(word: str, known: Mapping[str, str] | tuple[str, ...] | list[str]) -> str:

@@ -6,6 +6,7 @@ from os import PathLike, fspath
 from typing import Any
 
 from ..auditors.arguments import checked
+from ..auditors.evidence.record import ResultRecord
 from ..auditors.privacy.replay import Replay, recount
 from ..auditors.results import AuditResult
 from ..mechanisms.model import Mechanism, NegativeControl
@@ -43,7 +44,7 @@ def replay(
 
 
 def replayed(
-    records: list[dict[str, Any]],
+    records: Sequence[ResultRecord],
     mechanism: Any = None,
     *,
     workers: int = 1,
@@ -53,7 +54,7 @@ def replayed(
     program: str | None = None,
     ask: trust.Ask | None = None,
     path: str = "EVIDENCE.json",
-) -> Iterator[tuple[dict[str, Any], Replay]]:
+) -> Iterator[tuple[ResultRecord, Replay]]:
     """Each record with what counting it again gave; `tell` hears the target before it is run.
 
     `named` are the targets and `program` the program that the user typed, `ask` puts a question

@@ -12,7 +12,7 @@ import functools
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from ..auditors.errors import InvalidArgument
+from ..auditors.evidence.record import ResultRecord
 from ..mechanisms.model import Mechanism, NegativeControl
 from . import targets
 
@@ -31,7 +32,7 @@ Ask = Callable[[str], bool]
 
 
 def allowed(
-    records: Sequence[Mapping[str, Any]],
+    records: Sequence[ResultRecord],
     named: Sequence[str],
     *,
     program: str | None = None,

@@ -1,16 +1,14 @@
 """The largest lower bound on epsilon that a budget proves, without any claim."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from ...mechanisms.model import Relation
-from ..arguments import checked
+from ..arguments import asking
 from ..claims.curves import PrivacyCurve, privacy_curve
 from ..errors import InvalidArgument
-from ..results import AuditResult, Pair, Witness
+from ..results import AuditResult, Witness
 from ..sampling.surroundings import legacy_normal_kept
-from .budget import Budget
-from .run import Progress, prepared, run_audit
+from .request import Request
+from .run import prepared, run_audit
 
 CURVE = 0.5
 """Part of alpha, and of the trials, that pays for the curve where one is wanted."""
@@ -41,29 +39,15 @@ class EpsilonEstimate:
         return self.result.worst if self.epsilon_lower > 0 else None
 
 
-@checked
-def estimate(
-    mechanism: Any,
-    *,
-    delta: float | None = None,
-    relation: Relation | str | None = None,
-    distance: int | None = None,
-    databases: Any = None,
-    pair: Pair | tuple[Any, Any] | None = None,
-    trials: int = 200_000,
-    seconds: float | None = None,
-    precision: float | None = 0.0,
-    alpha: float = 1e-3,
-    seed: int = 0,
-    workers: int = 1,
-    seeded: bool | None = None,
-    timeout: float = 10.0,
-    progress: Progress | None = None,
-    target: str = "",
-    name: str = "",
-    exceptions: str = "error",
-    show_output: bool = False,
-) -> EpsilonEstimate:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EstimateRequest(Request):
+    """A request for a bound: all trials are used unless a `precision` says when to stop."""
+
+    precision: float | None = 0.0
+
+
+@asking(EstimateRequest)
+def estimate(request: EstimateRequest) -> EpsilonEstimate:
     """Bound from below what the mechanism loses; its own claims, if any, are not looked at.
 
     The arguments are those of `audit_claims`, without a claim. With `delta` the bound is on epsilon
@@ -74,33 +58,17 @@ def estimate(
     Raises InvalidArgument for a request that makes no sense and ContractError when the mechanism
     fails or is not a function of (database, rng).
     """
-    if precision is None:
+    if request.precision is None:
         raise InvalidArgument(
             "precision must be a share from 0 to below 1, got None: without a claim there is "
             "nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
             keywords=("precision",),
         )
-    curved = delta is not None
-    whole = Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed)
+    curved, whole = request.delta is not None, request.budget
     part = CURVE if curved else 0.0
-    budget = replace(whole, alpha=alpha * (1 - part), trials=max(2, round(trials * (1 - part))))
-    audits, given = prepared(
-        mechanism,
-        budget,
-        epsilon=0.0,
-        delta=delta if delta is not None else 0.0,
-        relation=relation,
-        distance=distance,
-        databases=databases,
-        pair=pair,
-        workers=workers,
-        seeded=seeded,
-        timeout=timeout,
-        target=target,
-        name=name,
-        exceptions=exceptions,
-        show_output=show_output,
-    )
+    trials = max(2, round(whole.trials * (1 - part)))
+    budget = replace(whole, alpha=whole.alpha * (1 - part), trials=trials)
+    audits = prepared(replace(request, delta=request.delta or 0.0), budget, 0.0)
     if len({(one.claim.relation, one.claim.distance) for one in audits}) > 1:
         raise InvalidArgument(
             f"{audits[0].subject.name} makes promises about several neighbouring relations or "
@@ -108,15 +76,15 @@ def estimate(
             keywords=("relation", "distance"),
         )
     audit = replace(audits[0], budget=budget, bounding=True)
-    with legacy_normal_kept():
-        result = run_audit(audit, given, progress)
-        curve = None
-        if curved:
+    result = run_audit(audit, request.progress)
+    curve = None
+    if curved:
+        with legacy_normal_kept():
             curve = privacy_curve(
                 audit.sampler,
                 result.pair,
-                alpha=alpha * part,
-                draws=max(48, trials - budget.trials),
+                alpha=whole.alpha * part,
+                draws=max(48, whole.trials - trials),
             )
-            result = replace(result, draws=audit.sampler.tally.draws)
-    return EpsilonEstimate(delta=audit.claim.delta, alpha=alpha, result=result, curve=curve)
+        result = replace(result, draws=audit.sampler.tally.draws)
+    return EpsilonEstimate(delta=audit.claim.delta, alpha=whole.alpha, result=result, curve=curve)

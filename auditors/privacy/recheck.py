@@ -1,6 +1,5 @@
 """Asking again whether a witness found before still holds, on draws it has never seen."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from math import inf
 from time import monotonic
@@ -8,6 +7,7 @@ from typing import Any
 
 from ...mechanisms.model import PrivacyClaim
 from ..events.choose import Choice
+from ..evidence.record import ResultRecord
 from ..results import AuditResult, Evidence, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Tally
@@ -21,7 +21,7 @@ __all__ = ["recheck"]
 
 def recheck(
     mechanism: Any,
-    record: Mapping[str, Any],
+    record: ResultRecord,
     *,
     claims: tuple[PrivacyClaim, ...],
     trials: int,

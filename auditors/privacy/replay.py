@@ -1,23 +1,21 @@
 """Counting again: the same events on the same streams must give the same integers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
+from ...mechanisms.model import Mechanism
 from ..errors import EvidenceFormatError, InvalidArgument
-from ..events.events import event_from_json
-from ..outputs.encoding import from_json
+from ..evidence.read import read_claim, read_count, read_number, read_pair
+from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
 from ..results import Count, Pair, Verdict
-from ..sampling.sampling import STAGES, Sampler
+from ..sampling.sampling import Sampler
 from . import request, retrace
 from .attempt import Test, bound_of
 from .budget import Budget
 
-__all__ = ["Replay", "read_count", "read_record", "recount"]
-
-MOST_TRIALS = 10**10
+__all__ = ["Replay", "read_record", "recount"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +42,7 @@ class Replay:
 
 def recount(
     mechanism: Any,
-    record: Mapping[str, Any],
+    record: ResultRecord,
     *,
     name: str = "",
     workers: int = 1,
@@ -96,7 +94,7 @@ def recount(
 
 
 def _follows(
-    record: Mapping[str, Any],
+    record: ResultRecord,
     pair: Pair,
     test: Test,
     judged: tuple[Count, ...],
@@ -118,7 +116,7 @@ def _follows(
             yield f"evidence.counts[{number}]: not among the counts that were judged"
     alphas = retrace.shares(test.alpha, small=False)
     yield from retrace.looks_again(looks, judged, test, alphas, precision, "evidence.looks")
-    bound = _number(record["epsilon_lower"])
+    bound = read_number(record["epsilon_lower"])
     yield from retrace.summary_again(evidence, bound, looks, epsilon, "evidence")
     yield from retrace.growth_again(record["growth"], looks)
     witness, refuted = record["witness"], record["verdict"] == "refuted"
@@ -128,14 +126,14 @@ def _follows(
         return
     if small is None:
         counts = tuple(read_count(count) for count in evidence["counts"])
-        yield from retrace.witness_again(record, pair, counts)
+        yield from retrace.witness_again(witness, pair, counts)
         if witness["evidence"] != evidence:
             yield "witness.evidence: not that of the pair, which is the witness"
-        if _number(witness["epsilon_lower"]) != bound:
+        if read_number(witness["epsilon_lower"]) != bound:
             yield "witness.epsilon_lower: not that of the pair, which is the witness"
         return
-    told = witness["evidence"]
-    yield from retrace.witness_again(record, small.pair, small.counts)
+    told = small.told
+    yield from retrace.witness_again(witness, small.pair, small.counts)
     yield from retrace.pair_again(small.pair, test, subject, domain, "witness")
     alphas = retrace.shares(test.alpha, small=True)
     yield from retrace.looks_again(
@@ -144,18 +142,18 @@ def _follows(
     if told["alpha"] != evidence["alpha"]:
         yield "witness.evidence.alpha: not that of the audit"
     yield from retrace.summary_again(
-        told, _number(witness["epsilon_lower"]), told["looks"], epsilon, "witness.evidence"
+        told, read_number(witness["epsilon_lower"]), told["looks"], epsilon, "witness.evidence"
     )
 
 
-def _bounds(looks: Any, counts: Sequence[Count], test: Test) -> list[float]:
+def _bounds(looks: Sequence[LookRecord], counts: Sequence[Count], test: Test) -> list[float]:
     """The bound of every look, from counts made again; empty where there is not one for each."""
     if len(looks) != len(counts):
         return []
     found = []
     for number, look in enumerate(looks):
         first = next(i for i, one in enumerate(looks) if one["attempt"] == look["attempt"])
-        found.append(bound_of(tuple(counts[first : number + 1]), test, _number(look["level"])))
+        found.append(bound_of(tuple(counts[first : number + 1]), test, read_number(look["level"])))
     return found
 
 
@@ -178,25 +176,26 @@ class _Small:
 
     pair: Pair
     counts: tuple[Count, ...]
+    told: EvidenceRecord
     level: float
 
 
-def _smaller(record: Mapping[str, Any], test: Test, pair: Pair) -> _Small | None:
+def _smaller(record: ResultRecord, test: Test, pair: Pair) -> _Small | None:
     """The witness, where it is not the pair that is counted anyway."""
-    witness = record.get("witness") or {}
-    evidence = witness.get("evidence")
-    if not evidence:
+    witness = record.get("witness")
+    evidence = witness.get("evidence") if witness else None
+    if not witness or not evidence:
         return None
     counts = tuple(read_count(data) for data in evidence["counts"])
-    small = Pair(from_json(witness["database"]), from_json(witness["neighbour"]))
+    small = read_pair(witness)
     small = small.reversed() if counts[-1].reversed else small
     if counts == tuple(read_count(data) for data in record["evidence"]["counts"]):
         return None
-    return _Small(small, counts, _level(evidence, test.alpha))
+    return _Small(small, counts, evidence, _level(evidence, test.alpha))
 
 
 def read_record(
-    mechanism: Any, record: Mapping[str, Any], workers: int, timeout: float
+    mechanism: Any, record: ResultRecord, workers: int, timeout: float
 ) -> tuple[Pair, Test, tuple[Count, ...], float, Sampler]:
     """(pair, test, counts, level of the bound, sampler) of one entry of `results`.
 
@@ -219,7 +218,7 @@ def _damage() -> Iterator[None]:
 
 
 def _read(
-    mechanism: Any, record: Mapping[str, Any], workers: int, timeout: float
+    mechanism: Any, record: ResultRecord, workers: int, timeout: float
 ) -> tuple[Pair, Test, tuple[Count, ...], float, Sampler]:
     evidence, claim, plan = record["evidence"], record["claim"], record["plan"]
     counts = tuple(read_count(data) for data in evidence["counts"])
@@ -227,15 +226,10 @@ def _read(
         raise EvidenceFormatError("the evidence holds no counts, so there is nothing to replay")
     seeded = bool(record["seeded"])
     subject: Mechanism = request.subject(mechanism, "", "", seeded)
-    pair = Pair(from_json(record["pair"]["database"]), from_json(record["pair"]["neighbour"]))
+    pair = read_pair(record["pair"])
     try:
-        privacy = PrivacyClaim(
-            epsilon=_number(claim["epsilon"]),
-            delta=_number(claim["delta"]),
-            relation=Relation(claim["relation"]),
-            distance=int(claim["distance"]),
-        )
-        trials, alpha = int(plan["trials"]), _number(evidence["alpha"])
+        privacy = replace(read_claim(claim), identifier="", statement="", reference="")
+        trials, alpha = int(plan["trials"]), read_number(evidence["alpha"])
         Budget(trials=trials, alpha=alpha, seed=int(record["seed"]))
         request.require(workers, timeout)
     except InvalidArgument as error:
@@ -252,43 +246,11 @@ def _read(
     return pair, test, counts, _level(evidence, alpha), sampler
 
 
-def _level(evidence: Mapping[str, Any], alpha: float) -> float:
-    level = _number(evidence["level"])
+def _level(evidence: EvidenceRecord, alpha: float) -> float:
+    level = read_number(evidence["level"])
     if not 0 < level <= alpha:
         raise EvidenceFormatError(f"level must be between 0 and alpha, got {level!r}")
     return level
-
-
-def read_count(data: Mapping[str, Any]) -> Count:
-    """One count of an evidence file; EvidenceFormatError for impossible integers."""
-    hits, trials = (tuple(int(n) for n in data[key]) for key in ("hits", "trials"))
-    if len(hits) != 2 or len(trials) != 2 or trials[0] != trials[1]:
-        raise EvidenceFormatError("hits and trials must be two whole numbers each, trials equal")
-    if not all(0 <= h <= n <= MOST_TRIALS and n > 0 for h, n in zip(hits, trials, strict=True)):
-        raise EvidenceFormatError(f"expected 0 <= hits <= trials, got {hits} of {trials}")
-    stage, chunk = str(data["stage"]), int(data["chunk"])
-    if stage not in STAGES or chunk < 0:
-        raise EvidenceFormatError(f"no stream is named stage {stage!r:.40}, chunk {chunk}")
-    rates = [_number(rate) for rate in data["rates"]]
-    return Count(
-        stage=stage,
-        chunk=chunk,
-        event=event_from_json(data["event"]),
-        reversed=bool(data["reversed"]),
-        hits=(hits[0], hits[1]),
-        trials=(trials[0], trials[1]),
-        predicted=_number(data["predicted"]),
-        spread=_number(data["spread"]),
-        rates=(rates[0], rates[1]),
-    )
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise EvidenceFormatError(f"expected a number, got {value!r:.60}")
-    if isinstance(value, str) and value not in ("inf", "-inf"):
-        raise EvidenceFormatError(f"expected a number or 'inf', got {value!r:.60}")
-    return float(value)
 
 
 def _again(sampler: Sampler, pair: Pair, count: Count) -> Count:

@@ -1,6 +1,7 @@
-"""From what the caller asked to a mechanism, its claims and a pair: all checks of the request."""
+"""What a caller may ask of an audit, and all checks of it: the mechanism, its claims and a pair."""
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
@@ -8,8 +9,57 @@ from ..arguments import meant
 from ..databases.distance import relation_of
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
+from .budget import Budget
 
-__all__ = ["claims", "given_pair", "require", "subject"]
+__all__ = ["AuditRequest", "Request", "claims", "given_pair", "require", "subject"]
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What every function that judges a mechanism takes, stated once; `audit_claims` explains it.
+
+    `target` and `name` say where the mechanism was found and what it is called.
+    """
+
+    mechanism: Any = field(kw_only=False)
+    delta: float | None = None
+    relation: Relation | str | None = None
+    distance: int | None = None
+    databases: Any = None
+    pair: Pair | tuple[Any, Any] | None = None
+    trials: int = 200_000
+    seconds: float | None = None
+    precision: float | None = 0.05
+    alpha: float = 1e-3
+    seed: int = 0
+    workers: int = 1
+    seeded: bool | None = None
+    timeout: float = 10.0
+    progress: Progress | None = None
+    target: str = ""
+    name: str = ""
+    exceptions: str = "error"
+    show_output: bool = False
+
+    @property
+    def budget(self) -> Budget:
+        """What the audit may spend; InvalidArgument for a number outside its range."""
+        return Budget(
+            trials=self.trials,
+            seconds=self.seconds,
+            precision=self.precision,
+            alpha=self.alpha,
+            seed=self.seed,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditRequest(Request):
+    """A request to judge claims: those of the mechanism, or the one with this `epsilon` (nats)."""
+
+    epsilon: float | None = None
 
 
 def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mechanism:

@@ -6,7 +6,7 @@ growth, the version of the mechanism, the distance of the pair. The levels are t
 scheme may spend, so a record cannot buy its verdict with a level of its own.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from math import isclose
 from typing import Any
@@ -15,6 +15,7 @@ from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Valu
 from ..databases.distance import require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
+from ..evidence.record import EvidenceRecord, LookRecord, Number, ResultRecord, WitnessRecord
 from ..outputs.encoding import canonical, from_json
 from ..results import Count, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
@@ -46,7 +47,7 @@ def shares(alpha: float, *, small: bool) -> tuple[float, ...]:
 
 
 def looks_again(
-    looks: Sequence[Mapping[str, Any]],
+    looks: Sequence[LookRecord],
     counts: Sequence[Count],
     test: Test,
     alphas: tuple[float, ...],
@@ -64,7 +65,7 @@ def looks_again(
     if (whole and len(looks) != len(counts)) or len(of_best) < (0 if whole else len(counts)):
         yield f"{place}: {len(looks)} looks for {len(counts)} counts; every count has one"
         return
-    paired: list[tuple[Mapping[str, Any], Count | None]] = []
+    paired: list[tuple[LookRecord, Count | None]] = []
     given = iter(counts)
     for look in looks:
         paired.append((look, next(given, None) if whole or look in of_best else None))
@@ -101,7 +102,7 @@ def _fixed(count: Count) -> tuple[Any, ...]:
 
 
 def _levels(
-    attempts: Sequence[Sequence[tuple[Mapping[str, Any], Count | None]]],
+    attempts: Sequence[Sequence[tuple[LookRecord, Count | None]]],
     test: Test,
     alpha: float,
     precision: float | None,
@@ -155,7 +156,7 @@ def _begins(plan: Plan, made: Sequence[tuple[int, float]]) -> bool:
     )
 
 
-def best_of(looks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+def best_of(looks: Sequence[LookRecord]) -> LookRecord | None:
     """The look with the largest bound, as the scheme picks it."""
     return max(
         looks,
@@ -165,7 +166,7 @@ def best_of(looks: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
 
 
 def verdict_again(
-    record: Mapping[str, Any], bounds: Sequence[float], claim: PrivacyClaim
+    record: ResultRecord, bounds: Sequence[float], claim: PrivacyClaim
 ) -> Verdict:
     """The verdict that these bounds give, with the power that the file states."""
     if any(bound >= claim.epsilon for bound in bounds):
@@ -182,7 +183,7 @@ def verdict_again(
 
 
 def summary_again(
-    evidence: Mapping[str, Any], bound: float, looks: Sequence[Mapping[str, Any]],
+    evidence: EvidenceRecord, bound: float, looks: Sequence[LookRecord],
     epsilon: float, place: str,
 ) -> Iterator[str]:  # fmt: skip
     """What the summary of one pair's evidence gets wrong; `bound` is the one the file shows."""
@@ -203,7 +204,7 @@ def summary_again(
     yield from _unlike(f"{place}.decided_after", evidence["decided_after"], decided)
 
 
-def growth_again(growth: Any, looks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def growth_again(growth: Sequence[Sequence[Number]], looks: Sequence[LookRecord]) -> Iterator[str]:
     """The points of the picture, from the looks."""
     if not growth:
         return
@@ -216,9 +217,8 @@ def growth_again(growth: Any, looks: Sequence[Mapping[str, Any]]) -> Iterator[st
         yield "growth: not the looks of the evidence"
 
 
-def witness_again(record: Mapping[str, Any], pair: Pair, counts: Sequence[Count]) -> Iterator[str]:
+def witness_again(witness: WitnessRecord, pair: Pair, counts: Sequence[Count]) -> Iterator[str]:
     """The witness's words, event and order of sides; `counts` are those on its pair."""
-    witness = record["witness"]
     last = counts[-1]
     likelier = pair.reversed() if last.reversed else pair
     shown = (from_json(witness["database"]), from_json(witness["neighbour"]))
@@ -230,7 +230,7 @@ def witness_again(record: Mapping[str, Any], pair: Pair, counts: Sequence[Count]
             yield f"witness.event.{key}: not that of the event that was counted"
 
 
-def mechanism_again(record: Mapping[str, Any], subject: Mechanism, name: str) -> Iterator[str]:
+def mechanism_again(record: ResultRecord, subject: Mechanism, name: str) -> Iterator[str]:
     """The name of the mechanism and the fingerprint of its code; an unknown name is ''."""
     if name:
         yield from _unlike("mechanism", record["mechanism"], name)
@@ -277,6 +277,6 @@ def _short(value: Any) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-def number_of(value: Any) -> float:
+def number_of(value: Number) -> float:
     """A number of the file, which writes infinities as "inf" and "-inf"."""
     return float(value)

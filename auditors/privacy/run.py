@@ -1,11 +1,10 @@
 """One audit from end to end: search, judge, shrink, and say what could have been seen."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ...mechanisms.model import PrivacyClaim, Relation, Value
-from ..arguments import checked
+from ...mechanisms.model import PrivacyClaim, Value
+from ..arguments import asking
 from ..databases.distance import require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..errors import ContractError, InvalidArgument
@@ -15,181 +14,78 @@ from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler, Tally, check_contract
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
-from . import request
+from . import request as asked
 from .budget import Allowance, Budget
 from .judge import Judging
+from .request import AuditRequest, Progress, Request
 from .verdicts import Audit, Clock, conclude
-
-Progress = Callable[[str, int, int], None]
 
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
 
-@checked
-def audit(
-    mechanism: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    relation: Relation | str | None = None,
-    distance: int | None = None,
-    databases: Any = None,
-    pair: Pair | tuple[Any, Any] | None = None,
-    trials: int = 200_000,
-    seconds: float | None = None,
-    precision: float | None = 0.05,
-    alpha: float = 1e-3,
-    seed: int = 0,
-    workers: int = 1,
-    seeded: bool | None = None,
-    timeout: float = 10.0,
-    progress: Progress | None = None,
-    target: str = "",
-    name: str = "",
-    exceptions: str = "error",
-    show_output: bool = False,
-) -> AuditResult:
+@asking(AuditRequest, first=("epsilon",))
+def audit(request: AuditRequest) -> AuditResult:
     """Audit one privacy claim of a mechanism; the arguments are those of `audit_claims`.
 
     Raises InvalidArgument when the mechanism carries several claims and the arguments do not
     single one out: use `audit_claims` then.
     """
-    subject = request.subject(mechanism, name, target, seeded)
-    of_pairs = pair is None and yields_pairs(databases, seed)
-    found = request.claims(subject, epsilon, delta, relation, distance, pair, of_pairs=of_pairs)
-    if len(found) > 1:
+    audits = prepared(request, request.budget, request.epsilon)
+    if len(audits) > 1:
         raise InvalidArgument(
-            f"{subject.name} has {len(found)} privacy claims; call audit_claims for all of them, "
-            "or single one out with epsilon=, delta= and relation=",
+            f"{audits[0].subject.name} has {len(audits)} privacy claims; call audit_claims for all "
+            "of them, or single one out with epsilon=, delta= and relation=",
             keywords=("epsilon", "delta", "relation"),
         )
-    (result,) = audit_claims(
-        mechanism,
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        distance=distance,
-        databases=databases,
-        pair=pair,
-        trials=trials,
-        seconds=seconds,
-        precision=precision,
-        alpha=alpha,
-        seed=seed,
-        workers=workers,
-        seeded=seeded,
-        timeout=timeout,
-        progress=progress,
-        target=target,
-        name=name,
-        exceptions=exceptions,
-        show_output=show_output,
-    )
-    return result
+    return run_audit(audits[0], request.progress)
 
 
-@checked
-def audit_claims(
-    mechanism: Any,
-    *,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    relation: Relation | str | None = None,
-    distance: int | None = None,
-    databases: Any = None,
-    pair: Pair | tuple[Any, Any] | None = None,
-    trials: int = 200_000,
-    seconds: float | None = None,
-    precision: float | None = 0.05,
-    alpha: float = 1e-3,
-    seed: int = 0,
-    workers: int = 1,
-    seeded: bool | None = None,
-    timeout: float = 10.0,
-    progress: Progress | None = None,
-    target: str = "",
-    name: str = "",
-    exceptions: str = "error",
-    show_output: bool = False,
-) -> tuple[AuditResult, ...]:
+@asking(AuditRequest, first=("epsilon",))
+def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     """Audit the privacy claims of a mechanism and return one result for each.
 
     `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
     size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
     those the mechanism carries. Pairs come from `databases` (a domain, a Hypothesis strategy
-    of databases or of `Pair`), or are the one `pair`. `trials`, `seconds`, `precision`, `alpha` and
-    `seed` are those of `Budget`: `trials` draws a side for the pair that decides, and never more
-    than 4 times as many in all; `seconds` of wall-clock time for everything, which makes the number
-    of draws depend on the machine; `precision` 0.05 stops when the bound of a refuted claim is
-    known to 5 %, None as soon as the claim is refuted, 0 when all trials are used. `alpha` bounds
-    the probability of refuting any true claim in this call. `timeout` is the longest one call may
-    take, in seconds. `progress(stage, done, total)` is told of draws made. `seeded=False` declares
-    a mechanism that ignores the rng it is given. `exceptions="output"` makes the type of what a
-    call raises its output; by default raising ends the audit. What the mechanism prints is
-    swallowed unless `show_output`.
+    of databases or of `Pair`), or are the one `pair`. `trials` draws a side are made of the pair
+    that decides, and never more than 4 times as many in all; `seconds` of wall-clock time for
+    everything makes the number of draws depend on the machine; `precision` 0.05 stops when the
+    bound of a refuted claim is known to 5 %, None as soon as the claim is refuted, 0 when all
+    trials are used. `alpha` bounds the probability of refuting any true claim in this call.
+    `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
+    of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
+    `exceptions="output"` makes the type of what a call raises its output; by default raising ends
+    the audit. What the mechanism prints is swallowed unless `show_output`.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
     """
-    audits, given = prepared(
-        mechanism,
-        Budget(trials=trials, seconds=seconds, precision=precision, alpha=alpha, seed=seed),
-        epsilon=epsilon,
-        delta=delta,
-        relation=relation,
-        distance=distance,
-        databases=databases,
-        pair=pair,
-        workers=workers,
-        seeded=seeded,
-        timeout=timeout,
-        target=target,
-        name=name,
-        exceptions=exceptions,
-        show_output=show_output,
-    )
-    results = []
-    for one in audits:
-        with legacy_normal_kept():
-            results.append(run_audit(one, given, progress))
-    return tuple(results)
+    audits = prepared(request, request.budget, request.epsilon)
+    return tuple(run_audit(one, request.progress) for one in audits)
 
 
-def prepared(
-    mechanism: Any,
-    budget: Budget,
-    *,
-    epsilon: float | None,
-    delta: float | None,
-    relation: Relation | str | None,
-    distance: int | None,
-    databases: Any,
-    pair: Pair | tuple[Any, Any] | None,
-    workers: int,
-    seeded: bool | None,
-    timeout: float,
-    target: str,
-    name: str,
-    exceptions: str,
-    show_output: bool,
-) -> tuple[tuple[Audit, ...], Pair | None]:
-    """One audit for each claim, at its share of the budget, and the pair that was given.
+def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[Audit, ...]:
+    """One audit for each claim, at its share of the budget; the errors are those of `audit_claims`.
 
-    The arguments are those of `audit_claims`; so are the errors.
+    The numbers of the request's own budget are not looked at.
     """
-    subject = request.subject(mechanism, name, target, seeded)
+    subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
+    pair, databases = request.pair, request.databases
     of_pairs = pair is None and yields_pairs(databases, budget.seed)
-    claims = request.claims(subject, epsilon, delta, relation, distance, pair, of_pairs=of_pairs)
-    if of_pairs and relation is None and not subject.claims:
-        known = relation_of_pairs(databases, distance or 1, budget.seed)
+    claims = asked.claims(
+        subject, epsilon, request.delta, request.relation, request.distance, pair, of_pairs=of_pairs
+    )
+    if of_pairs and request.relation is None and not subject.claims:
+        known = relation_of_pairs(databases, request.distance or 1, budget.seed)
         claims = tuple(replace(claim, relation=known) for claim in claims)
-    request.require(workers, timeout)
-    if exceptions not in ("error", "output"):
+    asked.require(request.workers, request.timeout)
+    if request.exceptions not in ("error", "output"):
         raise InvalidArgument(
-            f'exceptions must be "error" or "output", got {exceptions!r}', keywords=("exceptions",)
+            f'exceptions must be "error" or "output", got {request.exceptions!r}',
+            keywords=("exceptions",),
         )
-    given = request.given_pair(pair)
+    given = asked.given_pair(pair)
     if given is not None:
         for claim in claims:
             require_neighbours(given, claim.relation, claim.distance, subject.databases)
@@ -203,28 +99,28 @@ def prepared(
         )
     seconds = budget.seconds / len(claims) if budget.seconds else None
     share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
-    audits = tuple(
+    return tuple(
         Audit(
             subject=subject,
-            target=target,
+            target=request.target,
             claim=claim,
             budget=share,
+            given=given,
             source=None if given is not None else _source(claim, databases, budget.seed, own=own),
             sampler=Sampler(
                 run=subject.run,
                 seed=budget.seed,
                 seeded=subject.seeded,
-                workers=workers,
-                limit=timeout,
-                exceptions=exceptions,
-                show_output=show_output,
+                workers=request.workers,
+                limit=request.timeout,
+                exceptions=request.exceptions,
+                show_output=request.show_output,
             ),
             clock=Clock(seconds),
             domain="value" if given is None and isinstance(databases, Value) else "",
         )
         for claim in claims
     )
-    return audits, given
 
 
 def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Source:
@@ -234,9 +130,11 @@ def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Sou
     return replace(source, templates=(*source.templates, *named))
 
 
-def run_audit(audit: Audit, given: Pair | None, progress: Progress | None) -> AuditResult:
+def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     """One audit from the check of the contract to its result, telling `progress` of its draws."""
-    return _run(_reporting(replace(audit, clock=Clock(audit.budget.seconds)), progress), given)
+    started = replace(audit, clock=Clock(audit.budget.seconds))
+    with legacy_normal_kept():
+        return _run(_reporting(started, progress))
 
 
 def _reporting(audit: Audit, progress: Progress | None) -> Audit:
@@ -254,9 +152,9 @@ def _reporting(audit: Audit, progress: Progress | None) -> Audit:
     return replace(audit, sampler=replace(audit.sampler, tally=Tally(listener=tell)))
 
 
-def _run(audit: Audit, given: Pair | None) -> AuditResult:
-    if given is not None:
-        pair = given
+def _run(audit: Audit) -> AuditResult:
+    if audit.given is not None:
+        pair = audit.given
     elif audit.source is not None:
         pair = audit.source.first(audit.sampler.seed)
     digest = check_contract(audit.sampler, pair)

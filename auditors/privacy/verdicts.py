@@ -73,6 +73,7 @@ class Audit:
     target: str
     claim: PrivacyClaim
     budget: Budget
+    given: Pair | None
     source: Source | None
     sampler: Sampler
     clock: Clock

@@ -5,30 +5,30 @@ import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from math import inf, isfinite
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ...auditors.arguments import asking
 from ...auditors.bounds.two_sample import epsilon_upper
 from ...auditors.errors import DpWitnessError, InvalidArgument
-from ...auditors.privacy import request
+from ...auditors.evidence.record import ResultRecord
+from ...auditors.evidence.write import judged_part, number, record_of
 from ...auditors.privacy.p_value import p_value
 from ...auditors.privacy.recheck import recheck
-from ...auditors.privacy.run import audit_claims
+from ...auditors.privacy.request import AuditRequest
+from ...auditors.privacy.run import prepared, run_audit
+from ...auditors.privacy.verdicts import Audit
 from ...auditors.results import AuditResult, Verdict
 from .. import files, targets
 from ..faces import as_text, wording
 from ..record import evidence
 from . import witnesses
 from .locate import target_of
-from .state import HISTORY, PROPERTY, Run, Share
+from .state import HISTORY, PROPERTY, Line, Run, Share
 
 WIDTH = 88
-DRAWN = ("growth", "sketch", "witness")
-"""What is for pictures and pages; the history does without."""
-STATED = ("epsilon", "delta", "relation", "distance", "pair")
 
 
 class PrivacyViolation(AssertionError):
@@ -54,9 +54,14 @@ class DpAudit:
         number = self._begin(options)
         name = self.item.nodeid + (f" #{number}" if number > 1 else "")
         options = self._filled(mechanism, name, options)
-        again = self._old_witness(mechanism, name, options)
+        record = witnesses.stored(witnesses.place(self.directory, name))
+        if record is not None:
+            options["alpha"] /= 2  # the old witness costs half of the audit's alpha
+        request = dp_audit(mechanism, **options)
+        audits = prepared(request, request.budget, request.epsilon)
+        again = None if record is None else _counted_again(record, request, audits)
         found = () if again is None or not again.refuted else (again,)
-        results = found or audit_claims(mechanism, **options)
+        results = found or tuple(run_audit(one) for one in audits)
         self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
@@ -97,35 +102,11 @@ class DpAudit:
             filled["target"] = target_of(mechanism, self.item) or ""
         return filled
 
-    def _old_witness(
-        self, mechanism: Any, name: str, options: dict[str, Any]
-    ) -> AuditResult | None:
-        """What became of the witness of an earlier run; it costs half of the audit's alpha."""
-        path = witnesses.place(self.directory, name)
-        record = witnesses.stored(path)
-        if record is None:
-            return None
-        options["alpha"] /= 2
-        subject = request.subject(mechanism, "", "", options.get("seeded"))
-        stated: dict[str, Any] = {key: options.get(key) for key in STATED}
-        try:
-            return recheck(
-                subject,
-                record,
-                claims=request.claims(subject, **stated),
-                trials=int(options.get("trials", 200_000)),
-                alpha=options["alpha"],
-                seed=options["seed"],
-                timeout=options.get("timeout", 10.0),
-            )
-        except DpWitnessError:
-            return None  # what it was found on is no more; the audit that follows will tell
-
     def _tell(
         self,
         results: Sequence[AuditResult],
         name: str,
-        number: int,
+        place: int,
         again: AuditResult | None,
     ) -> None:
         path = witnesses.place(self.directory, name)
@@ -139,13 +120,11 @@ class DpAudit:
         if gone:
             witnesses.retire(path)
         for index, result in enumerate(results):
-            record = _record(result, 1000 * number + index)
-            record["old_witness"] = gone or ("" if not had else "holds" if refuted else "kept")
-            self.item.user_properties.append((PROPERTY, json.dumps(record)))
-        kept = evidence.document(results, replay="")["results"]
-        self.item.stash.setdefault(HISTORY, []).extend(
-            {key: value for key, value in result.items() if key not in DRAWN} for result in kept
-        )
+            witness = gone or ("" if not had else "holds" if refuted else "kept")
+            line = _line(result, 1000 * place + index, witness)
+            self.item.user_properties.append((PROPERTY, json.dumps(line)))
+        kept = [judged_part(record_of(result)) for result in results]
+        self.item.stash.setdefault(HISTORY, []).extend(kept)
         if self.run.report is not None:
             self._report(self.run.report, results, name)
 
@@ -202,8 +181,32 @@ class DpAudit:
             pytest.fail(f"{wording.headline(weak[0])} {weak[0].note}", pytrace=False)
 
 
+@asking(AuditRequest, first=("epsilon",))
+def dp_audit(request: AuditRequest) -> AuditRequest:
+    """What a test asks of the fixture, its keywords and their types checked."""
+    return request
+
+
+def _counted_again(
+    record: ResultRecord, request: AuditRequest, audits: Sequence[Audit]
+) -> AuditResult | None:
+    """What became of the witness of an earlier run."""
+    try:
+        return recheck(
+            audits[0].subject,
+            record,
+            claims=tuple(one.claim for one in audits),
+            trials=request.trials,
+            alpha=request.alpha,
+            seed=request.seed,
+            timeout=request.timeout,
+        )
+    except DpWitnessError:
+        return None  # what it was found on is no more; the audit that follows will tell
+
+
 def _gone(
-    record: Mapping[str, Any] | None, again: AuditResult | None, results: Sequence[AuditResult]
+    record: ResultRecord | None, again: AuditResult | None, results: Sequence[AuditResult]
 ) -> str:
     """Why a witness that was not borne out is to retire; empty where it is to be kept.
 
@@ -228,15 +231,14 @@ def _gone(
     return "below" if limit < claim.epsilon else ""
 
 
-def _record(result: AuditResult, number: int) -> dict[str, Any]:
-    """What the controller needs of one result, as JSON data."""
+def _line(result: AuditResult, place: int, old_witness: str) -> Line:
     return {
-        "number": number,
+        "number": place,
         "mechanism": result.mechanism,
         "claim": wording.claim_phrase(result.claim),
         "verdict": result.verdict.value,
-        "epsilon_lower": _finite(result.epsilon_lower),
-        "detectable_epsilon": _finite(result.detectable_epsilon),
+        "epsilon_lower": number(result.epsilon_lower),
+        "detectable_epsilon": number(result.detectable_epsilon),
         "draws": result.draws,
         "seconds": round(result.seconds, 3),
         "alpha": result.evidence.alpha,
@@ -244,8 +246,5 @@ def _record(result: AuditResult, number: int) -> dict[str, Any]:
         "seed": result.seed,
         "target": result.target,
         "note": result.note,
+        "old_witness": old_witness,
     }
-
-
-def _finite(value: float) -> float | str:
-    return value if isfinite(value) else "inf" if value == inf else "-inf"

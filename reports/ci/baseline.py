@@ -14,14 +14,15 @@ better by the whole amount, which the old run missed.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from pathlib import Path
-from typing import Any
 
+from ...auditors.evidence.read import revived
+from ...auditors.evidence.record import Number, ResultRecord
+from ...auditors.evidence.write import number
 from ..faces import wording
 from ..formats.told import Reason
-from ..record.revive import revived
-from .gate import Gated
+from .gate import Accepted, Gated
 
 SCHEMA = "dpwitness-baseline/1"
 
@@ -34,7 +35,7 @@ class BaselineError(ValueError):
 class Baseline:
     """Results by name of entry, as the evidence files had them."""
 
-    results: Mapping[str, Sequence[Mapping[str, Any]]]
+    results: Mapping[str, Sequence[Accepted]]
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -55,18 +56,16 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(results=results)
 
 
-def _known(data: Mapping[str, Any]) -> Mapping[str, Any]:
+def _known(data: Accepted) -> Accepted:
     _bound(data)
     float(data.get("epsilon_upper", 0))
-    for key in ("epsilon", "delta", "relation", "distance"):
-        data["claim"][key]
-    for key in ("database", "neighbour"):
-        data["pair"][key]
+    _claim(data)
+    data["pair"]["database"], data["pair"]["neighbour"]
     str(data["verdict"])
     return data
 
 
-def _upper(result: Mapping[str, Any]) -> float:
+def _upper(result: ResultRecord) -> float:
     """An upper limit, per step as the lower bound is, of the loss the last event judged shows."""
     from ...auditors.bounds.two_sample import epsilon_upper
 
@@ -83,28 +82,29 @@ def _upper(result: Mapping[str, Any]) -> float:
     )
 
 
-def _bound(result: Mapping[str, Any]) -> float:
+def _bound(result: ResultRecord | Accepted) -> float:
     value = float(result["epsilon_lower"])
     return max(value, 0.0)
 
 
 def baseline_text(gated: Sequence[Gated]) -> str:
     """The baseline that accepts these results."""
-    keys = ("mechanism", "claim", "verdict", "epsilon_lower", "pair", "seed")
     entries = {
-        one.entry.name: [
-            {key: result[key] for key in keys}
-            | {"epsilon_lower": _bound(result), "epsilon_upper": _number(_upper(result))}
-            for result in one.results
-        ]
-        for one in gated
-        if not one.problem
+        one.entry.name: list(map(_accepted, one.results)) for one in gated if not one.problem
     }
     return json.dumps({"schema": SCHEMA, "entries": entries}, indent=1, sort_keys=True) + "\n"
 
 
-def _number(value: float) -> float | str:
-    return value if isfinite(value) else "inf"
+def _accepted(result: ResultRecord) -> Accepted:
+    return {
+        "mechanism": result["mechanism"],
+        "claim": result["claim"],
+        "verdict": result["verdict"],
+        "epsilon_lower": _bound(result),
+        "epsilon_upper": number(_upper(result)),
+        "pair": result["pair"],
+        "seed": result["seed"],
+    }
 
 
 def compare(
@@ -143,11 +143,12 @@ def compare(
     return tuple(dict.fromkeys(found))
 
 
-def _claim(result: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(result["claim"][key] for key in ("epsilon", "delta", "relation", "distance"))
+def _claim(result: ResultRecord | Accepted) -> tuple[Number, ...]:
+    claim = result["claim"]
+    return claim["epsilon"], claim["delta"], claim["relation"], claim["distance"]
 
 
-def _refuted(result: Mapping[str, Any]) -> str:
+def _refuted(result: ResultRecord) -> str:
     return wording.sentence(revived(result))
 
 
@@ -156,14 +157,14 @@ def _note(one: Gated) -> str:
     return f"the audit cannot say: {notes[0] if notes else 'give it more draws'}"
 
 
-def _rose(before: Mapping[str, Any], after: Mapping[str, Any], rise: float) -> str:
+def _rose(before: Accepted, after: ResultRecord, rise: float) -> str:
     return (
         f"on the pair of the baseline the draws now show epsilon >= {_bound(after):.3f}, and "
         f"showed {_bound(before):.3f}: more than {rise:g} above"
     )
 
 
-def _given_up(one: Gated, after: Mapping[str, Any]) -> str:
+def _given_up(one: Gated, after: ResultRecord) -> str:
     claims = " and ".join(wording.claim_phrase(revived(result).claim) for result in one.results)
     return (
         f"it claimed {wording.claim_phrase(revived(after).claim)} when the baseline was accepted, "

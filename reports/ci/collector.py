@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .state import PROPERTY, Run
+from .state import PROPERTY, Line, Run
 
 
 class Collector:
@@ -55,7 +55,7 @@ def _strict_junit(config: pytest.Config) -> Any:
     return next((one for one in plugins if hasattr(one, "add_global_property")), None)
 
 
-def _put_in_suite(writer: Any, records: Mapping[tuple[str, int], Mapping[str, Any]]) -> None:
+def _put_in_suite(writer: Any, records: Mapping[tuple[str, int], Line]) -> None:
     """One property for each audit, its name ending in the test's and its number there."""
     for (test, number), record in sorted(records.items(), key=lambda one: one[0]):
         writer.add_global_property(f"{PROPERTY} {test} {number}", json.dumps(record))

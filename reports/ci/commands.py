@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
+from ...auditors.evidence.read import revived
+from ...auditors.evidence.record import ResultRecord
 from .. import files, targets
 from ..commands import annotate
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
@@ -16,7 +18,6 @@ from ..formats import table
 from ..formats.audited import judged
 from ..formats.told import Case, Reason, Told
 from ..record import evidence
-from ..record.revive import revived
 from ..terminal import one_line
 from . import witnesses
 from .baseline import BaselineError, baseline_text, compare, read_baseline
@@ -84,7 +85,7 @@ def _replayable(
     the JSON file if one is asked for, and else the whole audit is the replay.
     """
     json_path = paths.get("json")
-    results = []
+    results: list[ResultRecord] = []
     for index, result in enumerate(one.results):
         again = (
             one.rerun if json_path is None else targets.replay_command(json_path, result["target"])

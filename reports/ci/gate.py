@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
+from ...auditors.evidence.record import ClaimRecord, Document, Number, PairRecord, ResultRecord
 from .entries import Entry, source_of
 from .ledger import shares
 from .settings import Settings
@@ -30,6 +31,22 @@ COMPARED = 0.05
 """Precision of the bounds that are compared with the baseline's."""
 
 
+STATED = ("epsilon", "delta", "relation", "distance")
+"""What tells two claims apart."""
+
+
+class Accepted(TypedDict):
+    """What a baseline keeps of a result; `epsilon_upper` limits what the counted event shows."""
+
+    mechanism: str
+    claim: ClaimRecord
+    verdict: str
+    epsilon_lower: Number
+    epsilon_upper: NotRequired[Number]
+    pair: PairRecord
+    seed: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gated:
     """What became of one entry.
@@ -40,11 +57,11 @@ class Gated:
     """
 
     entry: Entry
-    results: tuple[Mapping[str, Any], ...] = ()
-    again: tuple[Mapping[str, Any], ...] = ()
+    results: tuple[ResultRecord, ...] = ()
+    again: tuple[ResultRecord, ...] = ()
     problem: str = ""
     rerun: str = ""
-    environment: Mapping[str, Any] | None = None
+    environment: Mapping[str, str] | None = None
     source: tuple[str, int] | None = None
 
     @property
@@ -64,7 +81,7 @@ def run_gate(
     root: Path,
     *,
     seed: int,
-    pairs: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+    pairs: Mapping[str, Sequence[Accepted]] | None = None,
     jobs: int = 1,
     done: Callable[[Gated], None] = lambda gated: None,
 ) -> tuple[Gated, ...]:
@@ -95,7 +112,7 @@ def _audited(
     root: Path,
     alpha: float,
     seed: int,
-    known: tuple[Mapping[str, Any], ...],
+    known: tuple[Accepted, ...],
 ) -> Gated:
     source = source_of(entry.target, root)
     words = _words(entry, settings, alpha, seed, entry.options, settings.precision)
@@ -103,12 +120,12 @@ def _audited(
     data, problem = _run(words, root)
     if data is None:
         return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
-    again = []
+    again: list[ResultRecord] = []
     for old in known:
         part = alpha / (1 - DRIFT) * DRIFT / len(known)
-        claim = {key: old["claim"][key] for key in ("epsilon", "delta", "relation", "distance")}
+        claim = {key: value for key, value in old["claim"].items() if key in STATED}
         kept = {k: v for k, v in entry.options.items() if k not in ("databases", "pair", *claim)}
-        pair = [json.dumps(old["pair"][side]) for side in ("database", "neighbour")]
+        pair = [json.dumps(side) for side in (old["pair"]["database"], old["pair"]["neighbour"])]
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
         options = {**kept, **claim, "pair": pair}
         found, problem = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
@@ -148,7 +165,7 @@ def _words(
     return [*words, "--", entry.target]
 
 
-def _run(words: list[str], root: Path) -> tuple[dict[str, Any] | None, str]:
+def _run(words: list[str], root: Path) -> tuple[Document | None, str]:
     """The evidence that `dpwitness audit` wrote, or why it wrote none."""
     with tempfile.TemporaryDirectory(prefix="dpwitness-gate-") as folder:
         path = Path(folder) / "evidence.json"

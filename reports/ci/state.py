@@ -2,18 +2,38 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import pytest
 
+from ...auditors.evidence.record import JudgedRecord, Number
 from .ledger import Lock
 from .settings import Settings
 
 PROPERTY = "dpwitness"
 """The user property of a test that carries the records of its audits to the controller."""
 
-HISTORY = pytest.StashKey[list[dict[str, Any]]]()
+HISTORY = pytest.StashKey[list[JudgedRecord]]()
 """The results of one test as entries of an evidence file, for the history."""
+
+
+class Line(TypedDict):
+    """What the controller tells of one audit, also a property of the JUnit file."""
+
+    number: int
+    mechanism: str
+    claim: str
+    verdict: str
+    epsilon_lower: Number
+    detectable_epsilon: Number
+    draws: int
+    seconds: float
+    alpha: float
+    p_value: float
+    seed: int
+    target: str
+    note: str
+    old_witness: str
 
 
 @dataclass(slots=True)
@@ -26,10 +46,10 @@ class Run:
     report: Path | None = None
     lock: Lock | None = None
     weights: dict[str, float] = field(default_factory=dict)
-    records: dict[tuple[str, int], dict[str, Any]] = field(default_factory=dict)
+    records: dict[tuple[str, int], Line] = field(default_factory=dict)
     crashed: list[str] = field(default_factory=list)
     added: set[tuple[str, int]] = field(default_factory=set)
-    history: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    history: list[tuple[str, JudgedRecord]] = field(default_factory=list)
     told: tuple[str, ...] = ()
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from ..terminal import one_line
 from .ledger import holm
-from .state import Run
+from .state import Line, Run
 
-Records = Mapping[tuple[str, int], dict[str, Any]]
+Records = Mapping[tuple[str, int], Line]
 
 WORDS = {"refuted": "REFUTED", "not_refuted": "not refuted", "inconclusive": "inconclusive"}
 OLD_WITNESS = {
@@ -49,7 +49,7 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
     return lines
 
 
-def _line(test: str, record: Mapping[str, Any], verdict: str, width: int) -> str:
+def _line(test: str, record: Line, verdict: str, width: int) -> str:
     bound = record["epsilon_lower"]
     shown = f"{bound:.3f}" if isinstance(bound, float) and bound > 0 else "0"
     seen = record["detectable_epsilon"]

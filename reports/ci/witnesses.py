@@ -9,12 +9,12 @@ Both folders may be committed; everything else in .dpwitness stays with the mach
 import json
 import os
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import cast
 
+from ...auditors.evidence.record import ResultRecord
 from .. import files
 
 IGNORED = "*\n!.gitignore\n!witnesses/\n!witnesses/*.json\n!retired/\n!retired/*.json\n"
@@ -36,12 +36,12 @@ def keep(path: Path, text: str) -> None:
     files.write_atomically(str(path), text)
 
 
-def stored(path: Path) -> Mapping[str, Any] | None:
+def stored(path: Path) -> ResultRecord | None:
     """The first result of a kept evidence file; None where there is none that can be read."""
     with suppress(OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         record = json.loads(path.read_text(encoding="utf-8"))["results"][0]
         if isinstance(record, dict) and record["verdict"] == "refuted":
-            return record
+            return cast(ResultRecord, record)
     return None
 
 

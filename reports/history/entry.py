@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...auditors.evidence.record import CountRecord, JudgedRecord
 from .schema import COLUMNS, digest, now
 
 STATED = ("epsilon", "delta", "relation", "distance")
@@ -13,7 +14,7 @@ LONGEST = 200_000
 
 def entries_of(
     run: str,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[JudgedRecord],
     tests: Sequence[str],
     version: str,
 ) -> tuple[dict[str, Any], ...]:
@@ -32,7 +33,7 @@ def entries_of(
 
 
 def _entry(
-    run: str, test: str, result: Mapping[str, Any], recorded: str, version: str
+    run: str, test: str, result: JudgedRecord, recorded: str, version: str
 ) -> dict[str, Any]:
     definitions: dict[str, str] = {}
 
@@ -43,7 +44,7 @@ def _entry(
             definitions[name] = text
         return name
 
-    claim = defined({key: result["claim"][key] for key in STATED})
+    claim = defined({key: value for key, value in result["claim"].items() if key in STATED})
     pair = defined(result["pair"])
     counts = [
         row
@@ -71,14 +72,12 @@ def _entry(
     return {"audit": audit, "counts": counts, "definitions": definitions}
 
 
-def _judged(result: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _judged(result: JudgedRecord) -> list[CountRecord]:
     counts = result.get("judged") or result["evidence"]["counts"]
     return [count for count in counts if count["stage"] == "attempt"]
 
 
-def _sides(
-    run: str, test: str, pair: str, event: str, count: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+def _sides(run: str, test: str, pair: str, event: str, count: CountRecord) -> list[dict[str, Any]]:
     rates = [float(rate) for rate in count["rates"]][:: -1 if count["reversed"] else 1]
     return [
         {

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import DpWitnessError
+from ...auditors.evidence.record import JudgedRecord
 from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.witnesses import IGNORED
@@ -29,7 +30,7 @@ def new_run() -> str:
 def record(
     directory: Path,
     run_id: str,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[JudgedRecord],
     tests: Sequence[str],
     seed: int,
 ) -> tuple[str, ...]:

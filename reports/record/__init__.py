@@ -1,1 +1,1 @@
-"""The evidence file: how a result is written as JSON, read back and made a result again."""
+"""The evidence file: records of results, and what they were made with; read only when checked."""

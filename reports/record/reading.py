@@ -8,9 +8,10 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from ...auditors.errors import EvidenceFormatError
+from ...auditors.evidence.record import ResultRecord
 from ..files import read_limited
 from .evidence import SCHEMA
 
@@ -26,7 +27,7 @@ MOST_DRAWS = 2 * 10**10
 VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
 
 
-def load_evidence(path: str) -> list[dict[str, Any]]:
+def load_evidence(path: str) -> list[ResultRecord]:
     """The entries of `results` in an evidence file, checked field by field.
 
     Raises EvidenceFormatError with a sentence that names the first thing wrong.
@@ -34,7 +35,7 @@ def load_evidence(path: str) -> list[dict[str, Any]]:
     return entries_of(parse_json(read_limited(path, LARGEST), path), repr(path))
 
 
-def entries_of(data: Any, label: str) -> list[dict[str, Any]]:
+def entries_of(data: object, label: str) -> list[ResultRecord]:
     """The entries of `results` in evidence that is read already, checked field by field.
 
     `label` names the source in the EvidenceFormatError.
@@ -55,7 +56,7 @@ def entries_of(data: Any, label: str) -> list[dict[str, Any]]:
     for index, result in enumerate(results):
         _check(result, _RESULT, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")
-    return results
+    return cast(list[ResultRecord], results)
 
 
 def parse_json(text: str, label: str) -> Any:
@@ -94,7 +95,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return data
 
 
-def _no_constant(name: str) -> Any:
+def _no_constant(name: str) -> None:
     raise EvidenceFormatError(f'{name} is not JSON; write "inf" or {{"$float": "nan"}}')
 
 
@@ -105,7 +106,7 @@ def _finite(text: str) -> float:
     return number
 
 
-def _limit_depth(data: Any) -> None:
+def _limit_depth(data: object) -> None:
     layer = [data]
     for _ in range(DEEPEST):
         layer = [
@@ -119,44 +120,44 @@ def _limit_depth(data: Any) -> None:
     raise EvidenceFormatError(f"values are nested more than {DEEPEST} deep")
 
 
-Check = Callable[[Any], bool]
+Check = Callable[[object], bool]
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and len(value) <= LONGEST_TEXT
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_WHOLE
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     if isinstance(value, str):
         return value in ("inf", "-inf")
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _is_two_wholes(value: Any) -> bool:
+def _is_two_wholes(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
 
 
-def _is_two_numbers(value: Any) -> bool:
+def _is_two_numbers(value: object) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
 
 
-def _is_truth(value: Any) -> bool:
+def _is_truth(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _is_anything(value: Any) -> bool:
+def _is_anything(value: object) -> bool:
     return True
 
 
@@ -209,7 +210,7 @@ _COUNT: Shape = {
 }
 
 
-def _check(value: Any, shape: Shape, place: str) -> None:
+def _check(value: object, shape: Shape, place: str) -> None:
     if not isinstance(value, dict):
         raise EvidenceFormatError(f"{place} must be an object, got {_abridged(value)}")
     for key, wanted in shape.items():
@@ -241,7 +242,7 @@ def _check_counts(evidence: dict[str, Any], place: str) -> None:
         )
 
 
-def _abridged(value: Any) -> str:
+def _abridged(value: object) -> str:
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):

@@ -16,8 +16,9 @@ import pytest
 from dpwitness import AuditResult, Evidence, Pair, PrivacyClaim, Relation, Verdict, Witness
 from dpwitness.auditors.bounds.two_sample import at_distance
 from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.reports.ci.audits import _record
+from dpwitness.reports.ci.audits import _line as line_of_test
 from dpwitness.reports.ci.baseline import BaselineError, baseline_text, compare, read_baseline
 from dpwitness.reports.ci.commands import _line, _tell, told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
@@ -31,7 +32,6 @@ from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
 from dpwitness.reports.formats.told import Reason
 from dpwitness.reports.record.evidence import document
-from dpwitness.reports.record.revive import revived
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
 HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
@@ -149,7 +149,7 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
         said.append(_line(found[0]))
         said.append(as_text.render(revived(refuted), replay=shlex.join(["replay", name])))
         run = Run(settings=Settings(), seed=1, crashed=[name])
-        run.records = {(name, 1): {**_record(revived(refuted), 1), "old_witness": ""}}
+        run.records = {(name, 1): line_of_test(revived(refuted), 1, "")}
         said += [line for line, _ in summary_lines(run, 40)]
         said.append(as_markdown.render(told))
         assert len(as_github.render(told).splitlines()) == 1

@@ -1,0 +1,187 @@
+"""From the record of a result back to it, whole or in parts."""
+
+from math import nan
+
+from ...mechanisms.model import PrivacyClaim, Relation
+from ..errors import EvidenceFormatError
+from ..events.events import event_from_json
+from ..outputs.encoding import from_json
+from ..results import (
+    AuditResult,
+    Count,
+    Evidence,
+    Learning,
+    Look,
+    Pair,
+    Reach,
+    Sketch,
+    Verdict,
+    Witness,
+)
+from ..sampling.sampling import STAGES
+from .record import (
+    ClaimRecord,
+    CountRecord,
+    EvidenceRecord,
+    LearningRecord,
+    LookRecord,
+    PairRecord,
+    ReachRecord,
+    ResultRecord,
+    SketchRecord,
+    WitnessRecord,
+)
+
+MOST_TRIALS = 10**10
+
+
+def revived(record: ResultRecord) -> AuditResult:
+    """The result that one entry of `results` in an evidence file was written from.
+
+    The file is one that dpwitness wrote a moment ago; a damaged one raises KeyError, TypeError,
+    ValueError or EvidenceFormatError.
+    """
+    return AuditResult(
+        mechanism=record["mechanism"],
+        target=record["target"],
+        claim=read_claim(record["claim"]),
+        verdict=Verdict(record["verdict"]),
+        epsilon_lower=float(record["epsilon_lower"]),
+        detectable_epsilon=float(record["detectable_epsilon"]),
+        detectable_probability=float(record["detectable_probability"]),
+        pair=read_pair(record["pair"]),
+        witness=_witness(record["witness"]),
+        evidence=_evidence(record["evidence"]),
+        draws=record["draws"],
+        seed=record["seed"],
+        seconds=record["seconds"],
+        seeded=record["seeded"],
+        note=record["note"],
+        growth=tuple((int(draws), float(bound)) for draws, bound in record["growth"]),
+        sketch=_sketch(record["sketch"]),
+        plan={key: from_json(value) for key, value in record["plan"].items()},
+        judged=tuple(read_count(count) for count in record.get("judged", ())),
+        source=str(record.get("source", "")),
+        power=tuple((float(one["probability"]), float(one["epsilon"])) for one in record["power"]),
+        learning=_learning(record["learning"]),
+        unread=record["unread"],
+        reached=_reached(record.get("reached")),
+    )
+
+
+def read_claim(data: ClaimRecord) -> PrivacyClaim:
+    """The claim with its labels; ValueError for a number or a relation that no claim has."""
+    return PrivacyClaim(
+        epsilon=read_number(data["epsilon"]),
+        delta=read_number(data["delta"]),
+        relation=Relation(data["relation"]),
+        distance=int(data["distance"]),
+        identifier=data.get("identifier", ""),
+        statement=data.get("statement", ""),
+        reference=data.get("reference", ""),
+    )
+
+
+def _reached(data: ReachRecord | None) -> Reach | None:
+    if data is None:
+        return None
+    lines = data["unreached"]
+    return Reach(
+        databases=data["databases"],
+        pairs=data["pairs"],
+        smallest=data["smallest"],
+        largest=data["largest"],
+        unreached=None if lines is None else tuple(map(str, lines)),
+    )
+
+
+def _evidence(data: EvidenceRecord) -> Evidence:
+    return Evidence(
+        counts=tuple(read_count(count) for count in data["counts"]),
+        alpha=float(data["alpha"]),
+        level=float(data["level"]),
+        looks=tuple(_look(look) for look in data["looks"]),
+        decided_after=data["decided_after"],
+    )
+
+
+def _look(data: LookRecord) -> Look:
+    (x, y), (n, m) = data["hits"], data["trials"]
+    return Look(
+        attempt=data["attempt"],
+        draws=data["draws"],
+        hits=(x, y),
+        trials=(n, m),
+        level=float(data["level"]),
+        epsilon_lower=float(data["epsilon_lower"]),
+    )
+
+
+def _learning(data: LearningRecord | None) -> Learning | None:
+    if data is None:
+        return None
+    return Learning(draws=data["draws"], gain=nan if data["gain"] is None else float(data["gain"]))
+
+
+def read_pair(data: PairRecord) -> Pair:
+    """The two databases of a pair or of a witness."""
+    return Pair(from_json(data["database"]), from_json(data["neighbour"]))
+
+
+def _witness(data: WitnessRecord | None) -> Witness | None:
+    if data is None:
+        return None
+    pair = read_pair(data)
+    return Witness(
+        database=pair.database,
+        neighbour=pair.neighbour,
+        event=event_from_json(data["event"]),
+        epsilon_lower=float(data["epsilon_lower"]),
+        evidence=None if data["evidence"] is None else _evidence(data["evidence"]),
+    )
+
+
+def _sketch(data: SketchRecord | None) -> Sketch | None:
+    if data is None:
+        return None
+    first, second = (tuple(side) for side in data["counts"])
+    return Sketch(
+        feature=data["feature"],
+        edges=tuple(float(edge) for edge in data["edges"]),
+        labels=tuple(data["labels"]),
+        counts=(first, second),
+        inside=tuple(data["inside"]),
+    )
+
+
+def read_count(data: CountRecord) -> Count:
+    """One count of an evidence file; EvidenceFormatError for impossible integers."""
+    hits, trials = (tuple(int(n) for n in both) for both in (data["hits"], data["trials"]))
+    if len(hits) != 2 or len(trials) != 2 or trials[0] != trials[1]:
+        raise EvidenceFormatError("hits and trials must be two whole numbers each, trials equal")
+    if not all(0 <= h <= n <= MOST_TRIALS and n > 0 for h, n in zip(hits, trials, strict=True)):
+        raise EvidenceFormatError(f"expected 0 <= hits <= trials, got {hits} of {trials}")
+    stage, chunk = str(data["stage"]), int(data["chunk"])
+    if stage not in STAGES or chunk < 0:
+        raise EvidenceFormatError(f"no stream is named stage {stage!r:.40}, chunk {chunk}")
+    rates = [read_number(rate) for rate in data["rates"]]
+    return Count(
+        stage=stage,
+        chunk=chunk,
+        event=event_from_json(data["event"]),
+        reversed=bool(data["reversed"]),
+        hits=(hits[0], hits[1]),
+        trials=(trials[0], trials[1]),
+        predicted=read_number(data["predicted"]),
+        spread=read_number(data["spread"]),
+        rates=(rates[0], rates[1]),
+    )
+
+
+def read_number(value: object) -> float:
+    """A number of the record; EvidenceFormatError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise EvidenceFormatError(f"expected a number, got {value!r:.60}")
+    if isinstance(value, str) and value not in ("inf", "-inf"):
+        raise EvidenceFormatError(f"expected a number or 'inf', got {value!r:.60}")
+    return float(value)

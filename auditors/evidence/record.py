@@ -1,0 +1,168 @@
+"""The shape of a result as plain JSON data: the entries of `results` in an evidence file.
+
+The evidence file, the witnesses that are kept, the gate, the history and the messages of pytest
+all carry this one record; what a reader need not have is said by `NotRequired`. Numbers are in
+nats; infinities, which JSON has not, are "inf" and "-inf". The public schema of the whole file is
+`reports/record/dpwitness-1.schema.json`.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NotRequired, TypeAlias, TypedDict
+
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
+"""Plain data that JSON can write."""
+Number: TypeAlias = int | float | str
+"""A number, or "inf" or "-inf"."""
+
+
+class ClaimRecord(TypedDict):
+    """A privacy claim; `epsilon` is of a single step."""
+
+    kind: str
+    epsilon: Number
+    delta: Number
+    relation: str
+    distance: int
+    identifier: NotRequired[str]
+    statement: NotRequired[str]
+    reference: str
+
+
+class PairRecord(TypedDict):
+    """Two databases in the form of `encoding.to_json`."""
+
+    database: Json
+    neighbour: Json
+
+
+class CountRecord(TypedDict):
+    """A `Count`: the hits of one event on one stream."""
+
+    stage: str
+    chunk: int
+    event: Mapping[str, Json]
+    reversed: bool
+    hits: Sequence[int]
+    trials: Sequence[int]
+    predicted: Number
+    spread: Number
+    rates: Sequence[Number]
+
+
+class LookRecord(TypedDict):
+    """A `Look`."""
+
+    attempt: int
+    draws: int
+    hits: Sequence[int]
+    trials: Sequence[int]
+    level: float
+    epsilon_lower: Number
+
+
+class EvidenceRecord(TypedDict):
+    """An `Evidence`; `hits` and `trials` are sums of its counts."""
+
+    hits: Sequence[int]
+    trials: Sequence[int]
+    alpha: float
+    level: float
+    decided_after: int | None
+    counts: Sequence[CountRecord]
+    looks: Sequence[LookRecord]
+
+
+class WitnessRecord(PairRecord):
+    """A `Witness`; its event has a `description` in words besides."""
+
+    event: Mapping[str, Json]
+    epsilon_lower: Number
+    evidence: EvidenceRecord | None
+
+
+class PowerRecord(TypedDict):
+    """The smallest epsilon that would have been refuted for an event of this probability."""
+
+    probability: Number
+    epsilon: Number
+
+
+class LearningRecord(TypedDict):
+    """A `Learning`; `gain` is None where it cannot be told."""
+
+    draws: int
+    gain: Number | None
+
+
+class SketchRecord(TypedDict):
+    """A `Sketch`."""
+
+    feature: str
+    edges: Sequence[Number]
+    labels: Sequence[str]
+    counts: Sequence[Sequence[int]]
+    inside: Sequence[bool]
+
+
+class ReachRecord(TypedDict):
+    """A `Reach`."""
+
+    databases: int
+    pairs: int
+    smallest: int | None
+    largest: int | None
+    unreached: Sequence[str] | None
+
+
+class PlanRecord(TypedDict):
+    """How the draws were made: what a replay needs."""
+
+    trials: int
+    block: int
+    precision: NotRequired[float | None]
+    vectorised: NotRequired[bool]
+    exceptions: NotRequired[str]
+    domain: NotRequired[str]
+
+
+class JudgedRecord(TypedDict):
+    """A result without what is for pictures and pages: what the history keeps."""
+
+    mechanism: str
+    target: str
+    claim: ClaimRecord
+    verdict: str
+    epsilon_lower: Number
+    detectable_epsilon: Number
+    detectable_probability: Number
+    power: Sequence[PowerRecord]
+    learning: LearningRecord | None
+    unread: str
+    pair: PairRecord
+    evidence: EvidenceRecord
+    draws: int
+    seed: int
+    seconds: float
+    seeded: bool
+    note: str
+    plan: PlanRecord
+    replay: str
+    source: str
+    judged: NotRequired[Sequence[CountRecord]]
+    reached: NotRequired[ReachRecord]
+
+
+class ResultRecord(JudgedRecord):
+    """An `AuditResult`."""
+
+    witness: WitnessRecord | None
+    growth: Sequence[Sequence[Number]]
+    sketch: SketchRecord | None
+
+
+class Document(TypedDict):
+    """An evidence file; the gate and the estimate add a part of their own."""
+
+    schema: str
+    results: Sequence[ResultRecord]
+    environment: Mapping[str, str]

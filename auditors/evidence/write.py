@@ -1,0 +1,174 @@
+"""From a result to its record."""
+
+from math import inf, isfinite, isnan
+from typing import cast
+
+from ...mechanisms.model import PrivacyClaim
+from ..outputs.encoding import to_json
+from ..results import AuditResult, Count, Evidence, Learning, Look, Pair, Reach, Sketch, Witness
+from .record import (
+    ClaimRecord,
+    CountRecord,
+    EvidenceRecord,
+    JudgedRecord,
+    LearningRecord,
+    LookRecord,
+    Number,
+    PairRecord,
+    PlanRecord,
+    ReachRecord,
+    ResultRecord,
+    SketchRecord,
+    WitnessRecord,
+)
+
+
+def record_of(result: AuditResult, *, replay: str = "") -> ResultRecord:
+    """The record of one result; `replay` is the command that counts again."""
+    record: ResultRecord = {
+        "mechanism": result.mechanism,
+        "target": result.target,
+        "claim": claim_record(result.claim),
+        "verdict": result.verdict.value,
+        "epsilon_lower": number(result.epsilon_lower),
+        "detectable_epsilon": number(result.detectable_epsilon),
+        "detectable_probability": number(result.detectable_probability),
+        "power": [
+            {"probability": number(p), "epsilon": number(epsilon)} for p, epsilon in result.power
+        ],
+        "learning": _learning(result.learning),
+        "unread": result.unread,
+        "witness": _witness(result.witness),
+        "pair": _pair(result.pair),
+        "evidence": _evidence(result.evidence),
+        "draws": int(result.draws),
+        "seed": int(result.seed),
+        "seconds": round(float(result.seconds), 3),
+        "seeded": bool(result.seeded),
+        "note": result.note,
+        "growth": [[int(draws), number(bound)] for draws, bound in result.growth],
+        "sketch": _sketch(result.sketch),
+        "plan": cast(PlanRecord, {key: to_json(value) for key, value in result.plan.items()}),
+        "replay": replay,
+        "source": result.source,
+    }
+    if result.judged not in ((), result.evidence.counts):
+        # All counts of the pair where they are not the ones the verdict rests on.
+        record["judged"] = [_count(count) for count in result.judged]
+    if result.reached is not None:
+        record["reached"] = _reached(result.reached)
+    return record
+
+
+def judged_part(record: ResultRecord) -> JudgedRecord:
+    """The record without what is for pictures and pages."""
+    drawn = ("growth", "sketch", "witness")
+    return cast(JudgedRecord, {key: value for key, value in record.items() if key not in drawn})
+
+
+def claim_record(claim: PrivacyClaim) -> ClaimRecord:
+    """A privacy claim; its identifier and statement where it has them."""
+    record: ClaimRecord = {
+        "kind": claim.kind,
+        "epsilon": number(claim.epsilon),
+        "delta": number(claim.delta),
+        "relation": claim.relation.value,
+        "distance": int(claim.distance),
+        "reference": claim.reference,
+    }
+    if claim.identifier:
+        record["identifier"] = claim.identifier
+    if claim.statement:
+        record["statement"] = claim.statement
+    return record
+
+
+def _pair(pair: Pair | Witness) -> PairRecord:
+    return {"database": to_json(pair.database), "neighbour": to_json(pair.neighbour)}
+
+
+def _reached(found: Reach) -> ReachRecord:
+    return {
+        "databases": found.databases,
+        "pairs": found.pairs,
+        "smallest": found.smallest,
+        "largest": found.largest,
+        "unreached": None if found.unreached is None else list(found.unreached),
+    }
+
+
+def _learning(learning: Learning | None) -> LearningRecord | None:
+    if learning is None:
+        return None
+    gain = None if isnan(learning.gain) else number(learning.gain)
+    return {"draws": int(learning.draws), "gain": gain}
+
+
+def _witness(witness: Witness | None) -> WitnessRecord | None:
+    if witness is None:
+        return None
+    return {
+        **_pair(witness),
+        "event": {**witness.event.to_json(), "description": witness.event.describe()},
+        "epsilon_lower": number(witness.epsilon_lower),
+        "evidence": None if witness.evidence is None else _evidence(witness.evidence),
+    }
+
+
+def _evidence(evidence: Evidence) -> EvidenceRecord:
+    return {
+        "hits": [int(n) for n in evidence.hits] if evidence.counts else [0, 0],
+        "trials": [int(n) for n in evidence.trials] if evidence.counts else [0, 0],
+        "alpha": float(evidence.alpha),
+        "level": float(evidence.level),
+        "decided_after": None if evidence.decided_after is None else int(evidence.decided_after),
+        "counts": [_count(count) for count in evidence.counts],
+        "looks": [_look(look) for look in evidence.looks],
+    }
+
+
+def _look(look: Look) -> LookRecord:
+    return {
+        "attempt": int(look.attempt),
+        "draws": int(look.draws),
+        "hits": [int(n) for n in look.hits],
+        "trials": [int(n) for n in look.trials],
+        "level": float(look.level),
+        "epsilon_lower": number(look.epsilon_lower),
+    }
+
+
+def _count(count: Count) -> CountRecord:
+    return {
+        "stage": count.stage,
+        "chunk": int(count.chunk),
+        "event": count.event.to_json(),
+        "reversed": bool(count.reversed),
+        "hits": [int(n) for n in count.hits],
+        "trials": [int(n) for n in count.trials],
+        "predicted": number(count.predicted),
+        "spread": number(count.spread),
+        "rates": [number(rate) for rate in count.rates],
+    }
+
+
+def _sketch(sketch: Sketch | None) -> SketchRecord | None:
+    if sketch is None:
+        return None
+    return {
+        "feature": sketch.feature,
+        "edges": [number(edge) for edge in sketch.edges],
+        "labels": list(sketch.labels),
+        "counts": [[int(n) for n in side] for side in sketch.counts],
+        "inside": [bool(inside) for inside in sketch.inside],
+    }
+
+
+def number(value: float) -> Number:
+    """A JSON number; infinities, which JSON has not, as "inf" and "-inf"."""
+    if isinstance(value, int):
+        return int(value)
+    exact = float(value)
+    if isfinite(exact):
+        return exact
+    return {inf: "inf", -inf: "-inf"}.get(exact, "nan")
