@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 from ..auditors.errors import InvalidArgument
-from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Value
+from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
 from .adapters import adapted
 
 COMMAND, PYTHON = "command=", "python="
@@ -213,6 +213,19 @@ def find_databases(text: str) -> Any:
     raise InvalidArgument(
         f"{text} is a {type(found).__name__}; expected a Hypothesis strategy or one of the domains "
         f"Rows, Histogram and Value of dpwitness.mechanisms.model{called}"
+    )
+
+
+def find_theorem(text: str) -> Theorem:
+    """The theorem of the user's own that `text` (file.py:NAME or module:NAME) names."""
+    place, _, attribute = text.rpartition(":")
+    found = _attribute(_load(place, text), attribute, text)
+    if isinstance(found, Theorem):
+        return found
+    raise InvalidArgument(
+        f"{text} is of type {type(found).__name__}; expected a Theorem of dpwitness, with an "
+        "identifier, a statement, a reference and a function that returns the claim, or a Subject "
+        "of the claim and its mechanism"
     )
 
 

@@ -14,6 +14,7 @@ from ..shell import console as speaking
         "dpwitness reproduce EM-3.12 \\",
         "  --set epsilon=0.5,1,1.5 --out gallery",
         "dpwitness reproduce 'PMW-*' --quiet",
+        "dpwitness reproduce mine.py:TAIL --out page",
     ),
 )
 @click.argument("names", metavar="[ID]...", nargs=-1)
@@ -58,9 +59,10 @@ def reproduce(
     """Set the bounds of the catalogue's theorems beside what is measured.
 
     ID is a theorem, an erratum or a control as in `dpwitness list`, or a pattern such as 'PMW-*';
-    without one every theorem is taken. Printed statements known to be wrong are expected to be
-    refuted. Exit status: 0 every verdict as expected, 1 one is not, 2 usage error, 4 a mechanism
-    failed or two methods contradict each other.
+    without one every theorem is taken. FILE.py:NAME is a Theorem of your own, whose code is run;
+    such statements share alpha and are not mixed with the catalogue's. Printed statements known to
+    be wrong are expected to be refuted. Exit status: 0 every verdict as expected, 1 one is not,
+    2 usage error, 4 a mechanism failed or two methods contradict each other.
     """
     from . import commands
 

@@ -17,14 +17,14 @@ BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_00
 """Draws for each statement and setting."""
 
 
-def error_share(alpha: float, settings: int) -> float:
+def error_share(alpha: float, settings: int, own: int = 0) -> float:
     """The error probability of one statement at one of its settings.
 
     Fixed by the size of the whole catalogue, not by what was chosen: a statement gets the same
     verdict alone and in the whole run, and any choice of different theorems stays within `alpha`
-    by the union bound.
+    by the union bound. Where there are statements of the user's `own`, they alone share alpha.
     """
-    return alpha / (len(THEOREMS) * settings)
+    return alpha / ((own or len(THEOREMS)) * settings)
 
 
 def run(
@@ -44,7 +44,8 @@ def run(
 
     # The slow ones first, so that no process waits for one of them at the end.
     order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
-    jobs = (delayed(_section)(place, chosen[place], budget, pictures) for place in order)
+    own = sum(":" in one.identifier for one in chosen)
+    jobs = (delayed(_section)(place, chosen[place], own, budget, pictures) for place in order)
     parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
     waiting: dict[int, Section] = {}
     following = count()
@@ -57,9 +58,12 @@ def run(
             place = next(following)
 
 
-def _section(place: int, chosen: Chosen, budget: Budget, pictures: bool) -> tuple[int, Section]:
+def _section(
+    place: int, chosen: Chosen, own: int, budget: Budget, pictures: bool
+) -> tuple[int, Section]:
     theorem, seed = find(chosen.identifier), budget.seed
-    share = replace(budget, alpha=error_share(budget.alpha, len(chosen.settings)))
+    alpha = error_share(budget.alpha, len(chosen.settings), own)
+    share = replace(budget, alpha=alpha)
     reproductions = tuple(_reproduction(theorem, settings, share) for settings in chosen.settings)
     made: tuple[Picture, ...] = ()
     if pictures:

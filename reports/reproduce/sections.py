@@ -8,6 +8,8 @@ from ...auditors.results import Verdict
 
 CONTROLS = "Negative controls"
 """The group of the statements that are false on purpose."""
+OWN = "Your own statements"
+"""The group of theorems from a file of the user's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

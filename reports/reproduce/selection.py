@@ -1,7 +1,7 @@
 """Which statements a run takes, and at which settings of their parameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from itertools import product
 
@@ -9,7 +9,8 @@ from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 from ..shell import meant
-from .sections import CONTROLS
+from ..targets import find_theorem
+from .sections import CONTROLS, OWN
 
 MOST_SETTINGS = 50
 
@@ -58,7 +59,12 @@ def _false_statement(control: NegativeControl | BrokenStatement) -> Theorem:
 
 
 def find(identifier: str) -> Theorem:
-    """The theorem or the control with this identifier; InvalidArgument if there is none."""
+    """The theorem or the control with this identifier, or the user's own that file.py:NAME names.
+
+    Raises InvalidArgument if there is none.
+    """
+    if ":" in identifier:
+        return replace(find_theorem(identifier), part=OWN)
     for theorem in (*THEOREMS, *controls()):
         if theorem.identifier == identifier:
             return theorem
@@ -76,11 +82,20 @@ def select(
 ) -> tuple[Chosen, ...]:
     """The statements named, by identifier or pattern, at every combination of the settings.
 
-    Without names every theorem, or with settings every theorem that has the parameters. Raises
-    InvalidArgument for a name, a parameter or a value there is not, naming the range.
+    A name with a colon, file.py:NAME, is a theorem of the user's own. Without names every theorem,
+    or with settings every theorem that has the parameters. Raises InvalidArgument for a name, a
+    parameter or a value there is not, naming the range.
     """
     swept = _parsed(assignments)
-    if names:
+    own = [name for name in dict.fromkeys(names) if ":" in name]
+    if own and len(own) < len(set(names)):
+        raise InvalidArgument(
+            "statements of your own and of the catalogue each share one alpha; give the names of "
+            f"the one or of the other, got {', '.join(names)}"
+        )
+    if own:
+        theorems = _own(own)
+    elif names:
         theorems = _named(names)
     else:
         theorems = [t for t in THEOREMS if swept.keys() <= t.parameters.keys()]
@@ -99,7 +114,18 @@ def select(
             f"--set asks for {len(settings)} combinations, at most {MOST_SETTINGS} are drawn; "
             "give fewer values"
         )
-    return tuple(Chosen(identifier=t.identifier, settings=settings) for t in theorems)
+    called = own or [theorem.identifier for theorem in theorems]
+    return tuple(Chosen(identifier=name, settings=settings) for name in called)
+
+
+def _own(names: Sequence[str]) -> list[Theorem]:
+    """The user's theorems; no two may have one identifier, which names files and streams."""
+    theorems = [find(name) for name in names]
+    identifiers = [theorem.identifier for theorem in theorems]
+    twice = next((one for one in identifiers if identifiers.count(one) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(f"two of these theorems have the identifier {twice!r}; rename one")
+    return theorems
 
 
 def _named(names: Sequence[str]) -> list[Theorem]:
