@@ -165,9 +165,7 @@ def best_of(looks: Sequence[LookRecord]) -> LookRecord | None:
     )
 
 
-def verdict_again(
-    record: ResultRecord, bounds: Sequence[float], claim: PrivacyClaim
-) -> Verdict:
+def verdict_again(record: ResultRecord, bounds: Sequence[float], claim: PrivacyClaim) -> Verdict:
     """The verdict that these bounds give, with the power that the file states."""
     if any(bound >= claim.epsilon for bound in bounds):
         return Verdict.REFUTED
