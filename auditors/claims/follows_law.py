@@ -1,0 +1,229 @@
+"""Do the draws follow the law, or the density, that the mechanism states?
+
+**A finite law.** Each outcome of a list fixed by the law is counted, and all the others together;
+exact binomial tests share the level evenly.
+
+**Laplace noise.** The draws of each coordinate are compared with the distribution function;
+sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart 1990). Signs
+of neighbouring coordinates agree with probability 1/2, by an exact binomial test.
+
+**A density.** Let p and q be the densities on two databases with respect to one measure and
+L = ln(p / q). For every s, P(L <= s) = E_Q[exp(L) 1{L <= s}]: draws of one database, weighted by
+what the densities say, must tell how often the other gives an event. The weights are at most
+exp(s). Thresholds s are chosen on other draws and the two confidence bounds share the level. A
+drawn output of density zero refutes with certainty.
+"""
+
+from math import exp, log, sqrt
+from time import monotonic
+
+import numpy as np
+from scipy.special import betainc, betaincinv
+
+from ...mechanisms.model import Array, Database, FiniteLaw, LaplaceLaw, Mechanism, PrivacyClaim
+from ..bounds.means import betting_lower, betting_upper
+from ..databases.neighbours import pair_source
+from ..errors import InvalidArgument
+from ..outputs.cells import codes
+from ..outputs.encoding import show
+from ..results import Pair, Verdict
+from ..sampling.draws import Draws, some_databases
+from .claim_results import ClaimResult, Finding, Table
+
+CLOSE = 1e-12
+COLUMNS = ("database", "what", "stated", "drawn", "contradicted")
+MOST_OUTCOMES = 64
+QUANTILES = (0.1, 0.5, 0.9)
+PILOT = 2000
+"""Draws that choose thresholds, at most; never more than a fifth of all."""
+MOST_PAIRS = 3
+NEAR = 1e-9
+MOST_WEIGHT = 20.0
+STATEMENT = "draws follow the stated law"
+
+Row = tuple[str, str, float, float, bool]
+"""(database, what, stated, measured, contradicted)."""
+
+
+def follows_law(
+    mechanism: Mechanism, *, alpha: float = 1e-6, draws: int = 100_000, seed: int = 0
+) -> ClaimResult:
+    """Compare `draws` draws in all with the law or the density that the mechanism states.
+
+    A sampler that follows it is refuted with probability at most `alpha`. Raises InvalidArgument
+    where the mechanism states none, or no databases to draw on.
+    """
+    started = monotonic()
+    if mechanism.law is None and mechanism.log_probability is None:
+        raise InvalidArgument(f"{mechanism.name} states neither a law nor a density of its output")
+    source = Draws.of(mechanism, seed)
+    made = 0
+    rows: list[Row] = []
+    if mechanism.law is not None:
+        databases = some_databases(mechanism)
+        each, share = max(2, draws // len(databases)), alpha / len(databases)
+        for database in databases:
+            law, outputs = mechanism.law(database), source.array(database, "claim", 0, each)
+            made += each
+            if isinstance(law, FiniteLaw):
+                rows += _finite(law, outputs, share, show(database))
+            elif isinstance(law, LaplaceLaw):
+                rows += _laplace(law, outputs, share, show(database))
+    else:
+        pairs = _pairs(mechanism)
+        each, share = max(2, draws // (2 * len(pairs))), alpha / len(pairs)
+        for pair in pairs:
+            outputs = source.array(pair.database, "claim", 0, each)
+            others = source.array(pair.neighbour, "pilot", 0, each)
+            made += 2 * each
+            rows += _dense(mechanism, (pair.database, pair.neighbour), (outputs, others), share)
+    wrong = [row for row in rows if row[4]]
+    verdict = Verdict.REFUTED if wrong else Verdict.NOT_REFUTED
+    return ClaimResult(
+        identifier=f"{mechanism.identifier or mechanism.name}:law",
+        statement=f"{mechanism.name}: {STATEMENT}",
+        reference="",
+        kind="law",
+        finding=Finding(
+            claimed=wrong[0][2] if wrong else 0.0,
+            sampled=verdict,
+            weak=not rows,
+            draws=made,
+            error=alpha,
+            method="exact binomial tests, Massart's bound, draws of one database reweighted",
+            note=f"{wrong[0][1]}: stated {wrong[0][2]:.4g}, drawn {wrong[0][3]:.4g}"
+            if wrong
+            else "",
+            table=Table(columns=COLUMNS, rows=tuple(rows)),
+            witness=wrong[0][0] if wrong else None,
+        ),
+        seconds=monotonic() - started,
+        seed=seed,
+    )
+
+
+def _pairs(mechanism: Mechanism) -> list[Pair]:
+    """Pairs that are near, so that the weights of one database's draws for the other stay small."""
+    for claim in mechanism.claims:
+        if isinstance(claim, PrivacyClaim) and mechanism.databases is not None:
+            found = pair_source(mechanism.databases, claim.relation, claim.distance, 0).templates
+            places = np.unique(np.linspace(0, len(found) - 1, MOST_PAIRS).round().astype(int))
+            if found:
+                return [found[place] for place in places.tolist()]
+    raise InvalidArgument(f"no neighbouring databases of {mechanism.name} can be made up")
+
+
+def _finite(law: FiniteLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
+    known, drawn = codes(np.asarray(law.outcomes), np.asarray(outputs))
+    size, n = max(int(known.max()), int(drawn.max())) + 1, len(drawn)
+    chances = np.zeros(size)
+    np.add.at(chances, known, np.exp(np.asarray(law.log_probabilities, dtype=float)))
+    counts = np.bincount(drawn, minlength=size)
+    likely = np.argsort(-chances, kind="stable")[:MOST_OUTCOMES]
+    likely = likely[chances[likely] > CLOSE]
+    names = {int(code): show(law.outcomes[place]) for place, code in enumerate(known)}
+    rest = n - int(counts[likely].sum())
+    impossible = int(counts[chances <= CLOSE].sum())
+    tests = [(names[int(k)], float(chances[k]), int(counts[k])) for k in likely]
+    tests.append(("any other outcome", max(0.0, 1 - float(chances[likely].sum())), rest))
+    level = alpha / len(tests)
+    rows = [
+        (what, f"P[{name}]", chance, hits / n, not _credible(hits, n, chance, level))
+        for name, chance, hits in tests
+    ]
+    return [*rows, (what, "P[an impossible outcome]", 0.0, impossible / n, impossible > 0)]
+
+
+def _credible(hits: int, n: int, chance: float, level: float) -> bool:
+    above = float(betainc(hits, n - hits + 1, min(chance + CLOSE, 1.0))) if hits else 1.0
+    rest = min(1 - chance + CLOSE, 1.0)
+    below = float(betainc(n - hits, hits + 1, rest)) if hits < n else 1.0
+    return min(above, below) >= level / 2
+
+
+def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
+    centres = np.asarray(law.centres, dtype=float).reshape(-1)
+    noise = (np.asarray(outputs, dtype=float).reshape(len(outputs), -1) - centres) / law.scale
+    n, coordinates = noise.shape
+    level = alpha / (2 * coordinates)
+    allowed = sqrt(log(2 / level) / (2 * n))
+    rows = []
+    for place in range(coordinates):
+        values = np.sort(noise[:, place])
+        stated = np.where(
+            values < 0, np.exp(np.minimum(values, 0)) / 2, 1 - np.exp(-np.abs(values)) / 2
+        )
+        steps = np.arange(n + 1) / n
+        gap = float(max((steps[1:] - stated).max(), (stated - steps[:-1]).max()))
+        rows.append((what, f"sup |F_n - F| of number {place}", allowed, gap, gap > allowed))
+    for place in range(coordinates - 1):
+        same = int(np.count_nonzero((noise[:, place] > 0) == (noise[:, place + 1] > 0)))
+        wrong = not _credible(same, n, 0.5, level)
+        rows.append((what, f"signs of numbers {place}, {place + 1} agree", 0.5, same / n, wrong))
+    return rows
+
+
+def _dense(
+    mechanism: Mechanism,
+    databases: tuple[Database, Database],
+    outputs: tuple[Array, Array],
+    alpha: float,
+) -> list[Row]:
+    """Draws of the second database, reweighted, against those of the first, both ways round."""
+    assert mechanism.log_probability is not None
+    density = mechanism.log_probability
+    logs = [
+        [np.asarray(density(database, drawn), dtype=float) for database in databases]
+        for drawn in outputs
+    ]
+    rows: list[Row] = []
+    for side in (0, 1):
+        what = show(databases[side])
+        own = logs[side][side]
+        impossible = int(np.count_nonzero(np.isneginf(own)))
+        rows.append((what, "P[an output of density 0]", 0.0, impossible / len(own), impossible > 0))
+        if impossible:
+            continue
+        # ln of the density here over that there, at draws from either side.
+        here = own - logs[side][1 - side]
+        there = logs[1 - side][side] - logs[1 - side][1 - side]
+        if np.isnan(there).any():
+            continue
+        rows += _reweighted(here, there, alpha / 2, what, show(databases[1 - side]))
+    return rows
+
+
+def _reweighted(here: Array, there: Array, alpha: float, what: str, other: str) -> list[Row]:
+    """P(L <= s) on this side, counted, and by E[exp(L) 1{L <= s}] on the other."""
+    few = min(PILOT, len(here) // 5)
+    pilot, counted, weighed = here[:few], here[few:], there[few:]
+    finite = pilot[np.isfinite(pilot)]
+    if not finite.size or not counted.size:
+        return []
+    # Equal ratios differ by rounding, and a cut between them would tear them apart.
+    cuts = sorted({float(cut) + NEAR for cut in np.quantile(finite, QUANTILES, method="nearest")})
+    level = alpha / (2 * len(cuts))
+    rows: list[Row] = []
+    for cut in cuts:
+        hits, n = int(np.count_nonzero(counted <= cut)), len(counted)
+        most = exp(min(cut, 50.0))
+        values = np.where(weighed <= cut, np.exp(np.minimum(weighed, cut)), 0.0)
+        if most > MOST_WEIGHT:
+            # A few heavy weights decide: nothing could be told from so many draws.
+            continue
+        low, high = _interval(hits, n, level)
+        least, largest = (
+            betting_lower(values, 0.0, level / 2),
+            betting_upper(values, most, level / 2),
+        )
+        wrong = low > largest or high < least
+        mean = float(values.mean())
+        rows.append((what, f"P[ratio <= {cut:.4g}] from {other}", mean, hits / n, wrong))
+    return rows
+
+
+def _interval(hits: int, n: int, level: float) -> tuple[float, float]:
+    """Clopper and Pearson's, wrong with probability at most `level`."""
+    low = float(betaincinv(hits, n - hits + 1, level / 2)) if hits else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - level / 2)) if hits < n else 1.0
+    return low, high

@@ -1,0 +1,73 @@
+"""A sampler that follows its law is left alone; one a little beside it is not."""
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dpwitness.auditors.claims.follows_law import follows_law
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.mechanisms import Interval, Mechanism, PrivacyClaim, Relation, Rows
+from dpwitness.mechanisms.catalogue import CATALOGUE
+
+ALPHA = 1e-9
+"""Of every check here: the flakes of this file stay below 1e-7."""
+
+
+def noisy(database, rng, *, scale, size=None):
+    return rng.laplace(float(sum(database)), scale, size=size)
+
+
+def density(database, outputs):
+    return -np.abs(np.asarray(outputs) - sum(database)) - np.log(2)
+
+
+def dense(scale, run=noisy):
+    return Mechanism(
+        name="noisy", run=partial(run, scale=scale), log_probability=density,
+        databases=Rows(row=Interval(low=0, high=1, integer=True)),
+        claims=(PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [0.9, 1.2])
+def test_noise_a_little_beside_the_stated_density_is_seen(scale):
+    assert not follows_law(dense(1.0), alpha=ALPHA, draws=200_000).refuted
+    assert follows_law(dense(scale), alpha=ALPHA, draws=200_000).refuted
+
+
+def test_an_output_of_density_zero_refutes():
+    def never(database, outputs):
+        return np.where(np.asarray(outputs) < 0, -np.inf, density(database, outputs))
+
+    assert follows_law(replace(dense(1.0), log_probability=never), alpha=ALPHA, draws=2000).refuted
+
+
+@pytest.mark.parametrize("name", ["laplace", "laplace-vector", "randomized-response"])
+def test_samplers_of_the_catalogue_follow_their_laws(name):
+    assert not follows_law(CATALOGUE.entry(name), alpha=ALPHA, draws=20_000).refuted
+
+
+def test_shared_noise_is_seen_though_every_coordinate_is_right():
+    vector = CATALOGUE.entry("laplace-vector")
+
+    def shared(database, rng, *, size=None):
+        made = vector.run(database, rng, size=size)
+        noise = made - vector.law(database).centres
+        return made - noise + noise[..., :1]
+
+    assert follows_law(replace(vector, run=shared), alpha=ALPHA, draws=20_000).refuted
+
+
+def test_a_mechanism_without_a_law_is_refused_in_words():
+    with pytest.raises(InvalidArgument, match="neither a law nor a density"):
+        follows_law(replace(dense(1.0), log_probability=None))
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize(
+    "name", ["private-multiplicative-weights", "numeric-sparse-vector", "drill-down", "geometric"]
+)
+def test_samplers_of_the_catalogue_follow_their_densities(name):
+    assert not follows_law(CATALOGUE.entry(name), alpha=ALPHA, draws=20_000).refuted
