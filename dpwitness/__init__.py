@@ -10,6 +10,7 @@ Nothing is loaded before it is asked for.
 from typing import TYPE_CHECKING, Any
 
 __all__ = [
+    "Analyst",
     "AuditResult",
     "BrokenStatement",
     "Choices",
@@ -29,6 +30,7 @@ __all__ = [
     "HarnessError",
     "Histogram",
     "IdentityClaim",
+    "Interaction",
     "Interval",
     "InvalidArgument",
     "InvariantClaim",
@@ -49,6 +51,8 @@ __all__ = [
     "Relation",
     "Replay",
     "Rows",
+    "Session",
+    "SessionOver",
     "Sketch",
     "Subject",
     "Table",
@@ -69,6 +73,7 @@ __all__ = [
     "estimate",
     "replace_one",
     "replay",
+    "session_mechanism",
 ]
 
 if TYPE_CHECKING:
@@ -100,7 +105,9 @@ if TYPE_CHECKING:
         Verdict,
         Witness,
     )
+    from .auditors.sessions import session_mechanism
     from .mechanisms.model import (
+        Analyst,
         BrokenStatement,
         Choices,
         Claim,
@@ -110,6 +117,7 @@ if TYPE_CHECKING:
         FiniteLaw,
         Histogram,
         IdentityClaim,
+        Interaction,
         Interval,
         InvariantClaim,
         LaplaceLaw,
@@ -124,6 +132,8 @@ if TYPE_CHECKING:
         Record,
         Relation,
         Rows,
+        Session,
+        SessionOver,
         Subject,
         Theorem,
         ThresholdClaim,
@@ -150,6 +160,7 @@ _HOMES = {
         "AuditResult", "Count", "Evidence", "Learning", "Look", "Pair", "Sketch", "Verdict",
         "Witness",
     ),
+    "auditors.sessions": ("session_mechanism",),
     "reports.replaying": ("replay",),
 }  # fmt: skip
 """Where a name is made; what is not listed is made in mechanisms.model."""

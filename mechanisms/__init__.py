@@ -8,6 +8,7 @@ if __name__ != "dpwitness.mechanisms":
     raise ImportError(f"import dpwitness.mechanisms, not {__name__}; install dpwitness first")
 
 from .model import (
+    Analyst,
     Array,
     BrokenStatement,
     Choices,
@@ -19,6 +20,7 @@ from .model import (
     FiniteLaw,
     Histogram,
     IdentityClaim,
+    Interaction,
     Interval,
     InvariantClaim,
     LaplaceLaw,
@@ -34,6 +36,8 @@ from .model import (
     Relation,
     Row,
     Rows,
+    Session,
+    SessionOver,
     Size,
     Subject,
     Theorem,
@@ -45,6 +49,7 @@ from .model import (
 )
 
 __all__ = [
+    "Analyst",
     "Array",
     "BrokenStatement",
     "Choices",
@@ -56,6 +61,7 @@ __all__ = [
     "FiniteLaw",
     "Histogram",
     "IdentityClaim",
+    "Interaction",
     "Interval",
     "InvariantClaim",
     "LaplaceLaw",
@@ -71,6 +77,8 @@ __all__ = [
     "Relation",
     "Row",
     "Rows",
+    "Session",
+    "SessionOver",
     "Size",
     "Subject",
     "Theorem",

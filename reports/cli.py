@@ -13,6 +13,7 @@ import click
 from .ci.cli import gate, init
 from .formats.table import outputs
 from .history.cli import history, report
+from .mutants.cli import mutants
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
 from .shell import PRECISION, WHOLE, Near, Output, Sentences, asker, examples, finish
@@ -304,6 +305,7 @@ main.add_command(init)
 main.add_command(report)
 main.add_command(conform)
 main.add_command(judge)
+main.add_command(mutants)
 main.add_command(reproduce)
 
 if __name__ == "__main__":

@@ -37,8 +37,10 @@ from .mechanism import (
     number,
     whole,
 )
+from .sessions import Analyst, Interaction, Session, SessionOver, play
 
 __all__ = [
+    "Analyst",
     "Array",
     "BrokenStatement",
     "Choices",
@@ -50,6 +52,7 @@ __all__ = [
     "FiniteLaw",
     "Histogram",
     "IdentityClaim",
+    "Interaction",
     "Interval",
     "InvariantClaim",
     "LaplaceLaw",
@@ -65,6 +68,8 @@ __all__ = [
     "Relation",
     "Row",
     "Rows",
+    "Session",
+    "SessionOver",
     "Size",
     "Subject",
     "Theorem",
@@ -73,5 +78,6 @@ __all__ = [
     "Value",
     "misfit",
     "number",
+    "play",
     "whole",
 ]

@@ -1,0 +1,213 @@
+"""One mutant before its claims: is it another function at all, and who notices.
+
+A mutant that gives the outputs of the original for equal generators, on all the databases tried, is
+equivalent as far as was seen, and no claim is asked about it. Of the others every claim is asked
+with few draws, which tells the claims that see from those that are blind, and only where nobody
+noticed with all draws. The two share one alpha.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import (
+    Claim,
+    Mechanism,
+    PrivacyClaim,
+    Subject,
+    Theorem,
+)
+from ..claims.check import check
+from ..claims.follows_law import follows_law
+from ..databases.neighbours import pair_source
+from ..errors import ContractError, DpWitnessError, HarnessError, MechanismHangs
+from ..outputs.encoding import canonical
+from ..privacy.run import audit
+from ..results import AuditResult, Pair, Verdict
+from ..sampling.contract import Watch, accepts_size, guarded
+
+LAW = "the stated law"
+SEEN, UNSEEN, EQUIVALENT = "seen", "not seen", "equivalent"
+RAISES, HANGS, UNPLANTABLE, UNJUDGED = "raises", "does not end", "not planted", "not tried"
+QUICK = 1 / 10
+"""The part of the draws that the first round of questions takes."""
+PROBES, RUNS = 12, 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Court:
+    """What judges every mutant of a mechanism: its promises, what they may cost, a pair.
+
+    `known` are the pairs that the hunt found worst for each claim of the original; the first round
+    of questions is about them.
+    """
+
+    claims: tuple[Claim, ...]
+    theorems: tuple[Theorem, ...] = ()
+    pair: Pair | None = None
+    known: tuple[Pair | None, ...] = ()
+    trials: int = 100_000
+    alpha: float = 1e-3
+    seed: int = 0
+    timeout: float = 10.0
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What each of those who judge is called, in their order."""
+        own = [label_of(claim, place) for place, claim in enumerate(self.claims)]
+        return (*own, LAW, *(theorem.identifier for theorem in self.theorems))
+
+
+def label_of(claim: Claim, place: int) -> str:
+    """What a claim is called in the report."""
+    kind = type(claim).__name__.removesuffix("Claim").lower()
+    return f"{kind} {claim.identifier}" if claim.identifier else f"{kind} claim {place + 1}"
+
+
+def probes(mechanism: Mechanism, court: Court) -> list[Any]:
+    """Databases on which a mutant is compared with the original."""
+    found: list[Any] = []
+    if court.pair is not None:
+        found += [court.pair.database, court.pair.neighbour]
+    for claim in court.claims:
+        found += list(getattr(claim, "databases", None) or ())[:3]
+        if isinstance(claim, PrivacyClaim):
+            for one, two in claim.examples[:3]:
+                found += [one, two]
+            if mechanism.databases is not None:
+                source = pair_source(mechanism.databases, claim.relation, claim.distance, 0)
+                pairs = source.templates
+                places = np.unique(np.linspace(0, max(len(pairs) - 1, 0), PROBES).round())
+                found += [
+                    database
+                    for place in places.astype(int).tolist()[: len(pairs)]
+                    for database in (pairs[place].database, pairs[place].neighbour)
+                ]
+    return list({canonical(database): database for database in found}.values())
+
+
+def outputs_on(mechanism: Mechanism, databases: Sequence[Any], limit: float) -> list[str]:
+    """What the mechanism returns for equal generators, encoded; ContractError where it fails."""
+    found = []
+    size = {"size": RUNS} if accepts_size(mechanism.run) else {}
+    watch = Watch(limit)
+    for place, database in enumerate(databases):
+        for seed in range(2 if size else 8):
+            rng = np.random.default_rng([place, seed])
+            with guarded(database, seeded=True, rng=rng), watch.running():
+                found.append(canonical(mechanism.run(database, rng, **size)).hex())
+    return found
+
+
+def tried(
+    mutant: Mechanism, court: Court, databases: Sequence[Any], original: Sequence[str]
+) -> dict[str, Any]:
+    """What became of one mutant: `verdict`, `by` whom it was seen, and who was `asked`."""
+    try:
+        if outputs_on(mutant, databases, court.timeout) == list(original):
+            if not court.theorems:
+                return {"verdict": EQUIVALENT, "by": "", "asked": []}
+            found = _theorems(court, court.trials)
+            return found or {"verdict": EQUIVALENT, "by": "", "asked": []}
+        saw, asked = _round(mutant, court, max(2, round(QUICK * court.trials)), everybody=True)
+        if not saw:
+            saw, _ = _round(mutant, court, court.trials, everybody=False)
+        if saw:
+            return {"verdict": SEEN, "by": saw, "asked": asked}
+    except MechanismHangs as error:
+        return {"verdict": HANGS, "by": str(error), "asked": []}
+    except ContractError as error:
+        return {"verdict": RAISES, "by": str(error), "asked": []}
+    found = _theorems(court, court.trials)
+    return found or {"verdict": UNSEEN, "by": "", "asked": asked}
+
+
+def _round(
+    mutant: Mechanism, court: Court, draws: int, *, everybody: bool
+) -> tuple[list[str], list[str]]:
+    """Who saw the fault and who was asked; the first to see it is enough unless `everybody`."""
+    saw, asked = [], []
+    own = court.labels[: len(court.claims)]
+    share = court.alpha / 2 / (len(court.claims) + 1)
+    known = court.known if everybody else (court.pair,) * len(own)
+    for label, claim, pair in zip(own, court.claims, known, strict=True):
+        asked.append(label)
+        if _refuted(mutant, claim, court, pair, draws, share):
+            saw.append(label)
+            if not everybody:
+                return saw, asked
+    if _lawful(mutant):
+        asked.append(LAW)
+        if follows_law(mutant, alpha=share, draws=draws, seed=court.seed).refuted:
+            saw.append(LAW)
+    return saw, asked
+
+
+def _lawful(mechanism: Mechanism) -> bool:
+    return mechanism.law is not None or mechanism.log_probability is not None
+
+
+def with_known_pairs(mechanism: Mechanism, court: Court) -> tuple[Court, list[str]]:
+    """The court, with the pairs that an audit of the original found, and the claims it refuted."""
+    known: list[Pair | None] = []
+    refuted = []
+    for label, claim in zip(court.labels, court.claims, strict=False):
+        known.append(None)
+        if isinstance(claim, PrivacyClaim):
+            result = _audited(mechanism, claim, court, court.pair, court.trials, court.alpha)
+            known[-1] = result.pair
+            broken = result.refuted
+        else:
+            broken = _refuted(mechanism, claim, court, None, court.trials, court.alpha)
+        refuted += [label] if broken else []
+    return replace(court, known=tuple(known)), refuted
+
+
+def _refuted(
+    mutant: Mechanism, claim: Claim, court: Court, pair: Pair | None, draws: int, alpha: float
+) -> bool:
+    if isinstance(claim, PrivacyClaim):
+        return _audited(mutant, claim, court, pair, draws, alpha).refuted
+    subject = Subject(claim=claim, mechanism=mutant)
+    try:
+        found = check(subject, alpha=alpha, trials=max(2, draws), seed=court.seed)
+    except HarnessError:
+        # The draws contradict an exact law or a range that the claim states.
+        return True
+    return found.refuted
+
+
+def _audited(
+    mutant: Mechanism,
+    claim: PrivacyClaim,
+    court: Court,
+    pair: Pair | None,
+    draws: int,
+    alpha: float,
+) -> AuditResult:
+    return audit(
+        replace(mutant, claims=(claim,)),
+        trials=draws,
+        alpha=alpha,
+        seed=court.seed,
+        precision=None,
+        pair=pair,
+        timeout=court.timeout,
+    )
+
+
+def _theorems(court: Court, draws: int) -> dict[str, Any] | None:
+    """The first of the theorems that turns out otherwise than it should."""
+    asked = []
+    for theorem in court.theorems:
+        asked.append(theorem.identifier)
+        try:
+            found = check(theorem, alpha=court.alpha / len(court.theorems), trials=draws)
+            seen = (found.verdict is Verdict.REFUTED) == theorem.holds
+        except (DpWitnessError, ArithmeticError, LookupError, TypeError, ValueError):
+            seen = True
+        if seen:
+            return {"verdict": SEEN, "by": [theorem.identifier], "asked": asked}
+    return None

@@ -1,0 +1,87 @@
+"""`dpwitness mutants`; nothing heavy is imported before it runs."""
+
+import click
+
+from ..shell import WHOLE, Near, Output, examples, finish
+from ..shell import console as speaking
+
+
+@click.command(
+    "mutants",
+    epilog=examples(
+        "dpwitness mutants geometric",
+        "dpwitness mutants release.py:total \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --databases release.py:ages --seconds 120",
+    ),
+)
+@click.argument("target")
+@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
+@click.option("--delta", type=float, help="Claimed delta  [default: 0]")
+@click.option(
+    "--relation",
+    type=Near(["add-remove", "replace-one", "declared"]),
+    help="What neighbouring databases differ in.",
+)
+@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
+@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or a domain.")
+@click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
+@click.option("--theorems", is_flag=True, help="Ask the theorems of its system too (catalogue).")
+@click.option("--kind", "kinds", multiple=True, help="Only faults of this kind; may be repeated.")
+@click.option(
+    "--trials", type=WHOLE, default=100_000, show_default=True,
+    help="Draws per side for each claim and mutant, at most.",
+)  # fmt: skip
+@click.option(
+    "--seconds", type=float, default=600.0, show_default=True,
+    help="No mutant is begun after these.",
+)  # fmt: skip
+@click.option(
+    "--alpha", type=float, default=1e-3, show_default=True,
+    help="Chance that a mutant that breaks nothing counts as seen.",
+)  # fmt: skip
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
+@click.option("--timeout", type=float, default=10.0, show_default=True,
+              help="Seconds one call may take.")  # fmt: skip
+@click.option("--least", type=float, metavar="SHARE", help="Refuse a smaller share of seen faults.")
+@click.option("--json", "json_path", metavar="PATH", help="Write the score here.")
+@click.option("--quiet", is_flag=True, help="Print the first line only.")
+def mutants(
+    target: str,
+    epsilon: float | None,
+    delta: float | None,
+    relation: str | None,
+    distance: int | None,
+    databases: str | None,
+    pair: tuple[str, str] | None,
+    theorems: bool,
+    kinds: tuple[str, ...],
+    trials: int,
+    seconds: float,
+    alpha: float,
+    seed: int,
+    timeout: float,
+    least: float | None,
+    json_path: str | None,
+    quiet: bool,
+) -> None:
+    """Plant small faults in TARGET and tell which of them its claims see.
+
+    TARGET is as for audit. Constants and noise are scaled, noise reused, clips removed, factors
+    dropped, bounds moved by one, comparisons turned, in the function and in those of its folder
+    that it calls. Exit status: 0 done, 1 a smaller share was seen than --least, 2 usage error,
+    3 no mutant could be judged, 4 the mechanism broke its contract or failed.
+    """
+    from . import commands
+
+    output = Output()
+    with speaking(output, quiet) as console:
+        status = commands.mutants(
+            console, target, json_path=json_path, least=least, kinds=kinds, theorems=theorems,
+            request={
+                "epsilon": epsilon, "delta": delta, "relation": relation, "distance": distance,
+                "databases": databases, "pair": pair,
+            },
+            trials=trials, seconds=seconds, alpha=alpha, seed=seed, timeout=timeout,
+        )  # fmt: skip
+    finish(output, status)

@@ -1,0 +1,211 @@
+"""What `dpwitness mutants` does, apart from reading its options."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...auditors.errors import InvalidArgument
+from ...auditors.mutants import Mutant, Score, mutants_of
+from ...auditors.privacy import request as asked
+from ...auditors.privacy.budget import Budget
+from ...mechanisms.model import Mechanism, Theorem
+from .. import files, targets
+from ..commands import database_of
+from ..console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..faces.as_text import wrapped
+
+SEEN, UNSEEN = "seen", "not seen"
+
+
+def mutants(
+    console: Console,
+    target: str,
+    *,
+    request: Mapping[str, Any],
+    json_path: str | None,
+    least: float | None,
+    kinds: Sequence[str],
+    theorems: bool,
+    trials: int,
+    seconds: float,
+    alpha: float,
+    seed: int,
+    timeout: float,
+) -> int:
+    """Try the mutants of the target, tell what became of them and write the score; the status."""
+    Budget(trials=trials, alpha=alpha, seed=seed, seconds=seconds)
+    if least is not None and not 0 <= least <= 1:
+        raise InvalidArgument(f"--least must be a share from 0 to 1, got {least:g}")
+    if json_path is not None:
+        files.require_writable(json_path)
+    found = targets.find_target(target, timeout)
+    mechanism, pair = _stated(found, request)
+    score = mutants_of(
+        mechanism,
+        pair=pair,
+        theorems=_theorems(found.name) if theorems else (),
+        trials=trials,
+        seconds=seconds,
+        alpha=alpha,
+        seed=seed,
+        timeout=timeout,
+        progress=console.progress,
+        only=lambda fault: not kinds or fault.kind in kinds,
+    )
+    saved = json_path is None or save(
+        console, json_path, json.dumps(as_data(score), indent=1, allow_nan=False) + "\n", ".json"
+    )
+    lines = wrapped(headline(score), console.width)
+    if not console.quiet:
+        lines += ["", *rendered(score, console.width)]
+    console.say("\n".join(lines))
+    if not saved:
+        return UNUSABLE
+    if score.share is None:
+        return INCONCLUSIVE
+    return REFUTED if least is not None and score.share < least else 0
+
+
+def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanism, Any]:
+    """The mechanism with the claims that the options state, or its own, and the pair given."""
+    given = {key: value for key, value in request.items() if value is not None}
+    if "pair" in given and "databases" in given:
+        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    pair = None
+    if "pair" in given:
+        one, two = given["pair"]
+        pair = asked.given_pair((database_of(one, "first"), database_of(two, "second")))
+    mechanism = asked.subject(found.mechanism, found.name, found.text, None)
+    own = [claim for claim in mechanism.claims if not hasattr(claim, "relation")]
+    claims = mechanism.claims
+    if not claims or set(given) & {"epsilon", "delta", "relation", "distance"}:
+        private = asked.claims(
+            mechanism,
+            given.get("epsilon"),
+            given.get("delta"),
+            given.get("relation"),
+            given.get("distance"),
+            pair,
+        )
+        claims = (*private, *own)
+    if "databases" in given:
+        mechanism = replace(mechanism, databases=targets.find_databases(given["databases"]))
+    if pair is None and mechanism.databases is None:
+        raise InvalidArgument(
+            f"{mechanism.name} comes without databases; give a strategy of them with --databases, "
+            "or two databases with --pair"
+        )
+    # The same object where nothing changed: its module is searched for the name it is made under.
+    return (mechanism if claims == mechanism.claims else replace(mechanism, claims=claims)), pair
+
+
+def _theorems(name: str) -> tuple[Theorem, ...]:
+    """The theorems of the system that the mechanism is of; none outside the catalogue."""
+    from ...mechanisms.catalogue import CATALOGUE, THEOREMS
+
+    system = CATALOGUE.systems.get(name)
+    known = THEOREMS.systems
+    return tuple(one for one in THEOREMS if known[one.identifier] == system)
+
+
+def headline(score: Score) -> str:
+    """The score in one sentence."""
+    counts = Counter(mutant.verdict for mutant in score.mutants)
+    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    return (
+        f"{score.mechanism}: {len(score.mutants)} faults in {len(score.functions)} functions: "
+        f"{told or 'none'}."
+    )
+
+
+def rendered(score: Score, width: int) -> list[str]:
+    """The score as lines: faults of size, what was not seen, who was blind."""
+    lines: list[str] = []
+    sized = [one for one in score.mutants if one.fault.factor is not None]
+    if judged := [one for one in sized if one.verdict in (SEEN, UNSEEN)]:
+        lines.append("Faults of size, the smallest that was seen:")
+        for one in judged:
+            lines += wrapped(f"{_place(one)}: {sized_words(one)}", width, "    ", "  - ")
+    seen = [one for one in score.mutants if one.verdict == SEEN and one.fault.factor is None]
+    if seen:
+        kinds = Counter(one.fault.kind for one in seen)
+        told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
+        lines += ["", *wrapped(f"Seen, of those without a size: {told}.", width)]
+    for verdict in (UNSEEN, "equivalent", "raises", "does not end", "not planted", "not tried"):
+        these = [
+            one
+            for one in score.mutants
+            if one.verdict == verdict and (one.fault.factor is None or verdict != UNSEEN)
+        ]
+        if not these:
+            continue
+        lines += ["", f"{verdict.capitalize()}:"]
+        for one in these:
+            lines += wrapped(f"{one.fault.kind}, {one.fault.told}", width, "    ", "  - ")
+    lines += ["", "Who was asked about how many, and saw how many of them:"]
+    for name, (asked_about, saw) in score.asked.items():
+        blind = " (blind)" if name in score.blind else ""
+        lines += wrapped(f"{name}: {asked_about}, {saw}{blind}", width, "    ", "  - ")
+    lines += [
+        "",
+        *wrapped(
+            "Not seen is not harmless, and not every fault breaks a claim: read each. Equivalent "
+            "means equal outputs for equal generators on the databases tried. "
+            f"{score.trials:,} trials a side, alpha {score.alpha:g}, seed {score.seed}.",
+            width,
+        ),
+    ]
+    return lines
+
+
+def _place(mutant: Mutant) -> str:
+    return f"{mutant.fault.kind}, {mutant.fault.place}, {mutant.fault.before}"
+
+
+def sized_words(mutant: Mutant) -> str:
+    """'7 % too small is seen; 5 % is not', or that nothing of the ladder is."""
+    if mutant.saw is None:
+        return f"not even {percent(mutant.blind or mutant.fault.factor or 1.0)} is seen"
+    by = f" (by {', '.join(mutant.by)})" if mutant.by else ""
+    if mutant.blind is None:
+        return f"{percent(mutant.saw)} is seen{by}, and no smaller one was tried"
+    return f"{percent(mutant.saw)} is seen{by}; {percent(mutant.blind)} is not"
+
+
+def percent(factor: float) -> str:
+    """A factor in words: 0.93 is 7 % too small."""
+    size = abs(factor - 1) * 100
+    return f"{size:.3g} % too {'small' if factor < 1 else 'large'}"
+
+
+def as_data(score: Score) -> dict[str, Any]:
+    """The score as JSON values."""
+    return {
+        "format": "dpwitness-mutants",
+        "version": 1,
+        "mechanism": score.mechanism,
+        "functions": list(score.functions),
+        "trials": score.trials,
+        "alpha": score.alpha,
+        "seed": score.seed,
+        "seconds": score.seconds,
+        "seen_share": score.share,
+        "asked": {name: {"asked": a, "saw": s} for name, (a, s) in score.asked.items()},
+        "blind": list(score.blind),
+        "mutants": [
+            {
+                "kind": one.fault.kind,
+                "place": one.fault.place,
+                "before": one.fault.before,
+                "after": one.fault.after,
+                "factor": one.fault.factor,
+                "verdict": one.verdict,
+                "by": list(one.by),
+                "smallest_seen": one.saw,
+                "largest_not_seen": one.blind,
+            }
+            for one in score.mutants
+        ],
+    }
