@@ -33,6 +33,8 @@ RARE_DRAWS = 8192
 RARE_MOVES = 2
 CLEAR = 4.0
 """Deviations from which a finalist needs no second look for rare leaks."""
+TOLD = 3.0
+"""Deviations from which draws tell two pairs apart; below, luck would, and frozen runs decide."""
 LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
 UNFROZEN = 200
@@ -183,16 +185,17 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
             drawn[id(seen)] = both
             score = quick_score(*both, epsilon=scout.epsilon, delta=scout.delta)
             clear = score * sqrt(len(both[0]))
-            ranks.append((round(clear), seen.shift.moved + seen.shift.counts, score, seen))
+            told = round(clear) if abs(clear) >= TOLD else 0
+            ranks.append((told, seen.shift.moved + seen.shift.counts, clear, seen))
         if len(ranks) < len(listed):
             break
         ranks.sort(key=lambda rank: rank[:3], reverse=True)
-        deviations = ranks[0][0]
+        deviations = ranks[0][2]
         listed = [rank[3] for rank in ranks[: len(ranks) // 2]]
     best = listed[0]
     if id(best) not in drawn:
-        return _drawn(scout, best), float(deviations)
-    return Found(best.pair, *drawn[id(best)], {}, best), float(deviations)
+        return _drawn(scout, best), deviations
+    return Found(best.pair, *drawn[id(best)], {}, best), deviations
 
 
 def _joined(old: tuple[Outputs, Outputs], new: tuple[Outputs, Outputs]) -> tuple[Outputs, Outputs]:

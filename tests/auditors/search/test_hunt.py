@@ -155,3 +155,17 @@ def test_rare_moves_are_told_from_noise():
     one, two = (probe(sampler.frozen(d, 2000)) for d in (0, 1))
     assert rare_moves(one, one) == 0
     assert 5 <= rare_moves(one, two) <= 50
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_few_draws_cannot_tell_apart_frozen_runs_decide(seed):
+    """One of thirty pairs loses 1.2 where all others lose 1: no difference that 400 draws show."""
+
+    def run(which, rng, *, size=None):
+        index, side = which
+        return side * (1.2 if index == 17 else 1.0) + rng.laplace(size=size)
+
+    pairs = st.sampled_from([Pair((i, 0), (i, 1)) for i in range(30)])
+    plan = SearchPlan.for_trials(8000)
+    found, _ = hunted(run, pairs, seed, plan, Relation.DECLARED)
+    assert found.pair.database == (17, 0)
