@@ -200,7 +200,6 @@ def grid(point: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
 
 
 HELD_OUT = {
-    "a value by arithmetic": Needle(run=leak(by_arithmetic), databases=WIDE),
     "a mean beyond a computed limit": Needle(run=leak(beyond_the_mean), databases=VALUES),
     "one city and age": Needle(run=leak(one_city_old), databases=PEOPLE),
     "a value in a table of the module": Needle(run=leak(in_a_table), databases=WIDE),
@@ -227,6 +226,7 @@ HELD_OUT = {
 }
 
 SHAPED |= {
+    "a value by arithmetic": Needle(run=leak(by_arithmetic), databases=WIDE),
     "a value by its hash, 1 of 256": Needle(run=leak(by_hash), databases=WIDE),
     "a palindrome": Needle(run=leak(palindrome), databases=VALUES),
 }

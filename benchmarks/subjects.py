@@ -9,6 +9,7 @@ the density of outputs, up to a constant that no database changes.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from hashlib import sha256
 from math import ceil, e, exp, inf, log
 from typing import Any
 
@@ -306,6 +307,20 @@ def number(low, high, step, whole=False):
     return st.tuples(values, shifts).map(lambda d: (d[0], min(max(d[0] + d[1], low), high)))
 
 
+def bloom(value):
+    """The 20 bits of a value of RAPPOR, set by four hashes."""
+    places = (sha256(f"rappor {i} {value}".encode()).digest()[0] % 20 for i in range(4))
+    found = [0] * 20
+    for place in places:
+        found[place] = 1
+    return found
+
+
+def blooms(low, high):
+    """The bits of two whole numbers one apart."""
+    return number(low, high, 1, whole=True).map(lambda d: (bloom(d[0]), bloom(d[1])))
+
+
 def answers(low, high, count, *, everywhere):
     """Lists of whole answers, and neighbours that differ by 1 in one place or in any."""
     values = st.lists(st.integers(low, high), min_size=count, max_size=count)
@@ -389,9 +404,11 @@ def sniper():
         Subject(name="SVT6", **with_law(sparse_vector, flags_law, **six), pair=UP_DOWN, true=0.5,
                 pairs=ten, published=(0.272, 0.270)),
         Subject(name="RAPPOR", **with_law(noisy_bits, bits_law, one=0.5125, zero=0.4875),
-                pair=(own, shifted), true=8 * log(0.5125 / 0.4875), published=(0.293, 0.301)),
+                pair=(own, shifted), true=8 * log(0.5125 / 0.4875), pairs=blooms(-10, 10),
+                published=(0.293, 0.301)),
         Subject(name="OneTimeRAPPOR", **with_law(noisy_bits, bits_law, one=0.525, zero=0.475),
-                pair=(own, shifted), true=8 * log(0.525 / 0.475), published=(0.598, 0.600)),
+                pair=(own, shifted), true=8 * log(0.525 / 0.475), pairs=blooms(-10, 10),
+                published=(0.598, 0.600)),
         Subject(name="LaplaceParallel", **with_law(parallel, parallel_law, count=20, scale=200),
                 pair=(0.0, 1.0), true=0.1, pairs=number(-10.0, 10.0, 1.0),
                 published=(0.035, 0.030)),

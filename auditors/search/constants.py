@@ -1,15 +1,17 @@
 """The constants that a mechanism's code compares, indexes or looks up.
 
-A leak at one value of a thousand stands in the code as that value. Constants are read from the
-byte code in the order of use, so that those used together stand together (a tuple, a date). Read
-are the function, what it closes over, its defaults and bound arguments, class attributes and
-instance attributes it names, globals it names, and the same of the functions and classes of its own
-project that it uses. Nothing of a mechanism is run to read them.
+A leak at one value of a thousand stands in the code as that value, or follows from it by arithmetic
+(`comparisons`). Constants are read from the byte code in the order of use, so that those used
+together stand together (a tuple, a date). Read are the function, what it closes over, its defaults
+and bound arguments, class attributes and instance attributes it names, globals it names, and the
+same of the functions and classes of its own project that it uses. Nothing of a mechanism is run to
+read them.
 """
 
 import dis
 import inspect
 import sysconfig
+from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import date, datetime
@@ -20,6 +22,8 @@ from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
+
+from .comparisons import solutions
 
 __all__ = ["MOST", "codes_of", "constants_of", "plain"]
 
@@ -159,6 +163,7 @@ class _Walk:
                     yield from _parts(value)
             elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and value in known:
                 yield from self._of(known[value], names)
+        yield from solutions(code, ChainMap(dict(cells), dict(known)))
 
     def _of_class(self, kind: type, names: frozenset[str]) -> Iterator[Any]:
         inside = {
