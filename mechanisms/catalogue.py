@@ -4,6 +4,7 @@ The tables are literal: the names of a thing and the module it is made in. A mod
 something of it is asked for, so that one mechanism loads no other.
 """
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -19,8 +20,9 @@ NamedEntry = TypeVar("NamedEntry", Mechanism, NegativeControl, BrokenStatement)
 class Listed(Sequence[Entry], Generic[Entry]):
     """A part of the catalogue in its order; going through it loads all of its modules."""
 
+    @abstractmethod
     def _load(self) -> Iterator[Entry]:
-        raise NotImplementedError
+        """The entries, loaded one after the other."""
 
     @cached_property
     def _entries(self) -> tuple[Entry, ...]:
@@ -268,6 +270,9 @@ PARTS = {
         "multiplicative_weights.theorems_pmw_privacy",
     ),
 }
+
+DEMO = ("laplace", "EM-NAIVE")
+"""A sound mechanism and a broken one, for a first look."""
 
 CATALOGUE = Named(Mechanism, MECHANISMS)
 NEGATIVE_CONTROLS = Named(NegativeControl, CONTROLS)

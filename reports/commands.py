@@ -13,6 +13,7 @@ from ..auditors.outputs.encoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
+from ..mechanisms.catalogue import DEMO
 from ..mechanisms.model import PrivacyClaim
 from . import clock, listing, targets
 from .ci.entries import source_of
@@ -24,8 +25,6 @@ from .formats.told import Case, Told
 from .record import evidence, reading
 from .replaying import replayed
 from .terminal import printable
-
-DEMO = ("laplace", "EM-NAIVE")
 
 
 def audit(

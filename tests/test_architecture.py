@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -10,6 +11,8 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from dpwitness.mechanisms.catalogue import THEOREMS
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("mechanisms", "auditors", "reports")
@@ -25,6 +28,7 @@ CLEARED = {
 SLOW_BUT_ASKED_FOR = {"parse.py": {"scipy.stats"}}
 """A law that the user names by its name in scipy.stats is looked up there, inside a function."""
 DATA_MODEL = "dpwitness.mechanisms.model"
+CATALOGUE = "dpwitness.mechanisms.catalogue"
 
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 every_file = pytest.mark.parametrize(
@@ -58,6 +62,10 @@ def named_modules(node, package):
         return [base]
     found = [f"{base}.{alias.name}" for alias in node.names]
     return [name if is_module(name) else base for name in found]
+
+
+def is_in(package, path):
+    return path.relative_to(ROOT).parts[0] == package
 
 
 def imports_of(path):
@@ -108,6 +116,50 @@ def test_imports_go_one_way(path):
             assert module == DATA_MODEL, f"{name} knows a particular mechanism: {module}"
         if home == "auditors":
             assert target != "reports", f"{name} imports {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if is_in("reports", p)], ids=module_name)
+def test_reports_import_the_catalogue_and_no_mechanism(path):
+    known = {module for module in own_imports(path) if module.split(".")[1] == "mechanisms"}
+    assert known <= {DATA_MODEL, "dpwitness.mechanisms", CATALOGUE}
+
+
+def words_of(path):
+    """The strings of a file that are not docstrings, the parts of f-strings among them."""
+    tree = tree_of(path)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and id(node) not in docstrings:
+            yield str(node.value)
+
+
+def named(entries, path):
+    """Which of the names stand in the strings of a file, each as a word of its own."""
+    found = {word for text in words_of(path) for word in re.findall(r"[\w.*-]+", text)}
+    return {name for name in entries if name in found}
+
+
+@pytest.mark.parametrize(
+    "path",
+    # The examples in the help of the command line name what a user may type.
+    [p for p in FILES if not is_in("mechanisms", p) and p.name != "cli.py"],
+    ids=module_name,
+)
+def test_no_theorem_is_known_by_name_outside_the_mechanisms(path, identifiers):
+    assert named(identifiers, path) == set()
+
+
+@pytest.fixture(scope="module")
+def identifiers():
+    return {theorem.identifier for theorem in THEOREMS}
+
+
+def test_names_are_found_in_strings_and_not_in_docstrings(tmp_path):
+    file = tmp_path / "known.py"
+    file.write_text(
+        '"""As PMW-GAP."""\nSPECIAL = {"PMW-KL-3": 1}\nx = f"see ERR-EM-2, {SPECIAL}"\n'
+    )
+    assert named({"PMW-GAP", "PMW-KL", "PMW-KL-3", "ERR-EM-2"}, file) == {"PMW-KL-3", "ERR-EM-2"}
 
 
 def test_no_module_imports_itself_by_way_of_others():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from ..model import Array, InvariantClaim, Theorem, whole
+from ..model import Array, InvariantClaim, Plot, Theorem, whole
 from .boosting import SOURCE
 from .boosting_cases import (
     advantage_margin,
@@ -19,6 +19,7 @@ from .boosting_cases import (
     normaliser_margin,
     potential_margin,
 )
+from .boosting_pictures import potential_plot
 from .query_weights import exponential_weights
 from .theorems_query_weights import ADVANTAGE, QUERIES
 
@@ -37,6 +38,7 @@ def _about_runs(
     *,
     parameters: tuple[str, ...] = ("queries", "advantage", "rounds"),
     queries: int = 16,
+    plot: Callable[..., Plot] | None = None,
     corrected: str = "",
     remark: str = "",
 ) -> Theorem:
@@ -57,6 +59,7 @@ def _about_runs(
         reference=SOURCE,
         subject=subject,
         parameters={name: known[name] for name in parameters},
+        plot=plot,
         holds=not corrected,
         corrected=corrected,
         remark=remark,
@@ -79,6 +82,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "bad queries <= potential = product of normalisers <= (1 - 4 eta^2)^(T/2)",
         potential_margin,
         queries=64,
+        plot=potential_plot,
     ),
     _about_runs(
         "BQ-MAJ",
@@ -96,6 +100,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "ERR-BQ-4",
         "a query's weight is increased when its answer is accurate, decreased when it is not",
         partial(potential_margin, reweight=favouring_weights),
+        plot=partial(potential_plot, reweight=favouring_weights),
         corrected="BQ-POT",
         remark="the words are exchanged: inaccurate queries gain weight, accurate ones lose it",
     ),

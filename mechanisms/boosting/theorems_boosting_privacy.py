@@ -21,6 +21,7 @@ from ..model import (
 from .base_synopsis import SOURCE as BASE
 from .base_synopsis import base_mechanism, coverage
 from .boosting import BOOK, SOURCE, boosting_mechanism
+from .boosting_pictures import ratios_plot
 from .query_weights import attenuation_for, indicator_queries, log_ratios, sampling_loss
 from .sampled_queries import sampled_query_counts_mechanism, sampled_query_mechanism
 
@@ -177,6 +178,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "earlier": Parameter(default=5, within=EARLIER, meaning="rounds before, t"),
             "ratio": number(0.02, 0.01, 0.1, "rho / mu"),
         },
+        plot=lambda **_: ratios_plot(),
     ),
     Theorem(
         identifier="BQ-6.4-RANGE",

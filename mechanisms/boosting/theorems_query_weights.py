@@ -13,13 +13,14 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
+    Plot,
     Record,
-    Subject,
     Theorem,
     number,
     whole,
 )
 from .boosting import BOOK
+from .boosting_pictures import agreement_plot
 from .query_weights import (
     Agreement,
     attenuated_agreement,
@@ -83,6 +84,7 @@ def _about_errors(
     identifier: str,
     statement: str,
     margin: Callable[[Any], float],
+    plot: Callable[..., Plot],
     *,
     corrected: str = "",
     remark: str = "",
@@ -92,7 +94,8 @@ def _about_errors(
         identifier=identifier,
         statement=statement,
         reference=BOOK,
-        subject=partial(Subject, claim=claim),
+        subject=lambda: claim,
+        plot=plot,
         holds=not corrected,
         corrected=corrected,
         remark=remark,
@@ -178,8 +181,11 @@ THEOREMS: tuple[Theorem, ...] = (
         "BQ-ATT",
         "agreement falls from 1 to -1, 2/mu-Lipschitz in the error, and is 0 at lambda + mu/2",
         _attenuation_margin,
+        agreement_plot,
     ),
-    _about_errors("BQ-APM", "lower <= attenuated <= upper agreement", agreements_margin),
+    _about_errors(
+        "BQ-APM", "lower <= attenuated <= upper agreement", agreements_margin, agreement_plot
+    ),
     Theorem(
         identifier="BQ-T",
         statement="floor(2 ln|Q| / -ln(1 - 4 eta^2)) + 1 is the least T with (1 - 4 "
@@ -209,6 +215,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "ERR-BQ-1",
         "attenuated agreement <= upper agreement, -1 where the answer is accurate",
         partial(agreements_margin, upper=accurate_as_inaccurate),
+        partial(agreement_plot, upper=accurate_as_inaccurate),
         corrected="BQ-APM",
         remark="the upper agreement is -1 where the answer is NOT (lambda + mu)-accurate",
     ),

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from ..model import Interval, Parameter, Record, Row, Theorem, number, whole
+from .descent_pictures import excess_plot
 from .gradient_cases import (
     descent_domain,
     excess_margin,
@@ -15,6 +16,8 @@ from .gradient_cases import (
 )
 from .theorems_gradient_lemmas import LIPSCHITZ, dimensions, invariant_theorem
 
+PRINTED: dict[str, Any] = {"lipschitz": 1.0, "bound": printed_bound, "with_start": False}
+"""The printed bound with the printed average, for losses that are 1-Lipschitz."""
 DIAMETER = number(2.0, 0.1, 20, "R, of the set")
 
 
@@ -75,6 +78,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "steps": _steps(4, 1, 100),
         },
         partial(_on_descents, excess_margin),
+        plot=partial(excess_plot, 100),
     ),
     invariant_theorem(
         "ERR-GD-2",
@@ -85,7 +89,8 @@ THEOREMS: tuple[Theorem, ...] = (
             "steps": _steps(4, 1, 8),
             "step_size": _step_size(1.0, 0.5, 2),
         },
-        partial(_on_descents, excess_margin, lipschitz=1.0, bound=printed_bound, with_start=False),
+        partial(_on_descents, excess_margin, **PRINTED),
+        plot=partial(excess_plot, 8, **PRINTED),
         corrected="GD-T1",
         remark="||w_1 - w*||^2 is at most R^2, not R",
     ),

@@ -13,6 +13,7 @@ from ..model import (
     Interval,
     InvariantClaim,
     Parameter,
+    Plot,
     Record,
     Row,
     Rows,
@@ -42,6 +43,7 @@ def invariant_theorem(
     parameters: dict[str, Parameter],
     about: Callable[..., tuple[Row, Callable[[Any], float], tuple[Any, ...]]],
     *,
+    plot: Callable[..., Plot] | None = None,
     corrected: str = "",
     remark: str = "",
 ) -> Theorem:
@@ -58,6 +60,7 @@ def invariant_theorem(
         reference=SOURCE,
         subject=subject,
         parameters=parameters,
+        plot=plot,
         holds=not corrected,
         corrected=corrected,
         remark=remark,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from functools import partial
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -11,18 +12,22 @@ from ..model import (
     Claim,
     Mechanism,
     Parameter,
+    Plot,
     Subject,
     Theorem,
     number,
     whole,
 )
 from .descent_claims import expected_progress, expected_square_norm
+from .descent_pictures import mean_excess_plot
 from .gradient_descent import SOURCE, balanced_step_size
 from .losses import DISTANCE, LINEAR
 from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
 from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
 
 EPSILON = number(1.0, 0.1, 4, "nats, of all steps")
+SHARES = (1, 4, 16, 64)
+"""The numbers of steps in a picture, in 64ths of the number asked for."""
 
 
 def printed_multiplier(*, epsilon: float, delta: float, steps: int, dimension: int) -> float:
@@ -62,6 +67,7 @@ def _theorem(
     parameters: dict[str, Parameter],
     build: Callable[..., tuple[Mechanism, Claim]],
     *,
+    plot: Callable[..., Plot] | None = None,
     corrected: str = "",
     remark: str = "",
 ) -> Theorem:
@@ -78,6 +84,7 @@ def _theorem(
         subject=subject,
         slow=True,
         parameters=parameters,
+        plot=plot,
         holds=not corrected,
         corrected=corrected,
         remark=remark,
@@ -161,6 +168,14 @@ def _excess(
     return mechanism, mechanism.claims[1]
 
 
+def _excess_plot(steps: int, **setting: Any) -> Plot:
+    def subject(count: int) -> Subject:
+        mechanism, claim = _excess(steps=count, **setting)
+        return Subject(claim=claim, mechanism=mechanism)
+
+    return mean_excess_plot(subject, sorted({max(1, steps * share // 64) for share in SHARES}))
+
+
 THEOREMS: tuple[Theorem, ...] = (
     _theorem(
         "GD-PRIV-COORD",
@@ -191,6 +206,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "E[L(average) - L(w*)] <= (eta / 2) (G^2 + 2 d b^2) + R^2 / (2 eta T)",
         _parameters(3, 1e-5, steps=2000, records=2000),
         _excess,
+        plot=_excess_plot,
     ),
     _theorem(
         "ERR-GD-9",

@@ -27,21 +27,15 @@ from .domains import (
     misfit,
 )
 from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
-from .mechanism import (
-    BrokenStatement,
-    Mechanism,
-    NegativeControl,
-    Parameter,
-    Subject,
-    Theorem,
-    number,
-    whole,
-)
+from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
+from .plots import Axis, Plot, Series
 from .sessions import Analyst, Interaction, Session, SessionOver, play
+from .theorem import Parameter, Theorem, number, whole
 
 __all__ = [
     "Analyst",
     "Array",
+    "Axis",
     "BrokenStatement",
     "Choices",
     "Claim",
@@ -61,6 +55,7 @@ __all__ = [
     "Mechanism",
     "NegativeControl",
     "Parameter",
+    "Plot",
     "PrivacyClaim",
     "Product",
     "ProductLaw",
@@ -68,6 +63,7 @@ __all__ = [
     "Relation",
     "Row",
     "Rows",
+    "Series",
     "Session",
     "SessionOver",
     "Size",

@@ -15,6 +15,7 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
+    Plot,
     Record,
     Rows,
     Theorem,
@@ -31,6 +32,7 @@ from .pmw_cases import (
     gap_margin,
     near_edge,
 )
+from .pmw_pictures import answers_plot, gaps_plot, potential_plot, updates_plot
 from .pmw_updates import expected, kl_divergence, shares_of
 
 BINS = whole(4, 2, 16, "elements of the domain")
@@ -42,18 +44,18 @@ def _about_runs(
     identifier: str,
     statement: str,
     margin: Callable[..., Callable[[Any], float]],
+    plot: Callable[..., Plot],
     *,
     corrected: str = "",
     remark: str = "",
 ) -> Theorem:
-    """A statement about runs; `margin(bins, accuracy)` is that of a case."""
+    """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case."""
 
-    def subject(bins: float, accuracy: float) -> InvariantClaim:
-        elements = round(bins)
+    def subject(bins: int, accuracy: float) -> InvariantClaim:
         return InvariantClaim(
-            cases=case_domain(bins=elements),
-            margin=margin(elements, accuracy),
-            examples=near_edge(bins=elements),
+            cases=case_domain(bins=bins),
+            margin=margin(bins, accuracy),
+            examples=near_edge(bins=bins),
         )
 
     return Theorem(
@@ -62,6 +64,7 @@ def _about_runs(
         reference=SOURCE,
         subject=subject,
         parameters=ON_RUNS,
+        plot=lambda **given: plot(subject(**given), **given),
         holds=not corrected,
         corrected=corrected,
         remark=remark,
@@ -201,31 +204,37 @@ THEOREMS: tuple[Theorem, ...] = (
         "PMW-ACC-EVENT",
         "no answer errs by more than 3 alpha / 4",
         _with_run(accuracy_margin),
+        answers_plot,
     ),
     _about_runs(
         "PMW-GAP",
         "at an update the public answer errs by alpha / 4 or more, and is moved the right way",
         _with_run(gap_margin),
+        gaps_plot,
     ),
     _about_runs(
         "PMW-KL-3",
         "an update lowers KL(X || Xh) by alpha^2 / 64 or more",
         _drop(1 / 64),
+        partial(potential_plot, 1 / 64, "α²/64"),
     ),
     _about_runs(
         "PMW-KL-3S",
         "an update lowers KL(X || Xh) by 15 alpha^2 / 512 or more",
         _drop(15 / 512),
+        partial(potential_plot, 15 / 512, "15 α²/512"),
     ),
     _about_runs(
         "PMW-UPD",
         "updates are at most 64 ln(bins) / alpha^2, and 64 / alpha^2 for each nat of KL lost",
         _with_run(partial(count_margin, most=most_updates)),
+        partial(updates_plot, 64.0, "64 ln(bins)/α²"),
     ),
     _about_runs(
         "ERR-PMW-4",
         "an update lowers KL(X || Xh) by alpha^2 or more",
         _drop(1.0),
+        partial(potential_plot, 1.0, "α²"),
         corrected="PMW-KL-3",
         remark="the goal of the proof drops the constant 1/64",
     ),
@@ -233,6 +242,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "ERR-PMW-5",
         "updates are at most ln(bins) / alpha^2",
         _with_run(partial(count_margin, most=_printed_updates)),
+        partial(updates_plot, 1.0, "ln(bins)/α²", by_loss=False),
         corrected="PMW-UPD",
         remark="with the constant 1 a greedy adversary makes the run halt",
     ),

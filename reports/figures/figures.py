@@ -1,46 +1,16 @@
-"""Which pictures a theorem gets: those of its kind of claim, and others for some by name."""
+"""Which pictures a theorem gets: the one it brings as data, and those of its kind of claim."""
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from ...auditors.claims.check import subject_of
 from ...mechanisms.model import Theorem
-from ..faces.claim_faces import FACES, Draw
+from ..faces.claim_faces import FACES
 from ..reproduce.sections import Picture, Reproduction
 from ..reproduce.statements import Statement
-from .boosting_figures import (
-    agreement_figure,
-    favoured_potential_figure,
-    potential_fall_figure,
-    ratio_figure,
-)
-from .descent_figures import balanced_bound, excess_figure, noisy_excess_figure, printed_bound
 from .marks import Drawn, picture
+from .plot_figures import plot_figure
 from .sweep_figures import sweep_figure, swept_parameter
-from .weights_figures import answers_figure, gaps_figure, potential_figure, updates_figure
-
-BY_NAME: Mapping[str, Draw] = MappingProxyType(
-    {
-        "GD-T1": partial(excess_figure, balanced_bound),
-        "ERR-GD-2": partial(excess_figure, printed_bound),
-        "GD-T2": noisy_excess_figure,
-        "PMW-ACC-EVENT": answers_figure,
-        "PMW-GAP": gaps_figure,
-        "PMW-KL-3": partial(potential_figure, 1 / 64, "α²/64"),
-        "PMW-KL-3S": partial(potential_figure, 15 / 512, "15 α²/512"),
-        "ERR-PMW-4": partial(potential_figure, 1.0, "α²"),
-        "PMW-UPD": partial(updates_figure, 64.0, "64 ln(bins)/α²"),
-        "BQ-ATT": agreement_figure,
-        "BQ-APM": agreement_figure,
-        "ERR-BQ-1": agreement_figure,
-        "BQ-POT": potential_fall_figure,
-        "ERR-BQ-4": favoured_potential_figure,
-        "BQ-6.4": ratio_figure,
-        "ERR-PMW-5": partial(updates_figure, 1.0, "ln(bins)/α²"),
-    }
-)
 
 
 def pictures_of(
@@ -87,7 +57,5 @@ def _statement(theorem: Theorem, reproduction: Reproduction, seed: int) -> State
 
 def _drawn(statement: Statement) -> list[Drawn]:
     result = statement.result
-    draws = FACES[result.kind].pictures(result)
-    if (special := BY_NAME.get(statement.theorem.identifier)) is not None:
-        draws = (special, *draws)
+    draws = (plot_figure, *FACES[result.kind].pictures(result))
     return [one for draw in draws if (one := draw(statement)) is not None]

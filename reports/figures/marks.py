@@ -94,7 +94,7 @@ def bound_step(axes: Any, place: float, value: float, label: str = "bound") -> N
 
 def measured_curve(axes: Any, x: Any, y: Any, label: str = "measured", **how: Any) -> None:
     """What was measured, as a function."""
-    axes.plot(x, y, color=MEASURED, linewidth=1.5, label=label, **how)
+    axes.plot(x, y, **{"color": MEASURED, "linewidth": 1.5, "label": label, **how})
 
 
 def band(axes: Any, x: Any, low: Any, high: Any, step: Any = None) -> None:
@@ -129,7 +129,7 @@ def _floats(values: Any) -> Any:
 
 def exact_curve(axes: Any, x: Any, y: Any, label: str = "exact", **how: Any) -> None:
     """What is known exactly, as a function."""
-    axes.plot(x, y, color=EXACT, linewidth=1.5, label=label, **how)
+    axes.plot(x, y, **{"color": EXACT, "linewidth": 1.5, "label": label, **how})
 
 
 def exact_points(axes: Any, x: Sequence[float], y: Sequence[Any], label: str = "exact") -> None:

@@ -12,6 +12,18 @@ from dpwitness.mechanisms.boosting import theorems_boosting as boosting
 from dpwitness.mechanisms.boosting import theorems_boosting_privacy as boosting_privacy
 from dpwitness.mechanisms.boosting import theorems_query_weights as query_weights
 from dpwitness.mechanisms.boosting.boosting_cases import answer_margin, near_edge, potential_margin
+from dpwitness.mechanisms.boosting.boosting_pictures import (
+    ADVANTAGE,
+    ATTENUATION,
+    SENSITIVITY,
+    log_ratio_width,
+)
+from dpwitness.mechanisms.boosting.query_weights import (
+    attenuated_agreement,
+    lower_agreement,
+    sampling_loss,
+    weight_rate,
+)
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
 
 THEOREMS = {
@@ -96,3 +108,13 @@ def test_samples_speak_for_all_queries_but_for_beta():
     exact = 3 * (1 - bad) ** 15 - 3 * (1 - 2 * bad) ** 15 + (1 - 3 * bad) ** 15
     assert result.finding.exact == pytest.approx(exact)
     assert exact < 3 * exp(-samples * log(4 / 3)) < 0.05
+
+
+@pytest.mark.parametrize("earlier", [1, 7, 15])
+def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlier):
+    setting = {"advantage": ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
+    allowed = sampling_loss(earlier=earlier, **setting)
+    assert log_ratio_width(attenuated_agreement, earlier) == pytest.approx(allowed)
+    # One step of -1 to +1 a round, whatever the sensitivity.
+    jump = 2 * weight_rate(ADVANTAGE) * earlier
+    assert log_ratio_width(lower_agreement, earlier) == pytest.approx(jump)

@@ -2,27 +2,25 @@
 
 import re
 from dataclasses import replace
+from typing import get_args
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from dpwitness import check
-from dpwitness.mechanisms.boosting.query_weights import (
-    attenuated_agreement,
-    lower_agreement,
-    sampling_loss,
-    weight_rate,
-)
 from dpwitness.mechanisms.catalogue import THEOREMS
-from dpwitness.mechanisms.model import Subject, Theorem, ThresholdClaim
-from dpwitness.reports.faces.svg import CLAIM, FIRST
-from dpwitness.reports.figures.boosting_figures import (
-    ADVANTAGE,
-    ATTENUATION,
-    SENSITIVITY,
-    log_ratio_width,
+from dpwitness.mechanisms.model import (
+    Axis,
+    IdentityClaim,
+    Plot,
+    Series,
+    Subject,
+    Theorem,
+    ThresholdClaim,
 )
+from dpwitness.mechanisms.model.plots import Meaning, Style
+from dpwitness.reports.faces.svg import CLAIM, FIRST
 from dpwitness.reports.figures.figures import pictures_of
 from dpwitness.reports.figures.marks import EXACT
 from dpwitness.reports.figures.sweep_figures import swept_parameter
@@ -206,11 +204,57 @@ def test_boosting_has_figures_of_its_own(identifier, key, breaks):
     assert ("counterexample" in words_of(first.svg)) == breaks
 
 
-@pytest.mark.parametrize("earlier", [1, 7, 15])
-def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlier):
-    setting = {"advantage": ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
-    allowed = sampling_loss(earlier=earlier, **setting)
-    assert log_ratio_width(attenuated_agreement, ADVANTAGE, earlier) == pytest.approx(allowed)
-    # One step of -1 to +1 a round, whatever the sensitivity.
-    jump = 2 * weight_rate(ADVANTAGE) * earlier
-    assert log_ratio_width(lower_agreement, ADVANTAGE, earlier) == pytest.approx(jump)
+def own_plot(identifier):
+    """The picture that a theorem brings with it, at its defaults."""
+    theorem = BY_NAME[identifier]
+    found = theorem.plot_at()
+    assert found is not None
+    return theorem, found
+
+
+HAVE_PLOTS = [name for name, theorem in BY_NAME.items() if theorem.plot is not None]
+
+
+@pytest.mark.parametrize("identifier", HAVE_PLOTS)
+def test_a_picture_brought_along_shows_a_counterexample_exactly_where_there_is_one(identifier):
+    theorem, plot = own_plot(identifier)
+    broken = [one for one in plot.series if one.meaning == "counterexample" and len(one.x)]
+    assert bool(broken) != theorem.holds
+    assert any(one.meaning == "bound" for one in plot.series)
+    for one in plot.series:
+        assert np.shape(one.x) == np.shape(one.y)
+
+
+def test_every_look_of_a_series_can_be_drawn():
+    theorem = Theorem(
+        identifier="U",
+        statement="drawn",
+        reference="",
+        subject=lambda: IdentityClaim(compute=lambda: 1.0, stated=1.0),
+        plot=every_look,
+    )
+    result = check(theorem, seed=1)
+    one = Reproduction(parameters={}, expected=result.verdict, result=result)
+    first, *_ = pictures_of(theorem, (one,), seed=1)
+    words = words_of(first.svg)
+    for meaning in get_args(Meaning):
+        for style in get_args(Style):
+            assert f"{meaning} {style}" in words
+    assert "halfway" in words
+
+
+def every_look():
+    """A picture with points of every meaning in every style."""
+    at = np.array([1.0, 2.0, 3.0])
+    looks = [(meaning, style) for meaning in get_args(Meaning) for style in get_args(Style)]
+    return Plot(
+        key="looks",
+        title="Looks",
+        caption="All of them.",
+        x=Axis(label="place", ticks={"halfway": 2.0}),
+        y=Axis(label="height", log=True),
+        series=tuple(
+            Series(meaning=meaning, style=style, x=at, y=at + number, label=f"{meaning} {style}")
+            for number, (meaning, style) in enumerate(looks)
+        ),
+    )
