@@ -12,7 +12,6 @@ from ..model import (
     Array,
     Choices,
     Database,
-    Histogram,
     Mechanism,
     NegativeControl,
     PrivacyClaim,
@@ -20,23 +19,14 @@ from ..model import (
     Rows,
     Size,
 )
-from ..queries import column_totals, counts, histogram
-from .exponential import (
-    exponential,
-    exponential_by_weights,
-    exponential_mechanism,
-    log_probabilities,
-)
-from .selection import candidate_law, scaled_scores, voters
+from ..queries import counts, histogram
+from .exponential import exponential, exponential_by_weights, exponential_mechanism
+from .selection import by_counts, by_occurrences, by_votes, scaled_scores
 
 # Half the true sensitivity cancels the factor 2 in the weights.
 _naive = exponential_mechanism(
-    score=partial(histogram, categories=2),
-    candidates=2,
-    sensitivity=0.5,
+    by_occurrences(2, relation=Relation.REPLACE_ONE, sensitivity=0.5),
     epsilon=1.0,
-    relation=Relation.REPLACE_ONE,
-    databases=Rows(row=Choices(values=(0, 1))),
     name="EM-NAIVE",
     identifier="EM-NAIVE",
 )
@@ -50,14 +40,7 @@ NAIVE = NegativeControl(
 
 
 _of_voters = exponential_mechanism(
-    score=partial(column_totals, columns=5),
-    candidates=5,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=voters(candidates=5, least_vote=-1),
-    name="exponential-naive-of-voters",
-    identifier="MUT-EM-1",
+    by_votes(5), epsilon=1.0, name="exponential-naive-of-voters", identifier="MUT-EM-1"
 )
 
 NAIVE_OF_VOTERS = NegativeControl(
@@ -67,29 +50,24 @@ NAIVE_OF_VOTERS = NegativeControl(
     defect="no factor 2 although a voter lowers some scores: the normaliser loses epsilon as well",
 )
 
-# The law of `exponential`; what is wrong is bound where it is used.
-_candidates = partial(
-    partial, candidate_law, log_probabilities=log_probabilities, sensitivity=1.0, epsilon=1.0
-)
+
+def reweighed(mechanism: Mechanism, **weights: Any) -> Mechanism:
+    """The mechanism and its law with some keywords of `exponential` changed."""
+    assert isinstance(mechanism.law, partial)
+    run, law = partial(mechanism.run, **weights), partial(mechanism.law, **weights)
+    return replace(mechanism, run=run, law=law)
+
 
 _of_counts = exponential_mechanism(
-    score=counts,
-    candidates=2,
-    sensitivity=1.0,
+    by_counts(2, relation=Relation.REPLACE_ONE, total=3),
     epsilon=1.0,
-    relation=Relation.REPLACE_ONE,
-    databases=Histogram(bins=2, total=3),
     name="exponential-monotone-under-replacement",
     identifier="MUT-EM-2",
 )
 
 MONOTONE_UNDER_REPLACEMENT = NegativeControl(
     identifier="MUT-EM-2",
-    mechanism=replace(
-        _of_counts,
-        run=partial(_of_counts.run, monotone=True),
-        law=_candidates(score=counts, monotone=True),
-    ),
+    mechanism=reweighed(_of_counts, monotone=True),
     breaks=_of_counts.claims[0],
     defect="counts are monotone, but a replaced record raises one and lowers another",
 )
@@ -156,23 +134,15 @@ def _negative_counts(database: Database) -> Array:
 
 
 _best_of_counts = exponential_mechanism(
-    score=counts,
-    candidates=4,
-    sensitivity=1.0,
+    by_counts(4, relation=Relation.REPLACE_ONE, total=40),
     epsilon=1.0,
-    relation=Relation.REPLACE_ONE,
-    databases=Histogram(bins=4, total=40),
     name="exponential-worst-candidate",
     identifier="MUT-EM-6",
 )
 
 WORST_CANDIDATE = NegativeControl(
     identifier="MUT-EM-6",
-    mechanism=replace(
-        _best_of_counts,
-        run=partial(_best_of_counts.run, score=_negative_counts),
-        law=_candidates(score=_negative_counts),
-    ),
+    mechanism=reweighed(_best_of_counts, score=_negative_counts),
     breaks=_best_of_counts.claims[2],
     defect="the sign of the scores is flipped: the worst candidate is the likeliest",
 )
@@ -193,12 +163,8 @@ def _large_less_errors(database: Database) -> Array:
 
 
 _of_large_scores = exponential_mechanism(
-    score=_large_less_errors,
-    candidates=2,
-    sensitivity=1.0,
+    replace(by_occurrences(2), score=_large_less_errors),
     epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Rows(row=Choices(values=(0, 1))),
     name="exponential-overflow",
     identifier="MUT-EM-7",
 )

@@ -5,28 +5,18 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ..model import EqualityClaim, Histogram, Mechanism, NegativeControl, Relation
-from ..queries import column_totals, counts
+from ..model import EqualityClaim, Mechanism, NegativeControl
 from .exponential import exponential
 from .one_sided_noisy_arg_max import one_sided_noisy_arg_max_mechanism
 from .report_noisy_max import report_noisy_max_mechanism
-from .selection import voters
+from .selection import by_counts, by_votes
 
 
 def _as_if_monotone(
     build: Callable[..., Mechanism], identifier: str, **described: Any
 ) -> NegativeControl:
     """The mechanism over voters who lower some scores, with the noise for monotone ones."""
-    sound = build(
-        score=partial(column_totals, columns=5),
-        candidates=5,
-        sensitivity=1.0,
-        epsilon=1.0,
-        relation=Relation.ADD_REMOVE,
-        databases=voters(candidates=5, least_vote=-1),
-        identifier=identifier,
-        **described,
-    )
+    sound = build(by_votes(5), epsilon=1.0, identifier=identifier, **described)
     return NegativeControl(
         identifier=identifier,
         mechanism=replace(sound, run=partial(sound.run, monotone=True), law=None),
@@ -44,7 +34,7 @@ ONE_SIDED_AS_IF_MONOTONE = _as_if_monotone(
 )
 
 _claimed = EqualityClaim(
-    other=partial(exponential, score=counts, sensitivity=1.0, epsilon=1.0),
+    other=partial(exponential, **by_counts(2).given(1.0)),
     databases=([0, 2],),
     identifier="MUT-EM-5",
     statement="one-sided noisy arg-max selects as the exponential mechanism does",
@@ -52,12 +42,8 @@ _claimed = EqualityClaim(
 )
 
 _one_sided = one_sided_noisy_arg_max_mechanism(
-    score=counts,
-    candidates=2,
-    sensitivity=1.0,
+    by_counts(2, most=20),
     epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Histogram(bins=2, most=20),
     name="one-sided-noise-sold-as-gumbel",
     identifier="MUT-EM-5",
 )

@@ -9,10 +9,12 @@ from functools import partial
 import numpy as np
 
 from .._checks import sample_shape
-from ..model import Array, Choices, Database, Domain, Mechanism, Relation, Rows, Size
-from ..queries import histogram, revenue
+from ..model import Array, Choices, Database, Mechanism, Relation, Rows, Size
+from ..queries import revenue
 from .categorical import normalised
-from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
+from .selection import Selection, by_occurrences, scaled_scores
+
+BOOK = "Dwork and Roth (2014)"
 
 
 def exponential(
@@ -85,38 +87,16 @@ def exponential_by_weights(
 
 
 def exponential_mechanism(
-    *,
-    score: Callable[[Database], Array],
-    candidates: int,
-    sensitivity: float,
-    epsilon: float,
-    relation: Relation,
-    databases: Domain,
-    monotone: bool = False,
-    name: str = "exponential",
-    identifier: str = "",
+    problem: Selection, *, epsilon: float, name: str = "exponential", identifier: str = ""
 ) -> Mechanism:
-    """`exponential` at fixed parameters, with the theorems it is claimed to satisfy.
-
-    `candidates` is the number of scores, `sensitivity` holds under `relation`.
-    """
-    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    regrets = partial(regret_claim, score=score, scale=scale, candidates=candidates)
-    book = "Dwork and Roth (2014)"
-    return selection_mechanism(
-        select=exponential,
-        log_probabilities=log_probabilities,
-        utility=(
-            regrets(reference=f"{book}, Theorem 3.11", ties=True),
-            regrets(reference=f"{book}, Corollary 3.12"),
-        ),
-        score=score,
-        sensitivity=sensitivity,
+    """`exponential` at fixed parameters, with the theorems it is claimed to satisfy."""
+    return problem.mechanism(
+        exponential,
+        log_probabilities,
+        problem.regret_claim(epsilon, reference=f"{BOOK}, Theorem 3.11", ties=True),
+        problem.regret_claim(epsilon, reference=f"{BOOK}, Corollary 3.12"),
         epsilon=epsilon,
-        monotone=monotone,
-        relation=relation,
-        databases=databases,
-        privacy_reference=f"{book}, Theorem 3.10" + (", for monotone scores" if monotone else ""),
+        proof=f"{BOOK}, Theorem 3.10" + (", for monotone scores" if problem.monotone else ""),
         name=name,
         identifier=identifier,
         reference="McSherry and Talwar (2007)",
@@ -124,23 +104,12 @@ def exponential_mechanism(
 
 
 EXPONENTIAL = exponential_mechanism(
-    score=partial(histogram, categories=3),
-    candidates=3,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.REPLACE_ONE,
-    databases=Rows(row=Choices(values=(0, 1, 2))),
-    identifier="EM-3.10",
+    by_occurrences(3, relation=Relation.REPLACE_ONE), epsilon=1.0, identifier="EM-3.10"
 )
 
 MONOTONE_EXPONENTIAL = exponential_mechanism(
-    score=partial(histogram, categories=4),
-    candidates=4,
-    sensitivity=1.0,
+    by_occurrences(4, monotone=True),
     epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Rows(row=Choices(values=(0, 1, 2, 3))),
-    monotone=True,
     name="exponential-monotone",
     identifier="EM-MONO",
 )
@@ -148,12 +117,14 @@ MONOTONE_EXPONENTIAL = exponential_mechanism(
 PRICES = (1.0, 2.0, 3.0, 3.01, 3.02)
 
 AUCTION = exponential_mechanism(
-    score=partial(revenue, prices=PRICES),
-    candidates=5,
-    sensitivity=3.02,
+    Selection(
+        score=partial(revenue, prices=PRICES),
+        candidates=5,
+        sensitivity=3.02,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Choices(values=PRICES), most=12),
+    ),
     epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Rows(row=Choices(values=PRICES), most=12),
     name="exponential-auction",
     identifier="EM-3.5",
 )

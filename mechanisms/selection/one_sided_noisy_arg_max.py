@@ -5,14 +5,14 @@ not, as printed there, that of the exponential mechanism.
 """
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from .._checks import sample_shape
-from ..model import Array, Choices, Database, Domain, Mechanism, Relation, Rows, Size
-from ..queries import histogram
-from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism
+from ..model import Array, Database, Mechanism, Size
+from .selection import Selection, by_occurrences, noise_scale, scaled_scores
+
+SECTION = "Dwork and Roth (2014), Section 3.4"
 
 
 def one_sided_noisy_arg_max(
@@ -61,55 +61,27 @@ def one_sided_log_probabilities(
 
 
 def one_sided_noisy_arg_max_mechanism(
+    problem: Selection,
     *,
-    score: Callable[[Database], Array],
-    candidates: int,
-    sensitivity: float,
     epsilon: float,
-    relation: Relation,
-    databases: Domain,
-    monotone: bool = False,
     name: str = "one-sided-noisy-arg-max",
     identifier: str = "",
 ) -> Mechanism:
-    """`one_sided_noisy_arg_max` at fixed parameters, with its privacy and its regret.
-
-    `candidates` is the number of scores, `sensitivity` holds under `relation`.
-    """
-    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    book = "Dwork and Roth (2014)"
-    return selection_mechanism(
-        select=one_sided_noisy_arg_max,
-        log_probabilities=one_sided_log_probabilities,
-        utility=(
-            # Noise is never negative: the regret is at most the noise of the selected one.
-            regret_claim(
-                score=score,
-                scale=scale,
-                candidates=candidates,
-                reference=f"{book}, Section 3.4, and a union bound",
-            ),
-        ),
-        score=score,
-        sensitivity=sensitivity,
+    """`one_sided_noisy_arg_max` at fixed parameters, with its privacy and its regret."""
+    # Noise is never negative: the regret is at most the noise of the selected one.
+    union = problem.regret_claim(epsilon, reference=f"{SECTION}, and a union bound")
+    return problem.mechanism(
+        one_sided_noisy_arg_max,
+        one_sided_log_probabilities,
+        union,
         epsilon=epsilon,
-        monotone=monotone,
-        relation=relation,
-        databases=databases,
-        privacy_reference=f"{book}, Section 3.4",
+        proof=SECTION,
         name=name,
         identifier=identifier,
-        reference=f"{book}, Section 3.4",
+        reference=SECTION,
     )
 
 
 ONE_SIDED_NOISY_ARG_MAX = one_sided_noisy_arg_max_mechanism(
-    score=partial(histogram, categories=3),
-    candidates=3,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Rows(row=Choices(values=(0, 1, 2))),
-    monotone=True,
-    identifier="EM-OSNM",
+    by_occurrences(3, monotone=True), epsilon=1.0, identifier="EM-OSNM"
 )

@@ -1,14 +1,14 @@
 """Permute-and-flip, McKenna and Sheldon (2020): selection never worse than exponential."""
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 
 from .._checks import require_listable, sample_shape
-from ..model import Array, Database, Domain, Mechanism, Relation, Size
-from ..queries import column_totals
-from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
+from ..model import Array, Database, Mechanism, Size
+from .selection import Selection, by_votes, scaled_scores
+
+SOURCE = "McKenna and Sheldon (2020)"
 
 
 def permute_and_flip(
@@ -60,53 +60,22 @@ def permute_and_flip_log_probabilities(
 
 
 def permute_and_flip_mechanism(
-    *,
-    score: Callable[[Database], Array],
-    candidates: int,
-    sensitivity: float,
-    epsilon: float,
-    relation: Relation,
-    databases: Domain,
-    monotone: bool = False,
-    name: str = "permute-and-flip",
-    identifier: str = "",
+    problem: Selection, *, epsilon: float, name: str = "permute-and-flip", identifier: str = ""
 ) -> Mechanism:
-    """`permute_and_flip` at fixed parameters, with its privacy and its regret.
-
-    `candidates` is the number of scores, `sensitivity` holds under `relation`.
-    """
-    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    reference = "McKenna and Sheldon (2020)"
-    return selection_mechanism(
-        select=permute_and_flip,
-        log_probabilities=permute_and_flip_log_probabilities,
-        utility=(
-            regret_claim(
-                score=score,
-                scale=scale,
-                candidates=candidates,
-                reference=f"{reference}, with Dwork and Roth (2014), Corollary 3.12",
-            ),
-        ),
-        score=score,
-        sensitivity=sensitivity,
+    """`permute_and_flip` at fixed parameters, with its privacy and its regret."""
+    no_worse = problem.regret_claim(
+        epsilon, reference=f"{SOURCE}, with Dwork and Roth (2014), Corollary 3.12"
+    )
+    return problem.mechanism(
+        permute_and_flip,
+        permute_and_flip_log_probabilities,
+        no_worse,
         epsilon=epsilon,
-        monotone=monotone,
-        relation=relation,
-        databases=databases,
-        privacy_reference=reference,
+        proof=SOURCE,
         name=name,
         identifier=identifier,
-        reference=reference,
+        reference=SOURCE,
     )
 
 
-PERMUTE_AND_FLIP = permute_and_flip_mechanism(
-    score=partial(column_totals, columns=3),
-    candidates=3,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=voters(candidates=3, least_vote=-1),
-    identifier="EM-3.13b",
-)
+PERMUTE_AND_FLIP = permute_and_flip_mechanism(by_votes(3), epsilon=1.0, identifier="EM-3.13b")

@@ -5,7 +5,6 @@ index may be released: the noisy maximum itself is not covered by the privacy cl
 """
 
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from math import ceil, inf, log
 
@@ -13,11 +12,11 @@ import numpy as np
 
 from .._checks import require_listable, sample_shape
 from ..accounting.tails import log_laplace_cdf
-from ..model import Array, Choices, Database, Domain, Mechanism, Relation, Rows, Size
-from ..queries import column_totals, histogram
+from ..model import Array, Database, Mechanism, Size
 from ..sparse_vector.sparse_vector_law import log_bits
-from .selection import noise_scale, regret_claim, scaled_scores, selection_mechanism, voters
+from .selection import Selection, by_occurrences, by_votes, noise_scale, scaled_scores
 
+BOOK = "Dwork and Roth (2014)"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 PIECE = 2.0
 MOST_IN_CLOSED_FORM = 20
@@ -131,81 +130,34 @@ def gumbel_max_log_probabilities(
 
 
 def report_noisy_max_mechanism(
-    *,
-    score: Callable[[Database], Array],
-    candidates: int,
-    sensitivity: float,
-    epsilon: float,
-    relation: Relation,
-    databases: Domain,
-    monotone: bool = False,
-    name: str = "report-noisy-max",
-    identifier: str = "",
+    problem: Selection, *, epsilon: float, name: str = "report-noisy-max", identifier: str = ""
 ) -> Mechanism:
-    """`report_noisy_max` at fixed parameters, with its privacy and its regret.
-
-    `candidates` is the number of scores, `sensitivity` holds under `relation`.
-    """
-    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    book = "Dwork and Roth (2014)"
-    return selection_mechanism(
-        select=report_noisy_max,
-        log_probabilities=noisy_max_log_probabilities,
-        utility=(
-            # Two noises, of the selected candidate and of the best one, can both be large.
-            regret_claim(
-                score=score,
-                scale=2 * scale,
-                candidates=candidates,
-                reference=f"{book}, Fact 3.7 and a union bound",
-            ),
-        ),
-        score=score,
-        sensitivity=sensitivity,
+    """`report_noisy_max` at fixed parameters, with its privacy and its regret."""
+    # Two noises, of the selected candidate and of the best one, can both be large.
+    union = problem.regret_claim(epsilon, noises=2, reference=f"{BOOK}, Fact 3.7 and a union bound")
+    return problem.mechanism(
+        report_noisy_max,
+        noisy_max_log_probabilities,
+        union,
         epsilon=epsilon,
-        monotone=monotone,
-        relation=relation,
-        databases=databases,
-        privacy_reference=f"{book}, Claim 3.9",
+        proof=f"{BOOK}, Claim 3.9",
         name=name,
         identifier=identifier,
-        reference=f"{book}, Section 3.3",
+        reference=f"{BOOK}, Section 3.3",
     )
 
 
 def report_gumbel_max_mechanism(
-    *,
-    score: Callable[[Database], Array],
-    candidates: int,
-    sensitivity: float,
-    epsilon: float,
-    relation: Relation,
-    databases: Domain,
-    monotone: bool = False,
-    name: str = "report-gumbel-max",
-    identifier: str = "",
+    problem: Selection, *, epsilon: float, name: str = "report-gumbel-max", identifier: str = ""
 ) -> Mechanism:
-    """`report_gumbel_max` at fixed parameters, with the theorems of the exponential mechanism.
-
-    `candidates` is the number of scores, `sensitivity` holds under `relation`.
-    """
-    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    regrets = partial(regret_claim, score=score, scale=scale, candidates=candidates)
-    book = "Dwork and Roth (2014)"
-    return selection_mechanism(
-        select=report_gumbel_max,
-        log_probabilities=gumbel_max_log_probabilities,
-        utility=(
-            regrets(reference=f"{book}, Theorem 3.11", ties=True),
-            regrets(reference=f"{book}, Corollary 3.12"),
-        ),
-        score=score,
-        sensitivity=sensitivity,
+    """`report_gumbel_max` at fixed parameters, with the theorems of the exponential mechanism."""
+    return problem.mechanism(
+        report_gumbel_max,
+        gumbel_max_log_probabilities,
+        problem.regret_claim(epsilon, reference=f"{BOOK}, Theorem 3.11", ties=True),
+        problem.regret_claim(epsilon, reference=f"{BOOK}, Corollary 3.12"),
         epsilon=epsilon,
-        monotone=monotone,
-        relation=relation,
-        databases=databases,
-        privacy_reference=f"{book}, Theorem 3.10",
+        proof=f"{BOOK}, Theorem 3.10",
         name=name,
         identifier=identifier,
         reference="Durfee and Rogers (2019)",
@@ -213,22 +165,7 @@ def report_gumbel_max_mechanism(
 
 
 REPORT_NOISY_MAX = report_noisy_max_mechanism(
-    score=partial(histogram, categories=3),
-    candidates=3,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=Rows(row=Choices(values=(0, 1, 2))),
-    monotone=True,
-    identifier="EM-RNM",
+    by_occurrences(3, monotone=True), epsilon=1.0, identifier="EM-RNM"
 )
 
-REPORT_GUMBEL_MAX = report_gumbel_max_mechanism(
-    score=partial(column_totals, columns=3),
-    candidates=3,
-    sensitivity=1.0,
-    epsilon=1.0,
-    relation=Relation.ADD_REMOVE,
-    databases=voters(candidates=3, least_vote=-1),
-    identifier="EM-3.13a",
-)
+REPORT_GUMBEL_MAX = report_gumbel_max_mechanism(by_votes(3), epsilon=1.0, identifier="EM-3.13a")

@@ -5,6 +5,7 @@ and only the index of the one selected is released.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from math import log
 from typing import Any
@@ -14,10 +15,12 @@ import numpy as np
 from .._checks import require_positive
 from ..model import (
     Array,
+    Choices,
     Claim,
     Database,
     Domain,
     FiniteLaw,
+    Histogram,
     Interval,
     Mechanism,
     PrivacyClaim,
@@ -26,6 +29,7 @@ from ..model import (
     Rows,
     UtilityClaim,
 )
+from ..queries import column_totals, counts, histogram
 
 
 def noise_scale(*, sensitivity: float, epsilon: float, monotone: bool = False) -> float:
@@ -46,38 +50,6 @@ def scaled_scores(
     return np.asarray(scores, dtype=float) / scale
 
 
-def regret(database: Database, output: Any, *, score: Callable[[Database], Array]) -> Array:
-    """How far the scores of the selected candidates lie below the best one."""
-    scores = np.asarray(score(database))
-    return scores.max() - scores[output]
-
-
-def regret_claim(
-    *,
-    score: Callable[[Database], Array],
-    scale: float,
-    candidates: int,
-    ties: bool = False,
-    **described: Any,
-) -> UtilityClaim:
-    """P[regret >= scale ln(candidates / beta)] <= beta; with `ties` candidates / best candidates.
-
-    `described` are other fields of the claim.
-    """
-
-    def loss(database: Database, output: Any) -> Array:
-        scores = np.asarray(score(database))
-        best = np.count_nonzero(scores == scores.max()) if ties else 1
-        # The number of best candidates depends on the database, so the gain from it is on the
-        # side of the loss.
-        return regret(database, output, score=score) + scale * log(best)
-
-    def bound(beta: float) -> float:
-        return scale * log(candidates / beta)
-
-    return UtilityClaim(loss=loss, bound=bound, **described)
-
-
 def candidate_law(
     database: Database,
     *,
@@ -96,48 +68,124 @@ def candidate_law(
     return FiniteLaw(outcomes=np.arange(scores.size), log_probabilities=logs)
 
 
-def selection_mechanism(
-    *,
-    select: Callable[..., Any],
-    log_probabilities: Callable[..., Array],
-    utility: tuple[Claim, ...],
-    score: Callable[[Database], Array],
-    sensitivity: float,
-    epsilon: float,
-    monotone: bool,
-    relation: Relation,
-    databases: Domain,
-    privacy_reference: str,
-    **described: Any,
-) -> Mechanism:
-    """`select` at fixed parameters, with its law, `epsilon` of privacy and claims of `utility`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What is selected from: how good each candidate is on a database, and on which databases.
 
-    `described` are other fields of the mechanism. Raises ValueError on a parameter that is not
-    positive and when monotone scores are to save the factor 2 under replace-one.
+    `score` maps a database to one number per candidate, shape (candidates,); no entry moves by
+    more than `sensitivity` between neighbours under `relation`. `monotone` says that adding a
+    record never lowers a score, which halves the noise that is needed, under add-remove only.
+    Raises ValueError on a sensitivity that is not positive, and on monotone scores under another
+    relation.
     """
-    require_positive(sensitivity=sensitivity, epsilon=epsilon)
-    if monotone and relation is not Relation.ADD_REMOVE:
-        raise ValueError(f"monotone must be False under {relation.value}, got True")
-    bound: dict[str, Any] = {"score": score, "sensitivity": sensitivity, "epsilon": epsilon}
-    if monotone:
-        bound["monotone"] = True
-    return Mechanism(
-        run=partial(select, **bound),
-        law=partial(candidate_law, log_probabilities=log_probabilities, **bound),
-        databases=databases,
-        claims=(
-            PrivacyClaim(epsilon=epsilon, relation=relation, reference=privacy_reference),
-            *utility,
-        ),
-        **described,
+
+    score: Callable[[Database], Array]
+    candidates: int
+    relation: Relation
+    databases: Domain
+    sensitivity: float = 1.0
+    monotone: bool = False
+
+    def __post_init__(self) -> None:
+        """Reject parameters under which no claim would hold."""
+        require_positive(sensitivity=self.sensitivity)
+        if self.monotone and self.relation is not Relation.ADD_REMOVE:
+            raise ValueError(f"monotone must be False under {self.relation.value}, got True")
+
+    def given(self, epsilon: float) -> dict[str, Any]:
+        """The keywords of a sampler that selects with `epsilon` nats of privacy."""
+        monotone = {"monotone": True} if self.monotone else {}
+        return {
+            "score": self.score, "sensitivity": self.sensitivity, "epsilon": epsilon, **monotone
+        }  # fmt: skip
+
+    def law(self, log_probabilities: Callable[..., Array], epsilon: float) -> Callable[..., Any]:
+        """The exact law of the index selected; see `candidate_law`."""
+        return partial(candidate_law, log_probabilities=log_probabilities, **self.given(epsilon))
+
+    def regret_claim(
+        self, epsilon: float, *, noises: int = 1, ties: bool = False, **described: Any
+    ) -> UtilityClaim:
+        """P[regret >= noises scale ln(candidates / beta)] <= beta, of the scale of the noise.
+
+        With `ties` the candidates are counted in units of the best ones, which share the greatest
+        score. `described` are other fields of the claim.
+        """
+        scale = noises * noise_scale(
+            sensitivity=self.sensitivity, epsilon=epsilon, monotone=self.monotone
+        )
+
+        def loss(database: Database, output: Any) -> Array:
+            scores = np.asarray(self.score(database))
+            best = np.count_nonzero(scores == scores.max()) if ties else 1
+            # The number of best candidates depends on the database, so the gain from it is on the
+            # side of the loss.
+            return scores.max() - scores[output] + scale * log(best)
+
+        def bound(beta: float) -> float:
+            return scale * log(self.candidates / beta)
+
+        return UtilityClaim(loss=loss, bound=bound, **described)
+
+    def mechanism(
+        self,
+        select: Callable[..., Any],
+        log_probabilities: Callable[..., Array],
+        *claims: Claim,
+        epsilon: float,
+        proof: str,
+        **described: Any,
+    ) -> Mechanism:
+        """`select` with `epsilon` nats of privacy, as `proof` says, with its law and `claims`.
+
+        `described` are other fields of the mechanism. Raises ValueError where epsilon is not
+        positive.
+        """
+        require_positive(epsilon=epsilon)
+        private = PrivacyClaim(epsilon=epsilon, relation=self.relation, reference=proof)
+        return Mechanism(
+            run=partial(select, **self.given(epsilon)),
+            law=self.law(log_probabilities, epsilon),
+            databases=self.databases,
+            claims=(private, *claims),
+            **described,
+        )
+
+
+def by_counts(bins: int, *, relation: Relation = Relation.ADD_REMOVE, **domain: Any) -> Selection:
+    """Bins of a histogram, each as good as its count; `domain` are fields of the `Histogram`."""
+    return Selection(
+        score=counts,
+        candidates=bins,
+        relation=relation,
+        databases=Histogram(bins=bins, **domain),
     )
 
 
-def voters(*, candidates: int, least_vote: float) -> Rows:
-    """Databases of a few voters who give every candidate a whole score, `least_vote` to 1.
+def by_occurrences(
+    categories: int, *, relation: Relation = Relation.ADD_REMOVE, **fields: Any
+) -> Selection:
+    """Values of a record, each as good as the records that have it; `fields` are any others."""
+    return Selection(
+        score=partial(histogram, categories=categories),
+        candidates=categories,
+        relation=relation,
+        databases=Rows(row=Choices(values=tuple(range(categories)))),
+        **fields,
+    )
 
-    Votes from 0 make totals that are monotone; with votes from -1 one voter can lower any
+
+def by_votes(candidates: int, *, least_vote: int = -1, monotone: bool = False) -> Selection:
+    """Candidates of an election by a few voters, who give each a whole score, `least_vote` to 1.
+
+    With votes from 0 the totals are monotone; with votes from -1 one voter can lower any
     candidates and raise the others at once.
     """
     vote = Interval(low=least_vote, high=1, integer=True)
-    return Rows(row=Product(parts=(vote,) * candidates), most=6)
+    return Selection(
+        score=partial(column_totals, columns=candidates),
+        candidates=candidates,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Product(parts=(vote,) * candidates), most=6),
+        monotone=monotone,
+    )

@@ -8,10 +8,8 @@ import numpy as np
 
 from ..model import (
     Database,
-    Histogram,
     Interval,
     InvariantClaim,
-    Mechanism,
     PrivacyClaim,
     Product,
     Record,
@@ -22,10 +20,10 @@ from ..model import (
     number,
     whole,
 )
-from ..queries import column_totals, counts, revenue
-from .broken_exponential import data_dependent_range
+from ..queries import revenue
+from .broken_exponential import data_dependent_range, reweighed
 from .exponential import AUCTION, exponential_mechanism, log_probabilities
-from .selection import voters
+from .selection import by_counts, by_votes
 
 BOOK = "Dwork and Roth (2014)"
 ADD_REMOVE, REPLACE_ONE = Relation.ADD_REMOVE, Relation.REPLACE_ONE
@@ -34,68 +32,39 @@ EPSILON = number(1.0, 0.1, 2, "nats, of the claim")
 OTHERS = whole(9, 2, 30, "candidates beside the one that a voter moves against them")
 
 
-def _of_voters(epsilon: float, others: float, **weights: Any) -> Mechanism:
-    candidates = round(others) + 1
-    mechanism = exponential_mechanism(
-        score=partial(column_totals, columns=candidates),
-        candidates=candidates,
-        sensitivity=1.0,
-        epsilon=epsilon,
-        relation=ADD_REMOVE,
-        databases=voters(candidates=candidates, least_vote=-1),
-        name="exponential-of-voters",
-    )
-    return _reweighed(mechanism, **weights)
-
-
-def _reweighed(mechanism: Mechanism, **weights: Any) -> Mechanism:
-    """The mechanism, and its law, with other weights than its factory allows."""
-    assert isinstance(mechanism.law, partial)
-    law = partial(mechanism.law, **weights)
-    return replace(mechanism, run=partial(mechanism.run, **weights), law=law)
-
-
-def _opposed(others: float) -> tuple[tuple[Database, Database], ...]:
+def _opposed(others: int) -> tuple[tuple[Database, Database], ...]:
     """One candidate a vote ahead of all others, and a vote behind after one voter more."""
-    ahead = [1] + [0] * round(others)
-    return (([ahead], [ahead, [-1] + [1] * round(others)]),)
+    ahead = [1] + [0] * others
+    return (([ahead], [ahead, [-1] + [1] * others]),)
 
 
-def _private(epsilon: float, others: float) -> Subject:
+def _private(epsilon: float, others: int) -> Subject:
     return _naive(1, epsilon, others, monotone=False)
 
 
-def _naive(multiple: float, epsilon: float, others: float, monotone: bool = True) -> Subject:
+def _naive(multiple: float, epsilon: float, others: int, monotone: bool = True) -> Subject:
     claim = PrivacyClaim(epsilon=multiple * epsilon, relation=ADD_REMOVE, examples=_opposed(others))
-    return Subject(claim=claim, mechanism=_of_voters(epsilon, others, monotone=monotone))
+    mechanism = exponential_mechanism(
+        by_votes(others + 1), epsilon=epsilon, name="exponential-of-voters"
+    )
+    return Subject(claim=claim, mechanism=reweighed(mechanism, monotone=monotone))
 
 
-def _of_counts(epsilon: float, bins: float, **fields: Any) -> Mechanism:
-    described = {"relation": ADD_REMOVE, "databases": Histogram(bins=round(bins)), **fields}
-    return exponential_mechanism(
-        score=counts,
-        candidates=round(bins),
-        sensitivity=1.0,
-        epsilon=epsilon,
-        name="exponential-of-counts",
-        **described,
+def _monotone(epsilon: float, candidates: int) -> Subject:
+    problem = replace(by_counts(candidates), monotone=True)
+    return Subject(
+        claim=PrivacyClaim(epsilon=epsilon, relation=ADD_REMOVE),
+        mechanism=exponential_mechanism(problem, epsilon=epsilon, name="exponential-of-counts"),
     )
 
 
-def _monotone(epsilon: float, candidates: float) -> Subject:
-    claim = PrivacyClaim(epsilon=epsilon, relation=ADD_REMOVE)
-    return Subject(claim=claim, mechanism=_of_counts(epsilon, candidates, monotone=True))
-
-
-def _monotone_replaced(epsilon: float, records: float) -> Subject:
-    claim = PrivacyClaim(epsilon=epsilon, relation=REPLACE_ONE)
-    mechanism = _of_counts(
-        epsilon,
-        2,
-        relation=REPLACE_ONE,
-        databases=Histogram(bins=2, total=round(records)),
+def _monotone_replaced(epsilon: float, records: int) -> Subject:
+    problem = by_counts(2, relation=REPLACE_ONE, total=records)
+    mechanism = exponential_mechanism(problem, epsilon=epsilon, name="exponential-of-counts")
+    return Subject(
+        claim=PrivacyClaim(epsilon=epsilon, relation=REPLACE_ONE),
+        mechanism=reweighed(mechanism, monotone=True),
     )
-    return Subject(claim=claim, mechanism=_reweighed(mechanism, monotone=True))
 
 
 def _bids_offered(database: Database, *, values: tuple[float, ...]) -> Any:

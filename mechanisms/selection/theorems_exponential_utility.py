@@ -3,22 +3,11 @@
 from dataclasses import replace
 from functools import partial
 from math import exp
-from typing import Any
 
-from ..model import (
-    Claim,
-    EqualityClaim,
-    Histogram,
-    IdentityClaim,
-    Relation,
-    Subject,
-    Theorem,
-    number,
-    whole,
-)
-from ..queries import counts, revenue
+from ..model import EqualityClaim, IdentityClaim, Mechanism, Subject, Theorem, number, whole
+from ..queries import revenue
 from .exponential import exponential_by_weights, exponential_mechanism, log_probabilities
-from .selection import candidate_law, regret_claim
+from .selection import Selection, by_counts
 
 BOOK = "Dwork and Roth (2014)"
 BIDS = (1.0, 1.0, 1.0, 3.01)
@@ -29,43 +18,32 @@ CANDIDATES = whole(50, 10, 200, "their number")
 GAP = whole(10, 1, 30, "by how much the best candidates are ahead of all others")
 
 
-def _about_counts(claim: Claim, epsilon: float, bins: int) -> Subject:
-    mechanism = exponential_mechanism(
-        score=counts,
-        candidates=bins,
-        sensitivity=1.0,
-        epsilon=epsilon,
-        relation=Relation.ADD_REMOVE,
-        databases=Histogram(bins=bins, most=40),
-        name="exponential-of-counts",
-    )
-    return Subject(claim=claim, mechanism=mechanism)
-
-
-def _regret(epsilon: float, candidates: float, best: float, gap: float) -> Subject:
+def _regret(epsilon: float, candidates: int, best: int, gap: int) -> Subject:
     """The best candidates are `gap` ahead of all others, which are as good as each other."""
-    m, ahead = round(candidates), round(best)
-    level = m * exp(-gap * epsilon / 2) / ahead * (1 + 1e-9)
-    claim = regret_claim(
-        score=counts,
-        scale=2 / epsilon,
-        candidates=m,
-        ties=ahead > 1,
+    level = candidates * exp(-gap * epsilon / 2) / best * (1 + 1e-9)
+    problem = by_counts(candidates, most=40)
+    claim = problem.regret_claim(
+        epsilon,
+        ties=best > 1,
         # At this level the bound is just the regret of all candidates but the best.
         levels=(level, *LEVELS) if level < 1 else LEVELS,
-        databases=([0] * (m - ahead) + [round(gap)] * ahead,),
+        databases=([0] * (candidates - best) + [gap] * best,),
     )
-    return _about_counts(claim, epsilon, m)
+    return Subject(claim=claim, mechanism=_of(problem, epsilon))
 
 
-def _gumbel_sampler(epsilon: float, gap: float) -> Subject:
-    bound: dict[str, Any] = {"score": counts, "sensitivity": 1.0, "epsilon": epsilon}
+def _gumbel_sampler(epsilon: float, gap: int) -> Subject:
+    problem = by_counts(4, most=40)
     claim = EqualityClaim(
-        other=partial(exponential_by_weights, **bound),
-        law=partial(candidate_law, log_probabilities=log_probabilities, **bound),
-        databases=([step * round(gap) for step in range(4)],),
+        other=partial(exponential_by_weights, **problem.given(epsilon)),
+        law=problem.law(log_probabilities, epsilon),
+        databases=([step * gap for step in range(4)],),
     )
-    return _about_counts(claim, epsilon, 4)
+    return Subject(claim=claim, mechanism=_of(problem, epsilon))
+
+
+def _of(problem: Selection, epsilon: float) -> Mechanism:
+    return exponential_mechanism(problem, epsilon=epsilon, name="exponential-of-counts")
 
 
 def _price(price: float) -> IdentityClaim:

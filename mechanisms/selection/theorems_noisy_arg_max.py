@@ -11,7 +11,6 @@ import numpy as np
 from ..model import (
     Array,
     EqualityClaim,
-    Histogram,
     IdentityClaim,
     Interval,
     InvariantClaim,
@@ -24,12 +23,11 @@ from ..model import (
     number,
     whole,
 )
-from ..queries import column_totals, counts
 from .exponential import exponential, exponential_by_weights, log_probabilities, probabilities
 from .one_sided_noisy_arg_max import one_sided_log_probabilities, one_sided_noisy_arg_max_mechanism
 from .permute_and_flip import permute_and_flip, permute_and_flip_log_probabilities
 from .report_noisy_max import report_gumbel_max_mechanism, report_noisy_max_mechanism
-from .selection import candidate_law, voters
+from .selection import by_counts, by_votes
 
 BOOK = "Dwork and Roth (2014)"
 DING = "Ding et al. (2021)"
@@ -44,78 +42,65 @@ OTHERS = whole(2, 1, 12, "candidates but one")
 
 
 def _of_voters(
-    build: Callable[..., Mechanism], epsilon: float, others: float, monotone: float
+    build: Callable[..., Mechanism], epsilon: float, others: int, monotone: int
 ) -> Subject:
-    candidates = round(others) + 1
-    mechanism = build(
-        score=partial(column_totals, columns=candidates),
-        candidates=candidates,
-        sensitivity=1.0,
-        epsilon=epsilon,
-        relation=Relation.ADD_REMOVE,
-        databases=voters(candidates=candidates, least_vote=0 if monotone else -1),
-        monotone=bool(monotone),
-    )
-    ahead, behind = [1] + [0] * (candidates - 1), [0] + [1] * (candidates - 1)
+    candidates = others + 1
+    problem = by_votes(candidates, least_vote=0 if monotone else -1, monotone=bool(monotone))
+    ahead, behind = [1] + [0] * others, [0] + [1] * others
     # One voter more for all but the first candidate, who is behind; or who is ahead, and loses.
     example = [behind] * 3 if monotone else [ahead]
-    one_more = behind if monotone else [-1] + [1] * (candidates - 1)
+    one_more = behind if monotone else [-1] + [1] * others
     claim = PrivacyClaim(
         epsilon=epsilon, relation=Relation.ADD_REMOVE, examples=((example, [*example, one_more]),)
     )
-    return Subject(claim=claim, mechanism=mechanism)
+    return Subject(claim=claim, mechanism=build(problem, epsilon=epsilon))
 
 
 def _same_law(
     build: Callable[..., Mechanism],
     other: Callable[..., Any],
     other_log_probabilities: Callable[..., Array],
-    database: list[int],
     epsilon: float,
+    database: list[int],
 ) -> Subject:
     """The law that `build`'s mechanism has on `database` is that of `other`."""
-    bound: dict[str, Any] = {"score": counts, "sensitivity": 1.0, "epsilon": epsilon}
+    problem = by_counts(len(database), most=30)
     claim = EqualityClaim(
-        other=partial(other, **bound),
-        law=partial(candidate_law, log_probabilities=other_log_probabilities, **bound),
+        other=partial(other, **problem.given(epsilon)),
+        law=problem.law(other_log_probabilities, epsilon),
         databases=(database,),
     )
-    mechanism = build(
-        **bound,
-        candidates=len(database),
-        relation=Relation.ADD_REMOVE,
-        databases=Histogram(bins=len(database), most=30),
-    )
-    return Subject(claim=claim, mechanism=mechanism)
+    return Subject(claim=claim, mechanism=build(problem, epsilon=epsilon))
 
 
-def _gumbel(epsilon: float, gap: float) -> Subject:
+def _steps(gap: int) -> list[int]:
+    """Four counts, each `gap` above the one before."""
+    return [step * gap for step in range(4)]
+
+
+def _gumbel(epsilon: float, gap: int) -> Subject:
     return _same_law(
         report_gumbel_max_mechanism,
         exponential_by_weights,
         log_probabilities,
-        [step * round(gap) for step in range(4)],
         epsilon,
+        _steps(gap),
     )
 
 
-def _one_sided(epsilon: float, gap: float) -> Subject:
+def _one_sided(epsilon: float, gap: int) -> Subject:
     return _same_law(
         one_sided_noisy_arg_max_mechanism,
         permute_and_flip,
         permute_and_flip_log_probabilities,
-        [step * round(gap) for step in range(4)],
         epsilon,
+        _steps(gap),
     )
 
 
-def _one_sided_printed(epsilon: float, ahead: float) -> Subject:
+def _one_sided_printed(epsilon: float, ahead: int) -> Subject:
     return _same_law(
-        one_sided_noisy_arg_max_mechanism,
-        exponential,
-        log_probabilities,
-        [0, round(ahead)],
-        epsilon,
+        one_sided_noisy_arg_max_mechanism, exponential, log_probabilities, epsilon, [0, ahead]
     )
 
 

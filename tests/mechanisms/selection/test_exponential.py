@@ -17,6 +17,7 @@ from dpwitness.mechanisms.selection.exponential import (
     log_probabilities,
     probabilities,
 )
+from dpwitness.mechanisms.selection.selection import Selection
 
 
 def as_scores(rows):
@@ -126,14 +127,13 @@ def test_log_ratios_lie_in_an_interval_of_length_epsilon(rng):
 
 
 def choosing(candidates):
-    return exponential_mechanism(
+    problem = Selection(
         score=as_scores,
         candidates=candidates,
-        sensitivity=1,
-        epsilon=1,
         relation=Relation.REPLACE_ONE,
         databases=Rows(row=Choices(values=(0, 1))),
     )
+    return exponential_mechanism(problem, epsilon=1)
 
 
 def test_utility_on_fifty_candidates():
@@ -194,11 +194,9 @@ def test_the_saving_is_false_when_a_record_is_replaced(counts, loss):
     logs = log_probabilities(np.array(counts), sensitivity=1, epsilon=1, monotone=True)
     assert (logs[0] - logs[1]).max() == pytest.approx(loss, abs=5e-5)
     with pytest.raises(ValueError, match=r"^monotone must be False under replace-one, got True$"):
-        exponential_mechanism(
+        Selection(
             score=as_scores,
             candidates=2,
-            sensitivity=1,
-            epsilon=1,
             relation=Relation.REPLACE_ONE,
             databases=Rows(row=Choices(values=(0, 1))),
             monotone=True,
