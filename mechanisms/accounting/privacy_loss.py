@@ -90,18 +90,6 @@ def renyi_divergence(law: LossLaw, order: float) -> float:
     return (log(scaled) + float(highest)) / (order - 1)
 
 
-def laplace_loss_distribution(loss: Array, shift: float) -> Array:
-    """P[privacy loss <= loss] of the Laplace mechanism, where the answers are `shift` scales apart.
-
-    The loss is +shift with probability 1/2 and -shift with probability exp(-shift) / 2; between
-    the two its distribution function is exp((loss - shift) / 2) / 2. Shape as `loss`.
-    """
-    require_positive(shift=shift)
-    loss = np.asarray(loss, dtype=float)
-    between = np.exp((np.minimum(loss, shift) - shift) / 2) / 2
-    return np.where(loss < -shift, 0.0, np.where(loss >= shift, 1.0, between))
-
-
 def laplace_hockey_stick(level: float, shift: float) -> float:
     """Hockey-stick divergence of two Laplace laws of one scale, `shift` scales apart.
 

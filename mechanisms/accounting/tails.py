@@ -1,7 +1,7 @@
 """How far Laplace noise reaches, and the log-sum inequality: facts that utility proofs rest on."""
 
 from collections.abc import Sequence
-from math import exp, expm1, fsum, inf, log, log1p
+from math import exp, fsum, inf, log
 
 import numpy as np
 
@@ -32,25 +32,6 @@ def laplace_difference_tail(threshold: float, scale: float) -> float:
     It is (2 + t) exp(-t) / 4 with t = threshold / scale, at least 0.
     """
     return laplace_tail(threshold, scale) * (2 + threshold / scale) / 4
-
-
-def union_bound(threshold: float, scale: float, noises: int) -> float:
-    """Bound noises * exp(-threshold / scale) on P[some |noise| > threshold], dependent or not."""
-    require_positive(noises=noises)
-    return noises * laplace_tail(threshold, scale)
-
-
-def largest_tail(threshold: float, scale: float, noises: int) -> float:
-    """P[some |noise| > threshold] of independent noises: 1 - (1 - exp(-threshold / scale))**n."""
-    require_positive(noises=noises)
-    tail = laplace_tail(threshold, scale)
-    return 1.0 if tail == 1 else -expm1(noises * log1p(-tail))
-
-
-def union_threshold(beta: float, scale: float, noises: int) -> float:
-    """The threshold scale * ln(noises / beta), which all |noises| stay below but for beta."""
-    require_positive(beta=beta, scale=scale, noises=noises)
-    return scale * log(noises / beta)
 
 
 def log_sum_gap(first: Sequence[float], second: Sequence[float]) -> float:

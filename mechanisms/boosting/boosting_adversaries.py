@@ -35,22 +35,6 @@ def wronged_queries(distribution: Array, preference: Array, *, share: float) -> 
     return wronged
 
 
-def adversarial_base(
-    rng: np.random.Generator,
-    truth: Array,
-    sampled: Array,
-    distribution: Array,
-    earlier: Array,
-    *,
-    advantage: float,
-    error: float,
-) -> Array:
-    """Answer exactly but for an `error` on queries wronged before, those most often first."""
-    often = (earlier != truth).sum(axis=0)
-    wronged = wronged_queries(distribution, often, share=0.5 - advantage)
-    return truth + np.where(wronged, error, 0.0)
-
-
 def scripted_base(
     rng: np.random.Generator,
     truth: Array,

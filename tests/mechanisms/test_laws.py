@@ -22,9 +22,10 @@ from dpwitness.mechanisms.model import (
     Rows,
 )
 from dpwitness.mechanisms.noise.geometric import GEOMETRIC, geometric_mechanism
-from dpwitness.mechanisms.noise.laplace_loss import laplace_delta
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 from dpwitness.mechanisms.queries import histogram
+
+from .laplace_loss import laplace_delta
 
 EVERYTHING = (*CATALOGUE, *(control.mechanism for control in NEGATIVE_CONTROLS))
 DRAWS = 20_000

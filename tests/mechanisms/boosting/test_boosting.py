@@ -17,7 +17,7 @@ from dpwitness.mechanisms.boosting.base_synopsis import (
     samples_needed,
 )
 from dpwitness.mechanisms.boosting.boosting import BOOSTING, boosting, draw_queries, every_synopsis
-from dpwitness.mechanisms.boosting.boosting_adversaries import adversarial_base, wronged_queries
+from dpwitness.mechanisms.boosting.boosting_adversaries import wronged_queries
 from dpwitness.mechanisms.boosting.query_weights import (
     attenuated_agreement,
     attenuation_for,
@@ -36,6 +36,13 @@ from dpwitness.mechanisms.boosting.sampled_queries import (
 from dpwitness.mechanisms.boosting.theorems_boosting import favouring_weights
 
 LEVELS = {"accuracy": 0.1, "attenuation": 0.2}
+
+
+def adversarial_base(rng, truth, sampled, distribution, earlier, *, advantage, error):
+    """Answer exactly but for an `error` on queries wronged before, those most often first."""
+    often = (earlier != truth).sum(axis=0)
+    wronged = wronged_queries(distribution, often, share=0.5 - advantage)
+    return truth + np.where(wronged, error, 0.0)
 
 
 def bad_queries(rounds, queries=64, **variant):

@@ -32,7 +32,8 @@ from dpwitness.mechanisms.gradient_descent.noisy_gradient_law import (
 )
 from dpwitness.mechanisms.gradient_descent.projections import UNIT_BALL, norms, onto_ball
 from dpwitness.mechanisms.model import ExpectationClaim, PrivacyClaim
-from dpwitness.mechanisms.noise.laplace_loss import laplace_delta
+
+from ..laplace_loss import laplace_delta
 
 THEOREMS = {theorem.identifier: theorem for theorem in theorems.THEOREMS}
 PAPER = {"epsilon": 1, "delta": 1e-6, "steps": 100, "dimension": 2}

@@ -22,7 +22,8 @@ from dpwitness.mechanisms.gradient_descent.vector_sum import (
     vector_sum_mechanism,
 )
 from dpwitness.mechanisms.model import IdentityClaim, PrivacyClaim, Relation
-from dpwitness.mechanisms.noise.laplace_loss import laplace_delta
+
+from ..laplace_loss import laplace_delta
 
 THEOREMS = {theorem.identifier: theorem for theorem in theorems.THEOREMS}
 

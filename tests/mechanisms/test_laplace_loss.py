@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick
-from dpwitness.mechanisms.noise.laplace_loss import compose, grid_loss, laplace_delta, loss_law
+
+from .laplace_loss import compose, grid_loss, laplace_delta, loss_law
 
 BOUNDS = ("lower", "upper")
 

@@ -1,5 +1,7 @@
 """Privacy loss of many Laplace noises together, between two bounds, by convolution on a grid.
 
+It is written without the exact method of the auditors, to be compared with it.
+
 Where a number is released with Laplace noise and moves by r scales between two databases, the
 privacy loss is r with probability 1/2 and -r with probability exp(-r) / 2, and has density
 exp(-(r - l) / 2) / 4 between. The ratio of the masses that the two laws give to an interval of
@@ -18,8 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..accounting.privacy_loss import hockey_stick
-from ..model import Array, LossLaw
+from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick
+from dpwitness.mechanisms.model import Array, LossLaw
 
 Bound = Literal["lower", "upper"]
 
