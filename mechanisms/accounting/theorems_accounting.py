@@ -104,7 +104,6 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="the root in the advanced theorem is real for all k and 0 < epsilon, delta <= 1",
         reference=STEMMER,
         subject=_domain_as_printed,
-        holds=False,
         corrected="T-COMP-ADV",
         remark="the logarithm is negative where k delta > 1: the theorem needs k delta < 1",
         part="Gradient descent and vector noise",

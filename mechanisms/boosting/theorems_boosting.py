@@ -7,8 +7,9 @@ are tested against a generator that does no more than that, and wrongs whom it i
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
-from ..model import Array, InvariantClaim, Plot, Theorem, whole
+from ..model import Array, InvariantClaim, Theorem, whole
 from .boosting import SOURCE
 from .boosting_cases import (
     advantage_margin,
@@ -38,9 +39,7 @@ def _about_runs(
     *,
     parameters: tuple[str, ...] = ("queries", "advantage", "rounds"),
     queries: int = 16,
-    plot: Callable[..., Plot] | None = None,
-    corrected: str = "",
-    remark: str = "",
+    **rest: Any,
 ) -> Theorem:
     """A statement about runs; `margin(case, **parameters)` is that of a script."""
 
@@ -59,10 +58,7 @@ def _about_runs(
         reference=SOURCE,
         subject=subject,
         parameters={name: known[name] for name in parameters},
-        plot=plot,
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 

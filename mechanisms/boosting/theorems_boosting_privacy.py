@@ -41,9 +41,9 @@ def one_against_many(queries: int) -> tuple[tuple[int, int], ...]:
 # --- one sampled query -----------------------------------------------------------------------
 
 
-def _one_sample(queries: float, earlier: float, ratio: float) -> Subject:
+def _one_sample(queries: float, earlier: float, ratio: float) -> Mechanism:
     records = max(2, round(1 / ratio))
-    mechanism = sampled_query_mechanism(
+    return sampled_query_mechanism(
         weights=one_against_many(round(queries)),
         synopses=((0.0,) * round(queries),) * round(earlier),
         records=records,
@@ -53,7 +53,6 @@ def _one_sample(queries: float, earlier: float, ratio: float) -> Subject:
         advantage=tanh(1) / 2,
         identifier="BQ-6.4",
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
 SHIFTS = Interval(low=-1, high=1)
@@ -127,9 +126,8 @@ def _samples(
     )
 
 
-def _all_samples(samples: float, earlier: float, epsilon: float, digits: float) -> Subject:
-    mechanism = _samples(samples, earlier, epsilon, digits)
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+def _all_samples(samples: float, earlier: float, epsilon: float, digits: float) -> Mechanism:
+    return _samples(samples, earlier, epsilon, digits)
 
 
 def _wrong_delta(samples: float, beta: float, digits: float) -> Subject:
@@ -138,8 +136,8 @@ def _wrong_delta(samples: float, beta: float, digits: float) -> Subject:
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> Subject:
-    mechanism = boosting_mechanism(
+def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> Mechanism:
+    return boosting_mechanism(
         weights=((1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 0)),
         small=2,
         records=10,
@@ -151,12 +149,11 @@ def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> 
         base_epsilon=base_epsilon,
         identifier="BQ-6.1-PRIV",
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _base(epsilon: float, sampled: float) -> Subject:
+def _base(epsilon: float, sampled: float) -> Mechanism:
     queries = indicator_queries(4)
-    mechanism = base_mechanism(
+    return base_mechanism(
         weights=queries,
         sampled=tuple(place % (len(queries) - 2) + 1 for place in range(round(sampled))),
         small=4,
@@ -164,7 +161,6 @@ def _base(epsilon: float, sampled: float) -> Subject:
         epsilon=epsilon,
         identifier="BQ-BASE-PRIV",
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -232,7 +228,6 @@ THEOREMS: tuple[Theorem, ...] = (
             "beta": number(0.05, 0.01, 0.1, "failure probability"),
             "digits": number(6, 5, 9, "-log10 of delta"),
         },
-        holds=False,
         corrected="BQ-MU",
         remark="mu must be calculated from delta, which otherwise does not enter it at all",
     ),

@@ -85,9 +85,7 @@ def _about_errors(
     statement: str,
     margin: Callable[[Any], float],
     plot: Callable[..., Plot],
-    *,
-    corrected: str = "",
-    remark: str = "",
+    **rest: Any,
 ) -> Theorem:
     claim = InvariantClaim(cases=ERRORS, margin=margin, examples=EDGES)
     return Theorem(
@@ -96,9 +94,7 @@ def _about_errors(
         reference=BOOK,
         subject=lambda: claim,
         plot=plot,
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 
@@ -225,7 +221,6 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=BOOK,
         subject=_printed_weight,
         parameters={"queries": whole(1000, 1000, 1000, "size of the query set")},
-        holds=False,
         corrected="BQ-EX-F",
         remark="it is 4.5085, no probability: the denominator lacks a factor |Q|",
     ),

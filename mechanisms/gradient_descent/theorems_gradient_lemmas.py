@@ -13,7 +13,6 @@ from ..model import (
     Interval,
     InvariantClaim,
     Parameter,
-    Plot,
     Record,
     Row,
     Rows,
@@ -42,17 +41,13 @@ def invariant_theorem(
     statement: str,
     parameters: dict[str, Parameter],
     about: Callable[..., tuple[Row, Callable[[Any], float], tuple[Any, ...]]],
-    *,
-    plot: Callable[..., Plot] | None = None,
-    corrected: str = "",
-    remark: str = "",
+    **rest: Any,
 ) -> Theorem:
     """`about(**parameters)` is the cases, the margin and the examples of the statement."""
 
     def subject(**chosen: float) -> InvariantClaim:
         cases, margin, examples = about(**chosen)
-        claim = InvariantClaim(cases=cases, margin=margin, examples=examples)
-        return claim
+        return InvariantClaim(cases=cases, margin=margin, examples=examples)
 
     return Theorem(
         identifier=identifier,
@@ -60,10 +55,7 @@ def invariant_theorem(
         reference=SOURCE,
         subject=subject,
         parameters=parameters,
-        plot=plot,
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 

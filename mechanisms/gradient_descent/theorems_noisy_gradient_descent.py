@@ -9,7 +9,6 @@ import numpy as np
 
 from ..model import (
     Array,
-    Claim,
     Mechanism,
     Parameter,
     Plot,
@@ -65,29 +64,17 @@ def _theorem(
     identifier: str,
     statement: str,
     parameters: dict[str, Parameter],
-    build: Callable[..., tuple[Mechanism, Claim]],
-    *,
-    plot: Callable[..., Plot] | None = None,
-    corrected: str = "",
-    remark: str = "",
+    subject: Callable[..., Subject | Mechanism],
+    **rest: Any,
 ) -> Theorem:
-    """`build(**parameters)` is a mechanism, and the claim that is the statement about it."""
-
-    def subject(**chosen: float) -> Subject:
-        mechanism, claim = build(**chosen)
-        return Subject(claim=claim, mechanism=mechanism)
-
     return Theorem(
         identifier=identifier,
         statement=statement,
-        reference=SOURCE if corrected else f"{SOURCE}, with constants",
+        reference=SOURCE if "corrected" in rest else f"{SOURCE}, with constants",
         subject=subject,
         slow=True,
         parameters=parameters,
-        plot=plot,
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 
@@ -98,8 +85,8 @@ def _private(
     dimension: float,
     steps: float,
     records: float,
-) -> tuple[Mechanism, Claim]:
-    mechanism = noisy_gradient_descent_mechanism(
+) -> Mechanism:
+    return noisy_gradient_descent_mechanism(
         loss=LINEAR,
         start=(0.0,) * round(dimension),
         steps=round(steps),
@@ -110,12 +97,11 @@ def _private(
         release=every_gradient,
         name="noisy-gradients",
     )
-    return mechanism, mechanism.claims[0]
 
 
 def _progress(
     epsilon: float, delta: float, dimension: float, steps: float, records: float
-) -> tuple[Mechanism, Claim]:
+) -> Subject:
     start, count = _start(dimension), round(steps)
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
@@ -136,26 +122,24 @@ def _progress(
         radius=1.0,
         records=round(records),
     )
-    return mechanism, claim
+    return Subject(claim=claim, mechanism=mechanism)
 
 
-def _square_norm(
-    epsilon: float, delta: float, dimension: float, records: float
-) -> tuple[Mechanism, Claim]:
+def _square_norm(epsilon: float, delta: float, dimension: float, records: float) -> Subject:
     length = round(dimension)
-    mechanism, _ = _private(l2_multiplier, epsilon, delta, length, 1, records)
+    mechanism = _private(l2_multiplier, epsilon, delta, length, 1, records)
     claim = expected_square_norm(
         lipschitz=1.0,
         dimension=length,
         multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=1, dimension=length),
         records=round(records),
     )
-    return mechanism, claim
+    return Subject(claim=claim, mechanism=mechanism)
 
 
 def _excess(
     epsilon: float, delta: float, dimension: float, steps: float, records: float
-) -> tuple[Mechanism, Claim]:
+) -> Subject:
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
         start=_start(dimension),
@@ -165,15 +149,14 @@ def _excess(
         calibration=coordinate_multiplier,
         records=round(records),
     )
-    return mechanism, mechanism.claims[1]
+    return Subject(claim=mechanism.claims[1], mechanism=mechanism)
 
 
 def _excess_plot(steps: int, **setting: Any) -> Plot:
-    def subject(count: int) -> Subject:
-        mechanism, claim = _excess(steps=count, **setting)
-        return Subject(claim=claim, mechanism=mechanism)
-
-    return mean_excess_plot(subject, sorted({max(1, steps * share // 64) for share in SHARES}))
+    return mean_excess_plot(
+        lambda count: _excess(steps=count, **setting),
+        sorted({max(1, steps * share // 64) for share in SHARES}),
+    )
 
 
 THEOREMS: tuple[Theorem, ...] = (

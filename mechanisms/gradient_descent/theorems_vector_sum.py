@@ -4,8 +4,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import log, sqrt
+from typing import Any
 
-from ..model import IdentityClaim, Mechanism, Parameter, Subject, Theorem, number, whole
+from ..model import IdentityClaim, Mechanism, Parameter, Theorem, number, whole
 from .gradient_descent import SOURCE
 from .vector_sum import (
     gaussian_delta,
@@ -29,27 +30,18 @@ def _theorem(
     identifier: str,
     statement: str,
     parameters: dict[str, Parameter],
-    build: Callable[..., Mechanism],
-    *,
-    corrected: str = "",
-    remark: str = "",
+    mechanism: Callable[..., Mechanism],
+    **rest: Any,
 ) -> Theorem:
-    """`build(**parameters)` is a mechanism whose first claim is the statement."""
-
-    def subject(**chosen: float) -> Subject:
-        mechanism = build(**chosen)
-        return Subject(claim=mechanism.claims[0], mechanism=mechanism)
-
+    """`mechanism(**parameters)` is the one whose first claim is the statement."""
     return Theorem(
         identifier=identifier,
         statement=statement,
-        reference=SOURCE if corrected else f"{SOURCE}, with constants",
-        subject=subject,
+        reference=SOURCE if "corrected" in rest else f"{SOURCE}, with constants",
+        subject=mechanism,
         slow=True,
         parameters=parameters,
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 

@@ -14,11 +14,11 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
+    Mechanism,
     Parameter,
     Product,
     Record,
     Rows,
-    Subject,
     Theorem,
     ThresholdClaim,
     number,
@@ -160,15 +160,14 @@ def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> ThresholdC
     )
 
 
-def _privacy(*, epsilon: float) -> Subject:
-    mechanism = boxes_mechanism(
+def _privacy(*, epsilon: float) -> Mechanism:
+    return boxes_mechanism(
         dimension=2, grid=GRID, block=4, records=6, epsilon=epsilon, identifier="PAC-BOX-PRIV"
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
-def _counted(*, epsilon: float) -> Subject:
-    mechanism = boxes_mechanism(
+def _counted(*, epsilon: float) -> Mechanism:
+    return boxes_mechanism(
         dimension=1,
         grid=GRID,
         block=2,
@@ -178,7 +177,6 @@ def _counted(*, epsilon: float) -> Subject:
         name="boxes-counted",
         identifier="PAC-BOX-TEST",
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
 def _number_of_boxes(*, grid: int) -> IdentityClaim:
@@ -192,9 +190,8 @@ def _number_of_boxes(*, grid: int) -> IdentityClaim:
     return IdentityClaim(compute=compute, stated=(side * (side + 1) / 2) ** 2 + 1, tolerance=0.0)
 
 
-def _unpadded(*, epsilon: float) -> Subject:
-    mechanism = unpadded_mechanism(epsilon=epsilon, identifier="ERR-PAC-2")
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
+def _unpadded(*, epsilon: float) -> Mechanism:
+    return unpadded_mechanism(epsilon=epsilon, identifier="ERR-PAC-2")
 
 
 def _plain(identifier: str, statement: str, subject: Any, **rest: Any) -> Theorem:
@@ -266,7 +263,6 @@ THEOREMS: tuple[Theorem, ...] = (
         "ERR-PAC-1",
         "All errors are on negatives.",
         _invariant(INNER, _only_negatives, EDGE[:1]),
-        holds=False,
         corrected="PAC-BOX-ERR",
         remark="they are on positives: no negative is ever called positive",
     ),
@@ -275,7 +271,6 @@ THEOREMS: tuple[Theorem, ...] = (
         "Too few positives are detected easily, at no cost.",
         _unpadded,
         parameters={"epsilon": EPSILON},
-        holds=False,
         corrected="PAC-BOX-TEST",
         remark="a noiseless test of |S| < m answers with certainty on one side of m; pad, or "
         "pay for a noisy count",

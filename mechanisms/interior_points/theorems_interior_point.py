@@ -8,10 +8,10 @@ import numpy as np
 from ..model import (
     Interval,
     InvariantClaim,
+    Mechanism,
     Parameter,
     Record,
     Rows,
-    Subject,
     Theorem,
     ThresholdClaim,
     number,
@@ -37,11 +37,10 @@ def _grid(default: int, low: int) -> Parameter:
     return Parameter(default=default, within=within, meaning="number of places of the grid")
 
 
-def _privacy(*, epsilon: float, grid: int, points: int) -> Subject:
-    mechanism = interior_point_mechanism(
+def _privacy(*, epsilon: float, grid: int, points: int) -> Mechanism:
+    return interior_point_mechanism(
         points=int(points), grid=int(grid), epsilon=epsilon, identifier="PAC-IP-EM"
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
 def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
@@ -88,11 +87,10 @@ def _facts() -> InvariantClaim:
     )
 
 
-def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Subject:
-    mechanism = rec_concave_mechanism(
+def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Mechanism:
+    return rec_concave_mechanism(
         points=int(points), grid=int(grid), epsilon=epsilon, delta=delta, identifier="PAC-IP-REC"
     )
-    return Subject(claim=mechanism.claims[0], mechanism=mechanism)
 
 
 def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> ThresholdClaim:

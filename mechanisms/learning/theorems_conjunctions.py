@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,10 @@ from ..model import (
     IdentityClaim,
     Interval,
     InvariantClaim,
-    Parameter,
     PrivacyClaim,
     Relation,
     Subject,
     Theorem,
-    ThresholdClaim,
     number,
     whole,
 )
@@ -40,10 +39,6 @@ EXAMPLE = (("010101", 1), ("010110", 0), ("111101", 1), ("111111", 0), ("000000"
 
 WORKED_RUN = (*EXAMPLE, ("101101", 1), ("111101", 1), ("000101", 1))
 """A sample on which the algorithm that is not private keeps v4, not v5 and v6."""
-
-
-def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
-    return whole(default, low, high, meaning)
 
 
 _epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
@@ -96,13 +91,6 @@ def _all_subsets(dimension: int, most: int) -> Array:
     return found
 
 
-def _bare(build: Callable[..., InvariantClaim]) -> Callable[..., InvariantClaim]:
-    def subject(**parameters: Any) -> InvariantClaim:
-        return build(**parameters)
-
-    return subject
-
-
 def _event(*, dimension: int, epsilon: float, beta: float) -> InvariantClaim:
     scale = 2 * dimension / epsilon
     return noisy_counts_event(dimension=dimension, scale=scale, beta=beta)
@@ -114,39 +102,32 @@ def _extreme_pair(dimension: int) -> tuple[Database, Database]:
     return [*[zeros] * 39, zeros], [*[zeros] * 39, ones]
 
 
-def _claimed(claim: int, **fixed: Any) -> Callable[..., Subject]:
-    """A claim of the mechanism by its place, under the name of its theorem."""
-
-    def subject(**parameters: Any) -> Subject:
-        made = noisy_conjunction_mechanism(**{**fixed, **parameters})
-        named = made.claims[claim]
-        if isinstance(named, PrivacyClaim) and named.relation is Relation.REPLACE_ONE:
-            named = replace(named, examples=(_extreme_pair(parameters["dimension"]),))
-        return Subject(claim=named, mechanism=made)
-
-    return subject
+def _private(*, dimension: int, **parameters: Any) -> Subject:
+    """The first claim of the mechanism, with a pair on which it is nearly tight."""
+    made = noisy_conjunction_mechanism(dimension=dimension, **parameters)
+    claim = made.claims[0]
+    if isinstance(claim, PrivacyClaim) and claim.relation is Relation.REPLACE_ONE:
+        claim = replace(claim, examples=(_extreme_pair(dimension),))
+    return Subject(claim=claim, mechanism=made)
 
 
-def _utility() -> Callable[..., ThresholdClaim]:
-    def subject(**parameters: Any) -> ThresholdClaim:
-        claim = noisy_conjunction_threshold(**parameters)
-        return claim
-
-    return subject
+def _mistakes(**parameters: Any) -> Subject:
+    made = noisy_conjunction_mechanism(**parameters)
+    return Subject(claim=made.claims[1], mechanism=made)
 
 
-_dimension = _count(2, 1, 4, "variables")
-_six = _count(6, 1, 8, "variables")
-_class = {"dimension": _count(3, 1, 6, "variables"), "most_literals": _count(2, 0, 4, "literals")}
+_dimension = whole(2, 1, 4, "variables")
+_six = whole(6, 1, 8, "variables")
+_class = {"dimension": whole(3, 1, 6, "variables"), "most_literals": whole(2, 0, 4, "literals")}
 _take_1 = f"{SOURCE}, conjunctions, take 1"
-_private = {"dimension": _dimension, "epsilon": _epsilon, "beta": _beta}
+_budget = {"dimension": _dimension, "epsilon": _epsilon, "beta": _beta}
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="CONJ-DEF",
         statement="An assignment makes exactly d of the 2 d literals false",
         reference=f"{SOURCE}, conjunctions",
-        subject=_bare(falsified_literals),
+        subject=falsified_literals,
         parameters={"dimension": _six},
     ),
     Theorem(
@@ -172,57 +153,57 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-NP",
         statement="The kept literals contain those of any target that fits, and make no mistake",
         reference="Valiant (1984)",
-        subject=_bare(kept_literals_contain_the_target),
-        parameters={"dimension": _count(3, 1, 6, "variables")},
+        subject=kept_literals_contain_the_target,
+        parameters={"dimension": whole(3, 1, 6, "variables")},
     ),
     Theorem(
         identifier="CONJ-P1",
         slow=True,
         statement="Deleting 2 d literals by counts + Lap(2 d / epsilon) is epsilon-private",
         reference=_take_1,
-        subject=_claimed(0),
-        parameters=_private,
+        subject=_private,
+        parameters=_budget,
     ),
     Theorem(
         identifier="CONJ-P1-AR",
         statement="The same is epsilon / 2-private under add-remove: a point violates d literals",
         reference=_take_1,
-        subject=_claimed(0, relation=Relation.ADD_REMOVE),
-        parameters=_private,
+        subject=partial(_private, relation=Relation.ADD_REMOVE),
+        parameters=_budget,
     ),
     Theorem(
         identifier="CONJ-P1-ADVANCED",
         statement="With noise of scale sqrt(d) / s(epsilon, delta) it is (epsilon, delta)-private",
         reference=_take_1,
-        subject=_claimed(0),
-        parameters={**_private, "delta": _delta},
+        subject=_private,
+        parameters={**_budget, "delta": _delta},
     ),
     Theorem(
         identifier="CONJ-P1-EVENT",
         statement="With all noise within tau, negatives are right and 4 d tau positives wrong",
         reference=_take_1,
         subject=_event,
-        parameters={**_private, "epsilon": replace(_epsilon, within=Interval(low=0.5, high=8.0))},
+        parameters={**_budget, "epsilon": replace(_epsilon, within=Interval(low=0.5, high=8.0))},
     ),
     Theorem(
         identifier="CONJ-P1-MISTAKES",
         statement="P[mistakes >= (8 d**2 / epsilon) ln(2 d / beta)] <= beta on realizable data",
         reference=_take_1,
-        subject=_claimed(1),
-        parameters=_private,
+        subject=_mistakes,
+        parameters=_budget,
     ),
     Theorem(
         identifier="CONJ-P1-UTILITY",
         statement="n >= (8 d**2 / (alpha epsilon)) ln(2 d / beta) rows give error at most alpha",
         reference=_take_1,
-        subject=_utility(),
+        subject=noisy_conjunction_threshold,
         parameters={"dimension": _six, "epsilon": _epsilon, "alpha": _alpha, "beta": _beta},
     ),
     Theorem(
         identifier="CONJ-P1-ADVANCED-UTILITY",
         statement="n >= (4 d**1.5 / (alpha s)) ln(2 d / beta) rows suffice with noise sqrt(d) / s",
         reference=_take_1,
-        subject=_utility(),
+        subject=noisy_conjunction_threshold,
         parameters={
             "dimension": _six,
             "epsilon": _epsilon,

@@ -203,7 +203,6 @@ THEOREMS: tuple[Theorem, ...] = (
             "others": whole(10_000, 1_000, 20_000, "poor hypotheses"),
             "epsilon": _epsilon,
         },
-        holds=False,
         corrected="PAC-EML-REGRET",
         remark="The constant is 2, and ln(1/beta) is missing: many hypotheses just beyond the "
         "bound outweigh the one that is right",

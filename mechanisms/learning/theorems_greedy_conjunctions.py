@@ -1,6 +1,5 @@
 """Theorems about learning a conjunction greedily, literal by literal."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import log
@@ -13,12 +12,9 @@ from ..model import (
     Database,
     EqualityClaim,
     Interval,
-    InvariantClaim,
-    Parameter,
     Size,
     Subject,
     Theorem,
-    ThresholdClaim,
     UtilityClaim,
     number,
     whole,
@@ -39,35 +35,15 @@ TAKE_2 = f"{SOURCE}, conjunctions, take 2"
 PRINTED = f"{TAKE_2}, as printed"
 
 
-def _count(default: int, low: int, high: int, meaning: str) -> Parameter:
-    return whole(default, low, high, meaning)
-
-
 _epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
 _delta = number(1e-6, 1e-12, 0.1, "the delta")
 _alpha = number(0.3, 0.05, 0.45, "error allowed")
 _beta = number(0.1, 0.001, 0.5, "chance of failure")
 
 
-def _bare(build: Callable[..., InvariantClaim], **fixed: Any) -> Callable[..., InvariantClaim]:
-    """An invariant without a mechanism, under another name where one is given."""
-
-    def subject(**parameters: Any) -> InvariantClaim:
-        claim = build(**fixed, **parameters)
-        return claim
-
-    return subject
-
-
-def _claimed(claim: int) -> Callable[..., Subject]:
-    """A claim of the mechanism by its place, under the name of its theorem."""
-
-    def subject(**parameters: Any) -> Subject:
-        made = greedy_conjunction_mechanism(**parameters)
-        named = made.claims[claim]
-        return Subject(claim=named, mechanism=made)
-
-    return subject
+def _scores(**parameters: Any) -> Subject:
+    made = greedy_conjunction_mechanism(**parameters)
+    return Subject(claim=made.claims[1], mechanism=made)
 
 
 def _same_law(**parameters: Any) -> Subject:
@@ -91,14 +67,6 @@ def _same_law(**parameters: Any) -> Subject:
         databases=(tuple(alternating * 3), ((1,) * (dimension + 1),) * 5),
     )
     return Subject(claim=claim, mechanism=made)
-
-
-def _main(**fixed: Any) -> Callable[..., ThresholdClaim]:
-    def subject(**parameters: Any) -> ThresholdClaim:
-        claim = greedy_conjunction_threshold(**fixed, **parameters)
-        return claim
-
-    return subject
 
 
 def _shortfall_without_budget(
@@ -128,24 +96,24 @@ def _shortfall_without_budget(
     return Subject(claim=claim, mechanism=made)
 
 
-_variables = _count(2, 1, 3, "variables")
-_k = _count(1, 1, 3, "most literals of a conjunction")
-_cube = {"dimension": _count(3, 1, 4, "variables"), "most_literals": replace(_k, default=2)}
+_variables = whole(2, 1, 3, "variables")
+_k = whole(1, 1, 3, "most literals of a conjunction")
+_cube = {"dimension": whole(3, 1, 4, "variables"), "most_literals": replace(_k, default=2)}
 _choosing = {
     "dimension": _variables,
     "most_literals": _k,
-    "rounds": _count(2, 1, 3, "rounds"),
+    "rounds": whole(2, 1, 3, "rounds"),
     "epsilon": _epsilon,
 }
 _big = {
-    "dimension": _count(6, 1, 6, "variables"),
+    "dimension": whole(6, 1, 6, "variables"),
     "most_literals": replace(_k, default=2, within=Interval(low=1, high=2, integer=True)),
     "epsilon": replace(_epsilon, within=Interval(low=0.2, high=8.0)),
     "alpha": _alpha,
     "beta": _beta,
 }
 _crowded = {
-    "dimension": _count(6, 3, 7, "variables"),
+    "dimension": whole(6, 3, 7, "variables"),
     "most_literals": replace(_k, default=2, within=Interval(low=2, high=2, integer=True)),
     "epsilon": replace(_epsilon, within=Interval(low=0.5, high=1.0)),
 }
@@ -165,56 +133,56 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P2-SENS",
         statement="One record moves no score by more than 1, also after removals",
         reference=TAKE_2,
-        subject=_bare(score_sensitivity),
+        subject=score_sensitivity,
         parameters={"dimension": _variables, "most_literals": _k},
     ),
     Theorem(
         identifier="CONJ-P2-PRIV",
         statement="J rounds with epsilon / J each are epsilon-private",
         reference=TAKE_2,
-        subject=_claimed(0),
+        subject=greedy_conjunction_mechanism,
         parameters=_choosing,
     ),
     Theorem(
         identifier="CONJ-P2-ADVANCED",
         statement="J rounds with sqrt(8 / J) s(epsilon, delta) each are (epsilon, delta)-private",
         reference=TAKE_2,
-        subject=_claimed(0),
+        subject=greedy_conjunction_mechanism,
         parameters={**_choosing, "delta": _delta},
     ),
     Theorem(
         identifier="CONJ-P2-OPT",
         statement="On data that a conjunction of k literals fits, the best score is 0 every round",
         reference=TAKE_2,
-        subject=_bare(best_score_is_zero),
+        subject=best_score_is_zero,
         parameters=_cube,
     ),
     Theorem(
         identifier="CONJ-P2-STEP",
         statement="P[some chosen score <= - (2 J / epsilon) ln((2 d + 1) J / beta)] <= beta",
         reference=TAKE_2,
-        subject=_claimed(1),
+        subject=_scores,
         parameters=_choosing,
     ),
     Theorem(
         identifier="CONJ-P2-POS",
         statement="If all chosen scores are >= -Delta, J rounds lose at most J Delta positives",
         reference=TAKE_2,
-        subject=_bare(few_positives_lost),
-        parameters={**_cube, "rounds": _count(3, 1, 6, "rounds"), "slack": _slack},
+        subject=few_positives_lost,
+        parameters={**_cube, "rounds": whole(3, 1, 6, "rounds"), "slack": _slack},
     ),
     Theorem(
         identifier="CONJ-P2-NEG",
         statement="If all chosen scores are >= -Delta, at most 2 k Delta negatives stay wrong",
         reference=TAKE_2,
-        subject=_bare(few_negatives_left),
+        subject=few_negatives_left,
         parameters={**_cube, "slack": _slack},
     ),
     Theorem(
         identifier="CONJ-P2-MAIN",
         statement="n >= (J + 2 k) Delta / alpha rows, J = ceil(2 k ln n), give error <= alpha",
         reference=TAKE_2,
-        subject=_main(),
+        subject=greedy_conjunction_threshold,
         parameters=_big,
     ),
     Theorem(
@@ -223,7 +191,6 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=PRINTED,
         subject=partial(_shortfall_without_budget, False),
         parameters=_crowded,
-        holds=False,
         corrected="CONJ-P2-STEP",
         remark=_too_small,
     ),
@@ -233,7 +200,6 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=PRINTED,
         subject=partial(_shortfall_without_budget, True),
         parameters=_crowded,
-        holds=False,
         corrected="CONJ-P2-STEP",
         remark=_too_small,
     ),
@@ -241,9 +207,8 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-4",
         statement="One of the 2 d literals scores 0 in every round",
         reference=PRINTED,
-        subject=_bare(best_score_is_zero, constant=False),
+        subject=partial(best_score_is_zero, constant=False),
         parameters=_cube,
-        holds=False,
         corrected="CONJ-P2-OPT",
         remark=_no_true,
     ),
@@ -251,9 +216,8 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-4-MAIN",
         statement="Without TRUE, n >= (J + 2 k) Delta / alpha rows give error <= alpha",
         reference=PRINTED,
-        subject=_main(constant=False, target=0),
+        subject=partial(greedy_conjunction_threshold, constant=False, target=0),
         parameters=_big,
-        holds=False,
         corrected="CONJ-P2-MAIN",
         remark=_no_true,
     ),

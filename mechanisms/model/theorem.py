@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from .claims import Claim, PrivacyClaim
 from .domains import Interval
-from .mechanism import Subject
+from .mechanism import Mechanism, Subject
 from .plots import Plot
 
 
@@ -34,11 +34,12 @@ class Theorem:
     """A published statement, as a row: what it says, who says it, and at which parameters.
 
     `identifier` is the catalogue's code and `statement` one line. `subject(**parameters)` is what
-    is claimed at given parameters, of a mechanism or of none; ask `at` for it, which fills in the
-    defaults and writes the theorem's labels on the claim. A statement printed wrongly is a
-    theorem with `holds` False, expected to be refuted; `corrected` then names the identifier of
-    the one that says it right and `remark` what the print gets wrong. `part` is the part of the
-    catalogue it belongs to; where it says none the catalogue sets that of its module.
+    is claimed at given parameters: a claim, a claim with its mechanism, or a mechanism, whose
+    first claim it is. Ask `at` for it, which fills in the defaults and writes the theorem's labels
+    on the claim. A statement printed wrongly is a theorem with `holds` False, expected to be
+    refuted; `corrected`, which implies that, names the identifier of the one that says it right,
+    and `remark` says what the print gets wrong. `part` is the part of the catalogue it belongs to;
+    where it says none the catalogue sets that of its module.
     `slow` says that its check is one of the longest, so that a run starts it first.
     `plot(**parameters)`, where there is one, works out a picture of the theorem; ask `plot_at`.
     """
@@ -46,7 +47,7 @@ class Theorem:
     identifier: str
     statement: str
     reference: str
-    subject: Callable[..., Subject | Claim]
+    subject: Callable[..., Subject | Mechanism | Claim]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     holds: bool = True
     corrected: str = ""
@@ -55,6 +56,11 @@ class Theorem:
     slow: bool = False
     plot: Callable[..., Plot] | None = None
 
+    def __post_init__(self) -> None:
+        """A statement that another one corrects does not hold."""
+        if self.corrected:
+            object.__setattr__(self, "holds", False)
+
     def at(self, **parameters: float) -> Subject:
         """The claim at these parameters, at the defaults where they say nothing.
 
@@ -62,14 +68,16 @@ class Theorem:
         of a privacy claim says which databases it works on.
         """
         made = self.subject(**self._filled(parameters))
-        subject = made if isinstance(made, Subject) else Subject(claim=made)
+        match made:
+            case Subject(claim=claim, mechanism=mechanism):
+                pass
+            case Mechanism(claims=claims):
+                claim, mechanism = claims[0], made
+            case _:
+                claim, mechanism = made, None
         claim = replace(
-            subject.claim,
-            identifier=self.identifier,
-            statement=self.statement,
-            reference=self.reference,
+            claim, identifier=self.identifier, statement=self.statement, reference=self.reference
         )
-        mechanism = subject.mechanism
         if mechanism is not None:
             private = [one for one in mechanism.claims if isinstance(one, PrivacyClaim)]
             kept = [] if isinstance(claim, PrivacyClaim) else private

@@ -45,9 +45,7 @@ def _about_runs(
     statement: str,
     margin: Callable[..., Callable[[Any], float]],
     plot: Callable[..., Plot],
-    *,
-    corrected: str = "",
-    remark: str = "",
+    **rest: Any,
 ) -> Theorem:
     """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case."""
 
@@ -65,9 +63,7 @@ def _about_runs(
         subject=subject,
         parameters=ON_RUNS,
         plot=lambda **given: plot(subject(**given), **given),
-        holds=not corrected,
-        corrected=corrected,
-        remark=remark,
+        **rest,
     )
 
 

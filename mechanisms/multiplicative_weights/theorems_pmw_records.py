@@ -163,7 +163,6 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=SOURCE,
         subject=_root_of_log,
         parameters={"length": whole(1_000_000, 1e4, 1e8, "queries")},
-        holds=False,
         corrected="PMW-MAIN",
         remark="ln(queries) belongs outside the root",
     ),

@@ -108,7 +108,6 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="four bids of 1, 1, 1 and 3.01: the revenue at 1.00 is 3.00",
         reference=f"{BOOK}, Example 3.5",
         subject=_price_printed,
-        holds=False,
         corrected="EM-3.5",
         remark="at 1.00 all four buy: 4.00, the best revenue",
     ),

@@ -225,28 +225,26 @@ def test_a_picture_brought_along_shows_a_counterexample_exactly_where_there_is_o
         assert np.shape(one.x) == np.shape(one.y)
 
 
-def test_every_look_of_a_series_can_be_drawn():
+@pytest.mark.parametrize("meaning", get_args(Meaning))
+def test_every_look_of_a_series_can_be_drawn(meaning):
     theorem = Theorem(
         identifier="U",
         statement="drawn",
         reference="",
         subject=lambda: IdentityClaim(compute=lambda: 1.0, stated=1.0),
-        plot=every_look,
+        plot=lambda: every_look(meaning),
     )
     result = check(theorem, seed=1)
     one = Reproduction(parameters={}, expected=result.verdict, result=result)
     first, *_ = pictures_of(theorem, (one,), seed=1)
     words = words_of(first.svg)
-    for meaning in get_args(Meaning):
-        for style in get_args(Style):
-            assert f"{meaning} {style}" in words
+    assert all(style in words for style in get_args(Style))
     assert "halfway" in words
 
 
-def every_look():
-    """A picture with points of every meaning in every style."""
+def every_look(meaning):
+    """A picture with points of one meaning in every style."""
     at = np.array([1.0, 2.0, 3.0])
-    looks = [(meaning, style) for meaning in get_args(Meaning) for style in get_args(Style)]
     return Plot(
         key="looks",
         title="Looks",
@@ -254,7 +252,7 @@ def every_look():
         x=Axis(label="place", ticks={"halfway": 2.0}),
         y=Axis(label="height", log=True),
         series=tuple(
-            Series(meaning=meaning, style=style, x=at, y=at + number, label=f"{meaning} {style}")
-            for number, (meaning, style) in enumerate(looks)
+            Series(meaning=meaning, style=style, x=at, y=at + number, label=style)
+            for number, style in enumerate(get_args(Style))
         ),
     )
