@@ -150,7 +150,7 @@ class Learning:
 class Sketch:
     """Binned output frequencies of the two sides on one feature, for a picture.
 
-    For a refutation the sides are those of the witness, likelier first, else those of the pair.
+    The sides are those of the result's `pair`; for a refutation the likelier comes first.
 
     `edges` has one more entry than the counts for a numeric feature and is empty for a
     categorical one, whose bins are named by `labels`. `inside` marks the bins in the event.

@@ -71,6 +71,7 @@ def _told(
         if counts
         else [],
         "unseen": wording.by_label(wording.unseen(result)),
+        "pictured": wording.pictured_sentence(result) if pictured else "",
         "pictures": list(_pictures(result, key)) if pictured else [],
         "facts": _facts(result),
         "replay": record["replay"],

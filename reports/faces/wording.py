@@ -195,6 +195,18 @@ def worst_sentence(result: AuditResult) -> str:
     )
 
 
+def pictured_sentence(result: AuditResult) -> str:
+    """Which pair the pictures are of, where it is not the one shown; else nothing."""
+    worst = result.worst
+    if not worst_sentence(result) or worst is None:
+        return ""
+    one, two = databases_phrases(Pair(worst.database, worst.neighbour))
+    return (
+        f"The pictures are of the pair with the largest bound: there D is {one} and D' is {two}, "
+        f"and the event is {printable(worst.event.describe())}."
+    )
+
+
 def bound_sentence(result: AuditResult) -> str:
     """What the counts say of the privacy loss, with its confidence."""
     bound = result.epsilon_lower

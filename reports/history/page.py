@@ -1,6 +1,6 @@
 """The history as one self-contained page: bounds over time, runs and changes of source."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 from math import isfinite, nan
@@ -24,9 +24,37 @@ def render(subjects: Sequence[Subject], broken: str) -> str:
         title=f"dpwitness: history of {len(subjects)} claims",
         subject="history",
         broken=broken,
+        could_not_see=list(_unseen(subjects)),
         told=[
             _told(subject, f"m{index}", pictured=index < MOST_PICTURES)
             for index, subject in enumerate(subjects)
+        ],
+    )
+
+
+def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
+    """What the runs together could not see, as (label, sentences)."""
+    yield (
+        "power",
+        [
+            'Where the bound is "none" the draws of a run showed nothing; what they could have '
+            "shown is in the report of that run."
+        ],
+    )
+    yield (
+        "not seen",
+        [
+            "Versions of the code that no run audited, and databases that no search reached.",
+            "Not examined: the low-order bits of floating-point outputs, and running time.",
+        ],
+    )
+    apart = sum(not row["counted"] for subject in subjects for row in subject.audits)
+    left = f" {apart} audits do not count for that; their remarks say why." if apart else ""
+    yield (
+        "assumed",
+        [
+            "All runs of one source, claim and mechanism are added up; that takes for granted that "
+            f"each made new draws.{left}"
         ],
     )
 

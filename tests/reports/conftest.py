@@ -30,7 +30,7 @@ def a_count(event, hits, trials, **changes):
     return replace(made, **changes)
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def sound():
     """A result that refutes nothing, judged on two chunks."""
     event = HalfLine(OUTPUT, 1.0, False)
@@ -67,7 +67,7 @@ def sound():
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def refuted(sound):
     """A refutation, in which the neighbour as judged is the likelier side."""
     event = Among(OUTPUT, (1,))

@@ -41,6 +41,12 @@ def test_sides_that_were_judged_in_reverse_are_named_in_reverse(sound):
     assert (one.names, two.names) == (("D", "D′"), ("D′", "D"))
 
 
+def test_a_refutation_names_the_likelier_side_first(refuted):
+    shown = trade_off(refuted)
+    assert shown.names == ("D", "D′")
+    assert shown.point == pytest.approx((119 / 1000, 1 - 500 / 1000))
+
+
 def test_the_curve_of_the_draws_is_convex_and_spans_the_square(sound):
     points = np.array(trade_off(sound).drawn)
     assert points[0].tolist() == [0, 1]

@@ -1,9 +1,13 @@
 """The gallery in a browser without a network, on a phone and on a desk."""
 
 import json
+import re
 
 import pytest
 
+pytestmark = pytest.mark.quality
+
+UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 FIGURES = """
 [...document.querySelectorAll("figure svg")].map((svg) => {
   const box = svg.getBoundingClientRect();
@@ -41,6 +45,7 @@ new Promise((done) => {{
 
 def test_every_figure_is_seen_whole(opened, few):
     browser, width = opened
+    browser.evaluate(UNFOLD)
     boxes = browser.evaluate(FIGURES)
     assert len(boxes) == sum(len(section.pictures) for section in few.sections)
     for left, right, wide, high in boxes:
@@ -52,7 +57,7 @@ def test_every_figure_is_seen_whole(opened, few):
 
 def test_nothing_is_wider_than_the_page(opened):
     browser, width = opened
-    browser.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    browser.evaluate(UNFOLD)
     assert browser.evaluate(WIDEST) <= width
 
 
@@ -90,16 +95,36 @@ def test_the_filter_hides_what_does_not_fit_and_an_anchor_brings_it_back(opened)
 """)
     assert browser.evaluate(shown) == 2 < every
     assert browser.evaluate("document.querySelector('#filter output').value") == f"2 of {every}"
+    assert not browser.evaluate("document.querySelector('#T-LAP-1 > details').open")
     top, _ = jump(browser, "#T-LAP-1")
+    assert browser.evaluate("document.querySelector('#T-LAP-1 > details').open")
     assert browser.evaluate(shown) == every
     assert -2 <= top <= 40
 
 
-def test_it_prints(opened, few):
+def test_what_is_unfolded_is_printed_and_the_rest_is_not(opened):
     browser, _ = opened
-    made = browser.pdf()
-    assert made.startswith(b"%PDF")
-    assert len(made) > 1000 * sum(len(section.pictures) for section in few.sections)
+    folded = browser.pdf()
+    assert folded.startswith(b"%PDF")
+    browser.evaluate(UNFOLD)
+    assert pages(folded) < pages(browser.pdf())
+
+
+def pages(pdf):
+    return len(re.findall(rb"/Type */Page\b", pdf))
+
+
+def test_a_printed_row_of_the_table_is_no_column_of_words(browser, written):
+    # A4 less its margins, at 96 pixels an inch; every statement in a few lines.
+    browser.open((written / "index.html").as_uri(), width=658)
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    heights = browser.evaluate(
+        "[...document.querySelectorAll('.summary tbody tr')].map((row) => row.offsetHeight)"
+    )
+    browser.ask("Emulation.setEmulatedMedia", media="")
+    assert heights
+    assert max(heights) < 160
+    assert sum(heights) / len(heights) < 90
 
 
 def test_dark_and_light_have_different_ink(browser, written):
