@@ -7,6 +7,7 @@
      +-- EvidenceFormatError   an evidence file that is not what it says
      +-- ContractError         the mechanism broke the contract or failed
      |    +-- MechanismHangs     a call did not come back in time
+     +-- EngineError           the processes or machines that should draw cannot be had
      +-- HarnessError          two methods that must agree do not; the tool or a claim is wrong
 
 Every message is one sentence that says what was expected, what came and what to do.
@@ -18,6 +19,7 @@ from collections.abc import Callable
 __all__ = [
     "ContractError",
     "DpWitnessError",
+    "EngineError",
     "EvidenceFormatError",
     "HarnessError",
     "InvalidArgument",
@@ -73,6 +75,10 @@ class ContractError(DpWitnessError):
 
 class MechanismHangs(ContractError):
     """One call of the mechanism took longer than the time limit."""
+
+
+class EngineError(DpWitnessError):
+    """An engine is not installed, does not answer, or went away before all was drawn."""
 
 
 class HarnessError(DpWitnessError):

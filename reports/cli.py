@@ -16,6 +16,8 @@ from .history.cli import history, report
 from .mutants.cli import mutants
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
+from .sharding.cli import merge
+from .sharding.options import engines
 from .shell import PRECISION, WHOLE, Near, Output, Sentences, asker, examples, finish
 from .shell import console as speaking
 
@@ -105,6 +107,13 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
         click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
+        engines("loky", "threading", "dask", "ray"),
+        click.option(
+            "--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."
+        ),
+        click.option(
+            "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see merge."
+        ),
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
         click.option(
             "--exceptions",
@@ -172,6 +181,44 @@ def _audit(
 
 
 @main.command(
+    "id",
+    epilog=examples("dpwitness id laplace", "dpwitness id laplace --seed 1 --quiet"),
+)
+@click.argument("target", required=False)
+@_options
+def _id(
+    target: str | None,
+    command: str | None,
+    python: str | None,
+    isolate: bool,
+    unseeded: bool,
+    quiet: bool,
+    github: bool,
+    paths: dict[str, str | None],
+    **options: Any,
+) -> None:
+    """Say which audit `dpwitness audit` with the same words would be.
+
+    Prints the content of the audit, a line for each part, and its SHA-256, which is the same on
+    every machine; with --quiet the hash alone. Trials, seconds, workers, engines and paths are no
+    part of it. Nothing is drawn.
+    """
+    if target is None and command is None:
+        raise click.UsageError("Nothing to identify is named; give a TARGET, or --command.")
+    from .sharding import commands
+    from .targets import target_text
+
+    output = Output()
+    options["seeded"] = False if unseeded else None
+    if isolate and command is None:
+        python = python or sys.executable
+    text = target_text(target, command, python)
+    with speaking(output, quiet) as console:
+        status = commands.identify(console, text, options)
+    finish(output, status)
+
+
+@main.command(
     "estimate",
     epilog=examples("dpwitness estimate laplace", "dpwitness estimate release.py:f --delta 1e-6"),
 )
@@ -196,6 +243,7 @@ def _audit(
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
 @click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
+@engines("loky", "threading", "dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
 @click.option("--quiet", is_flag=True, help="Print the bound only.")
@@ -306,6 +354,7 @@ main.add_command(report)
 main.add_command(conform)
 main.add_command(judge)
 main.add_command(mutants)
+main.add_command(merge)
 main.add_command(reproduce)
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from ..auditors.outputs.encoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
+from ..auditors.shards import running
 from ..mechanisms.catalogue import DEMO
 from ..mechanisms.model import PrivacyClaim
 from . import clock, listing, targets
@@ -24,6 +25,8 @@ from .formats.audited import judged, reason
 from .formats.told import Case, Told
 from .record import evidence, reading
 from .replaying import replayed
+from .sharding import pieces
+from .sharding.options import engine_of
 from .terminal import printable
 
 
@@ -34,25 +37,22 @@ def audit(
     *,
     paths: Mapping[str, str | None],
     github: bool = False,
+    book: running.Opening | None = None,
 ) -> int:
     """Audit the target, write the files asked for, tell the result; the exit status.
 
     `options` are those of `audit_claims` as typed: `databases` still a name, `pair` still two
-    JSON texts. `paths` are the files to write, by format.
+    JSON texts. `paths` are the files to write, by format. `book` has the blocks that were counted
+    before, where there are any.
     """
-    table.require_places(paths)
     given = {key: value for key, value in options.items() if value not in (None, ())}
-    found = targets.find_target(target, given.get("timeout", 10.0))
-    if "pair" in given and "databases" in given:
-        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
-    engine = dict(given)
-    if "databases" in given:
-        engine["databases"] = targets.find_databases(given["databases"])
-    if "pair" in given:
-        one, two = given["pair"]
-        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
-    if given.get("precision") == "none":
-        engine["precision"] = None
+    checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
+    part = pieces.shard_for(shard, paths) if shard is not None else None
+    table.require_places(paths)
+    where = engine_of(given)
+    found, engine = asked(target, given)
+    if part or checkpoint or book:
+        pieces.require_one_attacker(engine.get("attackers", ()))
     rerun = _command(target, given)
     json_path = paths.get("json")
     replay = rerun if json_path is None else targets.replay_command(json_path, target)
@@ -67,18 +67,42 @@ def audit(
             statuses.append(clock.tell(console, found, engine))
             continue
         seen = targets.through_bits(found) if attacker == "bits" else found
-        results += run.audit_claims(
-            seen.mechanism,
-            **engine,
-            progress=console.progress,
-            target=seen.text,
-            name=seen.name,
-        )
+        request = {**engine, "target": seen.text, "name": seen.name}
+        if where is not None:
+            request["engine"] = where
+        if part is not None:
+            return pieces.draw(
+                console, part, seen.mechanism, request, given=given, target=target,
+                path=str(paths["json"]), checkpoint=checkpoint,
+            )  # fmt: skip
+        opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
+        if opening is not None:
+            results += running.audit_in(
+                opening, seen.mechanism, progress=console.progress, **request
+            )
+        else:
+            results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
     if results:
         statuses.append(_deliver(console, results, replay, rerun, paths=paths, github=github))
         if console.width and (remark := _leak(results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
     return next((one for one in (UNUSABLE, REFUTED, INCONCLUSIVE) if one in statuses), 0)
+
+
+def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[str, Any]]:
+    """What the target names, and what was typed as `audit_claims` takes it."""
+    found = targets.find_target(target, given.get("timeout", 10.0))
+    if "pair" in given and "databases" in given:
+        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    engine = dict(given)
+    if "databases" in given:
+        engine["databases"] = targets.find_databases(given["databases"])
+    if "pair" in given:
+        one, two = given["pair"]
+        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
+    if given.get("precision") == "none":
+        engine["precision"] = None
+    return found, engine
 
 
 def _leak(results: Sequence[AuditResult]) -> str:

@@ -11,6 +11,7 @@ from .console import UNUSABLE, Console, save
 from .faces import as_text, wording
 from .formats import table
 from .record import evidence
+from .sharding.options import engine_of
 from .terminal import printable
 
 POINTS = 6
@@ -25,6 +26,7 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
     """
     table.require_places({"json": json_path})
     engine = {key: value for key, value in options.items() if value is not None}
+    where = engine_of(engine)
     found = targets.find_target(target, engine.get("timeout", 10.0))
     if "pair" in engine and "databases" in engine:
         raise InvalidArgument("--pair and --databases exclude each other; give one of them")
@@ -34,7 +36,12 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
         one, two = engine["pair"]
         engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
     made = estimate(
-        found.mechanism, **engine, progress=console.progress, target=found.text, name=found.name
+        found.mechanism,
+        **engine,
+        progress=console.progress,
+        target=found.text,
+        name=found.name,
+        engine=where,
     )
     replay = "" if json_path is None else targets.replay_command(json_path, target)
     saved = True

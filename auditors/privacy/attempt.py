@@ -10,6 +10,7 @@ not made, for whatever reason, only remove errors; what they would have cost is 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from math import ceil, exp, inf, log, sqrt
 
 from scipy.special import ndtri
@@ -136,6 +137,10 @@ def attempt(
     counts: list[Count] = []
     looks: list[Look] = []
     kept = Outputs.of_list([]), Outputs.of_list([])
+    if teach is None:
+        sizes = [size for size, _ in plan]
+        draws_of_looks = [b - a for a, b in pairwise([0, *sizes])]
+        sampler.ahead(pair, choice.event, stage, chunk, draws_of_looks)
     for size, level in plan:
         if out_of_time():
             break

@@ -76,15 +76,16 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
             keywords=("relation", "distance"),
         )
     audit = replace(audits[0], budget=budget, bounding=True)
-    result = run_audit(audit, request.progress)
-    curve = None
-    if curved:
-        with legacy_normal_kept():
-            curve = privacy_curve(
-                audit.sampler,
-                result.pair,
-                alpha=whole.alpha * part,
-                draws=max(48, whole.trials - trials),
-            )
-        result = replace(result, draws=audit.sampler.tally.draws)
+    with audit.sampler.engine.connected(request.workers):
+        result = run_audit(audit, request.progress)
+        curve = None
+        if curved:
+            with legacy_normal_kept():
+                curve = privacy_curve(
+                    audit.sampler,
+                    result.pair,
+                    alpha=whole.alpha * part,
+                    draws=max(48, whole.trials - trials),
+                )
+            result = replace(result, draws=audit.sampler.tally.draws)
     return EpsilonEstimate(delta=audit.claim.delta, alpha=whole.alpha, result=result, curve=curve)

@@ -7,6 +7,7 @@ from typing import Any
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
 from ..arguments import meant
 from ..databases.distance import relation_of
+from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
 from .budget import Budget
@@ -20,7 +21,8 @@ Progress = Callable[[str, int, int], None]
 class Request:
     """What every function that judges a mechanism takes, stated once; `audit_claims` explains it.
 
-    `target` and `name` say where the mechanism was found and what it is called.
+    `target` and `name` say where the mechanism was found and what it is called. `engine` is where
+    the blocks of draws are made; it changes no count.
     """
 
     mechanism: Any = field(kw_only=False)
@@ -42,6 +44,7 @@ class Request:
     name: str = ""
     exceptions: str = "error"
     show_output: bool = False
+    engine: Engine | None = None
 
     @property
     def budget(self) -> Budget:

@@ -7,6 +7,7 @@ from ...mechanisms.model import PrivacyClaim, Value
 from ..arguments import asking
 from ..databases.distance import require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
+from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
 from ..events.choose import learn
 from ..results import AuditResult, Pair
@@ -38,7 +39,8 @@ def audit(request: AuditRequest) -> AuditResult:
             "of them, or single one out with epsilon=, delta= and relation=",
             keywords=("epsilon", "delta", "relation"),
         )
-    return run_audit(audits[0], request.progress)
+    with audits[0].sampler.engine.connected(request.workers):
+        return run_audit(audits[0], request.progress)
 
 
 @asking(AuditRequest, first=("epsilon",))
@@ -56,13 +58,15 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
-    the audit. What the mechanism prints is swallowed unless `show_output`.
+    the audit. What the mechanism prints is swallowed unless `show_output`. `engine` is where the
+    blocks of draws are made; it changes no count.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
     """
     audits = prepared(request, request.budget, request.epsilon)
-    return tuple(run_audit(one, request.progress) for one in audits)
+    with audits[0].sampler.engine.connected(request.workers):
+        return tuple(run_audit(one, request.progress) for one in audits)
 
 
 def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[Audit, ...]:
@@ -115,6 +119,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
                 limit=request.timeout,
                 exceptions=request.exceptions,
                 show_output=request.show_output,
+                engine=request.engine or Engine(),
             ),
             clock=Clock(seconds),
             domain="value" if given is None and isinstance(databases, Value) else "",

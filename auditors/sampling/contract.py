@@ -11,7 +11,7 @@ import signal
 import threading
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -153,6 +153,11 @@ def _give_up(limit: float) -> None:
     END(4)
 
 
+_ONE_AT_A_TIME = threading.RLock()
+"""Held by a thread that calls a mechanism: a worker of dask may have several, and what a mechanism
+may touch belongs to the whole process."""
+
+
 @contextmanager
 def guarded(
     database: Any,
@@ -160,15 +165,21 @@ def guarded(
     seeded: bool,
     rng: np.random.Generator | None = None,
     show_output: bool = False,
+    alone: bool = True,
 ) -> Iterator[None]:
     """Run mechanism calls; say in one sentence what they broke.
 
     Anything they raise, and a changed database, become a ContractError. The global generators
-    are seeded from `rng` where the mechanism is `seeded`, and the process is left as it was.
+    are seeded from `rng` where the mechanism is `seeded`, and the process is left as it was. Calls
+    that are not `alone` in the process leave that to who started their threads.
     """
     before = canonical(database)
     try:
-        with surroundings(rng if seeded else None, show_output=show_output):
+        with ExitStack() as stack:
+            if alone:
+                if threading.current_thread() is not threading.main_thread():
+                    stack.enter_context(_ONE_AT_A_TIME)
+                stack.enter_context(surroundings(rng if seeded else None, show_output=show_output))
             yield
     except (KeyboardInterrupt, ContractError):
         raise

@@ -248,13 +248,25 @@ def _located(name: str) -> Path | None:
         whole = ""
         for part in name.split("."):
             whole = f"{whole}.{part}" if whole else part
-            spec = None
-            with suppress(ImportError, ValueError):
-                spec = importlib.machinery.PathFinder.find_spec(whole, path)
+            spec = _spec(whole, path)
             if spec is None:
                 return None
             path, found = spec.submodule_search_locations, spec.origin
     return _resolved(found) if found and found.endswith(".py") else None
+
+
+def _spec(name: str, path: Any) -> importlib.machinery.ModuleSpec | None:
+    """Where a module would be loaded from; importlib's own search would load its parents.
+
+    Every finder is asked: a package that is installed editable may have one of its own, and must
+    not have another fingerprint before it is loaded than after it.
+    """
+    for finder in sys.meta_path:
+        with suppress(Exception):
+            spec = finder.find_spec(name, path)
+            if spec is not None:
+                return spec
+    return None
 
 
 @lru_cache(maxsize=4096)

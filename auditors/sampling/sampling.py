@@ -8,17 +8,19 @@ the same bit for bit.
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from math import log
+from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ..bounds.dispersion import Dispersion
-from ..errors import ContractError, MechanismHangs
+from ..engines.book import Block, Book
+from ..engines.engine import Engine
+from ..errors import ContractError
 from ..events.events import Event
 from ..outputs.encoding import canonical, show
 from ..outputs.kinds import Raised
@@ -27,7 +29,7 @@ from ..results import Pair
 from .capture import captured
 from .contract import MechanismRaised, Watch, accepts_size, guarded, require_signature
 from .memory import forgetting, remembered
-from .surroundings import require_untouched_numpy
+from .surroundings import require_untouched_numpy, shared_surroundings
 
 __all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
 
@@ -50,6 +52,8 @@ PIECES = 8
 WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
 """Stages that decide nothing; all others are drawn in `PIECES` blocks or more where possible."""
 PROBE = 4
+LONG = 0.05
+"""Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 CLUMPS = 1e-6
 """Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
@@ -109,6 +113,10 @@ class Sampler:
     """What a call that raises is: "error" ends the audit, "output" makes its type the output."""
     show_output: bool = False
     """Whether what the mechanism prints is shown; it is swallowed otherwise."""
+    engine: Engine = field(default_factory=Engine)
+    """What draws where there are several workers; decides nothing about the draws."""
+    book: Book | None = None
+    """Blocks that were counted before, and who is told of those counted now."""
     vectorised: bool = field(init=False)
     """Whether one call gives many draws."""
 
@@ -148,35 +156,64 @@ class Sampler:
         self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0
     ) -> tuple[tuple[int, int], Outputs, Outputs]:
         """How many of `draws` outputs of each side lie in `event`, and the first `keep` outputs."""
-        key = pair_key(pair)
         starts = self.plan(stage, draws)
-        jobs = [
-            (database, (self.seed, key, stage, side, chunk, index), stop - start, start < keep)
-            for side, database in enumerate((pair.database, pair.neighbour))
-            for index, (start, stop) in enumerate(starts)
-        ]
-        hits: tuple[list[int], list[int]] = ([], [])
-        kept: tuple[list[Outputs], list[Outputs]] = ([], [])
+        blocks = self._blocks(pair, stage, chunk, starts)
+        wanted = [index * self.step(stage, draws) < keep for index in range(len(starts))] * 2
+        hits = [0] * len(blocks)
+        kept: dict[int, Outputs] = {}
         with self.naming(pair):
-            for (_, name, size, _), (found, outputs) in zip(
-                jobs, self._map(event, jobs), strict=True
-            ):
-                side = name[3]
-                hits[side].append(found)
+            for place, found, outputs in self._results(pair, event, blocks, wanted):
+                hits[place] = found
                 if outputs is not None:
-                    kept[side].append(outputs)
-                self.tally.add(size)
+                    kept[place] = outputs
+                self.tally.add(blocks[place].size)
+        sides = hits[: len(starts)], hits[len(starts) :]
         if event is not None:
             sizes = [stop - start for start, stop in starts]
-            for counted in hits:
+            for counted in sides:
                 self.tally.require_independent(counted, sizes)
+        parts = [
+            [kept[place] for place in range(first, first + len(starts)) if place in kept]
+            for first in (0, len(starts))
+        ]
         first, second = (
-            Outputs.concatenate(part)[:keep] if part else Outputs.of_list([]) for part in kept
+            Outputs.concatenate(part)[:keep] if part else Outputs.of_list([]) for part in parts
         )
-        return (sum(hits[0]), sum(hits[1])), first, second
+        return (sum(sides[0]), sum(sides[1])), first, second
 
-    def plan(self, stage: str, draws: int) -> list[tuple[int, int]]:
-        """Where each block of `draws` draws starts and stops; fixed before the first draw.
+    def ahead(self, pair: Pair, event: Event, stage: str, chunk: int, draws: Sequence[int]) -> None:
+        """Tell the book what may be counted: `draws` a side on the streams from `chunk` on.
+
+        Only for counts whose outputs teach nothing; the event is fixed.
+        """
+        if self.book is None:
+            return
+        blocks = [
+            block
+            for index, size in enumerate(draws)
+            for block in self._blocks(pair, stage, chunk + index, self.plan(stage, size))
+        ]
+
+        def count(some: Sequence[Block]) -> Iterator[tuple[int, int]]:
+            with self.naming(pair):
+                for place, found, *_ in self._drawn(pair, event, some, [False] * len(some)):
+                    self.tally.add(some[place].size)
+                    yield place, found
+
+        self.book.ahead(event, blocks, count)
+
+    def _blocks(
+        self, pair: Pair, stage: str, chunk: int, starts: Sequence[tuple[int, int]]
+    ) -> list[Block]:
+        key = pair_key(pair)
+        return [
+            Block(self.seed, key, stage, side, chunk, index, stop - start)
+            for side in (0, 1)
+            for index, (start, stop) in enumerate(starts)
+        ]
+
+    def step(self, stage: str, draws: int) -> int:
+        """Draws in one block of a count of `draws`.
 
         A vectorised mechanism could give thousands of draws in a call, but what its outputs of one
         call share shows only between calls: counts that decide something take several.
@@ -184,6 +221,11 @@ class Sampler:
         size = self.block
         if self.vectorised and stage not in WHOLE_BLOCKS:
             size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
+        return size
+
+    def plan(self, stage: str, draws: int) -> list[tuple[int, int]]:
+        """Where each block of `draws` draws starts and stops; fixed before the first draw."""
+        size = self.step(stage, draws)
         return [(start, min(start + size, draws)) for start in range(0, draws, size)]
 
     @contextmanager
@@ -194,37 +236,69 @@ class Sampler:
         except MechanismRaised as error:
             raise _disclosure(self, pair, error) from error
 
-    def _map(
-        self, event: Event | None, jobs: list[tuple[Any, ...]]
-    ) -> Iterator[tuple[int, Outputs | None]]:
-        if self.workers == 1 or not self.seeded or len(jobs) < 2 * self.workers:
-            for job in jobs:
-                yield _one_block(self._calls, event, *job)
+    def _results(
+        self, pair: Pair, event: Event | None, blocks: Sequence[Block], wanted: Sequence[bool]
+    ) -> Iterator[tuple[int, int, Outputs | None]]:
+        """(place, hits, outputs where `wanted`) of every block: from the book, or drawn now."""
+        book = self.book
+        if book is None:
+            for place, found, outputs, _ in self._drawn(pair, event, blocks, wanted):
+                yield place, found, outputs
             return
-        yield from self._map_on_workers(event, jobs)
+        missing = []
+        for place, block in enumerate(blocks):
+            if not wanted[place]:
+                known = None if event is None else book.known(event, block)
+                if known is not None:
+                    yield place, known, None
+                    continue
+            elif not self.vectorised and (returned := book.recall(block)) is not None:
+                outputs = Outputs.of_list(returned)
+                yield place, _hits(event, outputs), outputs
+                continue
+            missing.append(place)
+        some = [blocks[place] for place in missing]
+        for number, found, outputs, made in self._drawn(
+            pair, event, some, [wanted[place] for place in missing], returned=True
+        ):
+            if event is not None:
+                book.enter(event, some[number], found)
+            if made is not None:
+                book.remember(some[number], made)
+            yield missing[number], found, outputs
 
-    def _map_on_workers(
-        self, event: Event | None, jobs: list[tuple[Any, ...]]
-    ) -> Iterator[tuple[int, Outputs | None]]:
-        from joblib import Parallel, delayed
-
+    def _drawn(
+        self,
+        pair: Pair,
+        event: Event | None,
+        blocks: Sequence[Block],
+        wanted: Sequence[bool],
+        returned: bool = False,
+    ) -> Iterator[tuple[int, int, Outputs | None, list[Any] | None]]:
+        """(place, hits, outputs where `wanted`, what single calls returned if that took long)."""
+        databases, shared = (pair.database, pair.neighbour), self.engine.shares_process
+        alone = self.workers == 1 and not self.engine.remote
+        if alone or not self.seeded or len(blocks) < 2 * self.workers:
+            for place, block in enumerate(blocks):
+                database = databases[block.side]
+                yield (
+                    place,
+                    *_one_block(self._calls, event, database, block, wanted[place], returned),
+                )
+            return
         _send_by_value(self.run)
-        settings = (self._calls, event)
-        parallel = Parallel(n_jobs=self.workers, return_as="generator", timeout=10 * self.limit)
-        try:
-            yield from parallel(delayed(_one_block)(*settings, *job) for job in jobs)
-        except TimeoutError:
-            raise MechanismHangs(
-                f"a worker did not return a block of draws within {10 * self.limit:g} s; if the "
-                "mechanism is meant to be that slow, raise the limit with timeout=",
-                keywords=("timeout",),
-            ) from None
-        except BrokenProcessPool:
-            raise ContractError(
-                "a worker process died while running the mechanism (killed, out of memory or "
-                "crashed in native code); run it with workers=1 to see where",
-                keywords=("workers",),
-            ) from None
+        calls = replace(self._calls, alone=not shared)
+        jobs = [
+            (calls, event, databases[block.side], block, wanted[place], returned)
+            for place, block in enumerate(blocks)
+        ]
+        calls_in_one = 1 if self.vectorised else max(block.size for block in blocks)
+        results = self.engine.results(
+            _one_block, jobs, workers=self.workers, patience=self.limit * (calls_in_one + 9)
+        )
+        with shared_surroundings(self.show_output) if shared else nullcontext():
+            for place, found in results:
+                yield place, *found
 
 
 def pair_key(pair: Pair) -> int:
@@ -254,13 +328,25 @@ class _Calls:
     limit: float
     exceptions: str
     show_output: bool
+    alone: bool = True
+    """Whether no other thread of the process calls the mechanism at the same time."""
 
     def outputs(
-        self, database: Any, rng: np.random.Generator, size: int, keep: bool = True
+        self,
+        database: Any,
+        rng: np.random.Generator,
+        size: int,
+        keep: bool = True,
+        made: list[Any] | None = None,
     ) -> Outputs:
-        """`size` outputs, none of which the mechanism can change any more if they are kept."""
+        """`size` outputs, none of which the mechanism can change any more if they are kept.
+
+        What single calls returned is put into `made`, where that is given.
+        """
         watch = Watch(self.limit)
-        surrounded = guarded(database, seeded=self.seeded, rng=rng, show_output=self.show_output)
+        surrounded = guarded(
+            database, seeded=self.seeded, rng=rng, show_output=self.show_output, alone=self.alone
+        )
         with surrounded, watch.running():
             if self.vectorised:
                 made = self.run(database, rng, size=size)
@@ -274,6 +360,8 @@ class _Calls:
                 raw.append(captured(call(database, rng)))
         if self.seeded and size > 2 and before != after_one == rng.bit_generator.state:
             raise ContractError(REMEMBERS)
+        if made is not None:
+            made += raw
         return Outputs.of_list(raw)
 
     def _or_raised(self, database: Any, rng: np.random.Generator) -> Any:
@@ -284,16 +372,19 @@ class _Calls:
 
 
 def _one_block(
-    calls: _Calls,
-    event: Event | None,
-    database: Any,
-    name: tuple[int, int, str, int, int, int],
-    size: int,
-    keep: bool,
-) -> tuple[int, Outputs | None]:
-    outputs = calls.outputs(database, generator(*name), size, keep=keep)
-    hits = int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
-    return hits, outputs if keep else None
+    calls: _Calls, event: Event | None, database: Any, block: Block, keep: bool, returned: bool
+) -> tuple[int, Outputs | None, list[Any] | None]:
+    name = block.seed, block.pair, block.stage, block.side, block.chunk, block.block
+    made: list[Any] | None = [] if returned and keep and not calls.vectorised else None
+    started = monotonic()
+    outputs = calls.outputs(database, generator(*name), block.size, keep=keep, made=made)
+    if monotonic() - started < LONG:
+        made = None
+    return _hits(event, outputs), outputs if keep else None, made
+
+
+def _hits(event: Event | None, outputs: Outputs) -> int:
+    return int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
 
 
 def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> MechanismRaised:

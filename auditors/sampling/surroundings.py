@@ -52,6 +52,29 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
 
 
 @contextmanager
+def shared_surroundings(show_output: bool) -> Iterator[None]:
+    """The surroundings of threads that call a mechanism at the same time.
+
+    Threads share the global generators, so who draws from these would draw other bits in every
+    run: ContractError at the end of the block if anybody did.
+    """
+    with surroundings(np.random.default_rng(0), show_output=show_output):
+        before = _global_states()
+        yield
+        if _global_states() != before:
+            raise ContractError(
+                "the mechanism draws from the global generator of random or numpy, which threads "
+                "share, so that its draws would be others in every run; use the rng it is given, "
+                'or backend="loky"',
+                keywords=("backend",),
+            )
+
+
+def _global_states() -> str:
+    return repr((random.getstate(), mtrand.get_bit_generator().state))
+
+
+@contextmanager
 def _no_way_out() -> Iterator[None]:
     """Make `os._exit` a broken contract for the block: it would end the audit without a verdict."""
     leave, process, running = os._exit, os.getpid(), [True]

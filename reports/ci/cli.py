@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
+from ..sharding.options import engines
 from ..shell import WHOLE, Output, examples, finish
 from ..shell import console as speaking
 
@@ -40,6 +41,8 @@ from ..shell import console as speaking
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
 )
+@click.option("--workers", type=WHOLE, help="Processes each audit draws in  [default: 1]")
+@engines("loky", "threading", "dask", "ray")
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--quiet", is_flag=True, help="Print the outcome only.")

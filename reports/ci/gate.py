@@ -156,6 +156,9 @@ def _words(
         if settings.seconds is not None:
             chosen["seconds"] = settings.seconds
     chosen.setdefault("precision", precision)
+    for key in ("workers", "backend", "scheduler", "address"):
+        if getattr(settings, key) is not None:
+            chosen.setdefault(key, getattr(settings, key))
     words = ["audit", "--alpha", repr(alpha), "--seed", str(seed), "--quiet"]
     for key, value in chosen.items():
         if key == "unseeded":

@@ -10,6 +10,8 @@
     inconclusive = "warn"     # or "fail"
     directory = ".dpwitness"  # witnesses and history
     lock = "dpwitness.lock"   # the shares of alpha, once committed
+    workers = 8               # of each audit of the gate, by backend = "loky", "threading", "dask"
+    scheduler = "tcp://..."   # or "ray"; a dask scheduler, or the address of a ray cluster
 
 A profile is a table of the same keys; what stands in [tool.dpwitness] itself has precedence over
 the built-in profiles, and a profile of the project's own over that.
@@ -49,6 +51,10 @@ class Settings:
     inconclusive: str = "warn"
     directory: str = ".dpwitness"
     lock: str = "dpwitness.lock"
+    workers: int | None = None
+    backend: str | None = None
+    scheduler: str | None = None
+    address: str | None = None
 
 
 def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
@@ -121,6 +127,14 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
         ("inconclusive", settings.inconclusive in ("warn", "fail"), '"warn" or "fail"'),
         ("directory", isinstance(settings.directory, str) and settings.directory != "",
          "the name of a folder"),
+        ("workers", settings.workers is None or (_is(settings.workers, int)
+         and settings.workers >= 1), "a whole number from 1"),
+        ("backend", settings.backend in (None, "loky", "threading", "dask", "ray"),
+         '"loky", "threading", "dask" or "ray"'),
+        ("scheduler", settings.scheduler is None or isinstance(settings.scheduler, str),
+         "the address of a dask scheduler"),
+        ("address", settings.address is None or isinstance(settings.address, str),
+         "the address of a ray cluster"),
         ("lock", isinstance(settings.lock, str) and settings.lock != "", "the name of a file"),
     )  # fmt: skip
     for key, holds, expected in wanted:

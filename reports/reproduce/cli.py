@@ -1,8 +1,11 @@
 """`dpwitness reproduce`; nothing heavy is imported before it runs."""
 
+from typing import Any
+
 import click
 
 from ..formats.table import outputs
+from ..sharding.options import engine_of, engines
 from ..shell import WHOLE, Near, Output, examples, finish
 from ..shell import console as speaking
 
@@ -42,6 +45,7 @@ from ..shell import console as speaking
     "--workers", type=click.IntRange(min=1),
     help="Processes; the numbers do not depend on it  [default: one per core]",
 )  # fmt: skip
+@engines("loky", "dask", "ray")
 @click.option("--quiet", is_flag=True, help="Print the summary only.")
 def reproduce(
     names: tuple[str, ...],
@@ -55,6 +59,7 @@ def reproduce(
     alpha: float,
     workers: int | None,
     quiet: bool,
+    **where: Any,
 ) -> None:
     """Set the bounds of the catalogue's theorems beside what is measured.
 
@@ -71,6 +76,6 @@ def reproduce(
         status = commands.reproduce(
             console, names, assignments,
             controls=controls, out=out, paths=paths, github=github, seed=seed, budget=budget,
-            alpha=alpha, workers=workers or -1,
+            alpha=alpha, workers=workers or -1, engine=engine_of(where),
         )  # fmt: skip
     finish(output, status)

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 
+from ...auditors.engines import Engine
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.budget import Budget
 from .. import files
@@ -34,6 +35,7 @@ def reproduce(
     budget: str,
     alpha: float,
     workers: int,
+    engine: Engine | None = None,
 ) -> int:
     """Check the statements, show the table as it grows, write what was asked for; the status."""
     allowed = Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
@@ -49,6 +51,7 @@ def reproduce(
         workers=workers,
         pictures=out is not None or paths.get("html") is not None,
         started=lambda done: console.progress("reproduce", done, len(chosen)),
+        engine=engine,
     ):
         sections.append(section)
         if not console.quiet:

@@ -6,6 +6,7 @@ from hashlib import sha256
 from itertools import count
 
 from ...auditors.claims.check import check_within
+from ...auditors.engines import Engine
 from ...auditors.privacy.budget import Budget
 from ...auditors.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
@@ -15,6 +16,10 @@ from .selection import Chosen, find
 
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
 """Draws for each statement and setting."""
+
+
+LONGEST = 24 * 3600.0
+"""Seconds that the checks of one statement may take."""
 
 
 def error_share(alpha: float, settings: int, own: int = 0) -> float:
@@ -34,28 +39,29 @@ def run(
     workers: int,
     pictures: bool,
     started: Callable[[int], None] = lambda done: None,
+    engine: Engine | None = None,
 ) -> Iterator[Section]:
     """Sections in the order chosen, each as soon as it and those before it are there.
 
     `started` hears how many are finished. The numbers are the same for any `workers`; -1 is one
-    for each core.
+    for each core. `engine` is where the statements are checked.
     """
-    from joblib import Parallel, delayed
-
     # The slow ones first, so that no process waits for one of them at the end.
     order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
     own = sum(":" in one.identifier for one in chosen)
-    jobs = (delayed(_section)(place, chosen[place], own, budget, pictures) for place in order)
-    parallel = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1)
+    jobs = [(place, chosen[place], own, budget, pictures) for place in order]
+    engine = engine or Engine()
     waiting: dict[int, Section] = {}
     following = count()
     place = next(following)
-    for done, (made, section) in enumerate(parallel(jobs), start=1):
-        waiting[made] = section
-        started(done)
-        while place in waiting:
-            yield waiting.pop(place)
-            place = next(following)
+    with engine.connected(workers):
+        results = engine.results(_section, jobs, workers=workers, patience=LONGEST, batch=1)
+        for done, (_, (made, section)) in enumerate(results, start=1):
+            waiting[made] = section
+            started(done)
+            while place in waiting:
+                yield waiting.pop(place)
+                place = next(following)
 
 
 def _section(

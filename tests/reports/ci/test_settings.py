@@ -50,7 +50,10 @@ def test_a_file_of_its_own_goes_before_pyproject(tmp_path):
         ("seed = 'often'", 'seed must be a whole number from 0, or "random"'),
         ("inconclusive = 'maybe'", 'inconclusive must be "warn" or "fail"'),
         ("lock = ''", "lock must be the name of a file"),
-        ("aplha = 0.1", "has the setting 'aplha', which dpwitness does not know; there are alpha"),
+        (
+            "aplha = 0.1",
+            "has the setting 'aplha', which dpwitness does not know; there are address",
+        ),
         ("profile = 'weekly'", "there is no profile 'weekly'; there are ci, dev, nightly"),
         ("profiles = 3", "profiles in pyproject.toml must be tables"),
     ],

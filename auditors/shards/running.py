@@ -1,0 +1,104 @@
+"""Audits with a book: kept in a checkpoint, drawn as a shard, or put together from shards."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import Any
+
+from ..engines import Book
+from ..errors import ContractError, InvalidArgument
+from ..privacy.request import AuditRequest, Progress
+from ..privacy.run import prepared, run_audit
+from ..privacy.verdicts import Audit
+from ..results import AuditResult
+from ..sampling.sampling import check_contract
+from .identity import Identity, identity_of
+from .shard import Shard, ShardBook, ShardDrawn
+
+Opening = Callable[[Identity], AbstractContextManager[Book]]
+
+
+def identify(mechanism: Any, **options: Any) -> Identity:
+    """The identity of the audit that `audit_claims` would make of these arguments."""
+    audits = _prepared(mechanism, options)
+    return identity_of(audits, options.get("databases"))
+
+
+def audit_in(
+    book: Opening, mechanism: Any, *, progress: Progress | None = None, **options: Any
+) -> tuple[AuditResult, ...]:
+    """`audit_claims` with a book that is opened for its identity.
+
+    Raises InvalidArgument where the draws could not be repeated: for a mechanism that is not
+    seeded, and a budget in seconds.
+    """
+    audits = _prepared(mechanism, options)
+    _require_repeatable(audits)
+    identity = identity_of(audits, options.get("databases"))
+    sampler = audits[0].sampler
+    with book(identity) as opened, sampler.engine.connected(sampler.workers):
+        return tuple(run_audit(_with(one, opened), progress) for one in audits)
+
+
+def draw_shard(
+    shard: Shard,
+    mechanism: Any,
+    *,
+    inner: Opening | None = None,
+    progress: Progress | None = None,
+    **options: Any,
+) -> tuple[Identity, list[ShardBook]]:
+    """Draw one shard of the audits: for each claim a book of its counts. Nothing is judged.
+
+    `inner` is a checkpoint to take blocks from and to keep them in.
+    """
+    audits = _prepared(mechanism, options)
+    _require_repeatable(audits)
+    identity = identity_of(audits, options.get("databases"))
+    sampler = audits[0].sampler
+    with sampler.engine.connected(sampler.workers):
+        if inner is None:
+            return identity, [_drawn(one, shard, None, progress) for one in audits]
+        with inner(identity) as opened:
+            return identity, [_drawn(one, shard, opened, progress) for one in audits]
+
+
+def _drawn(audit: Audit, shard: Shard, inner: Book | None, progress: Progress | None) -> ShardBook:
+    book = ShardBook(shard, inner)
+    pair = audit.given
+    if pair is None and audit.source is not None:
+        pair = audit.source.first(audit.sampler.seed)
+    assert pair is not None
+    before = check_contract(audit.sampler, pair)
+    try:
+        run_audit(_with(audit, book), progress)
+    except ShardDrawn:
+        if check_contract(audit.sampler, pair) != before:
+            raise ContractError(
+                "the mechanism gave other outputs after the shard than before it for the same "
+                "database and rng state; it keeps state between calls, so pass all state in"
+            ) from None
+    return book
+
+
+def _prepared(mechanism: Any, options: dict[str, Any]) -> tuple[Audit, ...]:
+    request = AuditRequest(mechanism, **options)
+    return prepared(request, request.budget, request.epsilon)
+
+
+def _with(audit: Audit, book: Book) -> Audit:
+    return replace(audit, sampler=replace(audit.sampler, book=book))
+
+
+def _require_repeatable(audits: tuple[Audit, ...]) -> None:
+    if not audits[0].sampler.seeded:
+        raise InvalidArgument(
+            f"{audits[0].subject.name} is not seeded: nobody could draw its blocks again, so its "
+            "audit has neither checkpoints nor shards; run it in one process"
+        )
+    if audits[0].budget.seconds is not None:
+        raise InvalidArgument(
+            "a budget in seconds makes the number of draws depend on the machine, so that neither "
+            "a checkpoint nor shards could go on from it; say trials=",
+            keywords=("trials",),
+        )

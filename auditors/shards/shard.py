@@ -1,0 +1,137 @@
+"""One shard of an audit: every `count`-th block of what is counted, and nothing judged.
+
+Every shard makes the search, the lessons and the early attempts again, from the same streams and so
+with the same outcome: their cost is a stated part of the budget. The first attempt whose outputs
+teach nothing is split. Its looks are planned, so a shard draws its blocks for all of them and stops
+there: it needs no count of any other shard, and it does not know what its counts mean.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..engines.book import Block, Book, Counted
+from ..errors import EvidenceFormatError, InvalidArgument
+from ..events.events import Event
+from .counts import Counts, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Shard `number` of `count`, from 1. Raises InvalidArgument for numbers outside that."""
+
+    number: int
+    count: int
+
+    def __post_init__(self) -> None:
+        """Reject a shard that there is none of."""
+        if not 1 <= self.number <= self.count:
+            raise InvalidArgument(
+                f"a shard is i/n with i from 1 to n, got {self.number}/{self.count}",
+                keywords=("shard",),
+            )
+
+    def __str__(self) -> str:
+        """As it is typed."""
+        return f"{self.number}/{self.count}"
+
+    def own(self, blocks: Sequence[Block]) -> Sequence[Block]:
+        """The blocks that this shard draws."""
+        return blocks[self.number - 1 :: self.count]
+
+
+class ShardDrawn(Exception):
+    """All blocks of the shard are counted."""
+
+
+class ShardBook:
+    """A book that takes the first attempt that can be split as the work of the shard."""
+
+    def __init__(self, shard: Shard, inner: Book | None = None) -> None:
+        """`inner` is a checkpoint, where there is one."""
+        self.shard, self.inner = shard, inner
+        self.counts = Counts()
+        self.planned = 0
+        """Blocks of all shards together."""
+
+    def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
+        """Draw the blocks of this shard; then ShardDrawn."""
+        name = self.counts.name(event)
+        self.planned = len(blocks)
+        missing = []
+        for block in self.shard.own(blocks):
+            hits = self.known(event, block)
+            if hits is None:
+                missing.append(block)
+            else:
+                self.counts.put(name, block, hits)
+        for place, hits in count(missing):
+            self.counts.put(name, missing[place], hits)
+            self.enter(event, missing[place], hits)
+        raise ShardDrawn
+
+    def known(self, event: Event, block: Block) -> int | None:
+        """Hits of this block, if the checkpoint has them."""
+        return None if self.inner is None else self.inner.known(event, block)
+
+    def enter(self, event: Event, block: Block, hits: int) -> None:
+        """A block was counted."""
+        if self.inner is not None:
+            self.inner.enter(event, block, hits)
+
+    def recall(self, block: Block) -> list[Any] | None:
+        """What the calls of this block returned, if the checkpoint has it."""
+        return None if self.inner is None else self.inner.recall(block)
+
+    def remember(self, block: Block, returned: list[Any]) -> None:
+        """What the calls of a block returned, for the checkpoint; it is no part of a shard."""
+        if self.inner is not None:
+            self.inner.remember(block, returned)
+
+    def to_json(self) -> dict[str, Any]:
+        """Rows of hits: every block of a row from `first` on, `step` apart."""
+        parts: dict[Row, list[tuple[int, int]]] = {}
+        for row, place, hits in self.counts:
+            parts.setdefault(row, []).append((place, hits))
+        written = []
+        for row, found in parts.items():
+            places = [place for place, _ in found]
+            step = places[1] - places[0] if len(places) > 1 else self.shard.count
+            assert places == list(range(places[0], places[0] + step * len(places), step))
+            written.append(
+                {
+                    **row._asdict(),
+                    "pair": f"{row.pair:032x}",
+                    "first": places[0],
+                    "step": step,
+                    "hits": [hits for _, hits in found],
+                }
+            )
+        return {"planned": self.planned, "rows": written}
+
+
+def blocks_in(data: Mapping[str, Any]) -> Iterator[tuple[Row, int, int]]:
+    """(row, place, hits) of every block in what `ShardBook.to_json` wrote.
+
+    Raises EvidenceFormatError for anything else.
+    """
+    try:
+        for part in data["rows"]:
+            row = Row(
+                str(part["event"]),
+                int(part["seed"]),
+                int(part["pair"], 16),
+                str(part["stage"]),
+                int(part["side"]),
+                int(part["chunk"]),
+                int(part["size"]),
+            )
+            first, step = int(part["first"]), int(part["step"])
+            if first < 0 or step < 1:
+                raise ValueError("blocks are numbered from 0")
+            for index, hits in enumerate(part["hits"]):
+                if not (isinstance(hits, int) and 0 <= hits <= row.size):
+                    raise ValueError(f"{hits!r} hits in {row.size} draws")
+                yield row, first + step * index, hits
+    except (KeyError, TypeError, ValueError) as error:
+        raise EvidenceFormatError(f"its counts cannot be read ({error})") from None

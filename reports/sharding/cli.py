@@ -1,0 +1,50 @@
+"""`dpwitness merge`; nothing heavy is imported before it runs."""
+
+import click
+
+from ..formats.table import outputs
+from ..shell import WHOLE, Output, asker, examples, finish
+from ..shell import console as speaking
+
+
+@click.command(
+    "merge",
+    epilog=examples(
+        "dpwitness merge a.json b.json",
+        "dpwitness merge a.json b.json \\",
+        "  --target release.py:total",
+    ),
+)
+@click.argument("shards", metavar="SHARD.json...", nargs=-1, required=True, type=click.Path())
+@click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
+@click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
+@click.option("--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
+@outputs
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
+@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+def merge(
+    shards: tuple[str, ...],
+    target: str | None,
+    databases: str | None,
+    workers: int | None,
+    paths: dict[str, str | None],
+    github: bool,
+    quiet: bool,
+) -> None:
+    """Put the counts of shards together: the verdict, bound and evidence of one process.
+
+    A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.
+
+    The search and the lessons are drawn here again, as in every shard; what the shards counted is
+    not. Code is run: targets of the catalogue, and others only if you name them with --target and
+    --databases, or agree when asked. Exit status as for audit.
+    """
+    from . import commands
+
+    output = Output()
+    with speaking(output, quiet) as console:
+        status = commands.merge(
+            console, shards, target=target, databases=databases, workers=workers, paths=paths,
+            github=github, ask=asker(),
+        )  # fmt: skip
+    finish(output, status)

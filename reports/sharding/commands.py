@@ -1,0 +1,162 @@
+"""What `dpwitness id` and `dpwitness merge` do, apart from reading their options."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...auditors.engines import Book
+from ...auditors.errors import HarnessError, InvalidArgument
+from ...auditors.shards import running
+from ...auditors.shards.identity import Identity
+from ...auditors.shards.merge import Collected
+from ...auditors.shards.shard import Shard
+from .. import targets
+from ..commands import asked, audit
+from ..console import Console
+from ..formats import table
+from ..terminal import printable
+from . import documents
+from .options import engine_of
+
+Ask = Callable[[str], bool]
+
+
+def identify(console: Console, target: str, options: Mapping[str, Any]) -> int:
+    """Print the identity of the audit that these words ask for."""
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    engine_of(given)
+    for name in ("checkpoint", "shard"):
+        given.pop(name, None)
+    found, request = asked(target, given)
+    attackers = dict.fromkeys(request.pop("attackers", ()) or ("values",))
+    if "clock" in attackers:
+        raise InvalidArgument(
+            "what a clock measures is no function of the seed, so its audit has no identity"
+        )
+    for attacker in attackers:
+        seen = targets.through_bits(found) if attacker == "bits" else found
+        share = {"alpha": request.get("alpha", 1e-3) / len(attackers)}
+        identity = running.identify(seen.mechanism, **{**request, **share}, name=seen.name)
+        if not console.quiet:
+            console.say(identity.text)
+        console.say(identity.digest)
+    return 0
+
+
+def merge(
+    console: Console,
+    shards: Sequence[str],
+    *,
+    target: str | None,
+    databases: str | None,
+    workers: int | None,
+    paths: Mapping[str, str | None],
+    github: bool,
+    ask: Ask | None,
+) -> int:
+    """Collect the counts of the shards, run the audit on them, tell and write; the status.
+
+    `target` and `databases` are what the user allows to be run; `ask` puts a question to the user.
+    """
+    table.require_places(paths)
+    collected = Collected()
+    reference = _collect(console, collected, shards)
+    wanted = dict(reference["options"])
+    text = _allowed(str(reference["target"]), target, "target", ask)
+    if "databases" in wanted:
+        wanted["databases"] = _allowed(str(wanted["databases"]), databases, "databases", ask)
+    if workers is not None:
+        wanted["workers"] = workers
+    for name in ("pair", "attackers"):
+        if name in wanted:
+            wanted[name] = tuple(wanted[name])
+    split = any(claim.get("rows") for claim in reference["claims"]) or len(collected.counts) > 0
+
+    @contextmanager
+    def book(identity: Identity) -> Iterator[Book]:
+        if identity.digest != reference["identity"]:
+            raise InvalidArgument(
+                "the shards are of another audit than this machine would make: "
+                f"{identity.differences(reference['content'])}; use the mechanism and the versions "
+                "that the shards were drawn with"
+            )
+        yield collected
+        if split and not collected.used:
+            raise HarnessError(
+                "the shards counted another event or pair than this machine learns from the same "
+                "seed, so their counts were not used; install the versions of dpwitness, numpy and "
+                "scipy that the shards were drawn with"
+            )
+
+    return audit(console, text, wanted, paths=paths, github=github, book=book)
+
+
+def _collect(console: Console, collected: Collected, paths: Sequence[str]) -> dict[str, Any]:
+    """Enter all files; the first one of the audit that most are of, without its counts."""
+    heads = [_head(path) for path in paths]
+    (common, _), *_ = Counter(_audit_of(head) for head in heads).most_common(1)
+    reference = next(head for head in heads if _audit_of(head) == common)
+    foreign = [
+        f"{path!r} ({_foreign(head, reference)})"
+        for path, head in zip(paths, heads, strict=True)
+        if _audit_of(head) != common
+    ]
+    if foreign:
+        raise InvalidArgument(
+            f"not all files are shards of one audit: {'; '.join(foreign[:8])}; leave out what does "
+            "not belong, or draw it again"
+        )
+    for path in paths:
+        data = documents.read(path)
+        shard = Shard(data["shard"], data["shards"])
+        before = collected.sources.get(shard)
+        collected.add(shard, repr(path), documents.blocks_of(path, data))
+        if before is not None:
+            console.warn(f"shard {shard} was given twice, in {before} and {path!r}; counted once")
+    missing = _absent(collected.sources)
+    if missing and not len(collected.counts):
+        raise InvalidArgument(f"shards {', '.join(missing[:12])} are missing; give all files")
+    return reference
+
+
+def _head(path: str) -> dict[str, Any]:
+    """A shard's file without its counts, so that thousands fit in memory."""
+    data = documents.read(path)
+    return {**data, "claims": [{"rows": bool(claim.get("rows"))} for claim in data["claims"]]}
+
+
+def _audit_of(head: Mapping[str, Any]) -> tuple[str, str]:
+    return str(head["identity"]), str(head["options"].get("trials"))
+
+
+def _foreign(head: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
+    if head["identity"] != reference["identity"]:
+        own = Identity(tuple(map(str, reference["content"])))
+        return printable(own.differences(head["content"])).replace("this audit has", "most have")
+    return (
+        f"it has trials {head['options'].get('trials', 'as by default')} where most have "
+        f"{reference['options'].get('trials', 'the default')}"
+    )
+
+
+def _absent(sources: Mapping[Shard, str]) -> list[str]:
+    return [
+        str(Shard(number, count))
+        for count in sorted({shard.count for shard in sources})
+        for number in range(1, count + 1)
+        if Shard(number, count) not in sources
+    ]
+
+
+def _allowed(recorded: str, typed: str | None, what: str, ask: Ask | None) -> str:
+    """What may be run in the place of what a file names: ours, or what the user said."""
+    if typed is not None:
+        return typed
+    ours = ":" not in recorded and not targets.program_of(recorded)
+    if ours or (ask is not None and ask(recorded)):
+        return recorded
+    raise InvalidArgument(
+        f"the shards name {recorded!r}, whose code would be run; say that it may be with "
+        f"--{what} {recorded}"
+    )
