@@ -205,6 +205,5 @@ def test_fifty_kills_at_random_instants_and_the_undisturbed_result_each_time(tmp
         begin(path)
         assert parent.stdout.readline() == "ended\n"
         assert (tmp_path / f"run{number}.done").read_text() == alone
-    parent.stdin.close()
-    parent.wait()
+    parent.communicate()
     assert killed >= 10, "most runs had ended before they were killed"
