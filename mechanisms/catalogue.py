@@ -267,6 +267,7 @@ PARTS = {
     "Private multiplicative weights": (
         "multiplicative_weights.theorems_pmw_accuracy",
         "multiplicative_weights.theorems_pmw_records",
+        "multiplicative_weights.theorems_pmw_tails",
         "multiplicative_weights.theorems_pmw_privacy",
     ),
 }

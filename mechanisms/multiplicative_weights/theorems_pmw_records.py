@@ -9,14 +9,8 @@ import numpy as np
 from ..model import (
     Array,
     Database,
-    Histogram,
-    Interval,
-    Mechanism,
-    Parameter,
-    Subject,
     Theorem,
     ThresholdClaim,
-    UtilityClaim,
     number,
     whole,
 )
@@ -24,33 +18,11 @@ from ..sparse_vector.sparse_vector_law import HALTED
 from .pmw import (
     SOURCE,
     noise_epsilon_for,
-    noises_drawn,
     private_multiplicative_weights,
 )
 from .pmw_adversaries import worst_query
 from .pmw_bounds import largest_noise, records_needed, updates_needed
 from .pmw_updates import answer_errors
-
-
-def _noises(length: float, updates: float, records: float, noise_epsilon: float) -> Subject:
-    noises = noises_drawn(length=round(length), updates=round(updates))
-    total = round(records)
-    return Subject(
-        claim=(
-            claim := UtilityClaim(
-                loss=lambda database, output: np.asarray(output),
-                bound=lambda beta: log(noises / beta) / (noise_epsilon * total),
-                databases=([total, 0, 0, 0],),
-            )
-        ),
-        mechanism=Mechanism(
-            name="pmw-largest-noise",
-            run=partial(largest_noise, noises=noises, noise_epsilon=noise_epsilon),
-            databases=Histogram(bins=4, total=total),
-            claims=(claim,),
-            reference=SOURCE,
-        ),
-    )
 
 
 def _spread(records: int, bins: int) -> list[int]:
@@ -123,24 +95,7 @@ def _root_of_log(length: float) -> ThresholdClaim:
     )
 
 
-NOISE_EPSILON = Interval(low=0.01, high=2)
-
 THEOREMS: tuple[Theorem, ...] = (
-    Theorem(
-        identifier="PMW-NOISE",
-        statement="of k + 2 min(c, k) noises none exceeds t but for chance (k + 2 min(c, "
-        "k)) exp(-t / b)",
-        reference=SOURCE,
-        subject=_noises,
-        parameters={
-            "length": whole(1000, 1, 1e6, "queries"),
-            "updates": whole(355, 1, 1e4, "iterations"),
-            "records": whole(1000, 1, 1e6, "n"),
-            "noise_epsilon": Parameter(
-                default=0.1, within=NOISE_EPSILON, meaning="1 / (n times the scale of the noises)"
-            ),
-        },
-    ),
     Theorem(
         identifier="PMW-MAIN",
         slow=True,

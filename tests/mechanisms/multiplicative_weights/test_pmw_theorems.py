@@ -1,16 +1,27 @@
 """The theorems on private multiplicative weights, each checked, each printed error shown."""
 
+from dataclasses import replace
+from functools import partial
 from math import log
 
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.model import IdentityClaim, InvariantClaim, PrivacyClaim, Record, Rows
+from dpwitness.auditors.claims.check import check
+from dpwitness.mechanisms.model import (
+    IdentityClaim,
+    InvariantClaim,
+    PrivacyClaim,
+    Record,
+    Rows,
+    Subject,
+)
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_accuracy as pmw_accuracy
 from dpwitness.mechanisms.multiplicative_weights import (
     theorems_pmw_privacy as private_multiplicative_weights,
 )
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_tails as pmw_tails
 from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     HALF_LEARNING_RATE,
     NOT_NORMALISED,
@@ -26,7 +37,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_cases import drop_margin, n
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (pmw_accuracy, pmw_records, private_multiplicative_weights)
+    for module in (pmw_accuracy, pmw_records, pmw_tails, private_multiplicative_weights)
     for theorem in module.THEOREMS
 }
 INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.at().claim, InvariantClaim)]
@@ -142,14 +153,92 @@ def test_the_root_of_the_logarithm_is_not_enough(length, probability, rng, asser
     assert np.mean(failed) > claim.beta + 0.1
 
 
-def test_the_largest_noise_is_that_of_many(rng, assert_rate):
-    subject = THEOREMS["PMW-NOISE"].at(length=10, updates=3, records=4, noise_epsilon=0.5)
+def test_the_largest_noise_of_a_run_is_that_of_all_that_it_draws(rng, assert_rate):
+    # All queries are answered by the data on this database, so a run draws 3 noises for each.
+    subject = THEOREMS["PMW-NOISE"].at(length=10)
     claim, mechanism = subject.claim, subject.mechanism
-    draws = mechanism(claim.databases[0], rng, size=50_000)
+    draws = mechanism(claim.databases[0], rng, size=20_000)
     for beta in claim.levels:
-        exact = 1 - (1 - beta / 16) ** 16
+        exact = 1 - (1 - beta / 30) ** 30
         assert exact <= beta
         assert_rate(draws > claim.bound(beta), exact)
+
+
+def test_noises_are_given_to_the_runs_that_drew_them(rng):
+    # A run by itself hears its own noises and no others: the same, one run at a time and together.
+    subject = THEOREMS["PMW-NOISE"].at(length=6)
+    run, database = subject.mechanism.run, [400, 300, 200, 100]
+    alone = [float(run(database, rng)) for _ in range(4000)]
+    together = run(database, rng, size=4000)
+    grid = np.quantile(together, [0.1, 0.5, 0.9])
+    for limit in grid:
+        assert np.mean(np.array(alone) > limit) == pytest.approx(
+            np.mean(together > limit), abs=0.06
+        )
+
+
+def test_the_tails_of_the_real_noise_are_approached(rng):
+    # What happens at the near database, by the law of a difference of two Laplace noises.
+    x = 3.0
+    for identifier in ("PMW-KL-TAIL", "PMW-ACC-TAIL"):
+        subject = THEOREMS[identifier].at(distance=x, records=100_000)
+        claim, mechanism = subject.claim, subject.mechanism
+        losses = claim.loss(claim.databases[0], mechanism(claim.databases[0], rng, size=40_000))
+        failed = np.mean(losses >= claim.bound(claim.levels[0]))
+        assert failed == pytest.approx((2 + x) * np.exp(-x) / 4, rel=0.12)
+        assert 0.6 < failed / claim.levels[0] < 1.1
+    subject = THEOREMS["PMW-UPD-TAIL"].at()
+    claim, mechanism = subject.claim, subject.mechanism
+    losses = claim.loss(claim.databases[0], mechanism(claim.databases[0], rng, size=40_000))
+    assert 0.2 < np.mean(losses >= claim.bound(claim.levels[0])) / claim.levels[0] <= 1
+
+
+@pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-UPD-TAIL", "PMW-ACC-TAIL"])
+@pytest.mark.parametrize("length", [2, 5])
+def test_the_tails_hold_for_several_queries(identifier, length, rng):
+    subject = THEOREMS[identifier].at(length=length, distance=6.0)
+    claim, mechanism = subject.claim, subject.mechanism
+    for database in claim.databases:
+        losses = claim.loss(database, mechanism(database, rng, size=20_000))
+        assert np.mean(losses >= claim.bound(claim.levels[0])) <= claim.levels[0]
+
+
+def changed(mechanism, **numbers):
+    return replace(mechanism, run=partial(mechanism.run, **numbers))
+
+
+@pytest.mark.parametrize(
+    ("identifier", "numbers"),
+    [
+        ("PMW-NOISE", {"noise_epsilon": 0.4}),
+        ("PMW-KL-TAIL", {"noise_epsilon": 0.012}),
+        ("PMW-KL-TAIL", {"threshold": 0.2}),
+        ("PMW-UPD-TAIL", {"threshold": 0.1}),
+        ("PMW-ACC-TAIL", {"threshold": 0.5}),
+        ("PMW-ACC-TAIL", {"noise_epsilon": 0.012}),
+    ],
+)
+def test_a_wrong_constant_in_what_is_run_breaks_a_tail(identifier, numbers):
+    subject = THEOREMS[identifier].at()
+    inner = subject.mechanism.run
+    if identifier == "PMW-NOISE":
+        inner = partial(inner.func, run=partial(inner.keywords["run"], **numbers))
+        wrong = replace(subject.mechanism, run=inner)
+    else:
+        wrong = changed(subject.mechanism, **numbers)
+    assert not check(subject, trials=4000).refuted
+    assert check(Subject(claim=subject.claim, mechanism=wrong), trials=40_000).refuted
+
+
+def test_a_factory_that_learns_too_little_breaks_the_tail_of_the_drop(monkeypatch):
+    # The claim reads the rate off what is shipped and not off a copy of the theorem's constant.
+    real = pmw_tails.private_multiplicative_weights_mechanism
+
+    def slow(**given):
+        return changed(real(**given), learning_rate=given["accuracy"] / 128)
+
+    monkeypatch.setattr(pmw_tails, "private_multiplicative_weights_mechanism", slow)
+    assert check(THEOREMS["PMW-KL-TAIL"], trials=4000).refuted
 
 
 def test_identities():
