@@ -21,7 +21,7 @@ from ..engines.book import Block, Counted
 from ..errors import DpWitnessError, InvalidArgument
 from ..events.events import Event
 from ..outputs.encoding import canonical, from_json, to_json
-from .counts import Counts
+from .counts import Counts, Row, row_of
 from .identity import Identity
 
 FORMAT = "dpwitness checkpoint 1"
@@ -43,6 +43,7 @@ class Checkpoint:
         self.counts = counts
         self._handle, self._written = handle, 0
         self._returned = returned
+        self._beginnings: dict[Row, str] = {}
 
     def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
         """Nothing to do: blocks are asked for when they are needed."""
@@ -53,10 +54,16 @@ class Checkpoint:
 
     def enter(self, event: Event, block: Block, hits: int) -> None:
         """Append the block, unless it is there; Contradiction if it is there with other hits."""
-        name = self.counts.name(event)
-        if not self.counts.put(name, block, hits):
+        row = row_of(self.counts.name(event), block)
+        if not self.counts.put_at(row, block.block, hits):
             return
-        self._append([name, *_plain(block), hits])
+        # As json writes it; the beginning is that of every block of the row.
+        beginning = self._beginnings.get(row)
+        if beginning is None:
+            whole = [row.event, *_plain(block)]
+            beginning = json.dumps(whole[:-2], separators=(",", ":"))[:-1]
+            self._beginnings[row] = beginning
+        self._write(f"{beginning},{block.block},{block.size},{hits}]")
 
     def recall(self, block: Block) -> list[Any] | None:
         """What the calls of this block returned, if the file has it."""
@@ -83,7 +90,10 @@ class Checkpoint:
             self._returned[block] = place
 
     def _append(self, data: Sequence[Any]) -> None:
-        os.write(self._handle, _line(data))
+        self._write(json.dumps(data, separators=(",", ":")))
+
+    def _write(self, text: str) -> None:
+        os.write(self._handle, _checked(text))
         self._written += 1
         if self._written % SYNC == 0:
             os.fsync(self._handle)
@@ -128,8 +138,12 @@ def _lock(handle: int, path: str) -> None:
 
 
 def _line(data: Sequence[Any]) -> bytes:
-    text = json.dumps(data, separators=(",", ":"))
-    return f"{text} {crc32(text.encode()):08x}\n".encode()
+    return _checked(json.dumps(data, separators=(",", ":")))
+
+
+def _checked(text: str) -> bytes:
+    encoded = text.encode()
+    return b"%b %08x\n" % (encoded, crc32(encoded))
 
 
 def _parsed(line: bytes) -> Any:

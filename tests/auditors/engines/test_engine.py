@@ -1,0 +1,127 @@
+"""Engines change who draws and never what is counted."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpwitness import ContractError, InvalidArgument, audit
+from dpwitness.auditors.engines import Engine
+from dpwitness.auditors.errors import EngineError
+
+OPTIONS = {"pair": ([], [1]), "epsilon": 0.7, "trials": 4000, "seed": 2}
+
+
+def scalar(database, rng):
+    return len(database) + rng.laplace()
+
+
+scalar.block = 128
+
+
+def essence(result):
+    return result.verdict, result.evidence, result.judged, result.draws, result.sketch
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return essence(audit(scalar, **OPTIONS))
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_every_engine_gives_the_same_counts(backend, alone):
+    found = audit(scalar, workers=2, engine=Engine(backend=backend), **OPTIONS)
+    assert essence(found) == alone
+
+
+def test_the_blocks_of_a_lost_worker_are_drawn_again(tmp_path, alone):
+    flag = tmp_path / "died"
+    home = os.getpid()
+
+    def dies_once(database, rng, flag=str(flag), home=home):
+        if os.getpid() != home and not Path(flag).exists():
+            Path(flag).touch()
+            os.kill(os.getpid(), 9)
+        return len(database) + rng.laplace()
+
+    dies_once.block = 128
+    found = audit(dies_once, workers=2, **OPTIONS)
+    assert flag.exists()
+    assert essence(found) == alone
+
+
+def test_a_worker_that_dies_every_time_is_named():
+    home = os.getpid()
+
+    def dies(database, rng, home=home):
+        if os.getpid() != home:
+            os.kill(os.getpid(), 9)
+        return len(database) + rng.laplace()
+
+    dies.block = 128
+    with pytest.raises(ContractError, match=r"a worker process died .* times in a row"):
+        audit(dies, workers=2, **OPTIONS)
+
+
+def test_threads_refuse_what_draws_from_the_global_generator():
+    # Threads share it: the counts would be others in every run.
+    def shared(database, rng):
+        return len(database) + np.random.laplace()  # noqa: NPY002
+
+    shared.block = 128
+    with pytest.raises(ContractError, match="which threads share"):
+        audit(shared, workers=2, engine=Engine(backend="threading"), **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"backend": "spark"}, "backend must be one of loky, threading, dask, ray"),
+        ({"backend": "loky", "address": "tcp://a"}, "has no scheduler, but an address was given"),
+    ],
+)
+def test_an_engine_that_there_is_none_of_is_refused(options, sentence):
+    with pytest.raises(InvalidArgument, match=sentence):
+        Engine(**options)
+
+
+def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with (
+        pytest.raises(EngineError, match=r"pip install 'dpwitness\[dask\]'"),
+        Engine(backend="dask").connected(2),
+    ):
+        pass
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_dask_on_two_processes_one_of_which_is_killed(tmp_path, alone):
+    distributed = pytest.importorskip("distributed")
+    flag, home = tmp_path / "died", os.getpid()
+
+    def dies_once(database, rng, flag=str(flag), home=home):
+        if os.getpid() != home and not Path(flag).exists():
+            Path(flag).touch()
+            os.kill(os.getpid(), 9)
+        return len(database) + rng.laplace()
+
+    dies_once.block = 128
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+    ) as cluster:
+        engine = Engine(backend="dask", address=cluster.scheduler_address)
+        found = audit(dies_once, workers=2, engine=engine, **OPTIONS)
+    assert flag.exists()
+    assert essence(found) == alone
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_does_not_answer_is_named():
+    pytest.importorskip("distributed")
+    with (
+        pytest.raises(EngineError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:9"),
+        Engine(backend="dask", address="tcp://127.0.0.1:9").connected(2),
+    ):
+        pass
