@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from html import escape
 from math import inf
 from typing import Any
 
@@ -261,8 +260,3 @@ class AuditResult:
         if self.detectable_epsilon == inf:
             return f"{said}>"
         return f"{said}, once found, epsilon >= {self.detectable_epsilon:.4g} would have shown>"
-
-    def _repr_html_(self) -> str:
-        """The same line for a notebook, coloured by the verdict."""
-        colour = "#b3261e" if self.refuted else "#44546a"
-        return f'<span style="color:{colour}"><code>{escape(repr(self))}</code></span>'

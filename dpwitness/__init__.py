@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "Analyst",
+    "AuditReport",
     "AuditResult",
     "BrokenStatement",
     "Choices",
@@ -93,7 +94,6 @@ if TYPE_CHECKING:
     )
     from .auditors.privacy.estimate import EpsilonEstimate, estimate
     from .auditors.privacy.replay import Replay
-    from .auditors.privacy.run import audit, audit_claims
     from .auditors.results import (
         AuditResult,
         Count,
@@ -140,6 +140,7 @@ if TYPE_CHECKING:
         UtilityClaim,
         Value,
     )
+    from .notebook import AuditReport, audit, audit_claims
     from .reports.replaying import replay
 
     __version__: str
@@ -155,12 +156,12 @@ _HOMES = {
     ),
     "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
     "auditors.privacy.replay": ("Replay",),
-    "auditors.privacy.run": ("audit", "audit_claims"),
     "auditors.results": (
         "AuditResult", "Count", "Evidence", "Learning", "Look", "Pair", "Sketch", "Verdict",
         "Witness",
     ),
     "auditors.sessions": ("session_mechanism",),
+    "notebook": ("AuditReport", "audit", "audit_claims"),
     "reports.replaying": ("replay",),
 }  # fmt: skip
 """Where a name is made; what is not listed is made in mechanisms.model."""

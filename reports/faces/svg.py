@@ -129,39 +129,61 @@ def _categorical(axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[
 
 def growth_figure(result: AuditResult, *, key: str) -> str:
     """How the lower bound on epsilon grew with the draws judged, and the claim it is up against."""
-    points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
-    confirmed = result.epsilon_lower if result.refuted and isfinite(result.epsilon_lower) else None
     with figure() as (drawing, axes):
-        if points:
-            axes.plot(
-                *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
-                label="lower bound",
-            )  # fmt: skip
-        if confirmed is not None:
-            at = max([draws for draws, _ in points] or [result.evidence.decided_after or 0])
-            axes.plot(
-                [at], [confirmed], color=SECOND, marker="D", markersize=7,
-                linestyle="none", label="bound",
-            )  # fmt: skip
+        draw_growth(axes, result)
         claimed = result.claim.epsilon
-        axes.axhline(claimed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="claim")
-        highest = max([claimed, confirmed or 0.0, *(bound for _, bound in points)])
-        axes.set_ylim(0, 1.12 * highest if highest > 0 else 1)
-        axes.set_xlim(left=0)
-        axes.set_xlabel("draws a side")
-        axes.set_ylabel("epsilon (nats)")
-        axes.xaxis.set_major_locator(few_ticks())
-        axes.xaxis.set_major_formatter(thousands())
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
-            handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
-        )  # fmt: skip
         return svg(
             drawing,
             key,
             "How the bound grew",
             f"Lower bound on epsilon against draws a side; the claim is {claimed:g}.",
         )
+
+
+def draw_growth(axes: Any, result: AuditResult) -> None:
+    """The bounds and the claim, with named axes and a legend."""
+    points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
+    confirmed = result.epsilon_lower if result.refuted and isfinite(result.epsilon_lower) else None
+    if points:
+        axes.plot(
+            *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
+            label="lower bound",
+        )  # fmt: skip
+    if confirmed is not None:
+        at = max([draws for draws, _ in points] or [result.evidence.decided_after or 0])
+        axes.plot(
+            [at], [confirmed], color=SECOND, marker="D", markersize=7,
+            linestyle="none", label="bound",
+        )  # fmt: skip
+    claimed = result.claim.epsilon
+    axes.axhline(claimed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="claim")
+    highest = max([claimed, confirmed or 0.0, *(bound for _, bound in points)])
+    axes.set_ylim(0, 1.12 * highest if highest > 0 else 1)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("draws a side")
+    axes.set_ylabel("epsilon (nats)")
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.xaxis.set_major_formatter(thousands())
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
+        handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def plotted(result: AuditResult) -> Any:
+    """Both histograms, where there are any, and the growth of the bound side by side."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    sketched = result.sketch is not None and any(map(sum, result.sketch.counts))
+    style: dict[Any, Any] = {**STYLE, **dict.fromkeys(INKED, PAPER_INK)}
+    with matplotlib.rc_context(style):
+        drawing = Figure(figsize=(SIZE[0] * (1 + sketched), SIZE[1]), layout="constrained")
+        axes = drawing.subplots(1, 1 + sketched, squeeze=False)[0]
+        if result.sketch is not None and sketched:
+            draw_sketch(axes[0], result.sketch, ("D", "D'"))
+        draw_growth(axes[-1], result)
+        return drawing
 
 
 def few_ticks(*, whole: bool = False) -> Any:
@@ -191,10 +213,15 @@ def label_text(label: str, most: int = 60) -> str:
     return clean.replace("$", r"\$")
 
 
+INKED = (
+    "axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color", "ytick.color",
+)  # fmt: skip
+PAPER_INK = "#1c2128"
+
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpwitness",
-    "pdf.fonttype": 3,
+    "pdf.fonttype": 42,
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,
@@ -206,9 +233,7 @@ STYLE: dict[Any, Any] = {
     "grid.linewidth": 0.8,
     "hatch.linewidth": 0.8,
     **{
-        name: INK
-        for name in ("axes.edgecolor", "axes.labelcolor", "grid.color", "text.color",
-                     "xtick.color", "ytick.color")
+        name: INK for name in INKED
     },
 }  # fmt: skip
 
