@@ -79,11 +79,10 @@ def _misleading_law(database: Database, *, bad: float, synopses: int, samples: i
     )
 
 
-def _generalisation(synopses: float, beta: float) -> Subject:
-    many = round(synopses)
-    samples = samples_needed(synopses=many, advantage=ADVANTAGE, beta=beta)
+def _generalisation(synopses: int, beta: float) -> Subject:
+    samples = samples_needed(synopses=synopses, advantage=ADVANTAGE, beta=beta)
     # Just over the weight that a synopsis may be wrong on.
-    shape: dict[str, Any] = {"synopses": many, "samples": samples}
+    shape: dict[str, Any] = {"synopses": synopses, "samples": samples}
     bad = 0.5 - ADVANTAGE + 1e-4
     claim = UtilityClaim(
         loss=lambda database, output: np.asarray(output, dtype=float),
@@ -119,15 +118,14 @@ def _rounded_cover(bins: int, records: int) -> float:
     return coverage(bins=bins, records=records)
 
 
-def _cover(cover: Callable[[int, int], float], bins: float, small: float) -> InvariantClaim:
-    elements, records = round(bins), round(small)
-    gamma = cover(elements, records)
-    row = Interval(low=0, high=elements - 1, integer=True)
+def _cover(cover: Callable[[int, int], float], bins: int, small: int) -> InvariantClaim:
+    gamma = cover(bins, small)
+    row = Interval(low=0, high=bins - 1, integer=True)
     return InvariantClaim(
         cases=Record(fields={"rows": Rows(row=row, least=1, most=40)}),
-        margin=partial(_cover_margin, bins=elements, records=records, gamma=gamma),
+        margin=partial(_cover_margin, bins=bins, records=small, gamma=gamma),
         # Half of the shares with a remainder of one half, and all of them.
-        examples=({"rows": [0] * (2 * records - 1) + [1]}, {"rows": list(range(elements))}),
+        examples=({"rows": [0] * (2 * small - 1) + [1]}, {"rows": list(range(bins))}),
     )
 
 
@@ -154,11 +152,10 @@ def generate(
     return nearest_synopsis(noisy, sampled, answer_table(WEIGHTS, records=SMALL)).reshape(shape)[()]
 
 
-def _generator(law: tuple[float, ...], records: float, epsilon: float, beta: float) -> Subject:
-    total = round(records)
+def _generator(law: tuple[float, ...], records: int, epsilon: float, beta: float) -> Subject:
     table = answer_table(WEIGHTS, records=SMALL)
     samples = samples_needed(synopses=len(table), advantage=ADVANTAGE, beta=beta / 2)
-    scale = base_scale(samples=samples, sensitivity=1 / total, epsilon=epsilon)
+    scale = base_scale(samples=samples, sensitivity=1 / records, epsilon=epsilon)
     accuracy = coverage(bins=BINS, records=SMALL) + 2 * scale * log(2 * samples / beta)
 
     def loss(database: Database, output: Any) -> Array:
@@ -170,31 +167,31 @@ def _generator(law: tuple[float, ...], records: float, epsilon: float, beta: flo
         loss=loss,
         bound=lambda level: 0.5 if level >= beta else inf,
         levels=(beta,),
-        databases=([total // 8, total // 8, total - 2 * (total // 8)],),
+        databases=([records // 8, records // 8, records - 2 * (records // 8)],),
     )
     return Subject(
         claim=claim,
         mechanism=Mechanism(
             name="base-generator",
             run=partial(generate, distribution=law, samples=samples, scale=scale),
-            databases=Histogram(bins=BINS, total=total),
+            databases=Histogram(bins=BINS, total=records),
             claims=(claim,),
             reference=SOURCE,
         ),
     )
 
 
-def _boosted(records: float, epsilon: float, beta: float) -> Subject:
-    total, queries = round(records), indicator_queries(2)
+def _boosted(records: int, epsilon: float, beta: float) -> Subject:
+    queries = indicator_queries(2)
     rounds = rounds_needed(queries=len(queries), advantage=ADVANTAGE)
     synopses = SMALL + 1
     samples = samples_needed(synopses=synopses, advantage=ADVANTAGE, beta=beta / (2 * rounds))
-    scale = base_scale(samples=samples, sensitivity=1 / total, epsilon=epsilon)
+    scale = base_scale(samples=samples, sensitivity=1 / records, epsilon=epsilon)
     slack = 2 * scale * log(2 * rounds * samples / beta)
     mechanism = boosting_mechanism(
         weights=queries,
         small=SMALL,
-        records=total,
+        records=records,
         samples=samples,
         rounds=rounds,
         accuracy=coverage(bins=2, records=SMALL) + slack,

@@ -43,12 +43,11 @@ def _about_runs(
 ) -> Theorem:
     """A statement about runs; `margin(case, **parameters)` is that of a script."""
 
-    def subject(**given: float) -> InvariantClaim:
-        counts = {name: round(given[name]) for name in ("queries", "rounds") if name in given}
+    def subject(queries: int, **given: float) -> InvariantClaim:
         return InvariantClaim(
-            cases=case_domain(queries=counts["queries"]),
-            margin=partial(margin, advantage=given["advantage"], **counts),
-            examples=near_edge(queries=counts["queries"]),
+            cases=case_domain(queries=queries),
+            margin=partial(margin, queries=queries, **given),
+            examples=near_edge(queries=queries),
         )
 
     known = {"queries": replace(QUERIES, default=queries), "advantage": ADVANTAGE, "rounds": ROUNDS}

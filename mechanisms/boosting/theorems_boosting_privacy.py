@@ -13,7 +13,6 @@ from ..model import (
     Product,
     Record,
     Rows,
-    Subject,
     Theorem,
     number,
     whole,
@@ -41,11 +40,11 @@ def one_against_many(queries: int) -> tuple[tuple[int, int], ...]:
 # --- one sampled query -----------------------------------------------------------------------
 
 
-def _one_sample(queries: float, earlier: float, ratio: float) -> Mechanism:
+def _one_sample(queries: int, earlier: int, ratio: float) -> Mechanism:
     records = max(2, round(1 / ratio))
     return sampled_query_mechanism(
-        weights=one_against_many(round(queries)),
-        synopses=((0.0,) * round(queries),) * round(earlier),
+        weights=one_against_many(queries),
+        synopses=((0.0,) * queries,) * earlier,
         records=records,
         accuracy=0.0,
         # Errors up to 1, all of them where the agreement falls.
@@ -97,18 +96,18 @@ def _range() -> InvariantClaim:
 
 
 def _samples(
-    samples: float, earlier: float, epsilon: float, digits: float, calibrated: float | None = None
+    samples: int, earlier: int, epsilon: float, digits: float, calibrated: float | None = None
 ) -> Mechanism:
     """Counts of two queries, of which one moves up where the other moves down.
 
     There are so many records that errors up to 1 just fit into the attenuation: wherever the
     answers are, they move the weights.
     """
-    rounds, delta = round(earlier) + 1, 10**-digits
+    rounds, delta = earlier + 1, 10**-digits
     records = attenuation_for(
         advantage=0.25,
         sensitivity=1.0,
-        samples=round(samples),
+        samples=samples,
         rounds=rounds,
         epsilon=epsilon,
         delta=calibrated or delta,
@@ -117,7 +116,7 @@ def _samples(
         weights=one_against_many(2),
         synopses=((0.0,) * 2,) * (rounds - 1),
         records=max(2, int(records)),
-        samples=round(samples),
+        samples=samples,
         epsilon=epsilon,
         delta=delta,
         accuracy=0.0,
@@ -126,23 +125,21 @@ def _samples(
     )
 
 
-def _all_samples(samples: float, earlier: float, epsilon: float, digits: float) -> Mechanism:
+def _all_samples(samples: int, earlier: int, epsilon: float, digits: float) -> Mechanism:
     return _samples(samples, earlier, epsilon, digits)
 
 
-def _wrong_delta(samples: float, beta: float, digits: float) -> Subject:
-    mechanism = _samples(samples, 1, 1.0, digits, calibrated=beta)
-    claim = mechanism.claims[0]
-    return Subject(claim=claim, mechanism=mechanism)
+def _wrong_delta(samples: int, beta: float, digits: float) -> Mechanism:
+    return _samples(samples, 1, 1.0, digits, calibrated=beta)
 
 
-def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> Mechanism:
+def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: int) -> Mechanism:
     return boosting_mechanism(
         weights=((1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 0)),
         small=2,
         records=10,
         samples=1,
-        rounds=round(rounds),
+        rounds=rounds,
         accuracy=2 * coverage(bins=4, records=2),
         sample_epsilon=epsilon,
         sample_delta=delta,
@@ -151,11 +148,11 @@ def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: float) -> 
     )
 
 
-def _base(epsilon: float, sampled: float) -> Mechanism:
+def _base(epsilon: float, sampled: int) -> Mechanism:
     queries = indicator_queries(4)
     return base_mechanism(
         weights=queries,
-        sampled=tuple(place % (len(queries) - 2) + 1 for place in range(round(sampled))),
+        sampled=tuple(place % (len(queries) - 2) + 1 for place in range(sampled)),
         small=4,
         records=20,
         epsilon=epsilon,

@@ -108,12 +108,12 @@ def _rate(advantage: float) -> IdentityClaim:
     )
 
 
-def _rounds(queries: float, advantage: float) -> IdentityClaim:
+def _rounds(queries: int, advantage: float) -> IdentityClaim:
     bound = 1 - 4 * advantage**2
     return IdentityClaim(
-        compute=lambda: float(rounds_needed(queries=round(queries), advantage=advantage)),
+        compute=lambda: float(rounds_needed(queries=queries, advantage=advantage)),
         # Counted up, where the formula takes logarithms.
-        stated=float(next(t for t in count(1) if bound ** (t / 2) < 1 / round(queries))),
+        stated=float(next(t for t in count(1) if bound ** (t / 2) < 1 / queries)),
     )
 
 
@@ -157,11 +157,10 @@ def _factor(share: float) -> IdentityClaim:
     )
 
 
-def _printed_weight(queries: float) -> IdentityClaim:
-    count = round(queries)
-    printed = (e / count) / (0.9 / (e * count) + 0.1 * e / count)
+def _printed_weight(queries: int) -> IdentityClaim:
+    printed = (e / queries) / (0.9 / (e * queries) + 0.1 * e / queries)
     return IdentityClaim(
-        compute=lambda: _unhappy(0.1, count)[1] / count, stated=printed, tolerance=1e-10
+        compute=lambda: _unhappy(0.1, queries)[1] / queries, stated=printed, tolerance=1e-10
     )
 
 

@@ -43,7 +43,7 @@ def _basic(*, first: float, second: float, leak: float) -> Subject:
 
 
 def _advanced(*, rounds: int, epsilon: float, digits: float) -> Subject:
-    delta, rounds = 10**-digits / rounds, int(rounds)
+    delta = 10**-digits / rounds
     mechanism = leaky_response_mechanism(
         epsilon=epsilon,
         delta=delta,
@@ -56,15 +56,15 @@ def _advanced(*, rounds: int, epsilon: float, digits: float) -> Subject:
 
 def _advanced_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
     delta = 10**-digits
-    each, leak = advanced_calibration(epsilon=target, delta=delta, rounds=int(rounds))
+    each, leak = advanced_calibration(epsilon=target, delta=delta, rounds=rounds)
     mechanism = leaky_response_mechanism(
-        epsilon=each, delta=leak, rounds=int(rounds), promised=(target, delta), reference=DRV
+        epsilon=each, delta=leak, rounds=rounds, promised=(target, delta), reference=DRV
     )
     return _privacy(mechanism)
 
 
 def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
-    return [float(epsilon) for epsilon in np.linspace(smallest, largest, int(parts))]
+    return [float(epsilon) for epsilon in np.linspace(smallest, largest, parts)]
 
 
 def _heterogeneous(
@@ -85,11 +85,11 @@ def _heterogeneous(
 
 def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
     slack = 10**-digits
-    promised = zcdp_composition([epsilon] * int(rounds), slack), 2 * slack
+    promised = zcdp_composition([epsilon] * rounds, slack), 2 * slack
     mechanism = leaky_response_mechanism(
         epsilon=epsilon,
         delta=slack / rounds,
-        rounds=int(rounds),
+        rounds=rounds,
         promised=promised,
         reference=f"{BUN}, Propositions 1.3 and 1.4, Lemma 1.7",
     )
@@ -98,9 +98,9 @@ def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
 
 def _zcdp_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
     delta = 10**-digits
-    each = zcdp_calibration(epsilon=target, delta=delta, rounds=int(rounds))
+    each = zcdp_calibration(epsilon=target, delta=delta, rounds=rounds)
     mechanism = leaky_response_mechanism(
-        epsilon=each, rounds=int(rounds), promised=(target, delta), reference=BUN
+        epsilon=each, rounds=rounds, promised=(target, delta), reference=BUN
     )
     return _privacy(mechanism)
 

@@ -29,23 +29,20 @@ def _step_size(default: float, low: float, high: float) -> Parameter:
     return number(default, low, high, "eta")
 
 
-def _on_descents(
-    margin: Callable[..., float], dimension: float, steps: float, **setting: Any
-) -> Any:
-    length = round(dimension)
+def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **setting: Any) -> Any:
     return (
-        descent_domain(dimension=length),
-        partial(margin, steps=round(steps), **setting),
-        far_starts(dimension=length),
+        descent_domain(dimension=dimension),
+        partial(margin, steps=steps, **setting),
+        far_starts(dimension=dimension),
     )
 
 
-def _shrinking(steps: float, step_size: float) -> Any:
+def _shrinking(steps: int, step_size: float) -> Any:
     def margin(case: Any) -> float:
         centre = [case["centre"]]
         whole = {"loss": "distance", "rows": [centre], "target": centre, "start": [case["start"]]}
         return shrinking_margin(
-            whole, diameter=2.0, lipschitz=1.0, steps=round(steps), step_size=step_size
+            whole, diameter=2.0, lipschitz=1.0, steps=steps, step_size=step_size
         )
 
     fields: dict[str, Row] = {

@@ -59,20 +59,23 @@ def invariant_theorem(
     )
 
 
-def _on_sets(margin: Callable[..., float], dimension: float, radius: float) -> Any:
-    length = round(dimension)
-    return set_domain(dimension=length), partial(margin, radius=radius), set_edges(dimension=length)
+def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> Any:
+    return (
+        set_domain(dimension=dimension),
+        partial(margin, radius=radius),
+        set_edges(dimension=dimension),
+    )
 
 
-def _polarisation(dimension: float) -> Any:
-    vector = Rows(row=Interval(low=-3, high=3), least=round(dimension), most=round(dimension))
+def _polarisation(dimension: int) -> Any:
+    vector = Rows(row=Interval(low=-3, high=3), least=dimension, most=dimension)
 
     def margin(case: Any) -> float:
         one, two = (np.asarray(case[name], dtype=float) for name in ("one", "two"))
         squares = [float(norms(v)) ** 2 for v in (one, two, one - two)]
         return -abs(float(one @ two) - (squares[0] + squares[1] - squares[2]) / 2)
 
-    ones = [1.0] * round(dimension)
+    ones = [1.0] * dimension
     return Record(fields={"one": vector, "two": vector}), margin, ({"one": ones, "two": ones},)
 
 
@@ -83,8 +86,8 @@ def _slope(case: Any, lipschitz: float) -> tuple[Array, Callable[[Array], float]
     return slope, lambda weights: lipschitz * float(loss.value(weights, rows))
 
 
-def _gradient_norm(dimension: float, lipschitz: float) -> Any:
-    point = point_rows(round(dimension))
+def _gradient_norm(dimension: int, lipschitz: float) -> Any:
+    point = point_rows(dimension)
 
     def margin(case: Any) -> float:
         slope, value = _slope(case, lipschitz)
@@ -95,7 +98,7 @@ def _gradient_norm(dimension: float, lipschitz: float) -> Any:
         rise = (value(here + STEP * directions(slope)) - value(here)) / STEP
         return min(lipschitz - rise, rise - length)
 
-    origin = [0.0] * round(dimension)
+    origin = [0.0] * dimension
     unit = [1.0, *origin[1:]]
     examples = tuple(
         {"loss": n, "rows": [unit], "point": p} for n in LOSSES for p in (origin, unit)
@@ -121,8 +124,8 @@ def _on_a_segment(slope: float) -> Any:
     )
 
 
-def _neighbours(dimension: float) -> tuple[Row, tuple[Any, ...]]:
-    point = point_rows(round(dimension))
+def _neighbours(dimension: int) -> tuple[Row, tuple[Any, ...]]:
+    point = point_rows(dimension)
     fields: dict[str, Row] = {
         "loss": Choices(values=tuple(LOSSES)),
         "shared": Rows(row=point, least=0, most=4),
@@ -130,7 +133,7 @@ def _neighbours(dimension: float) -> tuple[Row, tuple[Any, ...]]:
         "after": point,
         "point": point,
     }
-    origin = [0.0] * round(dimension)
+    origin = [0.0] * dimension
     ends = {"before": [1.0, *origin[1:]], "after": [-1.0, *origin[1:]], "point": origin}
     shared: tuple[Any, ...] = ([], [ends["before"]] * 3)
     examples = tuple({"loss": n, "shared": rows, **ends} for n in LOSSES for rows in shared)
@@ -145,7 +148,7 @@ def _both_slopes(case: Any, lipschitz: float) -> tuple[Array, Array]:
     return slopes[0], slopes[1]
 
 
-def _sensitivity(dimension: float, lipschitz: float) -> Any:
+def _sensitivity(dimension: int, lipschitz: float) -> Any:
     def margin(case: Any) -> float:
         one, two = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one - two))
@@ -154,7 +157,7 @@ def _sensitivity(dimension: float, lipschitz: float) -> Any:
     return cases, margin, examples
 
 
-def _norm_for_sensitivity(dimension: float, lipschitz: float) -> Any:
+def _norm_for_sensitivity(dimension: int, lipschitz: float) -> Any:
     def margin(case: Any) -> float:
         one, _ = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one))

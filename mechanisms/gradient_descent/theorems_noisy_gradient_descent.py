@@ -45,9 +45,9 @@ def last_step(steps: Iterator[tuple[Array, Array]], start: tuple[float, ...]) ->
     return np.stack([np.broadcast_to(before, after.shape), noisy, after], axis=-2)
 
 
-def _start(dimension: float) -> tuple[float, ...]:
+def _start(dimension: int) -> tuple[float, ...]:
     """A point of the unit sphere."""
-    return (-1.0,) + (0.0,) * (round(dimension) - 1)
+    return (-1.0,) + (0.0,) * (dimension - 1)
 
 
 def _parameters(dimension: int, delta: float, **counts: int) -> dict[str, Parameter]:
@@ -82,34 +82,32 @@ def _private(
     calibration: Callable[..., float],
     epsilon: float,
     delta: float,
-    dimension: float,
-    steps: float,
-    records: float,
+    dimension: int,
+    steps: int,
+    records: int,
 ) -> Mechanism:
     return noisy_gradient_descent_mechanism(
         loss=LINEAR,
-        start=(0.0,) * round(dimension),
-        steps=round(steps),
+        start=(0.0,) * dimension,
+        steps=steps,
         epsilon=epsilon,
         delta=delta,
         calibration=calibration,
-        records=round(records),
+        records=records,
         release=every_gradient,
         name="noisy-gradients",
     )
 
 
-def _progress(
-    epsilon: float, delta: float, dimension: float, steps: float, records: float
-) -> Subject:
-    start, count = _start(dimension), round(steps)
+def _progress(epsilon: float, delta: float, dimension: int, steps: int, records: int) -> Subject:
+    start, count = _start(dimension), steps
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
         start=start,
         steps=count,
         epsilon=epsilon,
         delta=delta,
-        records=round(records),
+        records=records,
         release=partial(last_step, start=start),
         name="noisy-gradient-descent-last-step",
     )
@@ -120,34 +118,31 @@ def _progress(
         step_size=balanced_step_size(diameter=2.0, lipschitz=1.0, steps=count),
         multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=count, dimension=len(start)),
         radius=1.0,
-        records=round(records),
+        records=records,
     )
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _square_norm(epsilon: float, delta: float, dimension: float, records: float) -> Subject:
-    length = round(dimension)
-    mechanism = _private(l2_multiplier, epsilon, delta, length, 1, records)
+def _square_norm(epsilon: float, delta: float, dimension: int, records: int) -> Subject:
+    mechanism = _private(l2_multiplier, epsilon, delta, dimension, 1, records)
     claim = expected_square_norm(
         lipschitz=1.0,
-        dimension=length,
-        multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=1, dimension=length),
-        records=round(records),
+        dimension=dimension,
+        multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=1, dimension=dimension),
+        records=records,
     )
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _excess(
-    epsilon: float, delta: float, dimension: float, steps: float, records: float
-) -> Subject:
+def _excess(epsilon: float, delta: float, dimension: int, steps: int, records: int) -> Subject:
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
         start=_start(dimension),
-        steps=round(steps),
+        steps=steps,
         epsilon=epsilon,
         delta=delta,
         calibration=coordinate_multiplier,
-        records=round(records),
+        records=records,
     )
     return Subject(claim=mechanism.claims[1], mechanism=mechanism)
 

@@ -45,33 +45,32 @@ def _theorem(
     )
 
 
-def _sum(dimension: float, norm: float, scale: float, epsilon: float, delta: float) -> Mechanism:
-    length = round(dimension)
+def _sum(dimension: int, norm: float, scale: float, epsilon: float, delta: float) -> Mechanism:
     return vector_sum_mechanism(
-        dimension=length,
+        dimension=dimension,
         norm=norm,
         scale=scale,
         epsilon=epsilon,
         delta=delta,
-        databases=spread_rows(dimension=length, norm=norm),
+        databases=spread_rows(dimension=dimension, norm=norm),
     )
 
 
-def _by_dimension(epsilon: float, dimension: float, norm: float) -> Mechanism:
+def _by_dimension(epsilon: float, dimension: int, norm: float) -> Mechanism:
     # D d / epsilon is the pure scale of a smaller epsilon.
-    smaller = epsilon / sqrt(round(dimension))
-    scale = pure_scale(norm=norm, epsilon=smaller, dimension=round(dimension))
+    smaller = epsilon / sqrt(dimension)
+    scale = pure_scale(norm=norm, epsilon=smaller, dimension=dimension)
     return _sum(dimension, norm, scale, smaller, 0.0)
 
 
-def _by_root(epsilon: float, delta: float, dimension: float, norm: float) -> Mechanism:
+def _by_root(epsilon: float, delta: float, dimension: int, norm: float) -> Mechanism:
     smaller = epsilon / sqrt(log(1 / delta))
-    scale = pure_scale(norm=norm, epsilon=smaller, dimension=round(dimension))
+    scale = pure_scale(norm=norm, epsilon=smaller, dimension=dimension)
     return _sum(dimension, norm, scale, smaller, 0.0)
 
 
 def _by_norm(
-    epsilon: float, delta: float, dimension: float, norm: float, constant: float | None = None
+    epsilon: float, delta: float, dimension: int, norm: float, constant: float | None = None
 ) -> Mechanism:
     if constant is None:
         constant = sufficient_constant(epsilon=epsilon, delta=delta)

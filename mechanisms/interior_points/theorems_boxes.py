@@ -142,14 +142,14 @@ def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Any:
 
 
 def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> ThresholdClaim:
-    block = block_of(dimension=2, grid=int(grid), epsilon=epsilon, beta=beta)
+    block = block_of(dimension=2, grid=grid, epsilon=epsilon, beta=beta)
     needed = records_needed(dimension=2, block=block, alpha=alpha)
 
     def instance(records: int) -> tuple[Any, Array]:
         made = boxes_mechanism(
-            dimension=2, grid=int(grid), block=block, records=records, epsilon=epsilon
+            dimension=2, grid=grid, block=block, records=records, epsilon=epsilon
         )
-        return made.run, hard_records(records, int(grid))
+        return made.run, hard_records(records, grid)
 
     return ThresholdClaim(
         needed=needed,
@@ -180,14 +180,12 @@ def _counted(*, epsilon: float) -> Mechanism:
 
 
 def _number_of_boxes(*, grid: int) -> IdentityClaim:
-    side = int(grid)
-
     def compute() -> float:
-        points = np.stack(np.meshgrid(range(side), range(side)), axis=-1).reshape(-1, 2)
-        ends = np.stack(np.meshgrid(*[range(side)] * 4), axis=-1).reshape(-1, 2, 2)
+        points = np.stack(np.meshgrid(range(grid), range(grid)), axis=-1).reshape(-1, 2)
+        ends = np.stack(np.meshgrid(*[range(grid)] * 4), axis=-1).reshape(-1, 2, 2)
         return float(len({predict(box, points).tobytes() for box in ends}))
 
-    return IdentityClaim(compute=compute, stated=(side * (side + 1) / 2) ** 2 + 1, tolerance=0.0)
+    return IdentityClaim(compute=compute, stated=(grid * (grid + 1) / 2) ** 2 + 1, tolerance=0.0)
 
 
 def _unpadded(*, epsilon: float) -> Mechanism:

@@ -39,17 +39,17 @@ def _grid(default: int, low: int) -> Parameter:
 
 def _privacy(*, epsilon: float, grid: int, points: int) -> Mechanism:
     return interior_point_mechanism(
-        points=int(points), grid=int(grid), epsilon=epsilon, identifier="PAC-IP-EM"
+        points=points, grid=grid, epsilon=epsilon, identifier="PAC-IP-EM"
     )
 
 
 def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
     def instance(points: int) -> tuple[Any, list[int]]:
-        made = interior_point_mechanism(points=points, grid=int(grid), epsilon=epsilon)
-        return made.run, balanced_points(points, int(grid))
+        made = interior_point_mechanism(points=points, grid=grid, epsilon=epsilon)
+        return made.run, balanced_points(points, grid)
 
     return ThresholdClaim(
-        needed=points_needed(grid=int(grid), epsilon=epsilon, beta=beta),
+        needed=points_needed(grid=grid, epsilon=epsilon, beta=beta),
         instance=instance,
         loss=not_interior,
         level=0.5,
@@ -89,17 +89,17 @@ def _facts() -> InvariantClaim:
 
 def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Mechanism:
     return rec_concave_mechanism(
-        points=int(points), grid=int(grid), epsilon=epsilon, delta=delta, identifier="PAC-IP-REC"
+        points=points, grid=grid, epsilon=epsilon, delta=delta, identifier="PAC-IP-REC"
     )
 
 
 def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> ThresholdClaim:
     def instance(points: int) -> tuple[Any, list[int]]:
-        made = rec_concave_mechanism(points=points, grid=int(grid), epsilon=epsilon, delta=delta)
-        return made.run, balanced_points(points, int(grid))
+        made = rec_concave_mechanism(points=points, grid=grid, epsilon=epsilon, delta=delta)
+        return made.run, balanced_points(points, grid)
 
     return ThresholdClaim(
-        needed=points_promised(grid=int(grid), epsilon=epsilon, delta=delta, beta=beta),
+        needed=points_promised(grid=grid, epsilon=epsilon, delta=delta, beta=beta),
         instance=instance,
         loss=not_interior,
         level=0.5,

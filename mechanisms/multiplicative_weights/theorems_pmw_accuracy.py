@@ -97,8 +97,7 @@ def _weights(bins: int) -> Rows:
     return Rows(row=Interval(low=1e-3, high=1), least=bins, most=bins)
 
 
-def _sensitivity(bins: float) -> InvariantClaim:
-    elements = round(bins)
+def _sensitivity(bins: int) -> InvariantClaim:
     member = Interval(low=0, high=1, integer=True)
 
     def margin(case: Any) -> float:
@@ -106,7 +105,7 @@ def _sensitivity(bins: float) -> InvariantClaim:
         public = _normalised(case["weights"])
         query = np.asarray(case["query"], dtype=float)
         gaps = [
-            abs(expected(query, _histogram(data, elements)) - expected(query, public))
+            abs(expected(query, _histogram(data, bins)) - expected(query, public))
             for data in (rows, [*rows[1:], case["entering"]])
         ]
         return float(1 / len(rows) - abs(gaps[0] - gaps[1]))
@@ -114,10 +113,10 @@ def _sensitivity(bins: float) -> InvariantClaim:
     return InvariantClaim(
         cases=Record(
             fields={
-                "rows": _records(elements),
-                "entering": Interval(low=0, high=elements - 1, integer=True),
-                "query": Rows(row=member, least=elements, most=elements),
-                "weights": _weights(elements),
+                "rows": _records(bins),
+                "entering": Interval(low=0, high=bins - 1, integer=True),
+                "query": Rows(row=member, least=bins, most=bins),
+                "weights": _weights(bins),
             }
         ),
         margin=margin,
@@ -125,43 +124,40 @@ def _sensitivity(bins: float) -> InvariantClaim:
             {
                 "rows": [0, 0, 0],
                 "entering": 1,
-                "query": [1] + [0] * (elements - 1),
-                "weights": [1.0] * elements,
+                "query": [1] + [0] * (bins - 1),
+                "weights": [1.0] * bins,
             },
         ),
     )
 
 
-def _divergence(bins: float) -> InvariantClaim:
-    elements = round(bins)
+def _divergence(bins: int) -> InvariantClaim:
     return InvariantClaim(
-        cases=Record(fields={"rows": _records(elements), "weights": _weights(elements)}),
+        cases=Record(fields={"rows": _records(bins), "weights": _weights(bins)}),
         margin=lambda case: float(
-            kl_divergence(_histogram(case["rows"], elements), _normalised(case["weights"]))
+            kl_divergence(_histogram(case["rows"], bins), _normalised(case["weights"]))
         ),
-        examples=({"rows": list(range(elements)), "weights": [1.0] * elements},),
+        examples=({"rows": list(range(bins)), "weights": [1.0] * bins},),
     )
 
 
-def _from_uniform(bins: float) -> InvariantClaim:
-    elements = round(bins)
-    uniform = np.full(elements, 1 / elements)
+def _from_uniform(bins: int) -> InvariantClaim:
+    uniform = np.full(bins, 1 / bins)
     return InvariantClaim(
-        cases=Record(fields={"rows": _records(elements)}),
+        cases=Record(fields={"rows": _records(bins)}),
         margin=lambda case: float(
-            log(elements) - kl_divergence(_histogram(case["rows"], elements), uniform)
+            log(bins) - kl_divergence(_histogram(case["rows"], bins), uniform)
         ),
         examples=({"rows": [0]}, {"rows": [0, 0, 1]}),
     )
 
 
-def _example(element: float) -> IdentityClaim:
+def _example(element: int) -> IdentityClaim:
     rows = np.array([1, 1, 7, 3, 1, 3, 2])
     shares = {1: 3 / 7, 2: 1 / 7, 3: 2 / 7, 7: 1 / 7}
-    place = round(element)
     return IdentityClaim(
-        compute=lambda: float(shares_of(np.bincount(rows, minlength=11))[0][place]),
-        stated=shares.get(place, 0.0),
+        compute=lambda: float(shares_of(np.bincount(rows, minlength=11))[0][element]),
+        stated=shares.get(element, 0.0),
     )
 
 

@@ -40,11 +40,10 @@ def _claiming(mechanism: Mechanism, epsilon: float) -> Subject:
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _iteration(multiple: float, noise_epsilon: float, below: float) -> Subject:
-    queries = round(below)
+def _iteration(multiple: float, noise_epsilon: float, below: int) -> Subject:
     mechanism = private_multiplicative_weights_mechanism(
-        queries=partial(asked_in_turn, elements=(1,) * queries + (0,)),
-        length=queries + 1,
+        queries=partial(asked_in_turn, elements=(1,) * below + (0,)),
+        length=below + 1,
         bins=4,
         records=RECORDS,
         accuracy=0.4,
@@ -55,21 +54,12 @@ def _iteration(multiple: float, noise_epsilon: float, below: float) -> Subject:
     return _claiming(mechanism, multiple * noise_epsilon)
 
 
-def _iteration_holds(noise_epsilon: float, below: float) -> Subject:
-    return _iteration(4, noise_epsilon, below)
-
-
-def _iteration_printed(noise_epsilon: float, below: float, multiple: float) -> Subject:
-    return _iteration(multiple, noise_epsilon, below)
-
-
 def _comparisons(
-    threshold_epsilon: float, query_epsilon: float, below: float, epsilon: float
+    threshold_epsilon: float, query_epsilon: float, below: int, epsilon: float
 ) -> Subject:
-    queries = round(below)
     mechanism = above_threshold_mechanism(
-        queries=partial(take, bins=(1,) * queries + (0,)),
-        length=queries + 1,
+        queries=partial(take, bins=(1,) * below + (0,)),
+        length=below + 1,
         threshold=10.0,
         sensitivity=1.0,
         threshold_epsilon=threshold_epsilon,
@@ -80,37 +70,36 @@ def _comparisons(
     return _claiming(mechanism, epsilon)
 
 
-def _comparisons_hold(threshold_epsilon: float, query_epsilon: float, below: float) -> Subject:
+def _comparisons_hold(threshold_epsilon: float, query_epsilon: float, below: int) -> Subject:
     epsilon = threshold_epsilon + query_epsilon
     return _comparisons(threshold_epsilon, query_epsilon, below, epsilon)
 
 
-def _comparisons_printed(noise_epsilon: float, below: float) -> Subject:
+def _comparisons_printed(noise_epsilon: float, below: int) -> Subject:
     # The same scale 1 / noise_epsilon twice: that of the queries stands for 2 noise_epsilon.
     return _comparisons(noise_epsilon, 2 * noise_epsilon, below, noise_epsilon)
 
 
-def _whole_run(epsilon: float, delta: float, updates: float) -> Mechanism:
+def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
     return private_multiplicative_weights_mechanism(
         queries=lightest_element,
         length=6,
         bins=4,
         records=RECORDS,
         accuracy=0.4,
-        updates=round(updates),
+        updates=updates,
         epsilon=epsilon,
         delta=delta,
     )
 
 
-def _changing_scale(distance: float, records: float, epsilon: float) -> IdentityClaim:
-    n = round(records)
+def _changing_scale(distance: float, records: int, epsilon: float) -> IdentityClaim:
 
     def compute() -> float:
-        logs = [log(epsilon * m / 2) - epsilon * m * distance for m in (n - 1, n)]
+        logs = [log(epsilon * m / 2) - epsilon * m * distance for m in (records - 1, records)]
         return logs[0] - logs[1]
 
-    return IdentityClaim(compute=compute, stated=epsilon * distance - log(n / (n - 1)))
+    return IdentityClaim(compute=compute, stated=epsilon * distance - log(records / (records - 1)))
 
 
 def _released_count(
@@ -172,7 +161,7 @@ THEOREMS: tuple[Theorem, ...] = (
         slow=True,
         statement="an outer iteration, its bits and its answer, loses at most 4 noise_epsilon",
         reference=SOURCE,
-        subject=_iteration_holds,
+        subject=partial(_iteration, 4),
         parameters={"noise_epsilon": NOISE_EPSILON, "below": BELOW},
     ),
     Theorem(
@@ -192,7 +181,7 @@ THEOREMS: tuple[Theorem, ...] = (
         slow=True,
         statement="an outer iteration loses at most noise_epsilon",
         reference=SOURCE,
-        subject=_iteration_printed,
+        subject=_iteration,
         parameters={
             "noise_epsilon": NOISE_EPSILON,
             "below": whole(5, 5, 10, BELOW.meaning),

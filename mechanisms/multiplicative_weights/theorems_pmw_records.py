@@ -33,27 +33,26 @@ def _spread(records: int, bins: int) -> list[int]:
 
 
 def _accurate(
-    bins: float,
+    bins: int,
     accuracy: float,
     epsilon: float,
     delta: float,
-    length: float,
+    length: int,
     beta: float,
 ) -> ThresholdClaim:
-    elements, queries = round(bins), round(length)
-    updates = updates_needed(bins=elements, accuracy=accuracy)
+    updates = updates_needed(bins=bins, accuracy=accuracy)
     dynamics: dict[str, Any] = {"queries": worst_query, "learning_rate": accuracy / 8}
 
     def instance(records: int) -> tuple[Any, Database]:
         run = partial(
             private_multiplicative_weights,
-            length=queries,
+            length=length,
             threshold=accuracy / 2,
             noise_epsilon=noise_epsilon_for(epsilon=epsilon, delta=delta, updates=updates),
             updates=updates,
             **dynamics,
         )
-        return run, _spread(records, elements)
+        return run, _spread(records, bins)
 
     def loss(database: Database, output: Any) -> Array:
         errors = answer_errors(database, output, **dynamics)
@@ -62,11 +61,11 @@ def _accurate(
 
     return ThresholdClaim(
         needed=records_needed(
-            bins=elements,
+            bins=bins,
             accuracy=accuracy,
             epsilon=epsilon,
             delta=delta,
-            length=queries,
+            length=length,
             beta=beta,
         ),
         instance=instance,
@@ -76,18 +75,18 @@ def _accurate(
     )
 
 
-def _root_of_log(length: float) -> ThresholdClaim:
-    """The printed number of records, exact for 100 queries, for many more."""
-    queries, accuracy, beta = round(length), 0.25, 0.05
+def _root_of_log(length: int) -> ThresholdClaim:
+    """The printed number of records, exact for 100 length, for many more."""
+    accuracy, beta = 0.25, 0.05
     noise_epsilon = noise_epsilon_for(epsilon=1.0, delta=1e-6, updates=2130)
     at_100 = 8 * log(100 / beta) / (accuracy * noise_epsilon)
 
     def instance(records: int) -> tuple[Any, Database]:
-        run = partial(largest_noise, noises=queries, noise_epsilon=noise_epsilon)
+        run = partial(largest_noise, noises=length, noise_epsilon=noise_epsilon)
         return run, _spread(records, 8)
 
     return ThresholdClaim(
-        needed=ceil(at_100 * sqrt(log(queries) / log(100))),
+        needed=ceil(at_100 * sqrt(log(length) / log(100))),
         instance=instance,
         loss=lambda database, output: np.asarray(output),
         level=accuracy / 8,

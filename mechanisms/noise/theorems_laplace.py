@@ -15,6 +15,7 @@ from ..model import (
     FiniteLaw,
     IdentityClaim,
     Interval,
+    Mechanism,
     Relation,
     Rows,
     Subject,
@@ -41,7 +42,7 @@ def _square(*, scale: float, coordinates: int) -> Subject:
     mechanism = noisy_counts(coordinates=coordinates, sensitivity=1.0, epsilon=1 / scale)
 
     def squared_error(database: Database, output: Any) -> Array:
-        errors = np.asarray(output) - histogram(database, categories=int(coordinates))
+        errors = np.asarray(output) - histogram(database, categories=coordinates)
         return (errors**2).sum(axis=-1)
 
     claim = ExpectationClaim(
@@ -51,12 +52,6 @@ def _square(*, scale: float, coordinates: int) -> Subject:
         # The fourth moment of the noise is 24 scale**4.
         variance=20 * coordinates * scale**4,
     )
-    return Subject(claim=claim, mechanism=mechanism)
-
-
-def _private(*, coordinates: int, sensitivity: float, epsilon: float) -> Subject:
-    mechanism = noisy_counts(coordinates=coordinates, sensitivity=sensitivity, epsilon=epsilon)
-    claim = mechanism.claims[0]
     return Subject(claim=claim, mechanism=mechanism)
 
 
@@ -75,7 +70,7 @@ def _loss_number(*, shift: float, share: float) -> IdentityClaim:
     )
 
 
-def _post(*, epsilon: float, threshold: float) -> Subject:
+def _post(*, epsilon: float, threshold: float) -> Mechanism:
     mechanism = laplace_mechanism(
         query=count,
         sensitivity=1.0,
@@ -93,14 +88,12 @@ def _post(*, epsilon: float, threshold: float) -> Subject:
     def passes(output: Any) -> Array:
         return (np.asarray(output) > threshold).astype(np.int64)
 
-    whole = post_process(mechanism, passes, name="laplace-above-threshold", law=law)
-    claim = whole.claims[0]
-    return Subject(claim=claim, mechanism=whole)
+    return post_process(mechanism, passes, name="laplace-above-threshold", law=law)
 
 
-def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Subject:
-    granularity = 2.0 ** -int(fineness)
-    mechanism = grid_laplace_mechanism(
+def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
+    granularity = 2.0**-fineness
+    return grid_laplace_mechanism(
         query=partial(grid_total, granularity=granularity),
         sensitivity=sensitivity,
         epsilon=epsilon,
@@ -108,8 +101,6 @@ def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Subject:
         databases=Rows(row=Interval(low=0, high=sensitivity)),
         granularity=granularity,
     )
-    claim = mechanism.claims[0]
-    return Subject(claim=claim, mechanism=mechanism)
 
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -124,7 +115,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="T-LAP-3",
         statement="noise Laplace(L1 sensitivity / eps) on each coordinate is eps-private",
         reference=f"{BOOK}, Theorem 3.6",
-        subject=_private,
+        subject=noisy_counts,
         parameters={
             "coordinates": replace(COORDINATES, default=1),
             "sensitivity": SENSITIVITY,

@@ -56,15 +56,15 @@ def noisy_counts(*, coordinates: int, sensitivity: float, epsilon: float) -> Mec
     """Counts of `coordinates` kinds of rows, in units of `sensitivity`, with Laplace noise."""
 
     def query(database: Database) -> Array:
-        return sensitivity * histogram(database, categories=int(coordinates))
+        return sensitivity * histogram(database, categories=coordinates)
 
     return laplace_mechanism(
         query=query,
         sensitivity=sensitivity,
         epsilon=epsilon,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Interval(low=0, high=int(coordinates) - 1, integer=True)),
-        coordinates=int(coordinates),
+        databases=Rows(row=Interval(low=0, high=coordinates - 1, integer=True)),
+        coordinates=coordinates,
     )
 
 
