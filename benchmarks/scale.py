@@ -87,7 +87,7 @@ def simulation():
     print("| a block takes | blocks | simulated s | collector, share of a core | sent | twice |")
     print("|---|---|---|---|---|---|")
     for seconds in (0.1, 1.0, 10.0):
-        planned = 100_000
+        planned = 40_000
         took, spent, sent, twice = simulate(1000, planned, seconds)
         share = 100 * spent / took
         print(

@@ -1,4 +1,4 @@
-"""Engines: joblib's own backends, on this machine and on others.
+"""Engines: joblib's backends, and dask by its client, on this machine and on others.
 
 What a worker sends back are counts, and outputs only where they are to teach. A worker that is lost
 costs the blocks it had, which are drawn again: they come from the same streams.
@@ -7,11 +7,14 @@ costs the blocks it had, which are drawn again: they come from the same streams.
 import importlib
 import logging
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from queue import Empty, Queue
+from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import ContractError, EngineError, InvalidArgument, MechanismHangs
@@ -23,6 +26,10 @@ LOSSES = 2
 """How often in a row, with no block finished in between, workers may be lost."""
 ROUND = 16
 """Jobs for each worker and round, where an engine gives its results only all at once."""
+BUNDLE = 0.5
+"""Seconds that the jobs which travel together should take."""
+POLL = 0.5
+"""Seconds between two looks at whether a scheduler is still there."""
 PATIENCE = 10.0
 """Seconds to wait for a scheduler, and for its first worker."""
 
@@ -137,18 +144,75 @@ class Engine:
         patience: float,
         batch: int | str,
     ) -> Iterator[tuple[int, T]]:
+        if self.backend == "dask":
+            yield from self._through_dask(function, jobs, patience, batch)
+            return
         from joblib import Parallel, delayed, parallel_config
 
-        calls = [delayed(_placed)(place, function, job) for place, job in jobs.items()]
         if self.backend == "ray":
+            calls = [
+                delayed(_opened)(_ByValue((place, function, job))) for place, job in jobs.items()
+            ]
             with parallel_config(backend="ray", n_jobs=workers):
                 size = ROUND * workers
                 for start in range(0, len(calls), size):
                     yield from Parallel()(calls[start : start + size])
             return
+        calls = [delayed(_placed)(place, function, job) for place, job in jobs.items()]
         with parallel_config(backend=self.backend, n_jobs=workers):
             parallel = Parallel(return_as="generator_unordered", timeout=patience, batch_size=batch)
         yield from parallel(calls)
+
+    def _through_dask(
+        self,
+        function: Callable[..., T],
+        jobs: Mapping[int, tuple[Any, ...]],
+        patience: float,
+        batch: int | str,
+    ) -> Iterator[tuple[int, T]]:
+        """Bundles of jobs, as large as take about `BUNDLE` seconds, two for each worker at a time.
+
+        The client is asked directly: joblib's way through dask does not hear of a job that a
+        worker could not load, nor of a scheduler that went away, and would wait for ever.
+        """
+        client = _loaded("dask", "distributed").get_client()
+        waiting, finished = deque(jobs.items()), Queue[Any]()
+        running: dict[str, Any] = {}
+        size, quiet = batch if isinstance(batch, int) else 1, 0.0
+
+        def send() -> None:
+            cores = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
+            while waiting and len(running) < 2 * cores:
+                some = [waiting.popleft() for _ in range(min(size, len(waiting)))]
+                future = client.submit(_bundle, _ByValue((function, some)), pure=False)
+                running[future.key] = future
+                future.add_done_callback(finished.put)
+
+        try:
+            send()
+            while running:
+                if client.status != "running":
+                    raise self._gone()
+                try:
+                    future = finished.get(timeout=POLL)
+                except Empty:
+                    quiet += POLL
+                    if quiet > patience * max(1, size):
+                        raise TimeoutError from None
+                    continue
+                quiet = 0.0
+                running.pop(future.key, None)
+                if future.status in ("cancelled", "lost"):
+                    raise self._gone()
+                seconds, results = future.result()
+                if not isinstance(batch, int):
+                    one = max(seconds / len(results), 1e-6)
+                    size = max(1, min(2 * size, int(BUNDLE / one)))
+                yield from results
+                send()
+        finally:
+            with suppress(Exception):
+                client.cancel(list(running.values()), force=True)
 
     def _gone(self) -> EngineError:
         where = f" at {self.address}" if self.address else ""
@@ -156,6 +220,36 @@ class Engine:
             f"the {self.backend} scheduler{where} went away before all draws were made; start it "
             "and run the same command again: what was counted is kept where a checkpoint was given"
         )
+
+
+class _ByValue:
+    """Something that arrives as itself, with functions of files that only this machine has.
+
+    Engines pickle by name what they can, and a worker could not import the user's file by the name
+    it has here.
+    """
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    def __reduce__(self) -> Any:
+        from cloudpickle import dumps, loads
+
+        return loads, (dumps(self._held),)
+
+
+def _bundle(
+    held: tuple[Callable[..., T], Sequence[tuple[int, tuple[Any, ...]]]],
+) -> tuple[float, list[tuple[int, T]]]:
+    """Seconds, and (place, result) of each job of a bundle; runs on a worker."""
+    function, jobs = held
+    started = monotonic()
+    found = [(place, function(*job)) for place, job in jobs]
+    return monotonic() - started, found
+
+
+def _opened(held: tuple[int, Callable[..., T], tuple[Any, ...]]) -> tuple[int, T]:
+    return _placed(*held)
 
 
 def _placed(place: int, function: Callable[..., T], job: tuple[Any, ...]) -> tuple[int, T]:
@@ -194,7 +288,9 @@ def _dask(address: str | None, workers: int) -> Iterator[None]:
             n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
         )
     # A worker that goes away is normal here; what matters is told in a sentence.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
     try:
         try:
             client = distributed.Client(cluster or address, timeout=PATIENCE)

@@ -12,6 +12,7 @@ for blocks of single calls that take long to draw: what these returned is kept, 
 
 import json
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -28,6 +29,8 @@ FORMAT = "dpwitness checkpoint 1"
 RETURNED = "returned"
 """Stands in the place of an event where a line holds what calls returned."""
 LARGEST = 1 << 18
+LEAVING = 2.0
+"""Seconds that a process which was killed may take to let go of the file."""
 SYNC = 256
 """Lines after which the operating system is asked to write to the disk, against power cuts."""
 
@@ -128,9 +131,15 @@ def _lock(handle: int, path: str) -> None:
         import fcntl
     except ImportError:
         return  # not a Unix: nothing to lock with
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    until = time.monotonic() + LEAVING
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except OSError:
+            if time.monotonic() < until:
+                time.sleep(0.05)
+                continue
         raise InvalidArgument(
             f"another process is writing the checkpoint {path!r}; wait for it, or give this run a "
             "file of its own"

@@ -9,6 +9,7 @@ import pytest
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.engines import Engine
 from dpwitness.auditors.errors import EngineError
+from dpwitness.reports.targets import find_target
 
 OPTIONS = {"pair": ([], [1]), "epsilon": 0.7, "trials": 4000, "seed": 2}
 
@@ -18,6 +19,20 @@ def scalar(database, rng):
 
 
 scalar.block = 128
+
+
+DIES_ONCE = """
+import os
+from pathlib import Path
+
+def dies_once(database, rng):
+    if os.getpid() != {home} and not Path({flag!r}).exists():
+        Path({flag!r}).touch()
+        os.kill(os.getpid(), 9)
+    return len(database) + rng.laplace()
+
+dies_once.block = 128
+"""
 
 
 def essence(result):
@@ -99,15 +114,10 @@ def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch):
 @pytest.mark.filterwarnings("ignore")
 def test_dask_on_two_processes_one_of_which_is_killed(tmp_path, alone):
     distributed = pytest.importorskip("distributed")
-    flag, home = tmp_path / "died", os.getpid()
-
-    def dies_once(database, rng, flag=str(flag), home=home):
-        if os.getpid() != home and not Path(flag).exists():
-            Path(flag).touch()
-            os.kill(os.getpid(), 9)
-        return len(database) + rng.laplace()
-
-    dies_once.block = 128
+    flag = tmp_path / "died"
+    # In a file of the user's, which the workers could not import by any name.
+    (tmp_path / "own.py").write_text(DIES_ONCE.format(flag=str(flag), home=os.getpid()))
+    dies_once = find_target(f"{tmp_path}/own.py:dies_once").mechanism
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     ) as cluster:
