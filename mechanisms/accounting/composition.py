@@ -1,10 +1,10 @@
 """What compositions of differentially private mechanisms promise, as arithmetic in nats.
 
-All of it holds when every mechanism is chosen in the light of the earlier outputs. Three ways
-from the parts to the whole: adding up (`basic_composition`), the advanced theorem as it is
-taught (`advanced_composition`, `heterogeneous_composition`), and zero-concentrated differential
-privacy (`zcdp_composition`), whose constants are smaller and which needs no side condition.
-rho-zCDP itself adds up: the rho of a composition is the sum of the parts'.
+All bounds hold for adaptive composition, where each mechanism may depend on the earlier outputs.
+There are three of them: epsilons and deltas add up (`basic_composition`), the advanced composition
+theorem (`advanced_composition`, `heterogeneous_composition`), and the way through zero-concentrated
+differential privacy (`zcdp_composition`), whose constants are smaller and which has no side
+condition. The rho of a composition is the sum of the rhos of its parts.
 
 `optimal_delta` and `response_delta` are exact: no theorem about all mechanisms with the given
 parameters can promise less, because randomized response attains them.

@@ -65,9 +65,10 @@ def discrete_laplace_loss(shift: int, scale: float) -> LossLaw:
 
 
 def hockey_stick(law: LossLaw, level: float) -> float:
-    """Smallest delta for which the pair of databases meets (level, delta) in this order.
+    """Hockey-stick divergence at `level` nats: the largest P[E] - exp(level) Q[E] over all events E.
 
-    It is the largest P[E] - exp(level) Q[E] over all events E.
+    For these two databases, in this order, it is the smallest delta for which
+    (level, delta)-differential privacy holds.
     """
     above = law.losses > level
     excess = law.probabilities[above] * -np.expm1(level - law.losses[above])

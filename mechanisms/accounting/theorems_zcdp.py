@@ -1,6 +1,7 @@
-"""Zero-concentrated differential privacy: where it comes from, adds up, and what it implies.
+"""Zero-concentrated differential privacy: what implies it, how it adds up, what it implies.
 
-Each is put to the pair of laws for which it is tight: two-valued losses and shifted Gaussians.
+Each statement is tested on the pair of laws for which it is tight: losses with two values, and
+shifted Gaussians.
 """
 
 from math import erfc, exp, expm1, sqrt

@@ -53,7 +53,9 @@ def answer_table(weights: Sequence[Sequence[float]], *, records: int) -> Array:
 
 
 def coverage(*, bins: int, records: int) -> float:
-    """How near some database of `records` records is to any data on all queries in [0, 1].
+    """The largest error of the best database of `records` records, on queries in [0, 1].
+
+    The maximum is over all data and all such queries; the best database may depend on the data.
 
     Shares rounded to multiples of 1 / records, the largest remainders up, move at most so much.
     """
@@ -69,7 +71,7 @@ def base_scale(*, samples: int, sensitivity: float, epsilon: float, delta: float
 
 
 def samples_needed(*, synopses: int, advantage: float, beta: float) -> int:
-    """The least number of samples that speak for all queries but for chance `beta`.
+    """How many sampled queries are enough, except with probability `beta`, for all queries.
 
     Every synopsis accurate on all of them is accurate on a share 1/2 + `advantage` of the
     distribution they are drawn from.

@@ -1,7 +1,8 @@
 """Base generators that serve as few queries as their promise allows, to test boosting with.
 
-They answer exactly, or as wrongly as told, and look at the data: accuracy is promised with them,
-privacy is not. Each round they wrong queries of total weight 1/2 - advantage or less.
+They see the true answers, so they are not private; they only serve to test the accuracy of
+boosting. In each round they answer queries of total weight 1/2 - advantage or less wrongly, which
+the definition of a base generator allows, and the others accurately.
 """
 
 from collections.abc import Mapping
@@ -18,7 +19,8 @@ def wronged_queries(distribution: Array, preference: Array, *, share: float) -> 
     """Take queries, the most preferred first, as long as their weights fit into `share`.
 
     `distribution` and `preference` have shape (runs, queries), and so has the answer, booleans.
-    Of equals the first comes first; a query that does not fit is passed over.
+    Among equals the one with the lowest index is taken first; a query whose weight no longer fits
+    is skipped.
     """
     order = np.argsort(-preference, axis=-1, kind="stable")
     wronged = np.zeros(distribution.shape, dtype=bool)
@@ -50,7 +52,7 @@ def scripted_base(
     """Err as the script says.
 
     `script["priorities"]`, one for each query, in [0, 1], and `script["greed"]`, in [0, 1], say
-    whom to wrong: greed 1 counts only how often a query was wronged before. `script["right"]`
+    which queries to answer wrongly: greed 1 counts only how often a query was wronged before. `script["right"]`
     are errors in units of `accuracy`, at most 1; `script["wrong"]` errors beyond `accuracy` in
     units of `attenuation`. Both are signed and used over and over.
     """

@@ -1,7 +1,7 @@
-"""Runs of boosting against an adversary that is told what to do, and margins read off them.
+"""Runs of boosting against a scripted base generator, and how far each run is from its bounds.
 
-A case is a script of `scripted_base`: the base generator keeps its promise in every round, and
-within that does its worst.
+A case is a script of `scripted_base`: it says which queries the generator answers wrongly, and by
+how much. The generator keeps its promise in every round.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class Played:
 
 
 def case_domain(*, queries: int) -> Record:
-    """Scripts against so many queries."""
+    """The domain of the scripts for so many queries."""
     return Record(
         fields={
             "priorities": Rows(row=Interval(low=0, high=1), least=queries, most=queries),
@@ -59,7 +59,7 @@ def case_domain(*, queries: int) -> Record:
 
 
 def near_edge(*, queries: int) -> tuple[dict[str, Any], ...]:
-    """Scripts that wrong the same queries as often as they can, and answer at the edges."""
+    """Scripts that err on the same queries as often as they may, by as much as they may."""
     falling = [1 - place / queries for place in range(queries)]
     return tuple(
         {"priorities": priorities, "greed": greed, "right": right, "wrong": wrong}

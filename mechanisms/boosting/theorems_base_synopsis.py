@@ -1,4 +1,4 @@
-"""Base synopsis generator: samples that speak for all queries, small databases for large ones."""
+"""Base synopsis generator: how many sampled queries are enough, and how small a database."""
 
 from collections.abc import Callable
 from functools import partial

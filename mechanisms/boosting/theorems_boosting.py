@@ -1,7 +1,7 @@
 """Boosting for queries: why the median is accurate, step by step.
 
 The statements about runs hold whenever the base generator keeps its promise in every round. They
-are tested against a generator that does no more than that, and wrongs whom it is told to.
+are tested against a generator that promises no more than it must and follows a script of errors.
 """
 
 from collections.abc import Callable

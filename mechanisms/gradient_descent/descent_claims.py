@@ -1,4 +1,4 @@
-"""What noisy gradient descent promises on average over its noise.
+"""Claims about the expectation of noisy gradient descent, over its noise.
 
 Stemmer, lecture notes on differential privacy, lecture 10, with the constants made explicit.
 Claims are tested on databases of equal rows, for which the minimum of the loss is known.

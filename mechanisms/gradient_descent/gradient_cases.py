@@ -1,8 +1,8 @@
 """Descents on chosen data from chosen points, and how far they are from breaking their bounds.
 
-A case is a record of a loss, "linear" or "distance", the rows, the start and a point of the set
-to compare with; the set is the ball of half the diameter, and points outside stand for the
-nearest inside. The rows and points are lists of numbers in [-1, 1], in units of half the diameter.
+A case is a record of a loss ("linear" or "distance"), the rows, the start and a point of the set
+to compare with. The set is a ball whose radius is half the diameter; a start or point outside it is
+first projected onto it. Rows and points are lists of numbers in [-1, 1], in units of the radius.
 """
 
 from collections.abc import Callable

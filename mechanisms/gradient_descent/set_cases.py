@@ -1,8 +1,8 @@
-"""Points and convex sets, and how far projecting the ones onto the others is from going wrong.
+"""Cases for the lemmas on projections: a point, and a point of the set to compare it with.
 
-A case is a record of a `point`, in units of the sets' radius, and of a point of the set: in the
-box of that half width `inside` itself, and in the ball of that radius the one in the direction of
-`inside`, `share` of the way to the edge.
+A case is a record. `point` is the point to project, in units of the set's radius. The point of the
+set is `inside` itself where the set is a box of that half width; where it is a ball it lies in the
+direction of `inside`, `share` of the way from the centre to the edge.
 """
 
 from collections.abc import Iterator

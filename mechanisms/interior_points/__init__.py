@@ -1,4 +1,4 @@
-"""A point between the data, and boxes made of such points.
+"""Finding a point between the smallest and the largest record, and learning boxes from such points.
 
 Read `interior_point`, then `rec_concave`, then `boxes`.
 """

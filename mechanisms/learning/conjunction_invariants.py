@@ -1,7 +1,7 @@
-"""What holds for every sample and every noise inside its event, of the learners of conjunctions.
+"""Invariants of the learners of conjunctions: for every sample, and every noise of an event.
 
-A case is a record of plain values. Its rows are counts or point numbers; the labels come from
-a target, so that the sample is realizable.
+A case is a record of plain values. Its rows are counts or the numbers of points; a target
+conjunction labels them, so the sample is realizable.
 """
 
 from functools import partial

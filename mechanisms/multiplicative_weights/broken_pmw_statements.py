@@ -1,4 +1,4 @@
-"""Steps of private multiplicative weights whose accuracy a wrong constant or sign spoils."""
+"""False statements on private multiplicative weights: each has one wrong constant or sign."""
 
 from collections.abc import Callable
 from functools import partial

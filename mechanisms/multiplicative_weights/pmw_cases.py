@@ -1,9 +1,9 @@
 """Runs of private multiplicative weights whose noise is chosen, and margins read off them.
 
-A case is a record of the data's rows, of queries and of noises. Queries are bit masks, one of
-2^bins asks the query the public distribution answers worst. Noises are numbers in [-1, 1] in
-units of accuracy / 8, the edge of the event in which the accuracy theorem holds. Queries and
-noises are used over and over, each list at its own period.
+A case is a record of the data's rows, of queries and of noises. A query is a bit mask over the
+elements; the number 2^bins stands for the query that the public distribution answers worst. Noises
+are numbers in [-1, 1], in units of accuracy / 8: the accuracy theorem holds in the event that no
+noise exceeds 1. A list that is shorter than the run is repeated from its start.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Laplace mechanism on a grid: the one to copy. Noise that is private on the computer too.
+"""Laplace mechanism on a grid, for real data: its privacy holds in floating point too.
 
 The answer is rounded to the nearest multiple of a power of two and gets a whole number of grid
 steps as noise, so that every output is a multiple of the step whatever the data: no low bits are

@@ -1,4 +1,4 @@
-"""Draws from one finite law, many at a time: the exponential mechanism where all runs share it."""
+"""Many draws from one finite law: the exponential mechanism when all runs have the same scores."""
 
 import numpy as np
 

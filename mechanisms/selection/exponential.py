@@ -89,7 +89,10 @@ def exponential_by_weights(
 def exponential_mechanism(
     problem: Selection, *, epsilon: float, name: str = "exponential", identifier: str = ""
 ) -> Mechanism:
-    """`exponential` at fixed parameters, with the theorems it is claimed to satisfy."""
+    """`exponential` on one selection problem, with the theorems it is claimed to satisfy.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
     return problem.mechanism(
         exponential,
         log_probabilities,

@@ -67,7 +67,10 @@ def one_sided_noisy_arg_max_mechanism(
     name: str = "one-sided-noisy-arg-max",
     identifier: str = "",
 ) -> Mechanism:
-    """`one_sided_noisy_arg_max` at fixed parameters, with its privacy and its regret."""
+    """`one_sided_noisy_arg_max` on one selection problem, with its privacy and its regret.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
     # Noise is never negative: the regret is at most the noise of the selected one.
     union = problem.regret_claim(epsilon, reference=f"{SECTION}, and a union bound")
     return problem.mechanism(

@@ -62,7 +62,10 @@ def permute_and_flip_log_probabilities(
 def permute_and_flip_mechanism(
     problem: Selection, *, epsilon: float, name: str = "permute-and-flip", identifier: str = ""
 ) -> Mechanism:
-    """`permute_and_flip` at fixed parameters, with its privacy and its regret."""
+    """`permute_and_flip` on one selection problem, with its privacy and its regret.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
     no_worse = problem.regret_claim(
         epsilon, reference=f"{SOURCE}, with Dwork and Roth (2014), Corollary 3.12"
     )

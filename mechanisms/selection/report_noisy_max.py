@@ -132,7 +132,10 @@ def gumbel_max_log_probabilities(
 def report_noisy_max_mechanism(
     problem: Selection, *, epsilon: float, name: str = "report-noisy-max", identifier: str = ""
 ) -> Mechanism:
-    """`report_noisy_max` at fixed parameters, with its privacy and its regret."""
+    """`report_noisy_max` on one selection problem, with its privacy and its regret.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
     # Two noises, of the selected candidate and of the best one, can both be large.
     union = problem.regret_claim(epsilon, noises=2, reference=f"{BOOK}, Fact 3.7 and a union bound")
     return problem.mechanism(
@@ -150,7 +153,10 @@ def report_noisy_max_mechanism(
 def report_gumbel_max_mechanism(
     problem: Selection, *, epsilon: float, name: str = "report-gumbel-max", identifier: str = ""
 ) -> Mechanism:
-    """`report_gumbel_max` at fixed parameters, with the theorems of the exponential mechanism."""
+    """`report_gumbel_max` on one selection problem, with the theorems of the exponential mechanism.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
     return problem.mechanism(
         report_gumbel_max,
         gumbel_max_log_probabilities,

@@ -106,10 +106,11 @@ class Selection:
     def regret_claim(
         self, epsilon: float, *, noises: int = 1, ties: bool = False, **described: Any
     ) -> UtilityClaim:
-        """P[regret >= noises scale ln(candidates / beta)] <= beta, of the scale of the noise.
+        """P[regret >= noises scale ln(candidates / beta)] <= beta, with the scale of one noise.
 
-        With `ties` the candidates are counted in units of the best ones, which share the greatest
-        score. `described` are other fields of the claim.
+        The regret is how far the score of the selected candidate lies below the greatest score.
+        With `ties` the claim is stronger: candidates / (candidates with the greatest score) stands
+        in place of candidates. `described` are other fields of the claim.
         """
         scale = noises * noise_scale(
             sensitivity=self.sensitivity, epsilon=epsilon, monotone=self.monotone

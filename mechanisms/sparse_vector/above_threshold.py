@@ -39,7 +39,7 @@ def above_threshold(
     positives: float,
     size: Size = None,
 ) -> Array:
-    """Say of each query whether it reaches the threshold, both noisy, and halt when told enough.
+    """Say of each query whether it reaches the threshold, with noise on both, until enough did.
 
     `queries` maps a database to k numbers. The threshold gets Laplace noise of `threshold_scale`
     once, every query its own of `query_scale`; the run ends with the `positives`-th ABOVE
