@@ -65,7 +65,7 @@ def discrete_laplace_loss(shift: int, scale: float) -> LossLaw:
 
 
 def hockey_stick(law: LossLaw, level: float) -> float:
-    """Hockey-stick divergence at `level` nats: the largest P[E] - exp(level) Q[E] over all events E.
+    """Hockey-stick divergence at `level` nats: the largest P[E] - exp(level) Q[E] of an event E.
 
     For these two databases, in this order, it is the smallest delta for which
     (level, delta)-differential privacy holds.

@@ -52,9 +52,9 @@ def scripted_base(
     """Err as the script says.
 
     `script["priorities"]`, one for each query, in [0, 1], and `script["greed"]`, in [0, 1], say
-    which queries to answer wrongly: greed 1 counts only how often a query was wronged before. `script["right"]`
-    are errors in units of `accuracy`, at most 1; `script["wrong"]` errors beyond `accuracy` in
-    units of `attenuation`. Both are signed and used over and over.
+    which queries to answer wrongly; greed 1 prefers those answered wrongly most often before.
+    `script["right"]` are errors in units of `accuracy`, at most 1; `script["wrong"]` are errors
+    beyond `accuracy`, in units of `attenuation`. Both are signed, and repeated from the start.
     """
     step, count = len(earlier), distribution.shape[-1]
     often = (np.abs(earlier - truth) > accuracy).sum(axis=0) / max(step, 1)
