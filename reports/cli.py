@@ -79,6 +79,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             type=Near(["values", "bits", "clock"]),
             help="Who looks; may be repeated  [default: values]",
         ),
+        click.option(
+            "--claims",
+            type=Near(["all", "privacy"]),
+            help="Which of the claims it carries are tested  [default: all]",
+        ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
         click.option(
@@ -157,7 +162,7 @@ def _audit(
     paths: dict[str, str | None],
     **options: Any,
 ) -> None:
-    """Audit the privacy claims of TARGET.
+    """Audit the claims of TARGET: privacy, utility and every other it carries, with one alpha.
 
     TARGET is a name in the catalogue (see `dpwitness list`), package.module:attribute or
     path/to/file.py:attribute. The attribute is a function of (database, rng), whose claim the

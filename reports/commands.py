@@ -4,13 +4,18 @@ import json
 import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from ..auditors.claims.check import check_within, claims_beside
+from ..auditors.claims.claim_results import ClaimResult
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
+from ..auditors.evidence.record import ClaimCheckRecord
 from ..auditors.outputs.encoding import from_json
 from ..auditors.privacy import run
+from ..auditors.privacy.budget import Budget
 from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
 from ..auditors.shards import running
@@ -19,15 +24,25 @@ from ..mechanisms.model import PrivacyClaim
 from . import clock, listing, targets
 from .ci.entries import source_of
 from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
-from .faces import as_text, wording
+from .faces import as_text, claim_faces, wording
 from .formats import as_github, as_markdown, table
-from .formats.audited import judged, reason
+from .formats.audited import judged, judged_beside, reason, reason_beside
 from .formats.told import Case, Told
 from .record import evidence, reading
 from .replaying import replayed
+from .reproduce.as_json import finding_to_json
 from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was found of the claims that a target makes beside its privacy."""
+
+    target: str = ""
+    name: str = ""
+    results: tuple[ClaimResult, ...] = ()
 
 
 def audit(
@@ -57,9 +72,15 @@ def audit(
     json_path = paths.get("json")
     replay = rerun if json_path is None else targets.replay_command(json_path, target)
     attackers = dict.fromkeys(engine.pop("attackers", ()) or ("values",))
-    if len(attackers) > 1:
+    # What another attacker sees is a matter of privacy alone.
+    every = engine.pop("claims", "all") == "all" and "values" in attackers
+    others = claims_beside(found.mechanism) if every else ()
+    if others and "epsilon" not in engine and len(others) == len(found.mechanism.claims):
+        attackers = {}  # it claims no privacy
+    parts = len(attackers) + len(others)
+    if parts > 1:
         # One alpha covers everything that this command may say.
-        engine["alpha"] = engine.get("alpha", 1e-3) / len(attackers)
+        engine["alpha"] = engine.get("alpha", 1e-3) / parts
     statuses: list[int] = []
     results: list[AuditResult] = []
     for attacker in attackers:
@@ -82,8 +103,12 @@ def audit(
             )
         else:
             results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
-    if results:
-        statuses.append(_deliver(console, results, replay, rerun, paths=paths, github=github))
+    budget = Budget(**{key: engine[key] for key in ("alpha", "trials", "seed") if key in engine})
+    beside = Beside(found.text, found.name, tuple(check_within(budget, one) for one in others))
+    if results or beside.results:
+        statuses.append(
+            _deliver(console, results, beside, replay, rerun, paths=paths, github=github)
+        )
         if console.width and (remark := _leak(results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
     return next((one for one in (UNUSABLE, REFUTED, INCONCLUSIVE) if one in statuses), 0)
@@ -147,6 +172,7 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
 def _deliver(
     console: Console,
     results: Sequence[AuditResult],
+    beside: Beside,
     replay: str,
     rerun: str,
     *,
@@ -154,7 +180,7 @@ def _deliver(
     github: bool = False,
 ) -> int:
     """Write and tell. The numbers come first, so that nothing after them can lose them."""
-    told = _told(results, replay, rerun)
+    told = _told(results, beside, replay, rerun)
     numbers = {name: path for name, path in paths.items() if name == "json"}
     saved = table.write(console, told, numbers)
     parts = [
@@ -165,16 +191,24 @@ def _deliver(
         )
         for result in results
     ]
+    for one in beside.results:
+        head = claim_faces.headline(one, beside.name)
+        story = claim_faces.story(one)
+        parts.append(head if console.quiet else as_text.told(head, story, console.width))
     console.say(("\n" if console.quiet else "\n\n").join(parts))
     if github:
         annotate(console, told)
     others = {name: path for name, path in paths.items() if name != "json"}
     saved = table.write(console, told, others) and saved
-    return _status([result.verdict for result in results]) if saved else UNUSABLE
+    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
+    return _status(verdicts) if saved else UNUSABLE
 
 
-def _told(results: Sequence[AuditResult], replay: str, rerun: str) -> Told:
+def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: str) -> Told:
     data = evidence.document(results, replay=replay)
+    checks = [_claim_to_json(one, beside) for one in beside.results]
+    if checks:
+        data["claims"] = checks
 
     def page() -> str:
         from .faces.as_html import render
@@ -188,15 +222,47 @@ def _told(results: Sequence[AuditResult], replay: str, rerun: str) -> Told:
         source = source_of(name, Path.cwd())
         cases.append(Case(name=name, target=name, judged=shown, source=source))
         reasons += [why for result in found if (why := reason(result, name)) is not None]
+    if checks:
+        name = beside.target
+        shown = tuple(judged_beside(one, rerun=rerun) for one in checks)
+        known = [place for place, case in enumerate(cases) if case.name == name]
+        if known:
+            case = cases[known[0]]
+            cases[known[0]] = replace(case, judged=(*case.judged, *shown))
+        else:
+            cases.append(
+                Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
+            )
+        why_not = (reason_beside(one, name) for one in checks)
+        reasons += [why for why in why_not if why is not None]
+    alpha = sum(one.evidence.alpha for one in results)
+    alpha += sum(one.finding.error for one in beside.results)
+    seed = results[0].seed if results else beside.results[0].seed
     return Told(
         command="audit",
         cases=tuple(cases),
         reasons=tuple(reasons),
-        closing=f"alpha {sum(one.evidence.alpha for one in results):.3g} for all claims, seed "
-        f"{results[0].seed}. Not refuted is not proved.",
+        closing=f"alpha {alpha:.3g} for all claims, seed {seed}. Not refuted is not proved.",
         document=data,
         page=page,
     )
+
+
+def _claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
+    data = {
+        "mechanism": beside.name,
+        "target": beside.target,
+        "kind": one.kind,
+        "identifier": one.identifier,
+        "statement": one.statement,
+        "reference": one.reference,
+        **finding_to_json(one),
+        "headline": claim_faces.headline(one, beside.name),
+        "bound_words": claim_faces.bound_phrase(one),
+        "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
+        "story": [list(line) for line in claim_faces.story(one)],
+    }
+    return cast(ClaimCheckRecord, data)
 
 
 def annotate(console: Console, told: Told) -> None:
@@ -311,7 +377,7 @@ def demo(console: Console) -> int:
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name)
     status = _deliver(
-        console, results, targets.replay_command(json_path), "dpwitness demo", paths=paths
+        console, results, Beside(), targets.replay_command(json_path), "dpwitness demo", paths=paths
     )
     if status == UNUSABLE:
         return status

@@ -82,6 +82,12 @@ def check_within(
     )
 
 
+def claims_beside(mechanism: Mechanism) -> tuple[Subject, ...]:
+    """What a mechanism claims beside its privacy, each claim with the mechanism."""
+    others = (claim for claim in mechanism.claims if not isinstance(claim, PrivacyClaim))
+    return tuple(Subject(claim=claim, mechanism=mechanism) for claim in others)
+
+
 def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
     match claim:
         case PrivacyClaim():

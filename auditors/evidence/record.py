@@ -160,9 +160,28 @@ class ResultRecord(JudgedRecord):
     sketch: SketchRecord | None
 
 
+class ClaimCheckRecord(TypedDict):
+    """What was found of a claim of another kind than privacy; `story` are lines (label, text)."""
+
+    mechanism: str
+    target: str
+    kind: str
+    identifier: str
+    verdict: str
+    draws: int
+    seconds: float
+    seed: int
+    claimed: Number
+    headline: str
+    bound_words: str
+    found_words: str
+    story: Sequence[Sequence[str]]
+
+
 class Document(TypedDict):
     """An evidence file; the gate and the estimate add a part of their own."""
 
     schema: str
     results: Sequence[ResultRecord]
     environment: Mapping[str, str]
+    claims: NotRequired[Sequence[ClaimCheckRecord]]

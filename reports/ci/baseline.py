@@ -18,9 +18,10 @@ from math import inf
 from pathlib import Path
 
 from ...auditors.evidence.read import revived
-from ...auditors.evidence.record import Number, ResultRecord
+from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord
 from ...auditors.evidence.write import number
 from ..faces import wording
+from ..formats.audited import reason_beside
 from ..formats.told import Reason
 from .gate import Accepted, Gated
 
@@ -33,9 +34,10 @@ class BaselineError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """Results by name of entry, as the evidence files had them."""
+    """Results by name of entry, and the names of other claims that were refuted and accepted."""
 
     results: Mapping[str, Sequence[Accepted]]
+    claims: Mapping[str, Sequence[str]]
 
 
 def read_baseline(path: Path) -> Baseline:
@@ -45,6 +47,7 @@ def read_baseline(path: Path) -> Baseline:
         if data["schema"] != SCHEMA:
             raise ValueError(data["schema"])
         results = {str(name): tuple(map(_known, found)) for name, found in data["entries"].items()}
+        claims = {str(n): tuple(map(str, found)) for n, found in data.get("claims", {}).items()}
     except FileNotFoundError:
         raise BaselineError(
             f"there is no baseline at {path}; write the first one with --accept"
@@ -53,7 +56,7 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(
             f"{path} is not a baseline of dpwitness ({error!r:.80}); write it anew with --accept"
         ) from None
-    return Baseline(results=results)
+    return Baseline(results=results, claims=claims)
 
 
 def _known(data: Accepted) -> Accepted:
@@ -92,7 +95,17 @@ def baseline_text(gated: Sequence[Gated]) -> str:
     entries = {
         one.entry.name: list(map(_accepted, one.results)) for one in gated if not one.problem
     }
-    return json.dumps({"schema": SCHEMA, "entries": entries}, indent=1, sort_keys=True) + "\n"
+    claims = {
+        one.entry.name: [_called(claim) for claim in one.claims if claim["verdict"] == "refuted"]
+        for one in gated
+        if not one.problem and one.claims
+    }
+    data = {"schema": SCHEMA, "entries": entries, **({"claims": claims} if claims else {})}
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+
+
+def _called(claim: ClaimCheckRecord) -> str:
+    return f"{claim['kind']} {claim['identifier']}: {claim['bound_words']}"
 
 
 def _accepted(result: ResultRecord) -> Accepted:
@@ -125,6 +138,11 @@ def compare(
             if result["verdict"] == "refuted" and not told:
                 found.append(Reason(kind="refuted", name=name, sentence=_refuted(result)))
                 accepted.add(_claim(result))  # one witness says it
+        known = () if baseline is None else baseline.claims.get(name, ())
+        for claim in one.claims:
+            why = reason_beside(claim, name)
+            if why is not None and _called(claim) not in known:
+                found.append(why)
         if strict and one.verdict == "inconclusive":
             found.append(Reason(kind="inconclusive", name=name, sentence=_note(one)))
         for before, after in zip(old, one.again, strict=False):

@@ -15,7 +15,7 @@ from ..commands import annotate
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from ..faces.as_text import command_lines, wrapped
 from ..formats import table
-from ..formats.audited import judged
+from ..formats.audited import judged, judged_beside
 from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..terminal import one_line
@@ -141,6 +141,10 @@ def _line(one: Gated) -> str:
         f"{r['draws']:,} draws, {r['seconds']:.1f} s"
         for r in one.results
     )
+    figures = "; ".join(
+        [*filter(None, [figures]),
+         *(f"{c['kind']} {c['verdict'].replace('_', ' ')}" for c in one.claims)]
+    )  # fmt: skip
     return one_line(f"{word:<13} {one.entry.name}: {figures or one.problem}")
 
 
@@ -188,7 +192,8 @@ def _case(one: Gated) -> Case:
         judged=tuple(
             judged(revived(result), replay=result["replay"], rerun=one.rerun)
             for result in one.results
-        ),
+        )
+        + tuple(judged_beside(claim, rerun=one.rerun) for claim in one.claims),
         problem=one.problem,
         source=one.source,
     )
@@ -196,9 +201,11 @@ def _case(one: Gated) -> Case:
 
 def _document(gated: Sequence[Gated], worse: Sequence[Reason], seed: int) -> dict[str, Any]:
     environment = next((one.environment for one in gated if one.environment), None)
+    claims = [dict(claim) for one in gated for claim in one.claims]
     return {
         "schema": evidence.SCHEMA,
         "results": [dict(result) for one in gated for result in one.results],
+        **({"claims": claims} if claims else {}),
         "environment": dict(environment or evidence.environment()),
         "gate": {
             "seed": seed,

@@ -21,6 +21,7 @@ from typing import Any
 from .settings import SettingsError, find_table
 
 FLAGS: dict[str, tuple[type, ...]] = {
+    "claims": (str,),
     "epsilon": (int, float),
     "delta": (int, float),
     "relation": (str,),

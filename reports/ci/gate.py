@@ -18,7 +18,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from ...auditors.evidence.record import ClaimRecord, Document, Number, PairRecord, ResultRecord
+from ...auditors.evidence.record import (
+    ClaimCheckRecord,
+    ClaimRecord,
+    Document,
+    Number,
+    PairRecord,
+    ResultRecord,
+)
 from .entries import Entry, source_of
 from .ledger import shares
 from .settings import Settings
@@ -51,7 +58,8 @@ class Accepted(TypedDict):
 class Gated:
     """What became of one entry.
 
-    `results` are entries of an evidence file. `problem` says in a sentence why there are none.
+    `results` are entries of an evidence file, `claims` what was found of claims of other kinds than
+    privacy. `problem` says in a sentence why there are none.
     `again` are results on the pairs of the baseline, in its order. `rerun` is the command that
     audits the entry alone, from the root of the project. `source` is file and line.
     """
@@ -59,6 +67,7 @@ class Gated:
     entry: Entry
     results: tuple[ResultRecord, ...] = ()
     again: tuple[ResultRecord, ...] = ()
+    claims: tuple[ClaimCheckRecord, ...] = ()
     problem: str = ""
     rerun: str = ""
     environment: Mapping[str, str] | None = None
@@ -72,6 +81,7 @@ class Gated:
         made = [result["claim"] for result in self.results]
         again = [result for result in self.again if result["claim"] in made]
         found = {result["verdict"] for result in (*self.results, *again)}
+        found |= {claim["verdict"] for claim in self.claims}
         return next(v for v in ("refuted", "inconclusive", "not_refuted", "proved") if v in found)
 
 
@@ -127,7 +137,7 @@ def _audited(
         kept = {k: v for k, v in entry.options.items() if k not in ("databases", "pair", *claim)}
         pair = [json.dumps(side) for side in (old["pair"]["database"], old["pair"]["neighbour"])]
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
-        options = {**kept, **claim, "pair": pair}
+        options = {**kept, **claim, "pair": pair, "claims": "privacy"}
         found, problem = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
         if found is None:
             return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
@@ -136,6 +146,7 @@ def _audited(
         entry=entry,
         results=tuple(data["results"]),
         again=tuple(again),
+        claims=tuple(data.get("claims", ())),
         rerun=rerun,
         environment=data["environment"],
         source=source,

@@ -18,18 +18,24 @@ MOST_COUNTS = 12
 
 
 def render(
-    results: Sequence[AuditResult], data: Mapping[str, Any], reruns: Sequence[str] = ()
+    results: Sequence[AuditResult],
+    data: Mapping[str, Any],
+    reruns: Sequence[str] = (),
 ) -> str:
     """The page of these results.
 
     `data` is their evidence document, which the page also carries as
     `<script type="application/json" id="dpwitness-result">`, without its databases and counts
     when these are too long for a page. `reruns` are the commands that audit anew, one for each.
+    Its `claims` are those of other kinds than privacy.
     """
+    beside = data.get("claims", ())
+    heads = [*map(wording.headline, results), *(one["headline"] for one in beside)]
     commands = [*reruns, *[""] * (len(results) - len(reruns))]
     return page(
         "audit.html",
-        title="; ".join(wording.headline(result) for result in results)[:200],
+        title="; ".join(heads)[:200],
+        beside=[(*one["headline"].partition(": ")[::2], one["story"]) for one in beside],
         subject="privacy audit",
         words=wording,
         told=[

@@ -4,7 +4,7 @@ A face has the word for the quantity, the axis of a picture, the words of the bo
 measured and of a counterexample, and the pictures. A kind without a face is a type error here.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite, nan
 from typing import TYPE_CHECKING, Any, assert_never, get_args
@@ -111,6 +111,43 @@ def exact_phrase(result: ClaimResult) -> str:
 def counterexample(result: ClaimResult) -> Sentences:
     """What shows a refuted statement to be false, in sentences; none for another."""
     return FACES[result.kind].counterexample(result) if result.refuted else ()
+
+
+def witness_words(result: ClaimResult) -> str:
+    """The counterexample of a refuted claim in words; empty where there is none."""
+    witness = result.finding.witness
+    if witness is None:
+        return ""
+    if isinstance(witness, Witness):
+        return (
+            f"D = {show(witness.database)}, D' = {show(witness.neighbour)}, "
+            f"event: {witness.event.describe()}"
+        )
+    return show(witness)
+
+
+def headline(result: ClaimResult, mechanism: str) -> str:
+    """The verdict on one claim of a mechanism in a sentence."""
+    claim = (
+        f"{result.identifier} ({result.kind})" if result.identifier else f"a {result.kind} claim"
+    )
+    found = measured_phrase(result) or exact_phrase(result)
+    told = f": {bound_phrase(result)} is claimed" + (f", measured {found}" if found else "")
+    return f"{wording.verdict_word(result.verdict)}: {printable(f'{mechanism}, {claim}')}{told}."
+
+
+def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
+    """One checked claim in (label, text) lines, the same wherever it is told."""
+    found = result.finding
+    lines = (
+        ("claim", printable(f"{result.statement} {result.reference}".strip())),
+        ("bound", bound_phrase(result)),
+        ("measured", measured_phrase(result) or exact_phrase(result)),
+        ("witness", printable(witness_words(result))),
+        ("note", printable(found.note)),
+        ("draws", f"{found.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
+    )
+    return ((label, text) for label, text in lines if text)
 
 
 def _value(result: ClaimResult) -> float:

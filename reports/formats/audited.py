@@ -1,5 +1,6 @@
 """From the result of an audit to what every format tells of it."""
 
+from ...auditors.evidence.record import ClaimCheckRecord
 from ...auditors.results import AuditResult, Verdict
 from ..faces import wording
 from .told import Judged, Reason
@@ -37,3 +38,30 @@ def reason(result: AuditResult, name: str) -> Reason | None:
     if kind is None:
         return None
     return Reason(kind=kind, name=name, sentence=wording.sentence(result))
+
+
+def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> Judged:
+    """One claim of another kind than privacy; `rerun` audits anew, with the same draws."""
+    return Judged(
+        mechanism=record["mechanism"],
+        claim=f"{record['kind']}: {record['bound_words']}",
+        verdict=record["verdict"],
+        bound=f"measured {record['found_words']}" if record["found_words"] else "",
+        power="",
+        draws=record["draws"],
+        seconds=record["seconds"],
+        story=(*((label, text) for label, text in record["story"]), ("replay", rerun)),
+        facts={
+            "verdict": record["verdict"],
+            "claimed": str(record["claimed"]),
+            "draws": str(record["draws"]),
+            "seed": str(record["seed"]),
+        },
+    )
+
+
+def reason_beside(record: ClaimCheckRecord, name: str) -> Reason | None:
+    """Why a claim of another kind ends an audit with another status than 0, or None."""
+    if record["verdict"] != Verdict.REFUTED.value:
+        return None
+    return Reason(kind="refuted", name=name, sentence=record["headline"].partition(": ")[2])

@@ -11,8 +11,7 @@ import numpy as np
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.outputs.encoding import show
-from ...auditors.results import Witness
-from ..faces.claim_faces import FACES
+from ..faces.claim_faces import FACES, witness_words
 from ..record.evidence import environment
 from .sections import Gallery, Reproduction, Section
 
@@ -51,7 +50,7 @@ def document(gallery: Gallery) -> dict[str, Any]:
 
 
 def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
-    result, found = reproduction.result, reproduction.result.finding
+    result = reproduction.result
     return {
         "id": section.identifier,
         "group": section.group,
@@ -62,13 +61,21 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
         "corrected": section.corrected or None,
         "remark": section.remark or None,
         "parameters": _plain(reproduction.parameters),
+        "expected_verdict": reproduction.expected.value,
+        "as_expected": reproduction.as_expected,
+        **finding_to_json(result),
+    }
+
+
+def finding_to_json(result: ClaimResult) -> dict[str, Any]:
+    """What was found of one claim, as JSON data."""
+    found = result.finding
+    return {
         "claimed": _plain(found.claimed),
         "measured": _plain(found.measured),
         "exact": _plain(found.exact),
         "weak": found.weak,
         "verdict": result.verdict.value,
-        "expected_verdict": reproduction.expected.value,
-        "as_expected": reproduction.as_expected,
         "sampled": found.sampled.value if found.sampled else None,
         "proved": found.proved.value if found.proved else None,
         "scope": found.scope,
@@ -81,19 +88,6 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
         "witness": witness_words(result) or None,
         "table": _plain(found.table),
     }
-
-
-def witness_words(result: ClaimResult) -> str:
-    """The counterexample of a refuted claim in words; empty where there is none."""
-    witness = result.finding.witness
-    if witness is None:
-        return ""
-    if isinstance(witness, Witness):
-        return (
-            f"D = {show(witness.database)}, D' = {show(witness.neighbour)}, "
-            f"event: {witness.event.describe()}"
-        )
-    return show(witness)
 
 
 def _plain(value: Any) -> Any:

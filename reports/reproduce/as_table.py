@@ -7,8 +7,8 @@ from ...auditors.claims.claim_results import Estimate
 from ...auditors.results import Verdict
 from ..faces import wording
 from ..faces.as_text import Paint, wrapped
+from ..faces.claim_faces import witness_words
 from ..terminal import printable
-from .as_json import witness_words
 from .sections import Gallery, Reproduction, Section
 
 NARROWEST, WIDEST = 40, 140

@@ -1,10 +1,9 @@
 """A run of reproduce as what every format tells."""
 
 from ..faces import claim_faces
-from ..formats.told import Case, Judged, Lines, Reason, Told
+from ..formats.told import Case, Judged, Reason, Told
 from ..gallery.names import plain_names
-from ..terminal import printable
-from .as_json import document, witness_words
+from .as_json import document
 from .as_table import settings_words
 from .sections import Gallery, Reproduction, Section
 
@@ -58,7 +57,7 @@ def _judged(section: Section, one: Reproduction, setting: str, command: str) -> 
         power="",
         draws=result.finding.draws,
         seconds=result.seconds,
-        story=tuple(_story(section, one, claim, measured, command)),
+        story=(*claim_faces.story(result), ("replay", command)),
         facts={
             "verdict": result.verdict.value,
             "expected_verdict": one.expected.value,
@@ -67,20 +66,6 @@ def _judged(section: Section, one: Reproduction, setting: str, command: str) -> 
             "seed": str(result.seed),
         },
     )
-
-
-def _story(section: Section, one: Reproduction, claim: str, measured: str, command: str) -> Lines:
-    result, found = one.result, one.result.finding
-    lines = [
-        ("claim", printable(f"{section.statement} {section.reference}".strip())),
-        ("bound", claim),
-        ("measured", measured),
-        ("witness", printable(witness_words(result))),
-        ("note", printable(found.note)),
-        ("draws", f"{found.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
-        ("replay", command),
-    ]
-    return tuple((label, text) for label, text in lines if text)
 
 
 def _sentence(section: Section, one: Reproduction) -> str:

@@ -117,6 +117,7 @@ def engine(monkeypatch):
             return answer
 
         monkeypatch.setattr("dpwitness.auditors.privacy.run.audit_claims", audit_claims)
+        monkeypatch.setattr("dpwitness.reports.commands.claims_beside", lambda mechanism: ())
         return calls
 
     return pretend
