@@ -20,7 +20,7 @@ from ..auditors.privacy.replay import Replay
 from ..auditors.results import AuditResult, Verdict
 from ..auditors.shards import running
 from ..mechanisms.catalogue import DEMO
-from ..mechanisms.model import PrivacyClaim
+from ..mechanisms.model import Mechanism, PrivacyClaim, Subject
 from . import clock, listing, targets
 from .ci.entries import source_of
 from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
@@ -71,16 +71,7 @@ def audit(
     rerun = _command(target, given)
     json_path = paths.get("json")
     replay = rerun if json_path is None else targets.replay_command(json_path, target)
-    attackers = dict.fromkeys(engine.pop("attackers", ()) or ("values",))
-    # What another attacker sees is a matter of privacy alone.
-    every = engine.pop("claims", "all") == "all" and "values" in attackers
-    others = claims_beside(found.mechanism) if every else ()
-    if others and "epsilon" not in engine and len(others) == len(found.mechanism.claims):
-        attackers = {}  # it claims no privacy
-    parts = len(attackers) + len(others)
-    if parts > 1:
-        # One alpha covers everything that this command may say.
-        engine["alpha"] = engine.get("alpha", 1e-3) / parts
+    attackers, others = shared_out(found, engine)
     statuses: list[int] = []
     results: list[AuditResult] = []
     for attacker in attackers:
@@ -112,6 +103,31 @@ def audit(
         if console.width and (remark := _leak(results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
     return next((one for one in (UNUSABLE, REFUTED, INCONCLUSIVE) if one in statuses), 0)
+
+
+def shared_out(
+    found: targets.Target, engine: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[Subject, ...]]:
+    """Who looks, and the claims beside privacy; `engine` is left with the share of one of them.
+
+    One alpha covers everything that one command may say.
+    """
+    attackers = tuple(dict.fromkeys(engine.pop("attackers", ()) or ("values",)))
+    # What another attacker sees is a matter of privacy alone.
+    every = engine.pop("claims", "all") == "all" and "values" in attackers
+    carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
+    others = claims_beside(carried) if every and carried is not None else ()
+    if (
+        others
+        and "epsilon" not in engine
+        and carried is not None
+        and len(others) == len(carried.claims)
+    ):
+        attackers = ()  # it claims no privacy
+    parts = len(attackers) + len(others)
+    if parts > 1:
+        engine["alpha"] = engine.get("alpha", 1e-3) / parts
+    return attackers, others
 
 
 def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[str, Any]]:

@@ -12,7 +12,7 @@ from ...auditors.shards.identity import Identity
 from ...auditors.shards.merge import Collected
 from ...auditors.shards.shard import Shard
 from .. import targets
-from ..commands import asked, audit
+from ..commands import asked, audit, shared_out
 from ..console import Console
 from ..formats import table
 from ..terminal import printable
@@ -29,15 +29,14 @@ def identify(console: Console, target: str, options: Mapping[str, Any]) -> int:
     for name in ("checkpoint", "shard"):
         given.pop(name, None)
     found, request = asked(target, given)
-    attackers = dict.fromkeys(request.pop("attackers", ()) or ("values",))
+    attackers, _ = shared_out(found, request)
     if "clock" in attackers:
         raise InvalidArgument(
             "what a clock measures is no function of the seed, so its audit has no identity"
         )
     for attacker in attackers:
         seen = targets.through_bits(found) if attacker == "bits" else found
-        share = {"alpha": request.get("alpha", 1e-3) / len(attackers)}
-        identity = running.identify(seen.mechanism, **{**request, **share}, name=seen.name)
+        identity = running.identify(seen.mechanism, **request, name=seen.name)
         if not console.quiet:
             console.say(identity.text)
         console.say(identity.digest)
