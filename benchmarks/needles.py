@@ -259,6 +259,17 @@ def measured(needle: Needle, seeds: int, trials: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def write(path: str, rows: list[dict[str, Any]], asked: argparse.Namespace) -> None:
+    """Write the rows so far, so that a run that is cut short is not lost."""
+    about = {
+        "trials": asked.trials, "seeds": asked.seeds, "date": date.today().isoformat(),
+        "python": platform.python_version(), "numpy": np.__version__,
+        "machine": platform.machine(), "rows": rows,
+    }  # fmt: skip
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(about, file, indent=1)
+
+
 def main() -> None:
     """Print the table; write the JSON."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -281,14 +292,8 @@ def main() -> None:
                 f"{kind:9} {name:34} {count:>7} {row['cpu_seconds']:6.2f} {row['draws']:9,}",
                 flush=True,
             )
-    if asked.json:
-        about = {
-            "trials": asked.trials, "seeds": asked.seeds, "date": date.today().isoformat(),
-            "python": platform.python_version(), "numpy": np.__version__,
-            "machine": platform.machine(), "rows": rows,
-        }  # fmt: skip
-        with open(asked.json, "w", encoding="utf-8") as file:
-            json.dump(about, file, indent=1)
+            if asked.json:
+                write(asked.json, rows, asked)
 
 
 if __name__ == "__main__":

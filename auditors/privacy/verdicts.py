@@ -91,8 +91,9 @@ class Audit:
 
     @property
     def plan(self) -> SearchPlan:
-        """How much the search may draw."""
-        return SearchPlan.for_trials(self.budget.trials, thorough=self.bounding)
+        """How much the search may draw; where the largest bound is wanted it goes on to the end."""
+        largest = self.bounding or self.budget.precision == 0
+        return SearchPlan.for_trials(self.budget.trials, thorough=largest)
 
 
 def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:

@@ -1,0 +1,176 @@
+"""Write benchmarks/README.md and a figure for each table from the JSON of the benchmarks.
+
+    python benchmarks/power.py sniper --search --seeds 1 --json benchmarks/results/search.json
+    python benchmarks/power.py given --seeds 2 --json benchmarks/results/given.json
+    python benchmarks/stopping.py --seeds 10 --json benchmarks/results/stopping.json
+    python benchmarks/needles.py --seeds 2 --json benchmarks/results/needles.json
+    python benchmarks/output_cost.py --json benchmarks/results/output_cost.json
+    python benchmarks/tables.py
+
+A row that a JSON file does not have was not run, and is named as such.
+"""
+
+import json
+from pathlib import Path
+
+import needles
+import output_cost
+from subjects import TABLES
+
+HERE = Path(__file__).parent
+RESULTS = HERE / "results"
+MISSING = "not run"
+
+HEAD = """# Benchmarks
+
+Five tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws the
+figures and writes this page from the JSON, so no figure here is typed. CPU times are of one process
+on two x86-64 cores shared with other work, and are two to three times those of an idle machine.
+"""
+
+
+def table(columns, rows):
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *("| " + " | ".join(map(said, row)) + " |" for row in rows)])
+
+
+def said(value):
+    if value is None:
+        return "-"
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def loaded(name):
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"rows": []}
+
+
+def about(found, command):
+    known = {**found, **found.get("about", {})}
+    parts = [
+        f"{said(known[key])} {what}"
+        for key, what in (("trials", "trials a side"), ("seeds", "seeds (from 0)"))
+        if isinstance(known.get(key), int)
+    ]
+    parts += [f"alpha {known['alpha']}"] if "alpha" in known else []
+    parts += [f"seed {known['seed']}"] if "seed" in known else []
+    machine = ", ".join(
+        f"{name}{known[key]}"
+        for name, key in (("", "machine"), ("Python ", "python"), ("numpy ", "numpy"), ("", "date"))
+        if key in known
+    )
+    return f"`{command}`: {', '.join(parts)}; {machine or MISSING}.\n"
+
+
+def powers(name, wanted, command, *, published):
+    found = loaded(name)
+    rows, seen = [], {row["name"]: row for row in found["rows"]}
+    for subject in wanted:
+        row = seen.get(subject.name)
+        peers = " / ".join(map(str, subject.published)) if subject.published else "-"
+        tail = [peers] if published else []
+        if row is None:
+            rows.append([subject.name, MISSING, *["-"] * 6, *tail])
+            continue
+        rest = max(0.0, row["cpu"] - row["sampling cpu"])
+        rows.append([
+            row["name"], row["true"], row["oracle"], row["mean"], row["ratio"],
+            f"{row['draws']:.3g}", row["sampling cpu"], rest, *tail,
+        ])  # fmt: skip
+    columns = [
+        "mechanism", "true epsilon", "bound of the best event", "our bound", "ratio",
+        "draws in all", "CPU s of sampling", "CPU s of the rest",
+    ]  # fmt: skip
+    if published:
+        columns.append("published, regression / network")
+    told = {n: row["ratio"] for n, row in seen.items() if row["ratio"] is not None}
+    bars(name, told, "bound over that of the best event")
+    return about(found, command) + "\n" + table(columns, rows)
+
+
+def stopping():
+    found = loaded("stopping")
+    rows = [
+        [r["group"], r["case"], f"{r['refuted']} of {r['of']}", r["decided"], r["draws"],
+         r["most draws"], r["target"], r["cpu"]]
+        for r in found["rows"]
+    ]  # fmt: skip
+    bars("stopping", {r["case"]: r["draws"] for r in found["rows"]}, "draws in all", log=True)
+    columns = [
+        "group", "case", "refuted", "decided after, a side", "draws in all", "at most", "target",
+        "CPU s",
+    ]  # fmt: skip
+    return about(found, "stopping.py") + "\n" + table(columns, rows)
+
+
+def met():
+    found = loaded("needles")
+    seen = {row["class"]: row for row in found["rows"]}
+    rows = []
+    for kind, classes in needles.SETS.items():
+        for name in classes:
+            row = seen.get(name)
+            count = f"{row['found']} of {row['of']}" if row else MISSING
+            rows.append([kind, name, count, row and row["draws"], row and row["cpu_seconds"]])
+    bars("needles", {n: row["found"] / row["of"] for n, row in seen.items()}, "part found")
+    columns = ["set", "class", "refuted", "draws in all", "CPU s"]
+    return about(found, "needles.py") + "\n" + table(columns, rows)
+
+
+def costs():
+    found = loaded("output_cost")
+    seen = found["rows"] or {}
+    rows = [
+        [name, row["call_us"], row["packing_us"], row["beyond_us"], row["target_us"]]
+        if (row := seen.get(name)) else [name, MISSING, *["-"] * 3]
+        for name in output_cost.MECHANISMS
+    ]  # fmt: skip
+    bars("output_cost", {n: row["beyond_us"] for n, row in seen.items()}, "us beyond the call")
+    columns = ["output", "us of the call", "us of packing", "us beyond the call", "target"]
+    return about(found, "output_cost.py") + "\n" + table(columns, rows)
+
+
+def bars(name, values, label, log=False):
+    """A bar for each row, in the order of the table."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    if not values:
+        return
+    plt.rcParams["svg.hashsalt"] = name
+    fig, axes = plt.subplots(figsize=(7, 0.26 * len(values) + 1.1))
+    axes.barh(list(values), [max(value, 0) for value in values.values()], color="#4477aa")
+    axes.invert_yaxis()
+    axes.set_xlabel(label)
+    if log:
+        axes.set_xscale("log")
+    fig.tight_layout()
+    fig.savefig(RESULTS / f"{name}.svg", metadata={"Date": None})
+    plt.close(fig)
+
+
+def main():
+    RESULTS.mkdir(exist_ok=True)
+    parts = [
+        ("1. DP-Sniper's twenty, pair found by the default search", "search",
+         powers("search", TABLES["sniper"](), "power.py sniper --search", published=True)),
+        ("2. Bound over that of the best event, pair given", "given",
+         powers("given", TABLES["given"](), "power.py given", published=False)),
+        ("3. Draws until a claim is refuted, and of whole audits", "stopping", stopping()),
+        ("4. Leaks on few databases, by class", "needles", met()),
+        ("5. Cost by type of output", "output_cost", costs()),
+    ]  # fmt: skip
+    text = HEAD
+    for title, name, body in parts:
+        text += f"\n## {title}\n\n{body}\n"
+        if (RESULTS / f"{name}.svg").exists():
+            text += f"\n![{title}](results/{name}.svg)\n"
+    (HERE / "README.md").write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
