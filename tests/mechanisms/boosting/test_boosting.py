@@ -16,7 +16,13 @@ from dpwitness.mechanisms.boosting.base_synopsis import (
     histograms,
     samples_needed,
 )
-from dpwitness.mechanisms.boosting.boosting import BOOSTING, boosting, draw_queries, every_synopsis
+from dpwitness.mechanisms.boosting.boosting import (
+    BOOSTING,
+    boosting,
+    draw_queries,
+    every_synopsis,
+    synopsis_base,
+)
 from dpwitness.mechanisms.boosting.boosting_adversaries import wronged_queries
 from dpwitness.mechanisms.boosting.query_weights import (
     attenuated_agreement,
@@ -34,6 +40,8 @@ from dpwitness.mechanisms.boosting.sampled_queries import (
     multinomial_law,
 )
 from dpwitness.mechanisms.boosting.theorems_boosting import favouring_weights
+
+from ..laplace_loss import laplace_delta
 
 LEVELS = {"accuracy": 0.1, "attenuation": 0.2}
 
@@ -243,3 +251,26 @@ def test_agreement_at_its_edges():
 def test_an_advantage_out_of_range_is_refused(advantage):
     with pytest.raises(ValueError, match=r"advantage must be in \(0, 1/2\), got"):
         weight_rate(advantage)
+
+
+@pytest.mark.parametrize("samples", [1, 2, 10])
+def test_the_noise_of_a_base_generator_with_a_delta_keeps_its_claim(samples):
+    # Queries that ask for one element: a replaced record moves every answer by 1 / 20.
+    epsilon, delta = 1.0, 1e-3
+    mechanism = base_mechanism(
+        weights=((1, 0), (0, 1)), sampled=(0, 1) * (samples // 2) + (0,) * (samples % 2),
+        small=2, records=20, epsilon=epsilon, delta=delta, search=False,
+    )  # fmt: skip
+    law, moved = mechanism.law([10, 10]), mechanism.law([11, 9])
+    ratios = np.abs(law.centres - moved.centres) / law.scale
+    low, high = laplace_delta(ratios, epsilon, cells=60)
+    assert low <= high <= delta
+
+
+def test_the_samples_of_a_round_have_noises_of_their_own(rng):
+    # With one noise for both answers (0, 1) and (1, 0) would never be the nearest.
+    table = np.array([(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)])
+    sampled = np.tile([0, 1], (4000, 1))
+    rest = {"distribution": np.empty(0), "earlier": np.empty(0)}
+    found = synopsis_base(rng, np.array([0.5, 0.5]), sampled, **rest, table=table, scale=0.3)
+    assert {tuple(row) for row in found.tolist()} == {tuple(row) for row in table.tolist()}

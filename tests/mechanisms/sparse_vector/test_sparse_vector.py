@@ -6,6 +6,7 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
+from dpwitness.mechanisms.model import Histogram, Relation
 from dpwitness.mechanisms.sparse_vector.above_threshold import (
     ABOVE_THRESHOLD,
     SPARSE_VECTOR,
@@ -19,8 +20,11 @@ from dpwitness.mechanisms.sparse_vector.broken_above_threshold import (
     UNNOISED_QUERIES,
     UNSCALED_NOISE,
 )
-from dpwitness.mechanisms.sparse_vector.numeric_sparse_vector import NUMERIC_SPARSE_VECTOR
-from dpwitness.mechanisms.sparse_vector.sparse_vector_law import log_bits, transcripts
+from dpwitness.mechanisms.sparse_vector.numeric_sparse_vector import (
+    NUMERIC_SPARSE_VECTOR,
+    numeric_sparse_vector_mechanism,
+)
+from dpwitness.mechanisms.sparse_vector.sparse_vector_law import ABOVE, log_bits, transcripts
 
 SCALES = {"threshold_scale": 1.0, "query_scale": 1.0}
 MARGINS = np.arange(-8.0, 9.0)
@@ -192,3 +196,23 @@ def test_halted_runs_stay_halted(rng):
     assert (draws == [1, 1, 2, 2]).all()
     law = partial(above_threshold_law, queries=as_is, threshold=0.0, positives=2, **SCALES)
     assert np.exp(law([100.0] * 4).log_probabilities).max() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("positives", [1, 2, 3])
+def test_every_positive_answer_is_paid_for(positives):
+    # All queries move by their sensitivity and all answers lie beyond both: the worst outputs.
+    mechanism = numeric_sparse_vector_mechanism(
+        queries=partial(take, bins=(1,) * positives),
+        length=positives,
+        threshold=10.0,
+        sensitivity=1.0,
+        threshold_epsilon=0.1,
+        query_epsilon=0.1,
+        answer_epsilon=4.0,
+        relation=Relation.REPLACE_ONE,
+        databases=Histogram(bins=2, total=20),
+        positives=positives,
+    )
+    output = np.array([[(ABOVE, 15.0)] * positives])
+    logs = [mechanism.log_probability(side, output)[0] for side in ([10, 10], [9, 11])]
+    assert 4 < logs[1] - logs[0] <= mechanism.claims[0].epsilon
