@@ -64,7 +64,8 @@ def audited(case, folder, trials, seed):
             "--epsilon", str(case.get("epsilon", 1.0)), "--relation", case["relation"],
             "--databases", f"{REAL / 'inputs.py'}:{case['databases']}",
             "--attacker", case.get("attacker", "values"),
-            "--trials", str(case.get("trials", trials)), "--seed", str(seed), "--json", str(evidence), "--quiet",
+            "--trials", str(case.get("trials", trials)), "--seed", str(seed),
+            "--json", str(evidence), "--quiet",
             "--unseeded", "--timeout", "120",
         ]  # fmt: skip
         done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -113,8 +114,8 @@ def write(rows, trials, seed):
     today = datetime.now(UTC).date()
     text = [
         f"{head}{MARK}", "",
-        f"{today}, {trials:,} trials (covariance 2,000), alpha 0.001, seed {seed}; Python {sys.version.split()[0]}, "
-        "two shared x86-64 cores.", "",
+        f"{today}, {trials:,} trials (covariance 2,000), alpha 0.001, seed {seed}; "
+        f"Python {sys.version.split()[0]}, two shared x86-64 cores.", "",
         "| call | version | verdict | bound | by hand | smallest pair | event | draws | seconds |",
         "|---|---|---|---|---|---|---|---|---|",
         *rows, "",
