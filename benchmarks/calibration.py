@@ -1,26 +1,34 @@
 """How often a true claim is refuted, and a planted violation, against what is promised.
 
-    python benchmarks/calibration.py alarms [--runs 1000] [--trials 2000] [--out FILE] [NAME ...]
-    python benchmarks/calibration.py power [--runs 100] [--trials 20000] [--out FILE] [NAME ...]
-    python benchmarks/calibration.py stated [--runs 300] [--trials 20000] [--out FILE]
+    python benchmarks/calibration.py alarms [--portion 20] [--trials 600] [--minutes 60] [NAME ...]
+    python benchmarks/calibration.py power [--portion 10] [--trials 20000] [NAME ...]
+    python benchmarks/calibration.py stated [--portion 20] [--trials 20000] [NAME ...]
+    python benchmarks/calibration.py catalogue [--portion 1] [--minutes 60] [NAME ...]
+    python benchmarks/calibration.py page
 
 `alarms`: every subject is exactly at its claim, so that each refutation is a false alarm; at alpha
-.05 and .2. The column `chance` is the probability of so many or more if each run were a false alarm
-with probability alpha: a value below 1e-4 would speak against the promise. `power`: the same
-subjects losing 5, 10, 20 and 50 % more than claimed. `stated`: randomized response, an event handed
-to the count, and an impossible output of a vector of ten, planted exactly at the figure that an
-audit states as refuted with probability .9. Every row carries version, seed, machine and date.
-docs/calibration.md reads the files in benchmarks/results.
+.05 and .2. `power`: the same subjects losing 5, 10, 20 and 50 % more than claimed. `stated`:
+randomized response, an event handed to the count, and an impossible value in outputs of several
+forms, planted exactly at the figure that an audit states as refuted with probability .9.
+`catalogue`: every mechanism with a privacy claim and every negative control of one, at the default
+budget.
+
+Each writes to a file of its name in benchmarks/results, a line for every portion of runs, and goes
+round the subjects until `--rounds` or `--minutes` are over; called again it goes on with the seeds
+that are left. Every line carries version, first seed, machine and date. `page` writes
+docs/calibration.md from these files; a test compares.
 """
 
 import argparse
 import csv
 import platform
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import count
 from math import exp, inf
+from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -43,14 +51,18 @@ from dpwitness import (
 )
 from dpwitness.auditors.bounds.two_sample import rejects
 from dpwitness.auditors.privacy.attempt import Test
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.judge import Judging
-from dpwitness.auditors.privacy.power import detectable_epsilon
+from dpwitness.auditors.privacy.power import refutable_epsilon
 from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 
 FIELDS = (
-    "table", "subject", "planted", "alpha", "trials", "runs", "refuted", "share", "chance",
+    "subject", "planted", "alpha", "trials", "runs", "refuted",
     "version", "seed", "machine", "date",
 )  # fmt: skip
+RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "calibration.md"
 EXCESS = (1.05, 1.1, 1.2, 1.5)
 
 
@@ -174,6 +186,37 @@ def summed(loss: float) -> Callable[..., Any]:
     return run
 
 
+def raising(loss: float) -> Callable[..., Any]:
+    """Randomized response whose answer no is an exception."""
+
+    def run(database, rng):
+        if rng.random() < 1 / (1 + exp((2 * database - 1) * loss)):
+            raise LookupError
+        return "yes"
+
+    return run
+
+
+def claiming(loss: float) -> Mechanism:
+    """Two independent randomized responses, with a tight claim of each kind about both."""
+    keep = 1 / (1 + exp(-loss))
+
+    def run(database, rng, *, size=None):
+        shape = (2,) if size is None else (size, 2)
+        return np.where(rng.random(shape) < keep, database, 1 - database)
+
+    claims = (
+        PrivacyClaim(epsilon=2.0, relation=Relation.DECLARED),
+        # At epsilon 1 only two answers that both speak for one database exceed the claim.
+        PrivacyClaim(
+            epsilon=1.0,
+            delta=(1 / (1 + exp(-1.0))) ** 2 - exp(1.0) * (1 / (1 + exp(1.0))) ** 2,
+            relation=Relation.DECLARED,
+        ),
+    )
+    return Mechanism(name="two responses", run=run, claims=claims)
+
+
 GIVEN: dict[str, Any] = {"pair": (0, 1), "epsilon": 1.0}
 BITS = st.lists(st.integers(0, 1), max_size=4)
 SEARCHED: dict[str, Any] = {"databases": BITS, "epsilon": 1.0, "relation": "add-remove"}
@@ -200,7 +243,12 @@ PRIVACY = {
     "precision none": Tight(make=answer, options={**GIVEN, "precision": None}),
     "precision 0": Tight(make=answer, options={**GIVEN, "precision": 0.0}),
     "unseeded": Tight(make=answer, options={**GIVEN, "seeded": False}),
-    "searched": Tight(make=summed, options=SEARCHED),
+    "exceptions as outputs": Tight(
+        make=raising, options={**GIVEN, "exceptions": "output", "whole": True}
+    ),
+    "two claims, one alpha": Tight(make=claiming, options={"pair": (0, 1), "whole": True}),
+    "searched": Tight(make=summed, options={**SEARCHED, "whole": True}),
+    "whole audit, given pair": Tight(make=answer, options={**GIVEN, "whole": True}),
 }
 
 
@@ -250,18 +298,21 @@ def other_claims() -> dict[str, Subject]:
     }
 
 
-def audits(name: str, loss: float, *, alpha: float, trials: int, runs: int, seed: int) -> int:
+def audits(name: str, loss: float, *, alpha: float, trials: int, seeds: range) -> int:
     """Refutations of a subject of PRIVACY that loses `loss` where 1 is claimed.
 
-    Given pairs are judged by the very steps of an audit, without those before and after it: the
-    checks of the contract, the fingerprint and the figures of power.
+    Given pairs are judged by the very steps of an audit, without those before and after it (the
+    checks of the contract, the fingerprint, the figures of power), unless the `whole` is wanted.
+    An audit of several claims refutes if it refutes one of them.
     """
     tight, refuted = PRIVACY[name], 0
-    for run in range(seed, seed + runs):
+    options = {"trials": trials, "alpha": alpha, **tight.options}
+    whole = options.pop("whole", False)
+    for seed in seeds:
         mechanism = tight.make(loss)
-        options = {"trials": trials, "alpha": alpha, "seed": run, **tight.options}
-        if "databases" in tight.options:
-            refuted += audit_claims(mechanism, **options)[0].refuted
+        if whole:
+            found = audit_claims(mechanism, seed=seed, **options)
+            refuted += any(one.refuted for one in found)
             continue
         claim = PrivacyClaim(
             epsilon=1.0,
@@ -270,7 +321,7 @@ def audits(name: str, loss: float, *, alpha: float, trials: int, runs: int, seed
             relation=Relation.DECLARED,
         )
         judging = Judging(
-            Sampler(run=mechanism, seed=run, seeded=options.get("seeded", True)),
+            Sampler(run=mechanism, seed=seed, seeded=options.get("seeded", True)),
             Pair(*options["pair"]),
             Test(claim=claim, trials=trials, alpha=alpha),
             precision=options.get("precision", 0.05),
@@ -280,78 +331,90 @@ def audits(name: str, loss: float, *, alpha: float, trials: int, runs: int, seed
     return refuted
 
 
-def alarms(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Rows of the table of false alarms."""
+Cell = tuple[str, float, float, Callable[[range], int]]
+"""Subject, what is planted, alpha, and how many of these seeds refute."""
+
+
+def alarms(options: argparse.Namespace) -> Iterator[Cell]:
+    """Cells of the table of false alarms."""
     others = other_claims()
     for alpha in (0.05, 0.2):
-        for name in chosen([*PRIVACY, *others], options.names):
-            if name in PRIVACY:
-                refuted = audits(
-                    name, 1.0, alpha=alpha, trials=options.trials, runs=options.runs,
-                    seed=options.seed,
-                )  # fmt: skip
-            else:
-                refuted = sum(
-                    check(
-                        others[name], alpha=alpha, trials=options.trials, seed=options.seed + run
-                    ).refuted
-                    for run in range(options.runs)
-                )
-            chance = float(bdtrc(refuted - 1, options.runs, alpha)) if refuted else 1.0
-            yield row(options, "alarms", name, 1.0, alpha, refuted, f"{chance:.3g}")
+        for name in PRIVACY:
+            yield (
+                name,
+                1.0,
+                alpha,
+                lambda seeds, name=name, alpha=alpha: audits(
+                    name, 1.0, alpha=alpha, trials=options.trials, seeds=seeds
+                ),
+            )
+        for name, subject in others.items():
+            yield (
+                name,
+                1.0,
+                alpha,
+                lambda seeds, subject=subject, alpha=alpha: sum(
+                    check(subject, alpha=alpha, trials=options.trials, seed=seed).refuted
+                    for seed in seeds
+                ),
+            )
 
 
-def power(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Rows of the table of planted violations."""
-    for name in chosen(list(PRIVACY), options.names):
+def power(options: argparse.Namespace) -> Iterator[Cell]:
+    """Cells of the table of planted violations."""
+    for name in PRIVACY:
         for excess in EXCESS:
-            refuted = audits(
-                name, excess, alpha=0.05, trials=options.trials, runs=options.runs,
-                seed=options.seed,
-            )  # fmt: skip
-            yield row(options, "power", name, excess, 0.05, refuted, "")
+            yield (
+                name,
+                excess,
+                0.05,
+                lambda seeds, name=name, excess=excess: audits(
+                    name, excess, alpha=0.05, trials=options.trials, seeds=seeds
+                ),
+            )
 
 
-def stated(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Rows of violations planted exactly at the figure that is stated with power .9."""
-    rng = np.random.default_rng(options.seed)
+def stated(options: argparse.Namespace) -> Iterator[Cell]:
+    """Cells of violations planted exactly at the figure that is stated with power .9."""
+    trials = options.trials
     for alpha in (0.05, 1e-3):
-        trials = options.trials
-        counted_on = trials - trials // 4
-        level = 0.7 * alpha
-        planted = detectable_epsilon(
-            (0.5, 0.5 * exp(-1.0)), (counted_on, counted_on), epsilon=1.0, delta=0, level=level
-        )
-        q = 0.5 * exp(-1.0)
+        for p in (0.5, 0.05):
+            planted = refutable_epsilon(p, (trials, trials), epsilon=1.0, delta=0, level=alpha)
+            yield (
+                f"event of probability {p} handed over",
+                planted,
+                alpha,
+                _handed(p, planted, trials, alpha),
+            )
+        given = {**GIVEN, "trials": trials, "alpha": alpha}
+        figure = quiet(answer(1.0), given).detectable_epsilon
+        yield "response, whole audit", figure, alpha, _whole(answer(figure), given)
+        for name, make in IMPOSSIBLE.items():
+            chance = quiet(make(0.0), given).detectable_probability
+            yield f"impossible value, {name}", chance, alpha, _whole(make(chance), given)
+
+
+def _handed(p: float, planted: float, trials: int, alpha: float) -> Callable[[range], int]:
+    def refuted(seeds: range) -> int:
+        rng = np.random.default_rng(seeds.start)
         hits = zip(
-            rng.binomial(counted_on, q * exp(planted), options.runs).tolist(),
-            rng.binomial(counted_on, q, options.runs).tolist(),
+            rng.binomial(trials, p, len(seeds)).tolist(),
+            rng.binomial(trials, p * exp(-planted), len(seeds)).tolist(),
             strict=True,
         )
-        refuted = sum(
-            rejects(xy, (counted_on, counted_on), epsilon=1.0, delta=0, level=level) for xy in hits
-        )
-        yield row(options, "stated", "event handed over", planted, alpha, refuted, "")
+        return sum(rejects(xy, (trials, trials), epsilon=1.0, delta=0, level=alpha) for xy in hits)
 
-        planted = quiet(answer(1.0), {**GIVEN, "trials": trials, "alpha": alpha}).detectable_epsilon
-        refuted = sum(
-            audit_claims(
-                answer(planted), trials=trials, alpha=alpha, seed=options.seed + run,
-                **GIVEN, precision=None,
-            )[0].refuted
-            for run in range(options.runs)
-        )  # fmt: skip
-        yield row(options, "stated", "response, whole audit", planted, alpha, refuted, "")
+    return refuted
 
-        ten = {"pair": (0, 1), "epsilon": 1.0, "trials": trials, "alpha": alpha}
-        chance = quiet(impossible(0.0), ten).detectable_probability
-        refuted = sum(
-            audit_claims(impossible(chance), seed=options.seed + run, precision=None, **ten)[
-                0
-            ].refuted
-            for run in range(options.runs)
+
+def _whole(mechanism: Any, options: dict[str, Any]) -> Callable[[range], int]:
+    def refuted(seeds: range) -> int:
+        return sum(
+            audit_claims(mechanism, seed=seed, **options, precision=None)[0].refuted
+            for seed in seeds
         )
-        yield row(options, "stated", "impossible output of ten", chance, alpha, refuted, "")
+
+    return refuted
 
 
 def quiet(mechanism: Callable[..., Any], options: dict[str, Any]) -> Any:
@@ -372,56 +435,201 @@ def impossible(chance: float) -> Callable[..., Any]:
     return run
 
 
-def chosen(names: list[str], wanted: list[str]) -> list[str]:
-    """The names that hold one of the parts wanted; all without any."""
-    return [name for name in names if not wanted or any(part in name for part in wanted)]
+def hidden(chance: float) -> Callable[..., Any]:
+    """Three numbers of Laplace noise in a tuple; the last is 0 with this chance."""
+
+    def run(database, rng):
+        one, two, three = rng.laplace(size=3).tolist()
+        return one, two, 0.0 if database and rng.random() < chance else three
+
+    return run
 
 
-def row(
-    options: argparse.Namespace, table: str, subject: str, planted: float, alpha: float,
-    refuted: int, chance: str,
-) -> dict[str, Any]:  # fmt: skip
+def worded(chance: float) -> Callable[..., Any]:
+    """One of a hundred words; with this chance a word that one database never gives."""
+
+    def run(database, rng):
+        leak = rng.random() < chance
+        return "leak" if database and leak else f"word {rng.integers(100)}"
+
+    return run
+
+
+IMPOSSIBLE = {"first of ten numbers": impossible, "last of a tuple": hidden, "a text": worded}
+
+
+def catalogue(options: argparse.Namespace) -> Iterator[Cell]:
+    """Cells of the catalogue at the default budget: a true claim, or a planted break of one."""
+    default = Budget()
+
+    def refuted(mechanism: Mechanism, claim: PrivacyClaim | None) -> Callable[[range], int]:
+        def broken(seed: int) -> bool:
+            found = audit_claims(mechanism, seed=seed)
+            return any(one.refuted for one in found if claim in (None, one.claim))
+
+        return lambda seeds: sum(map(broken, seeds))
+
+    options.trials = default.trials
+    for mechanism in CATALOGUE:
+        if any(isinstance(claim, PrivacyClaim) for claim in mechanism.claims):
+            yield mechanism.name, 1.0, default.alpha, refuted(mechanism, None)
+    for control in NEGATIVE_CONTROLS:
+        if isinstance(control.breaks, PrivacyClaim) and control.detectable:
+            name = f"control {control.mechanism.name}"
+            yield name, inf, default.alpha, refuted(control.mechanism, control.breaks)
+
+
+def row(options: argparse.Namespace, cell: Cell, seeds: range) -> dict[str, Any]:
     """One line of a file."""
+    subject, planted, alpha, refuted = cell
     return {
-        "table": table,
         "subject": subject,
         "planted": f"{planted:.5g}",
         "alpha": alpha,
         "trials": options.trials,
-        "runs": options.runs,
-        "refuted": refuted,
-        "share": f"{refuted / options.runs:.4f}",
-        "chance": chance,
+        "runs": len(seeds),
+        "refuted": refuted(seeds),
         "version": __version__,
-        "seed": options.seed,
+        "seed": seeds.start,
         "machine": f"{platform.machine()}, Python {platform.python_version()}, "
         f"numpy {np.__version__}",
         "date": date.today().isoformat(),
     }
 
 
+TABLES = {
+    "alarms": (alarms, 20, 600),
+    "power": (power, 10, 20_000),
+    "stated": (stated, 20, 20_000),
+    "catalogue": (catalogue, 1, 200_000),
+}
+"""Who makes the cells of a table, runs of a line, and trials."""
+
+
+def read(table: str) -> list[dict[str, str]]:
+    """The lines of one table that are kept; none where there is no file."""
+    place = RESULTS / f"{table}.csv"
+    if not place.exists():
+        return []
+    with place.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def write(options: argparse.Namespace) -> None:
+    """Add portions of runs to the file of a table, round after round."""
+    make, portion, trials = TABLES[options.table]
+    options.trials = options.trials or trials
+    portion = options.portion or portion
+    place = RESULTS / f"{options.table}.csv"
+    place.parent.mkdir(exist_ok=True)
+    done = {
+        (line["subject"], line["planted"], float(line["alpha"]), int(line["trials"])): 0
+        for line in read(options.table)
+    }
+    for line in read(options.table):
+        key = (line["subject"], line["planted"], float(line["alpha"]), int(line["trials"]))
+        done[key] = max(done[key], int(line["seed"]) + int(line["runs"]))
+    cells = [
+        cell
+        for cell in make(options)
+        if not options.names or any(part in cell[0] for part in options.names)
+    ]
+    started, new = monotonic(), not place.exists()
+    with place.open("a", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        if new:
+            writer.writeheader()
+        for turn in count():
+            for cell in cells:
+                late = options.minutes and monotonic() - started > 60 * options.minutes
+                if late or turn == options.rounds:
+                    return
+                key = (cell[0], f"{cell[1]:.5g}", cell[2], options.trials)
+                start = done.get(key, 0)
+                writer.writerow(row(options, cell, range(start, start + portion)))
+                file.flush()
+                done[key] = start + portion
+
+
+def page() -> str:
+    """docs/calibration.md, from the files."""
+    parts = [HEAD]
+    for table, (title, text) in TOLD.items():
+        lines = read(table)
+        if not lines:
+            continue
+        cells: dict[tuple[str, ...], list[int]] = {}
+        for line in lines:
+            key = tuple(line[name] for name in ("subject", "planted", "alpha", "trials"))
+            total = cells.setdefault(key, [0, 0])
+            total[0] += int(line["runs"])
+            total[1] += int(line["refuted"])
+        made = sorted({(line["date"], line["version"], line["machine"]) for line in lines})
+        parts.append(f"## {title}\n\n{text}\n")
+        parts.append("| subject | planted | alpha | trials | runs | refuted | share | chance |")
+        parts.append("|---|---|---|---|---|---|---|---|")
+        for (subject, planted, alpha, trials), (runs, refuted) in cells.items():
+            tight = table == "alarms" or (table == "catalogue" and planted == "1")
+            chance = (
+                f"{float(bdtrc(refuted - 1, runs, float(alpha))):.2g}" if tight and refuted else ""
+            )
+            parts.append(
+                f"| {subject} | {planted} | {alpha} | {int(trials):,} | {runs:,} | {refuted:,} | "
+                f"{refuted / runs:.3f} | {chance} |"
+            )  # fmt: skip
+        told = "; ".join(f"{day}, dpwitness {version}, {machine}" for day, version, machine in made)
+        parts.append(f"\nMeasured {told}. The seeds are in `benchmarks/results/{table}.csv`.\n")
+    return "\n".join(parts)
+
+
+HEAD = """# Calibration
+
+How often true claims were refuted, and planted violations, against what is promised. This page is
+written by `python benchmarks/calibration.py page` from the files in `benchmarks/results`, which the
+same command makes; nothing in it is typed.
+"""
+
+TOLD = {
+    "alarms": (
+        "False alarms",
+        "Every subject is exactly at its claim, so that each refutation is a false alarm. `chance` "
+        "is the probability of so many or more if each run were a false alarm with probability "
+        "alpha; where several dozen cells are looked at, a value below 1e-4 would speak against "
+        "the promise.",
+    ),
+    "power": (
+        "Planted violations",
+        "The same subjects losing 1.05, 1.1, 1.2 and 1.5 where 1 is claimed: the share of runs "
+        "that refute the claim. Where an event must be learnt, this is less than the figure of an "
+        "event handed to the count.",
+    ),
+    "stated": (
+        "Planted exactly at the stated figure",
+        "What a run of the same budget that found nothing states as refuted with probability .9: a "
+        "loss for events, a probability for values that one database never gives.",
+    ),
+    "catalogue": (
+        "The whole catalogue at the default budget",
+        "Mechanisms whose claims are true (planted 1) must not be refuted, negative controls "
+        "(planted inf) must be.",
+    ),
+}
+
+
 def main() -> None:
-    """Write the rows as they come."""
+    """Write lines as they come, or the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("table", choices=("alarms", "power", "stated"))
+    parser.add_argument("table", choices=(*TABLES, "page"))
     parser.add_argument("names", nargs="*", help="parts of names; all without any")
-    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--portion", type=int, default=0, help="runs of one line")
     parser.add_argument("--trials", type=int, default=0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--out", help="a CSV file; the terminal without it")
+    parser.add_argument("--rounds", type=int, default=-1, help="times round the subjects")
+    parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long")
     options = parser.parse_intermixed_args()
-    tables = {"alarms": (alarms, 1000, 2000), "power": (power, 100, 20_000),
-              "stated": (stated, 300, 20_000)}  # fmt: skip
-    make, runs, trials = tables[options.table]
-    options.runs, options.trials = options.runs or runs, options.trials or trials
-    out = open(options.out, "w", newline="") if options.out else sys.stdout
-    writer = csv.DictWriter(out, FIELDS)
-    writer.writeheader()
-    for one in make(options):
-        writer.writerow(one)
-        out.flush()
-    if options.out:
-        out.close()
+    if options.table == "page":
+        PAGE.write_text(page(), "utf-8")
+    else:
+        write(options)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,8 @@ PATIENCE = 8
 CAP = 0.125
 """Part of the draws kept for the last attempt that an early one may be foreseen to need."""
 LEAST_LESSON = 2048
+ROWS = 4096
+"""Draws a side kept to see whether the rows of a call are independent."""
 SHOWN = 16_384
 """Draws a side kept for a picture."""
 
@@ -74,6 +76,8 @@ class Judging:
         self.made = 0
         self.complete = True
         self.shown = Outputs.of_list([]), Outputs.of_list([])
+        self.rows = Outputs.of_list([]), Outputs.of_list([])
+        """The first draws made to learn from after the opening, in the order of their calls."""
         self._choice: Choice | None = None
         self._older: Choice | None = None
         self._chunks = {"select": 0, "attempt": 0}
@@ -145,19 +149,30 @@ class Judging:
 
     # What is done.
 
-    def run(self, taught: tuple[Outputs, Outputs] | None = None) -> None:
+    def run(
+        self,
+        taught: tuple[Outputs, Outputs] | None = None,
+        opening: tuple[Outputs, Outputs] | None = None,
+    ) -> None:
         """Select, attempt early where that is foreseen to do, and attempt for the last time.
 
-        `taught` are draws of the pair made before, from which events may be learnt too.
+        `taught` are draws of the pair made before, from which events may be learnt too; `opening`
+        are draws that were made for this and count as its first.
         """
         if taught is not None:
             self._taught(*taught)
+        if opening is not None:
+            self._taught(*opening)
+            self.made += min(len(opening[0]), self.test.trials - 1)
         most = self._most_taught()
-        while self.made < most:
+        fresh = self.made >= FIRST
+        while fresh or self.made < most:
             if self.out_of_time():
                 self.complete = False
                 return
-            self._teach(min(max(self.made, FIRST), most - self.made))
+            if not fresh:
+                self._teach(min(max(self.made, FIRST), most - self.made))
+            fresh = False
             most = self._most_taught()
             if self.precision == 0 and self.made < most // 4:
                 continue  # nothing is attempted before the end, so no event is needed yet
@@ -213,7 +228,15 @@ class Judging:
             self._chunks["select"] += 1
             self.made += size
             draws -= size
-            self._taught(first, second)
+            self._drawn(first, second)
+
+    def _drawn(self, first: Outputs, second: Outputs) -> None:
+        """Learn from draws that were made now."""
+        self._taught(first, second)
+        room = ROWS - len(self.rows[0])
+        if room > 0:
+            one, two = self.rows
+            self.rows = _joined(one, first[:room]), _joined(two, second[:room])
 
     def _taught(self, first: Outputs, second: Outputs) -> None:
         self.lesson.add(first, second)
@@ -267,7 +290,7 @@ class Judging:
             number=len(self.attempts),
             chunk=self._chunks["attempt"],
             before=self.made,
-            teach=self._taught if teach else None,
+            teach=self._drawn if teach else None,
             enough=self._enough,
             out_of_time=self.out_of_time,
         )

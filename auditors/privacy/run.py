@@ -11,7 +11,7 @@ from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
 from ..events.choose import learn
 from ..results import AuditResult, Pair
-from ..sampling.rows import check_rows
+from ..sampling.rows import check_rows, opened
 from ..sampling.sampling import Sampler, Tally, check_contract
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
@@ -169,7 +169,7 @@ def _run(audit: Audit) -> AuditResult:
     if audit.source is not None:
         found = _hunt(audit, audit.source)
         pair = found.pair
-    check_rows(audit.sampler, pair)
+    opening = opened(audit.sampler, pair)
     judging = Judging(
         audit.sampler,
         pair,
@@ -177,7 +177,12 @@ def _run(audit: Audit) -> AuditResult:
         precision=audit.budget.precision,
         out_of_time=audit.clock.late,
     )
-    judging.run((found.first, found.second) if found is not None else None)
+    judging.run(
+        taught=(found.first, found.second) if found is not None else None,
+        opening=(opening[0].draws, opening[1].draws) if opening is not None else None,
+    )
+    # No verdict before the rows are known to be draws; nothing more is drawn where they are not.
+    check_rows(audit.sampler, pair, opening, judging.rows, judging.made)
     result = conclude(audit, found, judging)
     require_untouched_numpy()
     checked = audit.sampler.seeded and not audit.clock.late()

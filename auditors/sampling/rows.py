@@ -15,10 +15,19 @@ constants included.
 
 What the rows of a call share without showing in pairs (a subsample drawn once for the call) shows
 between calls, while the audit counts: see `bounds.dispersion`.
+
+No verdict is given before both databases of the pair have passed. To keep that cheap where a claim
+is grossly violated, `opened` makes the first single answers and pairs of rows before the judging,
+which learns from them, and `check_rows` tests them with the rows that the judging drew itself; only
+an audit that drew more pays for more single calls and for one large call of its own. How many are
+compared is one of `SIZES`, which the judging's draws decide; each draw is a fresh one whatever went
+before, so that at each of these sizes the tests are exact, and the level is shared among them.
 """
 
 import inspect
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,11 +44,16 @@ from .contract import Watch, guarded
 from .sampling import Sampler, generator, pair_key
 
 LEVEL = 1e-6
-"""Probability that one of the three tests accuses a mechanism whose rows are as they must be."""
+"""Probability that one of the three tests accuses a mechanism whose rows are as they must be, on
+either of two databases."""
 
-CALLS = 256
-ROWS = 4096
-LEAST_ROWS = 64
+FEWEST_CALLS = 48
+SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
+"""Rows that may be compared, and for which the level is shared."""
+A_CALL = 16
+"""Draws of an audit for which one single call, and one call with size=2, is made."""
+CHEAP = 1024
+"""Draws a side up to which the judging's own rows are tested, and no large call is made."""
 ROOM = 1 << 26
 """Bytes that the rows of one call may take together; wider outputs are looked at in fewer rows."""
 MOST_COLUMNS = 8
@@ -49,26 +63,80 @@ ACROSS = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 Codes = NDArray[np.int64]
 
 
-def check_rows(sampler: Sampler, pair: Pair) -> None:
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """The first draws of one database: single answers, and rows of calls with size=2."""
+
+    single: Outputs
+    couples: Outputs
+
+    @property
+    def draws(self) -> Outputs:
+        """All of them, rows first, as ordinary draws."""
+        return Outputs.concatenate([self.couples, self.single])
+
+
+Openings = tuple[Opening, Opening]
+
+
+def opened(sampler: Sampler, pair: Pair) -> Openings | None:
+    """The first draws of both databases; None where there is only one way to call."""
+    if not sampler.vectorised:
+        return None
+    one, two = (_opened(sampler, pair, side, range(FEWEST_CALLS)) for side in (0, 1))
+    return one, two
+
+
+def check_rows(
+    sampler: Sampler,
+    pair: Pair,
+    opening: Openings | None = None,
+    drawn: tuple[Outputs, Outputs] | None = None,
+    made: int = SIZES[-1],
+    sides: tuple[int, ...] = (0, 1),
+    calls: int = FEWEST_CALLS,
+) -> None:
     """Compare the two ways to call a vectorised mechanism; ContractError says what differs.
 
-    Done on the larger of the two databases, on streams of their own. A mechanism without `size=`
-    has one way only, and nothing is drawn.
+    `opening` is what `opened` gave and `drawn` rows of calls with size= made since, both sides;
+    `made` is how many draws a side were made in all. `calls` single calls, and as many with size=2,
+    are made where there is no opening. Done on both databases, or on the `sides` named, on streams
+    of its own. A mechanism without `size=` has one way only: nothing is drawn.
     """
     if not sampler.vectorised:
         return
-    side = int(_length(pair.neighbour) > _length(pair.database))
-    single, couples, batch = _drawn(sampler, pair, side)
+    size = max((size for size in SIZES if size <= made), default=SIZES[0])
+    for side in sides:
+        first = opening[side] if opening else _opened(sampler, pair, side, range(calls))
+        batch = drawn[side] if drawn is not None else None
+        if size // A_CALL > FEWEST_CALLS:
+            more = _opened(sampler, pair, side, range(len(first.single), size // A_CALL))
+            first = Opening(
+                Outputs.concatenate([first.single, more.single]),
+                Outputs.concatenate([first.couples, more.couples]),
+            )
+        if size > CHEAP:
+            batch = _batch(sampler, pair, side, size)
+        elif batch is None or len(batch) < SIZES[0]:
+            batch = _batch(sampler, pair, side, size if drawn is None else SIZES[0])
+        rows = batch[: max(size for size in SIZES if size <= len(batch))]
+        _require_alike(first.single, first.couples, rows, LEVEL / (2 * len(SIZES)))
+
+
+def _require_alike(single: Outputs, couples: Outputs, batch: Outputs, level: float) -> None:
     features = _features(batch)
     columns = [_codes([o.column(f) for o in (single, couples, batch)]) for f in features]
+    share = level / len(columns)
     for feature, (singles, _, rows) in zip(features, columns, strict=True):
-        _require_no_ties(feature, singles, rows, LEVEL / len(columns))
+        _require_no_ties(feature, singles, rows, share / 2)
+    for feature, (singles, twos, _) in zip(features, columns, strict=True):
+        _require_no_ties(feature, singles, twos, share / 2)
     for feature, (singles, twos, rows) in zip(features, columns, strict=True):
-        _require_independence(feature, singles, twos, rows, LEVEL / len(columns))
+        _require_independence(feature, singles, twos, rows, share)
     for feature, (singles, twos, rows) in zip(features, columns, strict=True):
         for others in (rows, twos[::2]):
             p = _difference(singles, others)
-            if p < LEVEL / (2 * len(columns)):
+            if p < share / 2:
                 raise ContractError(
                     "called with size= the mechanism has another law than called without: "
                     f"{_examples(feature, single, batch)}. That single calls and the rows of a "
@@ -77,44 +145,67 @@ def check_rows(sampler: Sampler, pair: Pair) -> None:
                 )
 
 
-def _length(database: Any) -> int:
-    return len(database) if hasattr(database, "__len__") else 0
+@dataclass(frozen=True, slots=True)
+class _Calling:
+    """How the checks call the mechanism on one database of a pair."""
 
+    sampler: Sampler
+    database: Any
+    key: int
+    side: int
 
-def _drawn(sampler: Sampler, pair: Pair, side: int) -> tuple[Outputs, Outputs, Outputs]:
-    """Single answers, rows of calls with size=2 (two by two), and the rows of one large call."""
-    database, key = (pair.database, pair.neighbour)[side], pair_key(pair)
+    def rng(self, part: int, index: int) -> np.random.Generator:
+        return generator(self.sampler.seed, self.key, "rows", self.side, part, index)
 
-    def rng(part: int, index: int) -> np.random.Generator:
-        return generator(sampler.seed, key, "rows", side, part, index)
-
-    def call(part: int, index: int, size: int) -> Outputs:
+    def rows(self, watch: Watch, part: int, index: int, size: int) -> Outputs:
         watch.arm()
-        return Outputs.of(captured(sampler.run(database, rng(part, index), size=size)), size)
+        made = self.sampler.run(self.database, self.rng(part, index), size=size)
+        return Outputs.of(captured(made), size)
 
-    def affordable() -> int:
-        made = sampler.run(database, rng(3, 0), size=1)
-        return max(LEAST_ROWS, min(ROWS, ROOM // max(1, getattr(made, "nbytes", 1))))
+    def one(self, watch: Watch, part: int, index: int) -> Any:
+        watch.arm()
+        return captured(_bare(self.sampler.run(self.database, self.rng(part, index))))
 
-    watch = Watch(sampler.limit)
-    with guarded(database, seeded=sampler.seeded, rng=rng(4, 0)), watch.running():
-        batch = call(2, 0, affordable())
-        couples = Outputs.concatenate([call(1, index, 2) for index in range(CALLS)])
-        singles: list[Any] | None = None
+    @contextmanager
+    def guarded(self, part: int) -> Iterator[Watch]:
+        watch = Watch(self.sampler.limit)
+        guard = guarded(self.database, seeded=self.sampler.seeded, rng=self.rng(4, part))
+        with guard, watch.running():
+            yield watch
+
+
+def _calling(sampler: Sampler, pair: Pair, side: int) -> _Calling:
+    return _Calling(sampler, (pair.database, pair.neighbour)[side], pair_key(pair), side)
+
+
+def _opened(sampler: Sampler, pair: Pair, side: int, calls: range) -> Opening:
+    calling = _calling(sampler, pair, side)
+    singles: list[Any] | None = None
+    with calling.guarded(0) as watch:
+        couples = Outputs.concatenate([calling.rows(watch, 1, index, 2) for index in calls])
         if _size_may_be_left_out(sampler.run):
             with suppress(Exception):
                 # A function that cannot be called without size has one path only.
-                singles = []
-                for index in range(CALLS):
-                    watch.arm()
-                    singles.append(captured(_bare(sampler.run(database, rng(0, index)))))
-    if singles is not None and len(singles) == CALLS:
+                singles = [calling.one(watch, 0, index) for index in calls]
+    if singles is not None:
         single = Outputs.of_list(singles)
     else:
-        with guarded(database, seeded=sampler.seeded, rng=rng(4, 1)), watch.running():
-            single = Outputs.concatenate([call(0, index, 1) for index in range(CALLS)])
-    sampler.tally.add(len(batch) + len(couples) + len(single))
-    return single, couples, batch
+        with calling.guarded(1) as watch:
+            single = Outputs.concatenate([calling.rows(watch, 0, index, 1) for index in calls])
+    sampler.tally.add(len(couples) + len(single))
+    return Opening(single, couples)
+
+
+def _batch(sampler: Sampler, pair: Pair, side: int, most: int) -> Outputs:
+    """Rows of one large call, fewer where they are wide."""
+    calling = _calling(sampler, pair, side)
+    with calling.guarded(2) as watch:
+        watch.arm()
+        made = sampler.run(calling.database, calling.rng(3, 0), size=1)
+        size = max(SIZES[0], min(most, ROOM // max(1, getattr(made, "nbytes", 1))))
+        batch = calling.rows(watch, 2, 0, size)
+    sampler.tally.add(len(batch) + 1)
+    return batch
 
 
 def _bare(value: Any) -> Any:
@@ -165,7 +256,7 @@ def _require_no_ties(feature: Feature, singles: Codes, rows: Codes, level: float
     if p < level:
         alone = int(tied.sum()) - among
         raise ContractError(
-            f"the rows of one size= call are not independent: {feature} repeats in {among:,} of "
+            f"the rows of size= calls are not independent: {feature} repeats in {among:,} of "
             f"{len(rows):,} rows, and in {alone} of {len(singles)} single "
             f"answers (probability below {LEVEL:g} for independent rows); draw new randomness for "
             "every row"
@@ -200,14 +291,25 @@ def _require_independence(
 
 
 def _difference(one: Codes, two: Codes) -> float:
-    """p-value of both being draws of one law: Fisher's test below several thresholds."""
+    """p-value of both being draws of one law: Fisher's test of several sets of values.
+
+    They lie below a threshold, or between two: other widths show there. Thresholds come from both
+    together, of which either is a part drawn at random if they have one law.
+    """
     pooled = np.concatenate([one, two])
-    cuts = np.unique(np.quantile(pooled, ACROSS, method="lower"))
+    cuts = np.quantile(pooled, ACROSS, method="lower")
+    middle = len(ACROSS) // 2
+    ends = [(-1, cut) for cut in cuts.tolist()]
+    ends += list(zip(cuts[:middle].tolist(), cuts[:middle:-1].tolist(), strict=True))
     p = min(
-        _fisher(int((one <= cut).sum()), len(one), int((pooled <= cut).sum()), len(pooled))
-        for cut in cuts
+        _fisher(_between(one, *end), len(one), _between(pooled, *end), len(pooled))
+        for end in dict.fromkeys(ends)
     )
-    return p * len(ACROSS)
+    return p * len(ends)
+
+
+def _between(codes: Codes, low: int, high: int) -> int:
+    return int(((codes > low) & (codes <= high)).sum())
 
 
 def _fisher(both: int, first: int, second: int, everything: int) -> float:
