@@ -25,7 +25,8 @@ HEAD = """# Benchmarks
 
 Five tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws the
 figures and writes this page from the JSON, so no figure here is typed. CPU times are of one process
-on two x86-64 cores shared with other work, and are two to three times those of an idle machine.
+on two x86-64 cores shared with much other work, and larger than on an idle machine. A row that says
+"not run" was not measured, and nothing is said about it.
 """
 
 
