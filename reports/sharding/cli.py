@@ -19,6 +19,9 @@ from ..shell import console as speaking
 @click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
 @click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
 @click.option("--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
+@click.option(
+    "--checkpoint", metavar="FILE", help="Keep what is drawn here; a shard's own will do."
+)
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--quiet", is_flag=True, help="Print the verdict only.")
@@ -27,6 +30,7 @@ def merge(
     target: str | None,
     databases: str | None,
     workers: int | None,
+    checkpoint: str | None,
     paths: dict[str, str | None],
     github: bool,
     quiet: bool,
@@ -44,7 +48,7 @@ def merge(
     output = Output()
     with speaking(output, quiet) as console:
         status = commands.merge(
-            console, shards, target=target, databases=databases, workers=workers, paths=paths,
-            github=github, ask=asker(),
+            console, shards, target=target, databases=databases, workers=workers,
+            checkpoint=checkpoint, paths=paths, github=github, ask=asker(),
         )  # fmt: skip
     finish(output, status)

@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from ...auditors.engines import Book
 from ...auditors.errors import HarnessError, InvalidArgument
+from ...auditors.shards import checkpoint as checkpoints
 from ...auditors.shards import running
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.merge import Collected
@@ -50,6 +51,7 @@ def merge(
     target: str | None,
     databases: str | None,
     workers: int | None,
+    checkpoint: str | None,
     paths: Mapping[str, str | None],
     github: bool,
     ask: Ask | None,
@@ -57,6 +59,7 @@ def merge(
     """Collect the counts of the shards, run the audit on them, tell and write; the status.
 
     `target` and `databases` are what the user allows to be run; `ask` puts a question to the user.
+    `checkpoint` keeps what is drawn here.
     """
     table.require_places(paths)
     collected = Collected()
@@ -80,7 +83,11 @@ def merge(
                 f"{identity.differences(reference['content'])}; use the mechanism and the versions "
                 "that the shards were drawn with"
             )
-        yield collected
+        with ExitStack() as stack:
+            if checkpoint is not None:
+                opened = checkpoints.opened(checkpoint, identity, console.warn)
+                collected.inner = stack.enter_context(opened)
+            yield collected
         if split and not collected.used:
             raise HarnessError(
                 "the shards counted another event or pair than this machine learns from the same "

@@ -6,12 +6,25 @@ from itertools import permutations
 import pytest
 
 from dpwitness.auditors.errors import ContractError, HarnessError, InvalidArgument
+from dpwitness.auditors.sampling import sampling
+from dpwitness.auditors.shards.checkpoint import opened
 from dpwitness.auditors.shards.counts import Contradiction
 from dpwitness.auditors.shards.merge import Collected
 from dpwitness.auditors.shards.running import audit_in, draw_shard
 from dpwitness.auditors.shards.shard import Shard, blocks_in
 
 from .conftest import SMALL, essence, noisy_count
+
+CALLS = []
+"""A global: what a function is bound to would be a part of its identity."""
+
+
+def watched(database, rng):
+    CALLS.append(1)
+    return noisy_count(database, rng)
+
+
+watched.block = 64
 
 
 def drawn(mechanism, options, shard):
@@ -74,6 +87,25 @@ def test_what_was_counted_is_not_drawn_again():
     (result,) = merged(watched, options, found)
     # What teaches and what is looked at once more is drawn here again.
     assert sum(calls) < 0.7 * result.draws
+
+
+def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch):
+    monkeypatch.setattr(sampling, "LONG", 0.0)
+    options, kept = {**SMALL, "epsilon": 1.0}, tmp_path / "kept"
+    alone = audit_in(lambda identity: opened(str(kept), identity), watched, **options)
+    copy = kept.read_bytes()
+    CALLS.clear()
+    found = Collected()
+    for shard in all_of(2):
+        kept.write_bytes(copy)
+        _, (book,) = draw_shard(
+            shard, watched, inner=lambda identity: opened(str(kept), identity), **options
+        )
+        found.add(shard, str(shard), blocks_in(book.to_json()))
+    # What checks the contract is drawn every time.
+    assert 0 < len(CALLS) < 200
+    (result,) = merged(watched, options, found)
+    assert result.evidence == alone[0].evidence
 
 
 def test_missing_shards_are_named():
