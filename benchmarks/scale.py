@@ -157,6 +157,8 @@ def busy(database, rng):
     while time.process_time() < until:
         pass
     return len(database) + rng.laplace()
+if micro >= 10_000:
+    busy.block = 16  # or a block would take ten seconds, and a few hundred trials be one block
 def vectorised(database, rng, *, size=None):
     return len(database) + rng.laplace(size=size)
 begun = time.monotonic()
