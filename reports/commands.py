@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ..auditors.claims.check import check_within, claims_beside
 from ..auditors.claims.claim_results import ClaimResult
+from ..auditors.claims.follows_law import contradicted
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..auditors.evidence.record import ClaimCheckRecord
 from ..auditors.outputs.encoding import from_json
@@ -34,6 +35,9 @@ from .reproduce.as_json import finding_to_json
 from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
+
+LAW_DRAWS = 10_000
+"""Draws that are compared with the law or the density that the mechanism states."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,13 @@ def audit(
         )
         if console.width and (remark := _leak(results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
-    return next((one for one in (UNUSABLE, REFUTED, INCONCLUSIVE) if one in statuses), 0)
+    every = given.get("claims", "all") == "all" and "values" in attackers
+    if every and isinstance(found.mechanism, Mechanism):
+        wrong = contradicted(found.mechanism, draws=LAW_DRAWS, seed=engine.get("seed", 0))
+        if wrong:
+            console.warn(wrong)
+            statuses.append(FAILED)
+    return next((one for one in (UNUSABLE, REFUTED, FAILED, INCONCLUSIVE) if one in statuses), 0)
 
 
 def shared_out(

@@ -28,6 +28,7 @@ from ..outputs.cells import codes
 from ..outputs.encoding import show
 from ..results import Pair, Verdict
 from ..sampling.draws import Draws, some_databases
+from .agreement import ERROR
 from .claim_results import ClaimResult, Finding, Table
 
 CLOSE = 1e-12
@@ -36,7 +37,7 @@ MOST_OUTCOMES = 64
 QUANTILES = (0.1, 0.5, 0.9)
 PILOT = 2000
 """Draws that choose thresholds, at most; never more than a fifth of all."""
-MOST_PAIRS = 3
+MOST_PAIRS, MOST_NAMED = 3, 4
 NEAR = 1e-9
 MOST_WEIGHT = 20.0
 STATEMENT = "draws follow the stated law"
@@ -60,7 +61,7 @@ def follows_law(
     made = 0
     rows: list[Row] = []
     if mechanism.law is not None:
-        databases = some_databases(mechanism)
+        databases = _databases(mechanism)
         each, share = max(2, draws // len(databases)), alpha / len(databases)
         for database in databases:
             law, outputs = mechanism.law(database), source.array(database, "claim", 0, each)
@@ -100,6 +101,43 @@ def follows_law(
         seconds=monotonic() - started,
         seed=seed,
     )
+
+
+def contradicted(mechanism: Mechanism, *, draws: int, seed: int) -> str:
+    """What of the stated law or density the draws contradict, in a sentence; "" for nothing.
+
+    Also where no law is stated, or no database is known to draw on. A sampler that follows its
+    law is accused with probability at most ERROR.
+    """
+    if mechanism.law is None and mechanism.log_probability is None:
+        return ""
+    try:
+        found = follows_law(mechanism, alpha=ERROR, draws=draws, seed=seed)
+    except InvalidArgument:
+        return ""
+    if not found.refuted:
+        return ""
+    return (
+        f"the draws of {mechanism.name} contradict the law it states on database "
+        f"{found.finding.witness} ({found.finding.note}); the sampler or the law is wrong"
+    )
+
+
+def _databases(mechanism: Mechanism) -> tuple[Database, ...]:
+    """Some of the mechanism's domain, else those that its privacy claims name."""
+    try:
+        return some_databases(mechanism)
+    except InvalidArgument:
+        named = [
+            database
+            for claim in mechanism.claims
+            if isinstance(claim, PrivacyClaim)
+            for pair in claim.examples
+            for database in pair
+        ]
+        if not named:
+            raise
+        return tuple(named[:MOST_NAMED])
 
 
 def _pairs(mechanism: Mechanism) -> list[Pair]:

@@ -19,10 +19,12 @@ from .claim_results import Estimate, Finding, Table
 from .curves import privacy_curve
 from .drawn_losses import DrawnLoss, drawn_losses
 from .exact import ExactPrivacy, exact_privacy
+from .follows_law import contradicted
 from .utility import WEAK
 
 CURVE_DRAWS = 100_000
 DENSITY_DRAWS = 50_000
+LAW_DRAWS = 10_000
 SHARE = 0.1
 
 
@@ -47,6 +49,9 @@ def audit_privacy_claim(
         _require_agreement(result, exact)
     density = None
     if exact is None:
+        wrong = contradicted(mechanism, draws=min(budget.trials, LAW_DRAWS), seed=seed)
+        if wrong:
+            raise HarnessError(wrong)
         density = drawn_losses(
             subject,
             claim,

@@ -20,6 +20,7 @@ from ...mechanisms.model import (
     Theorem,
 )
 from ..claims.check import check
+from ..claims.exact import exact_privacy
 from ..claims.follows_law import follows_law
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, DpWitnessError, HarnessError, MechanismHangs
@@ -134,7 +135,9 @@ def _round(
     known = court.known if everybody else (court.pair,) * len(own)
     for label, claim, pair in zip(own, court.claims, known, strict=True):
         asked.append(label)
-        if _refuted(mutant, claim, court, pair, draws, share):
+        if _refuted(mutant, claim, court, pair, draws, share) or (
+            not everybody and _refuted_exactly(mutant, claim)
+        ):
             saw.append(label)
             if not everybody:
                 return saw, asked
@@ -177,6 +180,14 @@ def _refuted(
         # The draws contradict an exact law or a range that the claim states.
         return True
     return found.refuted
+
+
+def _refuted_exactly(mutant: Mechanism, claim: Claim) -> bool:
+    """Whether the law that the mutant states breaks the claim: it may share the faulty function."""
+    if not isinstance(claim, PrivacyClaim):
+        return False
+    found = exact_privacy(replace(mutant, claims=(claim,)), claim, check=False)
+    return found is not None and found.verdict is Verdict.REFUTED
 
 
 def _audited(

@@ -6,9 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness.auditors.claims.follows_law import follows_law
-from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.mechanisms import Interval, Mechanism, PrivacyClaim, Relation, Rows
+from dpwitness.auditors.claims.check import check
+from dpwitness.auditors.claims.follows_law import contradicted, follows_law
+from dpwitness.auditors.errors import HarnessError, InvalidArgument
+from dpwitness.mechanisms import Interval, Mechanism, PrivacyClaim, Relation, Rows, Subject
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 ALPHA = 1e-9
@@ -71,3 +72,13 @@ def test_a_mechanism_without_a_law_is_refused_in_words():
 )
 def test_samplers_of_the_catalogue_follow_their_densities(name):
     assert not follows_law(CATALOGUE.entry(name), alpha=ALPHA, draws=20_000).refuted
+
+
+def test_a_check_stops_at_draws_beside_the_density():
+    wrong = dense(0.5)
+    assert "contradict the law it states" in contradicted(wrong, draws=10_000, seed=0)
+    assert contradicted(dense(1.0), draws=10_000, seed=0) == ""
+    assert contradicted(replace(wrong, databases=None, claims=()), draws=100, seed=0) == ""
+    lax = PrivacyClaim(epsilon=3.0, relation=Relation.ADD_REMOVE)
+    with pytest.raises(HarnessError, match="contradict the law"):
+        check(Subject(claim=lax, mechanism=replace(wrong, claims=(lax,))), trials=10_000)
