@@ -58,9 +58,9 @@ def test_every_setting_is_described_with_its_default():
 def test_the_exit_statuses_are_the_same_everywhere():
     pages = [ROOT / "README.md", DOCS / "reference" / "statuses.md"]
     tables = [
-        re.findall(r"^\| (\d+) \| ", page.read_text(encoding="utf-8"), re.M) for page in pages
+        re.findall(r"^\| (\d[\d, ]*) \| ", page.read_text(encoding="utf-8"), re.M) for page in pages
     ]
-    assert tables[0] == tables[1] == ["0", "1", "2", "3", "4", "130"]
+    assert tables[0] == tables[1] == ["0", "1", "2", "3", "4", "130, 143"]
 
 
 @pytest.mark.quality
