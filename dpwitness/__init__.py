@@ -21,6 +21,8 @@ __all__ = [
     "Count",
     "Domain",
     "DpWitnessError",
+    "Engine",
+    "EngineError",
     "EpsilonEstimate",
     "EqualityClaim",
     "Estimate",
@@ -82,9 +84,11 @@ if TYPE_CHECKING:
     from .auditors.claims.claim_results import ClaimResult, Estimate, Table
     from .auditors.claims.purity import check_purity
     from .auditors.databases.neighbours import add_remove, replace_one
+    from .auditors.engines.engine import Engine
     from .auditors.errors import (
         ContractError,
         DpWitnessError,
+        EngineError,
         EvidenceFormatError,
         HarnessError,
         InvalidArgument,
@@ -150,8 +154,9 @@ _HOMES = {
     "auditors.claims.claim_results": ("ClaimResult", "Estimate", "Table"),
     "auditors.claims.purity": ("check_purity",),
     "auditors.databases.neighbours": ("add_remove", "replace_one"),
+    "auditors.engines.engine": ("Engine",),
     "auditors.errors": (
-        "ContractError", "DpWitnessError", "EvidenceFormatError", "HarnessError",
+        "ContractError", "DpWitnessError", "EngineError", "EvidenceFormatError", "HarnessError",
         "InvalidArgument", "MechanismHangs", "UnknownArgument", "UnsupportedClaim",
     ),
     "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
