@@ -239,13 +239,20 @@ STYLE: dict[Any, Any] = {
 
 
 @contextmanager
-def figure() -> Iterator[tuple[Any, Any]]:
-    """A figure of the object interface: nothing global, no display."""
+def figure(
+    width: float = SIZE[0], size: float = 10.0, *, serif: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """A figure of the object interface: nothing global, no display.
+
+    `width` in inches, the `size` of its letters in points.
+    """
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context(STYLE):
-        drawing = Figure(figsize=SIZE, layout="constrained")
+    family = "serif" if serif else "sans-serif"
+    style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": family}
+    with matplotlib.rc_context(style):
+        drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout="constrained")
         yield drawing, drawing.add_subplot()
 
 

@@ -6,15 +6,17 @@ from collections.abc import Sequence
 from ...auditors.claims.check import subject_of
 from ...mechanisms.model import Theorem
 from ..faces.claim_faces import FACES
-from ..reproduce.sections import Picture, Reproduction
+from ..reproduce.sections import PaperStyle, Picture, Reproduction
 from ..reproduce.statements import Statement
 from .marks import Drawn, picture
 from .plot_figures import plot_figure
 from .sweep_figures import sweep_figure, swept_parameter
 
+PLAIN = PaperStyle()
+
 
 def pictures_of(
-    theorem: Theorem, reproductions: Sequence[Reproduction], *, seed: int
+    theorem: Theorem, reproductions: Sequence[Reproduction], *, seed: int, style: PaperStyle = PLAIN
 ) -> tuple[Picture, ...]:
     """The pictures of a theorem checked at one or several settings.
 
@@ -28,7 +30,7 @@ def pictures_of(
         drawn.append(sweep_figure(theorem, reproductions, swept))
     drawn += _drawn(_statement(theorem, _middle(theorem, reproductions), seed))
     prefix = re.sub(r"[^A-Za-z0-9-]", "_", theorem.identifier)
-    return tuple(picture(one, prefix=prefix) for one in drawn)
+    return tuple(picture(one, prefix=prefix, style=style) for one in drawn)
 
 
 def _middle(theorem: Theorem, reproductions: Sequence[Reproduction]) -> Reproduction:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ..faces.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
-from ..reproduce.sections import Picture
+from ..reproduce.sections import PaperStyle, Picture
 
 BOUND = CLAIM
 MEASURED = FIRST
 EXACT = SECOND
 DASHES = (0, (5, 2))
+PLAIN = PaperStyle()
 HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
 """Widths in points: of a legend's sign, of a letter, and what there is room for."""
 
@@ -32,11 +33,11 @@ class Drawn:
     paint: Callable[[Any], None]
 
 
-def picture(drawn: Drawn, *, prefix: str) -> Picture:
+def picture(drawn: Drawn, *, prefix: str, style: PaperStyle = PLAIN) -> Picture:
     """Make it, once for both formats; `prefix` makes the ids of the SVG unique in a page."""
-    with figure() as (drawing, axes):
+    with figure(style.width, style.size, serif=style.serif) as (drawing, axes):
         drawn.paint(axes)
-        _legend(axes)
+        _legend(axes, style)
         text = svg(drawing, f"{prefix}-{drawn.key}", drawn.title, drawn.caption)
         # Where everything goes is settled; working it out again would cost as much as drawing.
         drawing.set_layout_engine("none")
@@ -45,16 +46,16 @@ def picture(drawn: Drawn, *, prefix: str) -> Picture:
         )
 
 
-def _legend(axes: Any) -> None:
+def _legend(axes: Any, style: PaperStyle) -> None:
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
     names = sorted(found, key=_rank)
     # A legend too long for one row would make the picture narrower; it takes two.
-    length = sum(HANDLE + LETTER * len(name) for name in names)
+    length = sum(HANDLE + LETTER * len(name) for name in names) * style.size / PLAIN.size
     axes.legend(
         [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
-        ncols=4 if length < ROW else 2, frameon=False, handlelength=1.4, columnspacing=1.1,
-        handletextpad=0.5, borderaxespad=0.2,
+        ncols=4 if length < ROW * style.width / PLAIN.width else 2, frameon=False,
+        handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
     )  # fmt: skip
 
 
@@ -137,7 +138,7 @@ def exact_points(axes: Any, x: Sequence[float], y: Sequence[Any], label: str = "
     known = [(at, value) for at, value in zip(x, y, strict=True) if _known(value)]
     if known:
         axes.plot(
-            *zip(*known, strict=True), color=EXACT, linestyle="none", marker="D", markersize=5,
+            *zip(*known, strict=True), color=EXACT, linestyle="none", marker="D", markersize=8.5,
             markerfacecolor="none", markeredgewidth=1.5, label=label,
         )  # fmt: skip
 
@@ -156,7 +157,8 @@ def counterexample(axes: Any, x: float, y: float, label: str = "counterexample")
 
 def remark(axes: Any, text: str, *, x: float = 0.98, y: float = 0.95) -> None:
     """A line of small text inside the picture, right-aligned at (x, y) of the axes."""
-    axes.text(x, y, text, transform=axes.transAxes, ha="right", va="top", fontsize=8.5, alpha=0.75)
+    axes.text(x, y, text, transform=axes.transAxes, ha="right", va="top", fontsize="small",
+              alpha=0.75)  # fmt: skip
 
 
 def room_above(axes: Any, *values: float, least: float = 0.0) -> None:

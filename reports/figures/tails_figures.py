@@ -177,7 +177,7 @@ def records_figure(statement: Statement) -> Drawn:
         axes.annotate(
             f"needed: {claim.needed:,}", (claim.needed, 0.33), xycoords=("data", "axes fraction"),
             xytext=(-4, 0), textcoords="offset points", rotation=90, ha="right", va="bottom",
-            fontsize=8.5,
+            fontsize="small",
         )  # fmt: skip
 
     return Drawn(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ...auditors.errors import InvalidArgument
 from ..files import write_atomically
-from ..reproduce.sections import Gallery, Section
+from ..reproduce.sections import Gallery, PaperStyle, Section
 from .names import plain_names
 from .page import gallery_page
 from .standalone import standalone
@@ -32,13 +32,15 @@ def write_gallery(gallery: Gallery, out: Path) -> None:
 def _files(gallery: Gallery) -> Iterator[tuple[str, str | bytes]]:
     names = plain_names(section.identifier for section in gallery.sections)
     for section in gallery.sections:
-        yield from _section_files(section, names[section.identifier])
+        yield from _section_files(section, names[section.identifier], gallery.style)
     yield "summary.csv", summary_csv(gallery.sections)
     yield "index.html", gallery_page(gallery, names)
 
 
-def _section_files(section: Section, name: str) -> Iterator[tuple[str, str | bytes]]:
+def _section_files(
+    section: Section, name: str, style: PaperStyle
+) -> Iterator[tuple[str, str | bytes]]:
     for picture in section.pictures:
-        yield f"figures/{name}-{picture.key}.svg", standalone(picture.svg)
+        yield f"figures/{name}-{picture.key}.svg", standalone(picture.svg, serif=style.serif)
         yield f"figures/{name}-{picture.key}.pdf", picture.pdf
     yield f"tables/{name}.csv", section_csv(section)

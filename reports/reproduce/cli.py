@@ -27,6 +27,10 @@ from ..shell import console as speaking
 )  # fmt: skip
 @click.option("--controls", is_flag=True, help="The negative controls too.")
 @click.option("--out", metavar="DIR", help="Write a gallery: HTML, SVG, PDF, CSV and JSON.")
+@click.option(
+    "--style", metavar="NAME=VALUE,...", default="",
+    help="Figures for a paper: width=3.3 (inches), size=8 (points), serif.",
+)  # fmt: skip
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
@@ -52,6 +56,7 @@ def reproduce(
     assignments: tuple[str, ...],
     controls: bool,
     out: str | None,
+    style: str,
     paths: dict[str, str | None],
     github: bool,
     seed: int,
@@ -75,7 +80,7 @@ def reproduce(
     with speaking(output, quiet) as console:
         status = commands.reproduce(
             console, names, assignments,
-            controls=controls, out=out, paths=paths, github=github, seed=seed, budget=budget,
-            alpha=alpha, workers=workers or -1, engine=engine_of(where),
+            controls=controls, out=out, style=style, paths=paths, github=github, seed=seed,
+            budget=budget, alpha=alpha, workers=workers or -1, engine=engine_of(where),
         )  # fmt: skip
     finish(output, status)

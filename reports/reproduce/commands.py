@@ -16,7 +16,7 @@ from ..record.evidence import to_text
 from . import as_table
 from .as_told import told_of
 from .run import BUDGETS, run
-from .sections import Gallery
+from .sections import Gallery, style_from
 from .selection import select
 
 NOT_AS_EXPECTED = 1
@@ -36,9 +36,11 @@ def reproduce(
     alpha: float,
     workers: int,
     engine: Engine | None = None,
+    style: str = "",
 ) -> int:
     """Check the statements, show the table as it grows, write what was asked for; the status."""
     allowed = Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
+    look = style_from(style)
     chosen = select(names, assignments, with_controls=controls)
     _require_places(out, paths)
     started = monotonic()
@@ -50,6 +52,7 @@ def reproduce(
         allowed,
         workers=workers,
         pictures=out is not None or paths.get("html") is not None,
+        style=look,
         started=lambda done: console.progress("reproduce", done, len(chosen)),
         engine=engine,
     ):
@@ -64,6 +67,7 @@ def reproduce(
         draws=BUDGETS[budget],
         seconds=monotonic() - started,
         command=_command(names, assignments, controls, seed, budget, alpha),
+        style=look,
     )
     saved = _write(console, gallery, out, paths, github)
     console.say(("" if console.quiet else "\n") + as_table.summary(gallery, console.width))

@@ -11,13 +11,14 @@ from ...auditors.privacy.budget import Budget
 from ...auditors.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem
-from .sections import Picture, Reproduction, Section
+from .sections import PaperStyle, Picture, Reproduction, Section
 from .selection import Chosen, find
 
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
 """Draws for each statement and setting."""
 
 
+PLAIN = PaperStyle()
 LONGEST = 24 * 3600.0
 """Seconds that the checks of one statement may take."""
 
@@ -38,18 +39,19 @@ def run(
     *,
     workers: int,
     pictures: bool,
+    style: PaperStyle = PLAIN,
     started: Callable[[int], None] = lambda done: None,
     engine: Engine | None = None,
 ) -> Iterator[Section]:
     """Sections in the order chosen, each as soon as it and those before it are there.
 
     `started` hears how many are finished. The numbers are the same for any `workers`; -1 is one
-    for each core. `engine` is where the statements are checked.
+    for each core. `style` is that of the pictures. `engine` is where the statements are checked.
     """
     # The slow ones first, so that no process waits for one of them at the end.
     order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
     own = sum(":" in one.identifier for one in chosen)
-    jobs = [(place, chosen[place], own, budget, pictures) for place in order]
+    jobs = [(place, chosen[place], own, budget, style if pictures else None) for place in order]
     engine = engine or Engine()
     waiting: dict[int, Section] = {}
     following = count()
@@ -65,17 +67,18 @@ def run(
 
 
 def _section(
-    place: int, chosen: Chosen, own: int, budget: Budget, pictures: bool
+    place: int, chosen: Chosen, own: int, budget: Budget, style: PaperStyle | None
 ) -> tuple[int, Section]:
     theorem, seed = find(chosen.identifier), budget.seed
     alpha = error_share(budget.alpha, len(chosen.settings), own)
     share = replace(budget, alpha=alpha)
     reproductions = tuple(_reproduction(theorem, settings, share) for settings in chosen.settings)
     made: tuple[Picture, ...] = ()
-    if pictures:
+    if style is not None:
         from ..figures.figures import pictures_of
 
-        made = pictures_of(theorem, reproductions, seed=_stream(seed, theorem, {}, "figure"))
+        stream = _stream(seed, theorem, {}, "figure")
+        made = pictures_of(theorem, reproductions, seed=stream, style=style)
     return place, Section(
         identifier=theorem.identifier,
         group=theorem.part,

@@ -1,9 +1,11 @@
 """What a run of `dpwitness reproduce` has to show: sections of results and pictures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import nan
 
 from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.errors import InvalidArgument
 from ...auditors.results import Verdict
 
 CONTROLS = "Negative controls"
@@ -28,6 +30,42 @@ class Reproduction:
         """Whether the verdict is the expected one; a proof is more than NOT_REFUTED asks."""
         verdict = self.result.verdict
         return (Verdict.NOT_REFUTED if verdict is Verdict.PROVED else verdict) is self.expected
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PaperStyle:
+    """How pictures are set: `width` in inches, the `size` of letters in points, serifs or none."""
+
+    width: float = 5.2
+    size: float = 10.0
+    serif: bool = False
+
+
+LIMITS: Mapping[str, tuple[float, float]] = {"width": (2.0, 12.0), "size": (5.0, 16.0)}
+
+
+def style_from(text: str) -> PaperStyle:
+    """The style that a text such as "width=3.3,size=8,serif" asks for.
+
+    Raises InvalidArgument for anything else.
+    """
+    found: dict[str, float | bool] = {}
+    for part in filter(None, (one.strip() for one in text.split(","))):
+        name, _, value = (word.strip() for word in part.partition("="))
+        if part == "serif":
+            found["serif"] = True
+            continue
+        low, high = LIMITS.get(name, (0.0, 0.0))
+        try:
+            found[name] = float(value)
+        except ValueError:
+            found[name] = nan
+        if not low <= found[name] <= high or not high:
+            raise InvalidArgument(
+                "--style takes width=INCHES from 2 to 12, size=POINTS from 5 to 16 and serif, "
+                f"such as width=3.3,size=8,serif; got {part!r}"
+            )
+    return replace(PaperStyle(), **found)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,3 +127,4 @@ class Gallery:
     draws: int
     seconds: float
     command: str
+    style: PaperStyle = PaperStyle()

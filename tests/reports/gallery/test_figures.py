@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from dpwitness import check
+from dpwitness import InvalidArgument, check
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.mechanisms.model import (
     Axis,
@@ -25,7 +25,8 @@ from dpwitness.reports.figures.figures import pictures_of
 from dpwitness.reports.figures.marks import EXACT
 from dpwitness.reports.figures.sweep_figures import swept_parameter
 from dpwitness.reports.figures.tails_figures import records_figure
-from dpwitness.reports.reproduce.sections import Reproduction
+from dpwitness.reports.gallery.standalone import standalone
+from dpwitness.reports.reproduce.sections import PaperStyle, Reproduction, style_from
 from dpwitness.reports.reproduce.statements import Statement
 
 MOST_BYTES = 40_000
@@ -256,3 +257,37 @@ def every_look(meaning):
             for number, style in enumerate(get_args(Style))
         ),
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "style"),
+    [
+        ("", PaperStyle()),
+        ("width=3.3,size=8,serif", PaperStyle(width=3.3, size=8.0, serif=True)),
+        (" serif ", PaperStyle(serif=True)),
+    ],
+)
+def test_a_style_is_read(text, style):
+    assert style_from(text) == style
+
+
+@pytest.mark.parametrize("text", ["width=1", "size=40", "width", "colour=red", "size=nan", "a=b=c"])
+def test_another_style_is_answered_in_a_sentence(text):
+    with pytest.raises(InvalidArgument, match="--style takes width=INCHES"):
+        style_from(text)
+
+
+def test_a_paper_gets_its_width_letters_and_fonts(few):
+    section = next(one for one in few.sections if one.identifier == "T-LAP-1")
+    style = PaperStyle(width=3.3, size=8.0, serif=True)
+    (one,) = pictures_of(BY_NAME["T-LAP-1"], section.reproductions, seed=1, style=style)
+    box = re.search(rb"/MediaBox *\[ *0 +0 +([\d.]+)", one.pdf)
+    assert float(box[1]) == pytest.approx(3.3 * 72, abs=1)
+    assert b"DejaVuSerif" in one.pdf
+    for made in (one, section.pictures[0]):
+        assert b"/CIDFontType2" in made.pdf
+        assert b"/Type3" not in made.pdf
+    assert "font-family:'DejaVu Serif'" in standalone(one.svg, serif=True)
+    # A narrow axis has other numbers on it, and the same names.
+    plain = section.pictures[0].svg
+    assert re.findall("[a-z]+", words_of(one.svg)) == re.findall("[a-z]+", words_of(plain))
