@@ -30,7 +30,7 @@ from .formats import as_github, as_markdown, table
 from .formats.audited import judged, judged_beside, reason, reason_beside
 from .formats.told import Case, Told
 from .record import evidence, reading
-from .replaying import replayed
+from .replaying import made_by_this_version, replayed
 from .reproduce.as_json import finding_to_json
 from .sharding import pieces
 from .sharding.options import engine_of
@@ -324,7 +324,8 @@ def replay(
     run; `ask` puts a question where there is somebody to answer it.
     """
     verdicts, differs = [], False
-    records = reading.load_evidence(path)
+    data = reading.load_document(path)
+    records = reading.entries_of(data, repr(path))
     for record, outcome in replayed(
         records,
         workers=workers,
@@ -334,6 +335,7 @@ def replay(
         program=program,
         ask=ask,
         path=path,
+        whole=made_by_this_version(data),
     ):
         console.say("\n".join(_replayed(record, outcome, console.width)))
         verdicts.append(outcome.verdict)

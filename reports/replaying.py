@@ -1,13 +1,18 @@
 """Evidence counted again, for the command line and for Python alike."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
+from math import isclose
 from os import PathLike, fspath
 from typing import Any
 
 from ..auditors.arguments import checked
+from ..auditors.errors import DpWitnessError, EvidenceFormatError
 from ..auditors.evidence.record import ResultRecord
 from ..auditors.privacy.replay import Replay, recount
+from ..auditors.privacy.rerun import audited_again
 from ..auditors.results import AuditResult
 from ..mechanisms.model import Mechanism, NegativeControl
 from . import trust
@@ -35,12 +40,29 @@ def replay(
     if isinstance(recorded, AuditResult):
         recorded = dict(evidence.document([recorded], replay=""))
     if isinstance(recorded, Mapping):
-        records = reading.entries_of(dict(recorded), "the evidence")
+        data, label = dict(recorded), "the evidence"
     else:
-        records = reading.load_evidence(fspath(recorded))
+        data, label = reading.load_document(fspath(recorded)), repr(fspath(recorded))
     return tuple(
-        outcome for _, outcome in replayed(records, mechanism, workers=workers, timeout=timeout)
+        outcome
+        for _, outcome in replayed(
+            reading.entries_of(data, label),
+            mechanism,
+            workers=workers,
+            timeout=timeout,
+            whole=made_by_this_version(data),
+        )
     )
+
+
+def made_by_this_version(data: Mapping[str, Any]) -> bool:
+    """Whether evidence was written by the versions that run now, by what it says of itself.
+
+    Another version counts the same and may learn or plan otherwise.
+    """
+    now, then = evidence.environment(), data.get("environment")
+    names = ("dpwitness", "numpy", "scipy")
+    return isinstance(then, Mapping) and all(then.get(name) == now[name] for name in names)
 
 
 def replayed(
@@ -54,15 +76,20 @@ def replayed(
     program: str | None = None,
     ask: trust.Ask | None = None,
     path: str = "EVIDENCE.json",
+    whole: bool = False,
 ) -> Iterator[tuple[ResultRecord, Replay]]:
     """Each record with what counting it again gave; `tell` hears the target before it is run.
 
     `named` are the targets and `program` the program that the user typed, `ask` puts a question
-    to the user; see `trust`.
+    to the user; see `trust`. With `whole` the audit of a given pair is also made again, and all
+    that it says is compared.
     """
     if mechanism is not None:
         for record in records:
-            yield record, recount(mechanism, record, workers=workers, timeout=timeout)
+            outcome = recount(mechanism, record, workers=workers, timeout=timeout)
+            if whole:
+                outcome = _compared(outcome, mechanism, record, "", workers, timeout)
+            yield record, outcome
         return
     chosen = trust.allowed(records, named, program=program, ask=ask, path=path)
     for record, target in zip(records, chosen, strict=True):
@@ -73,7 +100,74 @@ def replayed(
         outcome = recount(
             found.mechanism, record, name=found.name, workers=workers, timeout=timeout
         )
+        if whole:
+            outcome = _compared(outcome, found.mechanism, record, found.name, workers, timeout)
         if not trust.same_target(target, record["target"]):
             sentence = f"target: recorded {record['target']}, replayed {target}"
             outcome = replace(outcome, differences=(*outcome.differences, sentence))
         yield record, outcome
+
+
+BELIEVED = frozenset({"seconds", "target", "replay"})
+"""What no rerun decides: how long it took, and words about where it was run."""
+MOST_NAMED = 8
+
+
+def _compared(
+    outcome: Replay,
+    mechanism: Any,
+    record: ResultRecord,
+    name: str,
+    workers: int,
+    timeout: float,
+) -> Replay:
+    """The outcome with the fields in which the same audit, made again, says something else."""
+    if not outcome.same:
+        return outcome
+    try:
+        again = audited_again(mechanism, record, name=name, workers=workers, timeout=timeout)
+    except DpWitnessError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise EvidenceFormatError(
+            f"the evidence asks for an audit that cannot be made ({error!r:.120})"
+        ) from None
+    if again is None:
+        return outcome
+    now = json.loads(evidence.to_text(evidence.document([again], replay="")))["results"][0]
+    then = json.loads(json.dumps(dict(record)))
+    skipped = BELIEVED | ({"draws"} if float(then["claim"]["epsilon"]) == 0 else set())
+    old, new = (
+        {key: value for key, value in one.items() if key not in skipped} for one in (then, now)
+    )
+    unlike = [*islice(_unlike(old, new, ""), MOST_NAMED)]
+    return replace(outcome, differences=tuple(unlike))
+
+
+def _unlike(then: Any, now: Any, place: str) -> Iterator[str]:
+    """Each field that differs, by its path, with both values."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key in dict.fromkeys((*then, *now)):
+            inner = f"{place}.{key}" if place else key
+            if key not in then or key not in now:
+                which = "missing" if key not in then else "not one that this audit writes"
+                yield f"{inner}: {which}"
+            else:
+                yield from _unlike(then[key], now[key], inner)
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for index, (one, other) in enumerate(zip(then, now, strict=True)):
+            yield from _unlike(one, other, f"{place}[{index}]")
+    elif type(then) is bool or type(now) is bool or not _near(then, now):
+        if then is not now:
+            yield f"{place}: recorded {_short(then)}, the same audit now gives {_short(now)}"
+
+
+def _near(one: Any, other: Any) -> bool:
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
+    return bool(one == other)
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -119,6 +119,12 @@ def _follows(
     bound = read_number(record["epsilon_lower"])
     yield from retrace.summary_again(evidence, bound, looks, epsilon, "evidence")
     yield from retrace.growth_again(record["growth"], looks)
+    yield from retrace.power_again(record, looks, test)
+    yield from retrace.words_again(record["claim"], subject)
+    if not judged or judged[0].stage != "recheck":
+        yield from retrace.note_again(record, test)
+    if looks and record["draws"] < 2 * looks[-1]["draws"]:
+        yield f"draws: {record['draws']} are fewer than the looks of this pair took"
     witness, refuted = record["witness"], record["verdict"] == "refuted"
     if refuted != (witness is not None):
         yield "witness: there is one exactly where the verdict is refuted"

@@ -8,28 +8,47 @@ scheme may spend, so a record cannot buy its verdict with a level of its own.
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from math import isclose
+from math import inf, isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value
 from ..databases.distance import require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
-from ..evidence.record import EvidenceRecord, LookRecord, Number, ResultRecord, WitnessRecord
+from ..evidence.record import (
+    ClaimRecord,
+    EvidenceRecord,
+    LookRecord,
+    Number,
+    ResultRecord,
+    WitnessRecord,
+)
 from ..outputs.encoding import canonical, from_json
-from ..results import Count, Pair, Verdict
+from ..results import Count, Look, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
-from .attempt import EARLY, LAST, Plan, Test, bound_of, early_looks, foreseen, last_looks, totals
+from .attempt import (
+    EARLY,
+    LAST,
+    Plan,
+    Test,
+    bound_of,
+    early_looks,
+    foreseen,
+    last_looks,
+    totals,
+)
 from .judge import EARLY_SHARE, MOST_EARLY
-from .verdicts import NO_RETURN, OUT_OF_TIME, WORST, useful
+from .verdicts import NO_RETURN, OUT_OF_TIME, USEFUL, WORST, figures_of, useful, usual
 
 NOT_RECOMPUTED = (
-    "draws", "seconds", "note", "growth of draws that taught", "detectable_epsilon",
-    "detectable_probability", "power", "learning", "reached", "unread", "sketch", "replay",
-    "environment",
-    "claim.identifier", "claim.statement", "claim.reference",
+    "draws", "seconds", "learning", "detectable_probability", "reached", "unread", "sketch",
+    "replay", "environment",
 )  # fmt: skip
-"""Fields that counting again cannot decide: they are read from the file, and believed."""
+"""Fields that counting again cannot decide: they are read from the file, and believed.
+
+Where the pair was given the whole audit is made again (`rerun`), and only the seconds, the words
+of the target and of the replay, and the environment are believed.
+"""
 
 INPUTS = (
     "claim", "plan.trials", "plan.precision", "plan.vectorised", "judged.predicted",
@@ -200,6 +219,72 @@ def summary_again(
         (look["draws"] for look in looks if number_of(look["epsilon_lower"]) >= epsilon), None
     )
     yield from _unlike(f"{place}.decided_after", evidence["decided_after"], decided)
+
+
+def power_again(record: ResultRecord, looks: Sequence[LookRecord], test: Test) -> Iterator[str]:
+    """What the run could have seen, from the plan and the last look of its last attempt."""
+    stated = [(number_of(one["probability"]), number_of(one["epsilon"])) for one in record["power"]]
+    figures: tuple[tuple[float, float], ...] = ()
+    counted, learning = inf, record["learning"]
+    if learning is not None and looks:
+        attempt = [look for look in looks if look["attempt"] == looks[-1]["attempt"]]
+        first = attempt[0]
+        draws = max(1, test.trials - (first["draws"] - first["trials"][0]))
+        single = first["trials"][0] == draws
+        spent = first["level"] if single else first["level"] / LAST[0][1]
+        figures, counted = figures_of(test.claim, look_of(attempt[-1]), trials=draws, spent=spent)
+    if record["verdict"] == "refuted" and learning is not None:
+        yield "learning: there is none where a claim is refuted"
+    flat = [[number for pair in pairs for number in pair] for pairs in (stated, figures)]
+    alike = len(flat[0]) == len(flat[1]) and all(map(_near, *flat))
+    if not alike or not isinstance(record["power"], (list, tuple)):
+        yield f"power: recorded {_short(stated)}, now {_short(figures)}"
+    if not _near(number_of(record["detectable_epsilon"]), counted):
+        yield (
+            f"detectable_epsilon: recorded {_short(record['detectable_epsilon'])}, now "
+            f"{_short(counted)}"
+        )
+
+
+def look_of(data: LookRecord) -> Look:
+    """A look of the file."""
+    (x, y), (n, m) = data["hits"], data["trials"]
+    return Look(
+        attempt=data["attempt"], draws=data["draws"], hits=(x, y), trials=(n, m),
+        level=data["level"], epsilon_lower=number_of(data["epsilon_lower"]),
+    )  # fmt: skip
+
+
+def _near(one: float, other: float) -> bool:
+    return isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)
+
+
+FITTED = " trials a side instead of "
+"""In the note of an audit whose trials a clock decided."""
+
+
+def note_again(record: ResultRecord, test: Test) -> Iterator[str]:
+    """Whether the note is one that such a verdict has."""
+    note, verdict = record["note"], Verdict(record["verdict"])
+    factor, addend = USEFUL
+    enough = f"{factor * test.claim.epsilon + addend:g}"
+    fitted = note.startswith(f"{test.trials}{FITTED}") and note.endswith(", to fit the time budget")
+    possible = {""} if verdict is not Verdict.INCONCLUSIVE else {
+        OUT_OF_TIME, NO_RETURN,
+        f"too few trials to have refuted even epsilon {enough} by an event of probability "
+        f"{usual(test.claim.delta):g}; give more",
+    }  # fmt: skip
+    if not fitted and note not in possible:
+        yield f"note: {_short(note)} is none that an audit with this verdict writes"
+
+
+def words_again(claim: ClaimRecord, subject: Mechanism) -> Iterator[str]:
+    """Whether the words of the claim are ones that the mechanism says; a function says none."""
+    own = [one for one in subject.claims if isinstance(one, PrivacyClaim)]
+    for field in ("identifier", "statement", "reference"):
+        said = {getattr(one, field) for one in own} or {""}
+        if claim.get(field, "") not in said:
+            yield f"claim.{field}: not what the mechanism says of its claim"
 
 
 def growth_again(growth: Sequence[Sequence[Number]], looks: Sequence[LookRecord]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from ..bounds import two_sample
 from ..databases.neighbours import Source
 from ..events.choose import Lesson
 from ..outputs.encoding import canonical
-from ..results import AuditResult, Count, Evidence, Pair, Verdict, Witness
+from ..results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Sampler
 from ..search.hunt import Found
@@ -236,6 +236,34 @@ def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
         return result
     claim, trials = result.claim, last.planned[-1][0]
     spent = sum(level for _, level in last.planned)
+    figures, judged = figures_of(claim, last.looks[-1], trials=trials, spent=spent)
+    probability = power.detectable_probability(
+        (trials, trials),
+        epsilon=claim.epsilon,
+        delta=claim.delta,
+        level=spent,
+        distance=claim.distance,
+        noticed=judging.lesson.noticing(
+            trials=trials, delta=judging.test.null[1], level=spent
+        ).chance,
+    )
+    return replace(
+        result,
+        power=figures,
+        detectable_epsilon=judged,
+        detectable_probability=probability,
+        learning=judging.learning(),
+    )
+
+
+def figures_of(
+    claim: PrivacyClaim, look: Look, *, trials: int, spent: float
+) -> tuple[tuple[tuple[float, float], ...], float]:
+    """What a last attempt on `trials` draws a side could have refuted, `spent` being its level.
+
+    (probability, epsilon) of the event counted at its last look, of one of usual size and of two
+    rarer ones, the likeliest first; and the epsilon of the counted one by itself.
+    """
     level = power.one_look_level(tuple((part, share * spent) for part, share in LAST))
 
     def figure(p: float) -> float:
@@ -249,28 +277,11 @@ def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
         )
 
     # The event counted last is as likely as it was seen to be; never seen says nothing.
-    look = last.looks[-1]
     judged = max(look.hits[0], 1) / look.trials[0]
     magnitude = floor(log10(judged / 10) + 1e-9)
     rates = {judged, usual(claim.delta), 10.0**magnitude, 10.0 ** (magnitude - 1)}
     figures = {p: figure(p) for p in sorted(rates, reverse=True)}
-    probability = power.detectable_probability(
-        (trials, trials),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        level=spent,
-        distance=claim.distance,
-        noticed=judging.lesson.noticing(
-            trials=trials, delta=judging.test.null[1], level=spent
-        ).chance,
-    )
-    return replace(
-        result,
-        power=tuple(figures.items()),
-        detectable_epsilon=figures[judged],
-        detectable_probability=probability,
-        learning=judging.learning(),
-    )
+    return tuple(figures.items()), figures[judged]
 
 
 def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:

@@ -32,7 +32,12 @@ def load_evidence(path: str) -> list[ResultRecord]:
 
     Raises EvidenceFormatError with a sentence that names the first thing wrong.
     """
-    return entries_of(parse_json(read_limited(path, LARGEST), path), repr(path))
+    return entries_of(load_document(path), repr(path))
+
+
+def load_document(path: str) -> Any:
+    """The whole of an evidence file, parsed and not yet checked."""
+    return parse_json(read_limited(path, LARGEST), path)
 
 
 def entries_of(data: object, label: str) -> list[ResultRecord]:
