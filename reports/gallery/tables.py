@@ -9,7 +9,7 @@ from ..reproduce.sections import Reproduction, Section
 
 SUMMARY = (
     "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact", "weak",
-    "expected", "verdict", "sampled", "proved", "draws", "seed",
+    "expected", "verdict", "sampled", "proved", "scope", "draws", "seed",
 )  # fmt: skip
 
 
@@ -71,6 +71,7 @@ def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
         result.verdict.value,
         None if found.sampled is None else found.sampled.value,
         None if found.proved is None else found.proved.value,
+        found.scope,
         found.draws,
         result.seed,
     )

@@ -64,6 +64,8 @@ def _remarks(reproduction: Reproduction) -> Iterator[str]:
         yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
         if witness_words(result):
             yield f"witness: {witness_words(result)}"
+    if result.verdict is Verdict.PROVED:
+        yield f"proved only here: {result.finding.scope}"
     if result.finding.weak:
         yield "weak: measured below a twentieth of the bound; a wrong mechanism could hide here"
 

@@ -11,6 +11,7 @@ from dpwitness import Verdict
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
+from dpwitness.reports.gallery.tables import summary_csv
 from dpwitness.reports.reproduce import run as running
 from dpwitness.reports.reproduce.as_json import schema
 from dpwitness.reports.reproduce.as_table import rows
@@ -53,6 +54,17 @@ def test_each_has_the_expected_verdict_in_the_order_asked_for(sections):
         (one,) = section.reproductions
         assert one.as_expected
         assert one.expected is (Verdict.NOT_REFUTED if section.holds else Verdict.REFUTED)
+
+
+def test_what_is_proved_says_on_what(sections):
+    proved = [s for s in sections if s.reproductions[0].result.verdict is Verdict.PROVED]
+    assert proved
+    for section in proved:
+        scope = section.reproductions[0].result.finding.scope
+        assert scope
+        told = rows(section, 120, lambda text, verdict: text)
+        assert f"proved only here: {scope}" in " ".join(told.split())
+        assert scope in " ".join(summary_csv([section]).split())
 
 
 def test_the_numbers_depend_neither_on_the_workers_nor_on_the_company(sections):
