@@ -158,6 +158,10 @@ class Engine:
                 for start in range(0, len(calls), size):
                     yield from Parallel()(calls[start : start + size])
             return
+        if workers == 1:
+            # One worker is this process: there is nobody to wait for.
+            yield from ((place, function(*job)) for place, job in jobs.items())
+            return
         calls = [delayed(_placed)(place, function, job) for place, job in jobs.items()]
         with parallel_config(backend=self.backend, n_jobs=workers):
             parallel = Parallel(return_as="generator_unordered", timeout=patience, batch_size=batch)
