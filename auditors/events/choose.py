@@ -364,7 +364,10 @@ def _likeliest(trials: list[_Trial]) -> _Trial:
     best = max(trials, key=lambda t: t.value - t.error)
     slack = max(GAIN * abs(best.value), SLACK * best.error)
     close = [t for t in trials if t.value - t.error >= best.value - best.error - slack]
-    return max(close, key=lambda t: t.hits[0])
+    likeliest = max(t.hits[0] for t in close)
+    tied = [t for t in close if t.hits[0] == likeliest]
+    # The same set may be told by what an output has or by what it lacks: the shorter way.
+    return min(tied, key=lambda t: len(t.family.event(t.cut).describe())) if tied[1:] else tied[0]
 
 
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:

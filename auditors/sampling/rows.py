@@ -188,12 +188,26 @@ def _opened(sampler: Sampler, pair: Pair, side: int, calls: range) -> Opening:
                 # A function that cannot be called without size has one path only.
                 singles = [calling.one(watch, 0, index) for index in calls]
     if singles is not None:
-        single = Outputs.of_list(singles)
+        single = _like_rows(singles, couples)
     else:
         with calling.guarded(1) as watch:
             single = Outputs.concatenate([calling.rows(watch, 0, index, 1) for index in calls])
     sampler.tally.add(len(couples) + len(single))
     return Opening(single, couples)
+
+
+def _like_rows(singles: list[Any], couples: Outputs) -> Outputs:
+    """Single answers as an array would hold them, where the rows of a call are such an array.
+
+    `rng.laplace()` is a float and a row of `rng.laplace(size=2)` a numpy.float64: the way of the
+    call decides that, and no database. Left apart, the two would be told apart in every event.
+    """
+    if len(set(map(type, singles))) == 1 and type(singles[0]) in (bool, int, float, str):
+        rows = Outputs.of(np.array(singles), len(singles))
+        kinds = [getattr(one.node, "kind", None) for one in (rows, couples)]
+        if type(rows.node) is type(couples.node) and kinds[0] == kinds[1]:
+            return rows
+    return Outputs.of_list(singles)
 
 
 def _batch(sampler: Sampler, pair: Pair, side: int, most: int) -> Outputs:

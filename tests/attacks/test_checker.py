@@ -10,6 +10,7 @@ import json
 import random
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -157,10 +158,13 @@ def changed(result):
 
     flipped = "not_refuted" if result["verdict"] == "refuted" else "refuted"
     yield put(("verdict",), lambda _: flipped)
-    yield put(("epsilon_lower",), lambda x: x + 0.01)
-    yield put(
-        ("claim", "epsilon"), lambda x: 4 * x if result["witness"] else result["epsilon_lower"] / 2
-    )
+    yield put(("epsilon_lower",), lambda x: 0.01 if x == "-inf" else x + 0.01)
+    if result["witness"] or result["epsilon_lower"] != "-inf":
+        # Without any bound another claim is not refuted either.
+        yield put(
+            ("claim", "epsilon"),
+            lambda x: 4 * x if result["witness"] else result["epsilon_lower"] / 2,
+        )
     places = [("evidence",)]
     if result["witness"]:
         places.append(("witness", "evidence"))
@@ -194,8 +198,9 @@ def test_every_forged_number_is_named(file, names):
         (result, *_) = json.loads(file(name).read_text())["results"]
         for words, forged in changed(result):
             cases += 1
-            if not check.checked(forged)[2]:
-                missed.append((name, words))
+            with suppress(ValueError):  # counts that cannot be: `main` says so and ends with 2
+                if not check.checked(forged)[2]:
+                    missed.append((name, words))
     print(f"{cases} forgeries, {len(missed)} missed")
     assert missed == []
 

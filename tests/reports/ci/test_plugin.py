@@ -136,9 +136,9 @@ def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
 
 
 def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below(project):
-    """The noise of `marginal` loses 1.06; 2,000 draws neither bear that out nor rule it out."""
+    """`marginal` loses .9; 2,000 draws neither bear out a claim of 1 nor rule it out."""
     text = (
-        "\ndef {}(database, rng):\n    return float(database + rng.laplace(0, 1 / 1.06))\n"
+        "\ndef {}(database, rng):\n    return float(database + rng.laplace(0, 1 / 0.9))\n"
         "\ndef test_it(dp_audit):\n    dp_audit({}, **CLAIM)\n"
     )
     write_tests(project, text.format("marginal", "broken"))
@@ -156,9 +156,9 @@ def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below
     same.stdout.fnmatch_lines(["*was not borne out this time; the code is the same, so it is*"])
     assert kept.exists()
     ruled_out = project.run_here("--dp-budget", "400000", "-k", "test_it")
-    ruled_out.stdout.fnmatch_lines(["*now shows less than the claim: retired*"]) if (
-        ruled_out.ret == 0
-    ) else ruled_out.assert_outcomes(failed=1)
+    ruled_out.assert_outcomes(passed=1)
+    ruled_out.stdout.fnmatch_lines(["*now shows less than the claim: retired*"])
+    assert not kept.exists()
 
 
 def test_a_new_test_on_a_machine_without_listed_tests_has_no_share(project):
@@ -250,8 +250,10 @@ def test_seconds(dp_audit):
     )
     found = records(project.run_here("--dp-budget", "4e3"))
     run, own = (found[name][0]["draws"] for name in ("test_run", "test_own"))
-    # What the check of the contract draws is the same for both.
-    assert run - own == 2 * (4000 - 1000)
+    # All draws of an audit that refutes nothing, and never more than four times the trials a side.
+    assert 2 * 1000 <= own <= 8 * 1000
+    assert 2 * 4000 <= run <= 8 * 4000
+    assert own < run
     assert project.run_here("--dp-budget", "much").ret == pytest.ExitCode.USAGE_ERROR
 
 
@@ -314,7 +316,10 @@ def test_a_run_without_audits_hears_nothing_of_us(project):
 
 
 def test_holm_can_fail_a_run_whose_tests_all_passed(project):
-    """Three gross refutations leave the whole alpha to a fourth that its share did not reject."""
+    """Gross refutations leave the whole alpha to one more that its own share did not reject.
+
+    With seed 1 its p-value lies between the two; with seed 0 its share rejects it.
+    """
     write_tests(
         project,
         """
@@ -327,7 +332,7 @@ def test_gross(dp_audit, number):
         dp_audit(broken, trials=400, **CLAIM)
 
 def test_slight(dp_audit):
-    dp_audit(slightly, trials=20_000, seed=0, **CLAIM)
+    dp_audit(slightly, trials=20_000, seed=1, **CLAIM)
 """,
     )
     result = project.run_here("--dp-alpha", "0.3")
