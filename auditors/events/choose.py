@@ -231,7 +231,7 @@ def _rough(family: Family, aim: Aim) -> float:
 def _finalists(families: list[Family], aim: Aim) -> list[_Trial]:
     """The few families of one column that promise most, each cut by both rules."""
     rough = [(_rough(family, aim), family) for family in families]
-    rough.sort(key=lambda pair: (-pair[0], pair[1].simplicity))
+    rough.sort(key=lambda pair: (-pair[0], pair[1].simplicity, pair[1].reversed))
     best = [family for _, family in rough[:FINALISTS]]
     best += [f for _, f in rough[FINALISTS:] if f.hits.shape[-1] == 1][:2]
     return _valued(best, aim)
@@ -364,10 +364,7 @@ def _likeliest(trials: list[_Trial]) -> _Trial:
     best = max(trials, key=lambda t: t.value - t.error)
     slack = max(GAIN * abs(best.value), SLACK * best.error)
     close = [t for t in trials if t.value - t.error >= best.value - best.error - slack]
-    likeliest = max(t.hits[0] for t in close)
-    tied = [t for t in close if t.hits[0] == likeliest]
-    # The same set may be told by what an output has or by what it lacks: the shorter way.
-    return min(tied, key=lambda t: len(t.family.event(t.cut).describe())) if tied[1:] else tied[0]
+    return max(close, key=lambda t: (t.hits[0], not t.family.reversed))
 
 
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc
 
-from ...outputs.features import Column, Feature
+from ...outputs.features import ABSENT, Column, Feature
 from ...outputs.outputs import Outputs
 from ...outputs.questions import forms
 from ..bins import MINUS_ZERO, numbers_of, tidy
@@ -235,7 +235,9 @@ def _repeated(feature: Feature, hit: _Values, missed: _Values, reverse: bool) ->
     names: list[float | str] = [-0.0 if v == MINUS_ZERO else v for v in values.tolist()]
     names += [float("nan"), *labels]
     event = Among(feature, tuple(names[place] for place in sets[2].tolist()))
-    simplicity = (0 if len(sets[2]) <= FEW_NAMED else 2) + (feature.kind != "value")
+    # That an entry is there is said of the output, as a feature says it, and not of the entry.
+    plain = feature.kind == "value" and ABSENT not in event.values
+    simplicity = (0 if len(sets[2]) <= FEW_NAMED else 2) + (not plain)
     yield _alone(feature, hits, (hit, missed), reverse, event, simplicity)
 
 
