@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -311,7 +312,7 @@ def _missing_in(node: Node) -> NDArray[np.int64]:
             return np.full(node.count, int(node.kind in MISSING), dtype=np.int64)
         case Grid():
             if node.values.dtype.kind == "f":
-                return np.isnan(node.values).reshape(node.count, -1).sum(axis=1)
+                return np.isnan(_flat(node.values)).sum(axis=1)
         case Fixed():
             for part in node.parts.values():
                 found += _missing_in(part)
@@ -332,7 +333,7 @@ def _aggregate(node: Node, feature: Feature) -> Column:
         if feature.kind == "argmax":
             return _constant(ABSENT, node.count)
     if isinstance(node, Grid) and node.values[:1].size and feature.kind in ("max", "min"):
-        return Column(_extreme(node.values.reshape(node.count, -1), feature.kind))
+        return Column(_extreme(_flat(node.values), feature.kind))
     rows, values = leaf_numbers(node)
     sizes = np.bincount(rows, minlength=node.count)
     empty = sizes == 0
@@ -343,6 +344,11 @@ def _aggregate(node: Node, feature: Feature) -> Column:
     if not empty.any():
         return Column(found)
     return Column(found, np.where(empty, 0, -1).astype(np.int32), (ABSENT,))
+
+
+def _flat(values: NDArray[Any]) -> NDArray[Any]:
+    """One row for each output, also where there is none."""
+    return values.reshape(len(values), prod(values.shape[1:]))
 
 
 def _extreme(values: NDArray[Any], kind: str) -> NDArray[np.float64]:

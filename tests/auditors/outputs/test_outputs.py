@@ -264,3 +264,10 @@ def test_what_differs_is_found_and_said(one, two, words):
     rates = [choice.event.contains(side).mean() for side in sides]
     assert abs(rates[0] - rates[1]) > 0.95
     assert words in choice.event.describe()
+
+
+@pytest.mark.parametrize("output", [np.zeros(3), np.zeros((2, 2)), [1.0], "a", {"a": None}, (1, 2)])
+def test_a_block_without_outputs_has_columns_without_entries(output):
+    outputs = Outputs.of_list([output])
+    for feature in features_to_ask(outputs):
+        assert len(outputs[:0].column(feature).values) == 0
