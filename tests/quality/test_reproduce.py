@@ -3,6 +3,7 @@
 import pytest
 
 from dpwitness import Verdict
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.catalogue import PARTS
 from dpwitness.mechanisms.model import (
     EqualityClaim,
@@ -24,7 +25,7 @@ DRAWS = 30_000
 
 
 def reproduced(chosen):
-    sections = run(chosen, alpha=ALPHA, draws=DRAWS, seed=0, workers=1, pictures=False)
+    sections = run(chosen, Budget(alpha=ALPHA, trials=DRAWS, seed=0), workers=1, pictures=False)
     return {section.identifier: section.reproductions[0] for section in sections}
 
 

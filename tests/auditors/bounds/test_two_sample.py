@@ -309,7 +309,7 @@ def _size(region, epsilon, delta):
     )
 
 
-@pytest.mark.parametrize("size", [20, 50])
+@pytest.mark.parametrize("size", [20, pytest.param(50, marks=pytest.mark.quality)])
 @pytest.mark.parametrize(("epsilon", "delta"), list(product((0.0, 1.0, 3.0), (0.0, 0.05))))
 def test_exact_size_and_monotone_region(size, epsilon, delta):
     level, beta = 0.05, 1e-3

@@ -44,6 +44,7 @@ def result_of(identifier):
     return check(THEOREMS[identifier], trials=5_000, alpha=1e-8, seed=0)
 
 
+@pytest.mark.quality
 @pytest.mark.parametrize("identifier", THEOREMS)
 def test_a_theorem_holds_and_an_erratum_does_not(identifier):
     theorem, result = THEOREMS[identifier], result_of(identifier)

@@ -29,6 +29,8 @@ from dpwitness.reports.gallery.standalone import standalone
 from dpwitness.reports.reproduce.sections import PaperStyle, Reproduction, style_from
 from dpwitness.reports.reproduce.statements import Statement
 
+pytestmark = pytest.mark.quality
+
 MOST_BYTES = 40_000
 BY_NAME = {theorem.identifier: theorem for theorem in THEOREMS}
 

@@ -23,6 +23,8 @@ from dpwitness.reports.gallery.names import plain_names
 from dpwitness.reports.gallery.page import gallery_page, shortened
 from dpwitness.reports.reproduce.sections import CONTROLS
 
+pytestmark = pytest.mark.quality
+
 VOID = {"meta", "link", "input", "br", "path", "circle"}
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[31m</style>"
 
