@@ -100,6 +100,9 @@ class Coins:
             (),
         )
 
+    def ahead(self, *planned):
+        """Coins are thrown when they are asked for."""
+
 
 @pytest.mark.parametrize("delta", [0.0, 0.05])
 @pytest.mark.parametrize("plan", [early_looks(300, ALPHA), last_looks(2400, ALPHA, sooner=True)])

@@ -29,7 +29,7 @@ def test_p_values_at_the_boundary_are_no_smaller_than_promised():
 
     If P[p <= a] were a, this many hits or more would have probability below 1e-6.
     """
-    audits = 400
+    audits = 200
     found = np.array(
         [
             p_value(audit(RANDOMIZED_RESPONSE, pair=("no", "yes"), trials=600, seed=seed))

@@ -246,7 +246,7 @@ def test_a_users_own_session_is_refuted_by_an_analyst_who_asks_again():
 @pytest.mark.quality
 def test_the_sparse_vector_session_stands_and_half_its_noise_does_not():
     assert audit(held(), trials=3000, precision=None).verdict is not Verdict.REFUTED
-    assert audit(held(query_epsilon=40.0), trials=6000, precision=None).refuted
+    assert audit(held(query_epsilon=40.0), trials=20_000, precision=None).refuted
 
 
 @pytest.mark.quality
