@@ -28,6 +28,9 @@ SMALLEST = {
 }
 """The smallest pair on which the defect shows beyond doubt, in either order."""
 
+ALIKE = {"EM-NAIVE": ([1, 1], [0, 1])}
+"""The same with its two candidates exchanged: the mechanism treats them alike."""
+
 
 def promises_privacy(mechanism):
     return any(isinstance(claim, PrivacyClaim) for claim in mechanism.claims)
@@ -80,7 +83,9 @@ NAMED = [control for control in BROKEN if control.mechanism.name in SMALLEST]
 def test_the_witness_is_the_smallest_pair(control):
     (result,) = [r for r in audit_claims(control.mechanism) if r.claim == control.breaks]
     found = {str(unordered(one)) for one in (result.witness.database, result.witness.neighbour)}
-    assert found == {str(unordered(one)) for one in SMALLEST[control.mechanism.name]}
+    name = control.mechanism.name
+    pairs = [pairs[name] for pairs in (SMALLEST, ALIKE) if name in pairs]
+    assert found in [{str(unordered(one)) for one in pair} for pair in pairs]
 
 
 @pytest.mark.parametrize("control", HIDDEN, ids=lambda c: c.mechanism.name)
