@@ -18,7 +18,6 @@ Floats = NDArray[np.float64]
 
 TAU = 2.0
 SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])
-MOST_CUTS = 110
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, Pair, audit
-from dpwitness.auditors.sampling.rows import check_rows
+from dpwitness.auditors.sampling.rows import check_rows, opened
 from dpwitness.auditors.sampling.sampling import Sampler
 
 PAIR = Pair([1, 0, 1], [1, 0, 1, 1])
@@ -168,3 +168,16 @@ def test_no_dependence_ends_in_a_verdict(seed):
     for run in (one_noise, two_scales, flips_in_runs):
         with pytest.raises(ContractError):
             audit(run, epsilon=1.0, pair=([], [1]), trials=4000, seed=seed)
+
+
+def test_single_answers_are_taught_as_rows_are():
+    """A float of a single call and a numpy.float64 of a row are one kind of value to a learner."""
+
+    def noisy(database, rng, *, size=None):
+        return len(database) + rng.laplace(size=size)
+
+    openings = opened(Sampler(run=noisy, seed=0), PAIR)
+    assert openings is not None
+    for opening in openings:
+        assert type(opening.draws.node) is type(opening.couples.node)
+        assert len(set(map(type, opening.draws.rows()))) == 1
