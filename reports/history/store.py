@@ -100,6 +100,10 @@ def _opened(path: Path, whole: bool) -> sqlite3.Connection:
         if version > len(MIGRATIONS):
             raise HistoryError(f"{path} was made by a newer dpwitness; update this one to read it")
         _require_tables(connection, path)
+    except UnicodeDecodeError:
+        # sqlite quotes a spoilt schema in its message, which Python then cannot decode.
+        connection.close()
+        raise _damage("its tables are described in bytes that are no text") from None
     except BaseException:
         connection.close()
         raise
