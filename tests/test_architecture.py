@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("mechanisms", "auditors", "reports")
 MOST_FILES = 20
 MOST_NAMESAKES = 2
-HEAVY = {"hypothesis", "joblib", "matplotlib", "numpy", "pandas", "scipy", "statsmodels"}
+HEAVY = {"hypothesis", "joblib", "matplotlib", "numpy", "pandas", "scipy"}
 SHARED_NAMES = {"cli.py", "commands.py"}
 """Each command of the command line has its own two in its own room."""
 CLEARED = {

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betainccinv, betaincinv
 
 from ..errors import InvalidArgument
 
@@ -71,24 +71,23 @@ def rejected(
     p = p_values(hits, draws, betas)
     # The level must be passed with a hair to spare, so that rounding decides no tie.
     level *= 1 - 1e-9
-    if p.min() > level / len(p):
-        # Holm's first step rejects nothing. The library is slow: it collects garbage every time.
-        return np.zeros(len(p), dtype=bool)
-    from statsmodels.stats.multitest import multipletests
-
-    decided = multipletests(p, alpha=level, method="holm")
-    return np.asarray(decided[0], dtype=bool)
+    order = np.argsort(p, kind="stable")
+    below = p[order] <= level / np.arange(len(p), 0, -1)
+    # Holm (1979): from the smallest p-value on, until the first that is not small enough.
+    decided = np.zeros(len(p), dtype=bool)
+    decided[order] = np.logical_and.accumulate(below)
+    return decided
 
 
 def intervals(hits: Sequence[int], draws: int, error: float) -> list[tuple[float, float]]:
     """Two-sided Clopper-Pearson limits, wrong anywhere with probability at most `error`."""
-    from statsmodels.stats.proportion import proportion_confint
-
-    share = error / len(hits)
-    found = [proportion_confint(x, draws, alpha=share, method="beta") for x in hits]
+    half = error / len(hits) / 2
     return [
-        (0.0 if x == 0 else float(low), 1.0 if x == draws else float(high))
-        for x, (low, high) in zip(hits, found, strict=True)
+        (
+            float(betaincinv(x, draws - x + 1, half)) if x else 0.0,
+            float(betainccinv(x + 1, draws - x, half)) if x < draws else 1.0,
+        )
+        for x in hits
     ]
 
 

@@ -43,6 +43,25 @@ def test_holm_rejects_what_is_far_above_and_nothing_else():
     assert not rejected(hits[:5], 1000, BETAS[:5], 0.05).any()
 
 
+def test_holm_goes_on_from_the_smallest_until_one_is_too_large():
+    """One draw that hits makes each p-value its own level, so the steps can be read off."""
+    one_draw = [1, 1, 1]
+    assert rejected(one_draw, 1, [0.03, 0.01, 0.02], 0.05).tolist() == [True, True, True]
+    assert rejected(one_draw, 1, [0.03, 0.01, 0.04], 0.05).tolist() == [False, True, False]
+    assert rejected(one_draw, 1, [0.02, 0.03, 0.02], 0.05).tolist() == [False, False, False]
+
+
+def test_intervals_are_those_of_clopper_and_pearson():
+    """No hit and all hits have closed forms; in between both tails hold their half exactly."""
+    (low, high), (least, most_) = intervals([0, 20], 20, 0.1)
+    assert (low, most_) == (0, 1)
+    assert high == pytest.approx(1 - 0.025 ** (1 / 20), rel=1e-12)
+    assert least == pytest.approx(0.025 ** (1 / 20), rel=1e-12)
+    ((low, high),) = intervals([7], 50, 0.05)
+    assert p_values([7], 50, [low])[0] == pytest.approx(0.025, rel=1e-9)
+    assert 1 - p_values([8], 50, [high])[0] == pytest.approx(0.025, rel=1e-9)
+
+
 def test_family_wise_error_at_the_boundary_with_early_looks():
     # One uniform draw decides all six nested events, each at exactly its level.
     rng, runs, alpha, wrong = np.random.default_rng(11), 400, 0.05, 0
