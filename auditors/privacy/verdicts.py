@@ -34,6 +34,10 @@ UNLIKELY = -1.0
 """Score below which a count of a smaller pair speaks for the claim."""
 DEAREST = 32
 """One smaller pair may be tried on one part in so many of what is left, counted a side."""
+DOWN = 0.75
+"""Part of the draws for a smaller pair that goes into finding it; the rest counts it."""
+MARGIN = 2
+"""A count of a pair is given so many times the draws that asking about it took, at least."""
 LEAST = 256
 """Draws a side below which no smaller pair is counted."""
 LOOSE = 1e-3
@@ -130,16 +134,26 @@ def _after(spent: int, decided: int) -> int:
 def _smallest(
     audit: Audit, source: Source, found: Found, judging: Judging, allowance: Allowance
 ) -> Witness | None:
-    """A smaller pair that breaks the claim by a count of its own; None if there is none."""
+    """A smaller pair that breaks the claim by a count of its own; None if there is none.
+
+    It is the smallest that what is left can be expected to refute, from what asking about it took.
+    """
     most = max(LEAST, 4 * (judging.decided_after or 0))
+    going_down = Allowance(audit.sampler.tally, int(DOWN * allowance.left))
+    paid: dict[bytes, int] = {}
 
     def refutes(pair: Pair) -> bool:
-        return _still_refutes(audit, pair, allowance, most)
+        before = going_down.left
+        answer = _still_refutes(audit, pair, going_down, most)
+        paid[_key(pair)] = before - going_down.left
+        return answer
 
-    small = shrink(source, found, refutes)
-    trials = allowance.left // 2
-    if small is found.pair or trials < LEAST or audit.clock.late():
+    *way, _ = shrink(source, found, refutes)
+    if not way or allowance.left < 2 * LEAST or audit.clock.late():
         return None
+    able = [pair for pair in way if MARGIN * paid[_key(pair)] <= allowance.left]
+    small = able[0] if able else min(way, key=lambda pair: paid[_key(pair)])
+    trials = allowance.left // 2
     alpha = (1 - WORST) * audit.budget.alpha
     counting = Judging(
         audit.sampler,
@@ -152,6 +166,10 @@ def _smallest(
     if not counting.refuted:
         return None
     return _result(audit, counting, Verdict.REFUTED).worst
+
+
+def _key(pair: Pair) -> bytes:
+    return canonical((pair.database, pair.neighbour))
 
 
 def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) -> bool:

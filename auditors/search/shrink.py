@@ -27,8 +27,10 @@ def shrink(
     refutes: Callable[[Pair], bool],
     *,
     most: int = 60,
-) -> Pair:
-    """The smallest pair that still refutes, going down from `found` by simpler choices.
+) -> tuple[Pair, ...]:
+    """Ever smaller pairs that still refute, going down from `found`, which is the last of them.
+
+    The smallest comes first; the way leads over simpler choices of the strategy.
 
     `refutes` must be a function of the pair and is asked at most `most` times: only about pairs
     that are smaller than the smallest known, and whose frozen run shows at least half of what
@@ -40,7 +42,7 @@ def shrink(
     descent.from_templates(source)
     space = choice_space(source.strategy)
     if space is None or descent.scout is None:
-        return descent.smallest
+        return descent.way
     start = found.seen.example if found.seen is not None else None
     # A template that the strategy was not seen to yield: start from what most resembles it.
     start = start or descent.like_it()
@@ -51,14 +53,14 @@ def shrink(
         start = start or descent.like_it()
         if start is not None:
             down.again(choices or list(start.choices))
-    return descent.smallest
+    return descent.way
 
 
 class _Descent:
     """Which pairs are known to refute, each asked about once."""
 
     def __init__(self, found: Found, refutes: Callable[[Pair], bool], most: int) -> None:
-        self.smallest = found.pair
+        self.way: tuple[Pair, ...] = (found.pair,)
         self.size = _size(found.pair)
         self.known: dict[bytes, bool] = {_key(found.pair): True}
         self.refutes, self.left = refutes, most
@@ -110,7 +112,7 @@ class _Descent:
             self.left -= 1
             self.known[key] = self.refutes(pair)
         if self.known[key] and size < self.size:
-            self.smallest, self.size = pair, size
+            self.way, self.size = (pair, *self.way), size
         return self.known[key]
 
     def from_templates(self, source: Source) -> None:
@@ -141,7 +143,7 @@ class _Descent:
             self.left -= 1
             self.known[key] = self.refutes(seen.pair)
         if self.known.get(key) and _size(seen.pair) < self.size:
-            self.smallest, self.size = seen.pair, _size(seen.pair)
+            self.way, self.size = (seen.pair, *self.way), _size(seen.pair)
         return self.known.get(key, False)
 
 

@@ -118,3 +118,18 @@ def test_the_smallest_pair_stands_beside_the_worst_and_both_replay():
     assert len(again.counts) == len(result.evidence.counts) + len(result.witness.evidence.counts)
     record["witness"]["evidence"]["counts"][0]["hits"][0] -= 1
     assert not recount(summed, record).same
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize("seed", range(4))
+def test_a_gross_violation_is_shown_on_one_record_against_none(seed):
+    """The way down to the smallest pair may be dear; a pair on it is counted all the same."""
+
+    def unclipped(database, rng):
+        return sum(database) + rng.laplace(scale=100)
+
+    ages = st.lists(st.integers(-10, 1000), max_size=20)
+    result = audit(unclipped, epsilon=1.0, relation="add-remove", databases=ages, seed=seed)
+    assert result.draws <= 40_000
+    sizes = sorted((len(result.witness.database), len(result.witness.neighbour)))
+    assert sizes == [0, 1]
