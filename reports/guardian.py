@@ -183,7 +183,16 @@ def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tup
 _NOTHING = "there is no verdict, and nothing half-written"
 
 
+def _close_workers() -> None:
+    """End the processes that joblib keeps for the next draws, and the thread that watches them."""
+    if "joblib.externals.loky" in sys.modules:
+        from joblib.externals.loky import get_reusable_executor
+
+        get_reusable_executor().shutdown(wait=True, kill_workers=True)
+
+
 def _name_threads() -> None:
+    _close_workers()
     left = [one.name for one in threading.enumerate()
             if one is not threading.main_thread() and not one.daemon]  # fmt: skip
     if left:

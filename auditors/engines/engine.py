@@ -4,20 +4,23 @@ What a worker sends back are counts, and outputs only where they are to teach. A
 costs the blocks it had, which are drawn again: they come from the same streams.
 """
 
-import importlib
-import logging
 import os
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from hashlib import blake2b
+from itertools import islice
+from math import ceil, inf
+from pathlib import Path
 from queue import Empty, Queue
-from time import monotonic
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 from ..errors import ContractError, EngineError, InvalidArgument, MechanismHangs
+from .clusters import dask, loaded, ray
 
 T = TypeVar("T")
 
@@ -26,12 +29,14 @@ LOSSES = 2
 """How often in a row, with no block finished in between, workers may be lost."""
 ROUND = 16
 """Jobs for each worker and round, where an engine gives its results only all at once."""
-BUNDLE = 0.5
-"""Seconds that the jobs which travel together should take."""
+BUNDLE = {False: 0.05, True: 0.5}
+"""Seconds that the jobs which travel together should take: on this machine, and on others."""
+SHARES = 4
+"""Bundles for each worker at least, so that none waits long for the last ones."""
+LARGE = 1 << 20
+"""Bytes from which what all jobs share goes to workers of this machine by a file."""
 POLL = 0.5
 """Seconds between two looks at whether a scheduler is still there."""
-PATIENCE = 10.0
-"""Seconds to wait for a scheduler, and for its first worker."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +82,10 @@ class Engine:
         """
         workers = workers if workers > 0 else os.cpu_count() or 1
         if self.backend == "dask":
-            with _dask(self.address, workers):
+            with dask(self.address, workers):
                 yield
         elif self.backend == "ray":
-            with _ray(self.address, workers):
+            with ray(self.address, workers):
                 yield
         else:
             yield
@@ -92,21 +97,26 @@ class Engine:
         *,
         workers: int,
         patience: float,
-        batch: int | str = "auto",
+        seconds: float = inf,
     ) -> Iterator[tuple[int, T]]:
         """(place, function(*jobs[place])) of every job, in the order in which they are finished.
 
-        `patience` is how many seconds one job may take, `batch` how many jobs travel together, by
-        default as many as take a good part of a second. Must be called where `connected`. Raises
-        MechanismHangs, ContractError for a worker that is lost again and again, EngineError for a
-        scheduler that is lost, and what the function raises.
+        `patience` is how many seconds one job may take, `seconds` how many one is expected to
+        take: quick ones travel together. What `function` holds is pickled once. Must be called
+        where `connected`. Raises MechanismHangs, ContractError for a worker that is lost again and
+        again or a function that cannot travel, EngineError for a scheduler that is lost, and what
+        the function raises.
         """
+        workers = workers if workers > 0 else os.cpu_count() or 1
         left = dict(enumerate(jobs))
+        size = max(1, int(BUNDLE[self.remote] / max(seconds, 1e-9)))
+        size = min(size, ceil(len(jobs) / (SHARES * workers)))
         losses = 0
         while left:
             before = len(left)
             try:
-                for place, found in self._once(function, dict(left), workers, patience, batch):
+                todo = list(left.items())
+                for place, found in self._once(function, todo, workers, patience * size, size):
                     del left[place]
                     yield place, found
                 return
@@ -139,56 +149,64 @@ class Engine:
     def _once(
         self,
         function: Callable[..., T],
-        jobs: Mapping[int, tuple[Any, ...]],
+        jobs: Sequence[tuple[int, tuple[Any, ...]]],
         workers: int,
         patience: float,
-        batch: int | str,
+        size: int,
     ) -> Iterator[tuple[int, T]]:
-        if self.backend == "dask":
-            yield from self._through_dask(function, jobs, patience, batch)
+        if workers == 1 and not self.remote:
+            # One worker is this process: there is nobody to wait for.
+            yield from ((place, function(*job)) for place, job in jobs)
             return
+        bundles = (jobs[start : start + size] for start in range(0, len(jobs), size))
+        if self.shares_process:
+            yield from self._through_joblib(
+                (partial(_bundle, function, some) for some in bundles), workers, patience
+            )
+            return
+        with _parcel(function, near=not self.remote) as parcel:
+            tasks = (_Task(parcel, some) for some in bundles)
+            if self.backend == "dask":
+                yield from self._through_dask(tasks, patience)
+            else:
+                yield from self._through_joblib(tasks, workers, patience)
+
+    def _through_joblib(
+        self,
+        tasks: Iterator[Callable[[], list[tuple[int, T]]]],
+        workers: int,
+        patience: float,
+    ) -> Iterator[tuple[int, T]]:
         from joblib import Parallel, delayed, parallel_config
 
-        if self.backend == "ray":
-            calls = [
-                delayed(_opened)(_ByValue((place, function, job))) for place, job in jobs.items()
-            ]
-            with parallel_config(backend="ray", n_jobs=workers):
-                size = ROUND * workers
-                for start in range(0, len(calls), size):
-                    yield from Parallel()(calls[start : start + size])
-            return
-        if workers == 1:
-            # One worker is this process: there is nobody to wait for.
-            yield from ((place, function(*job)) for place, job in jobs.items())
-            return
-        calls = [delayed(_placed)(place, function, job) for place, job in jobs.items()]
+        calls = (delayed(task)() for task in tasks)
         with parallel_config(backend=self.backend, n_jobs=workers):
-            parallel = Parallel(return_as="generator_unordered", timeout=patience, batch_size=batch)
-        yield from parallel(calls)
+            if self.backend == "ray":
+                while some := list(islice(calls, ROUND * workers)):
+                    for found in Parallel(batch_size=1)(some):
+                        yield from found
+                return
+            parallel = Parallel(return_as="generator_unordered", timeout=patience, batch_size=1)
+        for found in parallel(calls):
+            yield from found
 
     def _through_dask(
-        self,
-        function: Callable[..., T],
-        jobs: Mapping[int, tuple[Any, ...]],
-        patience: float,
-        batch: int | str,
+        self, tasks: Iterator[Callable[[], list[tuple[int, T]]]], patience: float
     ) -> Iterator[tuple[int, T]]:
-        """Bundles of jobs, as large as take about `BUNDLE` seconds, two for each worker at a time.
+        """Two tasks for each worker at a time.
 
         The client is asked directly: joblib's way through dask does not hear of a job that a
         worker could not load, nor of a scheduler that went away, and would wait for ever.
         """
-        client = _loaded("dask", "distributed").get_client()
-        waiting, finished = deque(jobs.items()), Queue[Any]()
+        client = loaded("dask", "distributed").get_client()
+        finished = Queue[Any]()
         running: dict[str, Any] = {}
-        size, quiet = batch if isinstance(batch, int) else 1, 0.0
+        quiet = 0.0
 
         def send() -> None:
             cores = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
-            while waiting and len(running) < 2 * cores:
-                some = [waiting.popleft() for _ in range(min(size, len(waiting)))]
-                future = client.submit(_bundle, _ByValue((function, some)), pure=False)
+            for task in islice(tasks, max(0, 2 * cores - len(running))):
+                future = client.submit(task, pure=False)
                 running[future.key] = future
                 future.add_done_callback(finished.put)
 
@@ -201,18 +219,14 @@ class Engine:
                     future = finished.get(timeout=POLL)
                 except Empty:
                     quiet += POLL
-                    if quiet > patience * max(1, size):
+                    if quiet > patience:
                         raise TimeoutError from None
                     continue
                 quiet = 0.0
                 running.pop(future.key, None)
                 if future.status in ("cancelled", "lost"):
                     raise self._gone()
-                seconds, results = future.result()
-                if not isinstance(batch, int):
-                    one = max(seconds / len(results), 1e-6)
-                    size = max(1, min(2 * size, int(BUNDLE / one)))
-                yield from results
+                yield from future.result()
                 send()
         finally:
             with suppress(Exception):
@@ -226,38 +240,68 @@ class Engine:
         )
 
 
-class _ByValue:
-    """Something that arrives as itself, with functions of files that only this machine has.
+class _Task:
+    """A bundle of jobs as it travels: all of it pickled here, by value where it must be.
 
     Engines pickle by name what they can, and a worker could not import the user's file by the name
-    it has here.
+    it has here. What all bundles share is pickled once, and opened once by a worker.
     """
 
-    def __init__(self, held: Any) -> None:
-        self._held = held
+    def __init__(self, parcel: "bytes | str", jobs: Sequence[tuple[int, tuple[Any, ...]]]) -> None:
+        from cloudpickle import dumps
 
-    def __reduce__(self) -> Any:
-        from cloudpickle import dumps, loads
+        self._parcel, self._jobs = parcel, dumps(jobs)
 
-        return loads, (dumps(self._held),)
+    def __call__(self) -> list[tuple[int, Any]]:
+        """(place, result) of each job; runs on a worker."""
+        from cloudpickle import loads
+
+        try:
+            function, jobs = _opened(self._parcel), loads(self._jobs)
+        except ImportError as error:
+            raise EngineError(
+                f"a worker cannot load the mechanism ({error}); install there what it imports"
+            ) from None
+        return _bundle(function, jobs)
 
 
 def _bundle(
-    held: tuple[Callable[..., T], Sequence[tuple[int, tuple[Any, ...]]]],
-) -> tuple[float, list[tuple[int, T]]]:
-    """Seconds, and (place, result) of each job of a bundle; runs on a worker."""
-    function, jobs = held
-    started = monotonic()
-    found = [(place, function(*job)) for place, job in jobs]
-    return monotonic() - started, found
+    function: Callable[..., T], jobs: Sequence[tuple[int, tuple[Any, ...]]]
+) -> list[tuple[int, T]]:
+    return [(place, function(*job)) for place, job in jobs]
 
 
-def _opened(held: tuple[int, Callable[..., T], tuple[Any, ...]]) -> tuple[int, T]:
-    return _placed(*held)
+@contextmanager
+def _parcel(function: Callable[..., Any], *, near: bool) -> Iterator[bytes | str]:
+    """A function with all that it holds, pickled; a file of this machine where it is large."""
+    from cloudpickle import dumps
+
+    try:
+        pickled = dumps(function)
+    except Exception as error:  # noqa: BLE001 - whatever somebody's __reduce__ raises
+        raise ContractError(
+            f"the mechanism or its database cannot be sent to workers ({error}); make "
+            "what it holds in the function, or run it with workers=1",
+            keywords=("workers",),
+        ) from None
+    if not near or len(pickled) < LARGE:
+        yield pickled
+        return
+    with TemporaryDirectory(prefix="dpwitness-") as folder:
+        # Named by its content, which workers remember it by.
+        path = Path(folder) / blake2b(pickled, digest_size=16).hexdigest()
+        path.write_bytes(pickled)
+        yield str(path)
 
 
-def _placed(place: int, function: Callable[..., T], job: tuple[Any, ...]) -> tuple[int, T]:
-    return place, function(*job)
+@lru_cache(maxsize=1)
+def _opened(parcel: bytes | str) -> Callable[..., Any]:
+    from cloudpickle import loads
+
+    function: Callable[..., Any] = loads(
+        Path(parcel).read_bytes() if isinstance(parcel, str) else parcel
+    )
+    return function
 
 
 def _timeouts() -> tuple[type[BaseException], ...]:
@@ -269,116 +313,3 @@ def _is_loss(error: Exception) -> bool:
     """Whether an engine says that it lost a worker, and not that a job raised."""
     return type(error).__name__ in ("KilledWorker", "RayActorError", "ActorDiedError",
                                     "WorkerCrashedError", "ActorUnavailableError")  # fmt: skip
-
-
-def _loaded(backend: str, name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise EngineError(
-            f"the backend {backend} is not installed; pip install 'dpwitness[{backend}]', here and "
-            "on every machine that draws",
-            keywords=("backend",),
-        ) from None
-
-
-@contextmanager
-def _dask(address: str | None, workers: int) -> Iterator[None]:
-    distributed = _loaded("dask", "distributed")
-    _loaded("dask", "dask").config.set({"distributed.comm.timeouts.connect": f"{PATIENCE:g}s"})
-    cluster = None
-    if address is None:
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=50
-        )
-    # A worker that goes away is normal here; what matters is told in a sentence.
-    for name in ("distributed", *logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
-            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
-    try:
-        try:
-            client = distributed.Client(cluster or address, timeout=PATIENCE)
-        except (OSError, ValueError) as error:
-            reason = (str(error).splitlines() or [""])[0][:200]
-            raise EngineError(
-                f"no dask scheduler answers at {address} ({reason}); start one with `dask "
-                "scheduler` and give the address it prints, such as tcp://10.0.0.5:8786",
-                keywords=("scheduler",),
-            ) from None
-        try:
-            _require_same_versions(client)
-            yield
-        finally:
-            with suppress(Exception):
-                client.close(timeout=2)
-    finally:
-        if cluster is not None:
-            with suppress(Exception):
-                cluster.close(timeout=5)
-
-
-def versions() -> dict[str, str]:
-    """What a worker must have as it is here: dpwitness and numpy, which decide the draws."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {}
-    for name in ("dpwitness", "numpy"):
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "none"
-    return found
-
-
-def _require_same_versions(client: Any) -> None:
-    """EngineError unless the workers can run our code and draw the same bits."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except Exception as error:
-        if not isinstance(error, (TimeoutError, OSError)) and "Timeout" not in type(error).__name__:
-            raise
-        raise EngineError(
-            f"the dask scheduler has no worker after {PATIENCE:g} s; start some with `dask worker "
-            "--nthreads 1 ADDRESS`"
-        ) from None
-    here = versions()
-    try:
-        there = client.run(versions, on_error="return")
-    except Exception as error:  # noqa: BLE001 - whatever a foreign process answers
-        there = {"a worker": error}
-    for worker, found in there.items():
-        if isinstance(found, BaseException):
-            reason = (str(found).splitlines() or [type(found).__name__])[0][:200]
-            raise EngineError(
-                f"the dask worker {worker} cannot run dpwitness ({reason}); install dpwitness "
-                f"{here['dpwitness']} there"
-            )
-        for name, wanted in here.items():
-            if found[name] != wanted:
-                raise EngineError(
-                    f"the dask worker {worker} has {name} {found[name]} and this machine {wanted}, "
-                    "which may draw other bits; install the same versions on both"
-                )
-
-
-@contextmanager
-def _ray(address: str | None, workers: int) -> Iterator[None]:
-    ray = _loaded("ray", "ray")
-    register = _loaded("ray", "ray.util.joblib").register_ray
-    options: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
-    try:
-        ray.init(**options, log_to_driver=False, logging_level="CRITICAL", configure_logging=False,
-                 include_dashboard=None if address else False)  # fmt: skip
-    except (OSError, ConnectionError, ValueError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise EngineError(
-            f"ray could not be reached{f' at {address}' if address else ''}: {reason}; start it "
-            "with `ray start --head` and give the address it prints",
-            keywords=("address",),
-        ) from None
-    register()
-    try:
-        yield
-    finally:
-        with suppress(Exception):
-            ray.shutdown()

@@ -10,8 +10,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
-from math import log
+from math import inf, log
 from time import monotonic
 from typing import Any
 
@@ -52,6 +53,8 @@ PIECES = 8
 WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
 """Stages that decide nothing; all others are drawn in `PIECES` blocks or more where possible."""
 PROBE = 4
+WORTH = 0.02
+"""Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 CLUMPS = 1e-6
@@ -70,6 +73,8 @@ class Tally:
     draws: int = 0
     dispersion: Dispersion = field(default_factory=Dispersion)
     """The bets on clumps among the draws counted so far."""
+    pace: float = 0.0
+    """Seconds that a draw took when last measured; decides who draws and never what."""
 
     def add(self, draws: int) -> None:
         """Count more draws."""
@@ -277,28 +282,32 @@ class Sampler:
     ) -> Iterator[tuple[int, int, Outputs | None, list[Any] | None]]:
         """(place, hits, outputs where `wanted`, what single calls returned if that took long)."""
         databases, shared = (pair.database, pair.neighbour), self.engine.shares_process
-        alone = self.workers == 1 and not self.engine.remote
-        if alone or not self.seeded or len(blocks) < 2 * self.workers:
+        if not self._sends(blocks):
+            own = partial(_one_block, self._calls, event, databases, returned)
             for place, block in enumerate(blocks):
-                database = databases[block.side]
-                yield (
-                    place,
-                    *_one_block(self._calls, event, database, block, wanted[place], returned),
-                )
+                self.tally.pace, found, outputs, made = own(block, wanted[place])
+                yield place, found, outputs, made
             return
         _send_by_value(self.run)
-        calls = replace(self._calls, alone=not shared)
-        jobs = [
-            (calls, event, databases[block.side], block, wanted[place], returned)
-            for place, block in enumerate(blocks)
-        ]
         calls_in_one = 1 if self.vectorised else max(block.size for block in blocks)
         results = self.engine.results(
-            _one_block, jobs, workers=self.workers, patience=self.limit * (calls_in_one + 9)
+            partial(_one_block, replace(self._calls, alone=not shared), event, databases, returned),
+            list(zip(blocks, wanted, strict=True)),
+            workers=self.workers,
+            patience=self.limit * (calls_in_one + 9),
+            seconds=self.tally.pace * blocks[0].size or inf,
         )
         with shared_surroundings(self.show_output) if shared else nullcontext():
-            for place, found in results:
-                yield place, *found
+            for place, (pace, found, outputs, made) in results:
+                self.tally.pace = pace
+                yield place, found, outputs, made
+
+    def _sends(self, blocks: Sequence[Block]) -> bool:
+        """Whether workers draw these: where each gets some, or where one alone takes long."""
+        if (self.workers == 1 and not self.engine.remote) or not self.seeded:
+            return False
+        slow = len(blocks) > 1 and self.tally.pace * blocks[0].size > WORTH
+        return slow or len(blocks) >= 2 * self.workers
 
 
 def pair_key(pair: Pair) -> int:
@@ -372,15 +381,24 @@ class _Calls:
 
 
 def _one_block(
-    calls: _Calls, event: Event | None, database: Any, block: Block, keep: bool, returned: bool
-) -> tuple[int, Outputs | None, list[Any] | None]:
+    calls: _Calls,
+    event: Event | None,
+    databases: tuple[Any, Any],
+    returned: bool,
+    block: Block,
+    keep: bool,
+) -> tuple[float, int, Outputs | None, list[Any] | None]:
+    """Seconds a draw, hits, outputs if `keep`, what single calls returned if that took long."""
     name = block.seed, block.pair, block.stage, block.side, block.chunk, block.block
     made: list[Any] | None = [] if returned and keep and not calls.vectorised else None
     started = monotonic()
-    outputs = calls.outputs(database, generator(*name), block.size, keep=keep, made=made)
-    if monotonic() - started < LONG:
+    outputs = calls.outputs(
+        databases[block.side], generator(*name), block.size, keep=keep, made=made
+    )
+    seconds = monotonic() - started
+    if seconds < LONG:
         made = None
-    return _hits(event, outputs), outputs if keep else None, made
+    return seconds / block.size, _hits(event, outputs), outputs if keep else None, made
 
 
 def _hits(event: Event | None, outputs: Outputs) -> int:
@@ -485,7 +503,9 @@ def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
     database = (pair.database, pair.neighbour)[side]
     rng = generator(sampler.seed, pair_key(pair), "contract", side, chunk, 0)
     before = repr(rng.bit_generator.state)
+    started = monotonic()
     outputs = sampler._calls.outputs(database, rng, PROBE)
+    sampler.tally.pace = (monotonic() - started) / PROBE
     sampler.tally.add(PROBE)
     rows = [repr(row) for row in outputs.rows(PROBE)]
     state = repr(rng.bit_generator.state)

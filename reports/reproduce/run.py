@@ -57,7 +57,7 @@ def run(
     following = count()
     place = next(following)
     with engine.connected(workers):
-        results = engine.results(_section, jobs, workers=workers, patience=LONGEST, batch=1)
+        results = engine.results(_section, jobs, workers=workers, patience=LONGEST)
         for done, (_, (made, section)) in enumerate(results, start=1):
             waiting[made] = section
             started(done)

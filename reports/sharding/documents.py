@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from ...auditors.engines.engine import versions
+from ...auditors.engines.clusters import versions
 from ...auditors.errors import EvidenceFormatError
 from ...auditors.shards.counts import Row
 from ...auditors.shards.identity import Identity

@@ -1,6 +1,9 @@
 """Engines change who draws and never what is counted."""
 
+import importlib
 import os
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,9 @@ import pytest
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.engines import Engine
 from dpwitness.auditors.errors import EngineError
+from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.results import Pair
+from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.reports.targets import find_target
 
 OPTIONS = {"pair": ([], [1]), "epsilon": 0.7, "trials": 4000, "seed": 2}
@@ -48,6 +54,65 @@ def alone():
 def test_every_engine_gives_the_same_counts(backend, alone):
     found = audit(scalar, workers=2, engine=Engine(backend=backend), **OPTIONS)
     assert essence(found) == alone
+
+
+def lasting(database, rng):
+    """A call of 100 us."""
+    time.sleep(1e-4)
+    return len(database) + rng.laplace()
+
+
+def test_a_slow_mechanism_gives_the_same_record_wherever_it_is_drawn():
+    options = {"pair": ([], [1]), "epsilon": 1.0, "trials": 600, "seed": 3}
+    records = [
+        {**record_of(audit(lasting, **options, **where)), "seconds": 0}
+        for where in (
+            {},
+            {"workers": 2},
+            {"workers": 2, "engine": Engine(backend="threading")},
+        )
+    ]
+    assert records[0] == records[1] == records[2]
+
+
+def test_a_slow_count_is_sent_though_it_has_few_blocks():
+    lasting_longer = Sampler(run=scalar, seed=0, workers=8)
+    blocks = lasting_longer._blocks(Pair([], [1]), "select", 0, [(0, 64)])
+    for pace, sent in ((1e-6, False), (1e-3, True)):
+        lasting_longer.tally.pace = pace
+        assert lasting_longer._sends(blocks) is sent
+        assert not lasting_longer._sends(blocks[:1])
+
+
+@pytest.mark.parametrize("seconds", [1e-6, 0.01, 10.0])
+def test_every_job_is_done_once_however_many_travel_together(seconds):
+    jobs = [(place,) for place in range(50)]
+    found = list(Engine().results(abs, jobs, workers=2, patience=60, seconds=seconds))
+    assert sorted(found) == [(place, place) for place in range(50)]
+
+
+def test_what_is_large_reaches_the_workers_by_a_file(monkeypatch, alone):
+    monkeypatch.setattr("dpwitness.auditors.engines.engine.LARGE", 1)
+    assert essence(audit(scalar, workers=2, **OPTIONS)) == alone
+
+
+class Elsewhere:
+    """Loads a module that the workers do not have."""
+
+    def __reduce__(self):
+        return importlib.import_module, ("of_another_machine",)
+
+
+@pytest.mark.parametrize(
+    ("held", "error", "sentence"),
+    [
+        (threading.Lock(), ContractError, "cannot be sent to workers .*lock"),
+        (Elsewhere(), EngineError, "cannot load the mechanism .*'of_another_machine'.* install"),
+    ],
+)
+def test_what_cannot_reach_a_worker_is_a_sentence(held, error, sentence):
+    with pytest.raises(error, match=sentence):
+        list(Engine().results(lambda job: held, [(1,), (2,)], workers=2, patience=60))
 
 
 def test_the_blocks_of_a_lost_worker_are_drawn_again(tmp_path, alone):
