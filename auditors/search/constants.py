@@ -37,6 +37,9 @@ MOST_FUNCTIONS = 80
 FOREIGN = tuple(
     Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")
 )
+PACKAGE = Path(__file__).resolve().parents[2]
+OURS = (PACKAGE / "auditors", PACKAGE / "reports", PACKAGE / "mechanisms" / "model")
+"""What carries a mechanism (a pipe, an attacker, an adapter, a session) is no part of it."""
 
 
 def constants_of(run: Any) -> tuple[Any, ...]:
@@ -215,6 +218,8 @@ class _Walk:
         if name.startswith("<"):
             return name != "<frozen importlib._bootstrap>"
         path = Path(name).resolve()
+        if _carries(path):
+            return False
         if path.parent == self.home[0]:
             return True
         return not any(path.is_relative_to(folder) for folder in FOREIGN)
@@ -224,7 +229,10 @@ def _home(run: Any) -> tuple[Path | None, str]:
     """The folder and the module of the mechanism's code."""
     seen = 0
     while hasattr(run, "func") and seen < MOST_ITEMS:
-        run, seen = run.func, seen + 1
+        code = getattr(run.func, "__code__", None)
+        # An attacker carries the mechanism as its first argument.
+        carried = code is not None and _carries(Path(code.co_filename).resolve())
+        run, seen = (run.args[0] if carried and run.args else run.func), seen + 1
     run = inspect.unwrap(run) if callable(run) else run
     function = getattr(run, "__func__", run)
     if not isinstance(function, FunctionType):
@@ -232,8 +240,15 @@ def _home(run: Any) -> tuple[Path | None, str]:
             (vars(b)["__call__"] for b in type(run).__mro__ if "__call__" in vars(b)), None
         )
     code = getattr(function, "__code__", None)
-    module = getattr(function, "__module__", "") or ""
-    return (Path(code.co_filename).resolve().parent if code else None), module
+    path = Path(code.co_filename).resolve() if code else None
+    if path is None or _carries(path):
+        return None, ""
+    return path.parent, getattr(function, "__module__", "") or ""
+
+
+def _carries(path: Path) -> bool:
+    """Whether code of dpwitness itself stands in this file."""
+    return any(path.is_relative_to(folder) for folder in OURS)
 
 
 def _names(function: Any) -> frozenset[str]:

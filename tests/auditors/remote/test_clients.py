@@ -18,10 +18,16 @@ TOOLS = {
     "laplace.rs": "rustc -O -D warnings -o {out} {src}",
     "laplace.go": "go build -o {out} {src}",
     "laplace.js": "node",
+    "laplace.pl": "perl",
     "Laplace.java": "java",
     "response.sh": "awk",
 }
-START = {"laplace.js": "node {src}", "Laplace.java": "java {src}", "response.sh": "sh {src}"}
+START = {
+    "laplace.js": "node {src}",
+    "laplace.pl": "perl {src}",
+    "Laplace.java": "java {src}",
+    "response.sh": "sh {src}",
+}
 
 
 def built(name, folder):

@@ -6,7 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness.auditors.search.constants import MOST, constants_of
+from dpwitness.auditors.attackers import through_bits
+from dpwitness.auditors.remote.mechanism import RemoteRun
+from dpwitness.auditors.search.constants import MOST, codes_of, constants_of
+from dpwitness.mechanisms.model import Mechanism
 
 NAMED = 4242
 TABLE = {"fir": 612}
@@ -61,6 +64,15 @@ def test_what_no_code_names_is_left_out():
     assert 999 not in constants_of(Kept())
     assert len(constants_of(closed(list(range(60))))) <= MOST
     assert constants_of(np.sum) == ()
+
+
+def test_what_carries_a_mechanism_is_not_its_code():
+    greets = """echo '{"dpwitness": 1}'; cat > /dev/null"""
+    child = RemoteRun(["sh", "-c", greets])
+    assert codes_of(child) == constants_of(child) == ()
+    bits = through_bits(Mechanism(name="h", run=helper)).run
+    assert codes_of(bits) == codes_of(helper)
+    assert constants_of(bits) == constants_of(helper)
 
 
 def test_order_of_use_is_kept():
