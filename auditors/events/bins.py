@@ -28,8 +28,8 @@ QUANTILES = 40
 QUANTILES_ALONE = 100
 CELLS = 2048
 SEVERAL = 255
-MOST_BINS = 255
 """Mark of a cell that an edge divides."""
+MOST_BINS = 255
 LARGEST_RANGE = 4096
 LARGEST = float(np.finfo(np.float64).max)
 
@@ -288,7 +288,7 @@ def bins_of_group(
     if len(atoms) * (len(finite) > 0) + len(labels) + seen_nan < 2:
         return []
     if not len(finite):
-        edges, atoms = [], (None,)
+        discrete, edges, atoms = False, [], (None,)
     return [Bins(feature, tuple(edges), atoms, labels, discrete) for feature in features]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ContractError
 from .columns import answer
 from .features import Column, Feature, Path
-from .kinds import kind_of
+from .kinds import kind_of, type_name
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, joined, pieces_of
 from .packing import array_node, packed, scalars
 
@@ -126,7 +126,7 @@ def _vectorised(raw: Any, count: int) -> Node:
             return scalars(raw, 0)
         if raw.dtype.kind == "O":
             return packed([row.tolist() for row in raw])
-        return array_node(raw, type(raw).__name__, 0)
+        return array_node(raw, type_name(type(raw)), 0)
     kind = kind_of(type(raw))
     parts: Any = None
     if kind.how == "list" and isinstance(raw, tuple):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
-from dpwitness.auditors.events.bins import Bins
+from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of
 from dpwitness.auditors.events.events import (
     Among,
     AnyOf,
@@ -229,3 +229,22 @@ def test_concatenation_and_slices_keep_every_output(batch, cut):
             assert np.array_equal(one.labelled(), two.labelled())
             assert np.array_equal(one.values.astype(float), two.values.astype(float), True)
             assert len(joined[:cut]) == len(batch[:cut])
+
+
+VALUES = (
+    st.floats()
+    | st.integers()
+    | st.text(max_size=2)
+    | st.none()
+    | st.booleans()
+    | st.sampled_from([(1, 2), [math.nan], {"a": 1}, np.zeros(2), np.float32(2)])
+)
+
+
+@given(sides=st.tuples(*[st.lists(VALUES, min_size=1, max_size=40)] * 2), alone=st.booleans())
+def test_bins_learnt_from_any_outputs_come_back_from_json_the_same(sides, alone):
+    outputs = [Outputs.of_list(side) for side in sides]
+    columns = tuple(side.column(OUTPUT) for side in outputs)
+    learnt = bins_of(OUTPUT, columns, alone)
+    if learnt is not None:
+        assert bins_from_json(json.loads(json.dumps(learnt.to_json()))) == learnt
