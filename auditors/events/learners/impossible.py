@@ -107,20 +107,22 @@ class Noticing:
         sizes = (self.draws + 1) // 2, self.draws // 2
         if min(sizes) < 1:
             return 0.0
-        most = 2 * max(self.least, FEWEST)
-        one, two = (_hits(size, most, p) for size in sizes)
-        seen = np.arange(most + 1)
-        counted = np.where(seen[:, None] >= FEWEST, seen, 0)
-        counted = counted + np.where(seen >= FEWEST, seen[:, None], 0)
-        return float(one @ (counted >= max(self.least, 1)) @ two)
+        least = max(self.least, 1)
+        one, two = sizes
+        enough = _at_least(np.array([FEWEST, min(least, FEWEST)]), two, p)
+        # Of i hits in one fold and j in the other, j are counted if i >= FEWEST, i if j is.
+        i = np.arange(FEWEST, max(least, FEWEST) + 1)
+        tail = _at_least(i, one, p)
+        exactly = tail - np.append(tail[1:], 0.0)
+        both = float(exactly @ _at_least(np.maximum(FEWEST, least - i), two, p))
+        seen_once = float(tail[0] * (enough[1] - enough[0]))
+        few = _at_least(np.array([min(least, FEWEST), FEWEST]), one, p)
+        return both + seen_once + float((few[0] - few[1]) * enough[0])
 
 
-def _hits(draws: int, most: int, p: float) -> Floats:
-    """Probabilities of 0, 1, .. hits in the draws, the last one that of `most` or more."""
-    k = np.arange(min(most, draws) + 1)
-    above = np.where(k > 0, bdtrc(np.maximum(k - 1, 0), draws, p), 1.0)
-    chances = above - np.append(above[1:], 0.0)
-    return np.append(chances, np.zeros(most + 1 - len(chances)))
+def _at_least(hits: Counts, draws: int, p: float) -> Floats:
+    """The probability of so many hits or more in the draws, for each number of hits >= 1."""
+    return np.where(hits <= draws, bdtrc(np.minimum(hits, draws) - 1, draws, p), 0.0)
 
 
 def impossible_values(first: Outputs, second: Outputs) -> Iterator[Family]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import bdtrc, ndtri
 
 from dpwitness.auditors.bounds.two_sample import at_distance, rejects
 from dpwitness.auditors.errors import InvalidArgument
@@ -203,3 +203,11 @@ def test_senseless_requests_are_refused():
         detectable_epsilon((0.5, 1.1), (10, 10), epsilon=1, delta=0, level=0.05)
     with pytest.raises(InvalidArgument):
         detectable_probability((10, 10), epsilon=1, delta=0, level=0, noticed=lambda p: 1.0)
+
+
+def test_a_value_to_be_seen_often_is_noticed_as_often_as_all_draws_say():
+    """Where each fold surely shows it, all its hits are counted; a table of both would be 320 GB."""
+    draws, least = 10**6, 200_000
+    for p in (0.1995, 0.2, 0.2005):
+        expected = bdtrc(least - 1, draws, p)
+        assert Noticing(draws, least).chance(p) == pytest.approx(expected, abs=1e-9)
