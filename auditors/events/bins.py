@@ -333,8 +333,9 @@ def _continuous(
 
 def tidy(low: float, high: float) -> float:
     """The number with fewest digits in (low, high]; any number between them cuts the same."""
-    middle = low + (high - low) / 2
-    if not np.isfinite(middle) or middle <= low:
+    # Halves, since the difference of two doubles may be larger than any double.
+    middle = low / 2 + high / 2 if np.isfinite([low, high]).all() else low
+    if middle <= low:
         return float(high)
     for digits in range(1, 17):
         rounded = float(f"{middle:.{digits}g}")

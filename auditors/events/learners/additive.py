@@ -39,6 +39,7 @@ GRAIN = 8192
 RATIO = 1.12
 FIRST_CUT = 8
 DIGITS = 5
+SILENT = 0.02
 
 
 @dataclass(slots=True)
@@ -357,10 +358,9 @@ def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Sha
     """Tables and shapes of the event, and the points they give the kept draws."""
     final = scored.final
     if final.buckets is None:
-        tables = tuple(
-            _table(ledger.columns[i], points) for i, points in final.tables.items() if points.any()
-        )
-        return tables or _any(ledger, final), (), np.concatenate(final.points(ledger, slice(None)))
+        told = Fitted(_telling(final.tables))
+        tables = tuple(_table(ledger.columns[i], points) for i, points in told.tables.items())
+        return tables, (), np.concatenate(told.points(ledger, slice(None)))
     patterns = ledger.patterns
     assert patterns is not None
     assert final.symbols is not None
@@ -405,6 +405,16 @@ def _table(column: Counted, points: Floats) -> Table:
     return Table(column.bins, tuple(points.tolist()))
 
 
-def _any(ledger: Ledger, final: Fitted) -> tuple[Table, ...]:
-    place, points = next(iter(final.tables.items()))
-    return (_table(ledger.columns[place], points),)
+def _telling(tables: dict[int, Floats]) -> dict[int, Floats]:
+    """The tables without those that hardly move the score, so that the event is a shorter sentence.
+
+    Together they move it by at most SILENT of what the others do.
+    """
+    ranges = sorted((float(np.ptp(points)), place) for place, points in tables.items())
+    silent, moved = set(), 0.0
+    for span, place in ranges[:-1]:
+        moved += span
+        if moved > SILENT * ranges[-1][0]:
+            break
+        silent.add(place)
+    return {place: points for place, points in tables.items() if place not in silent}
