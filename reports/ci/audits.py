@@ -24,6 +24,7 @@ from ...auditors.results import AuditResult, Verdict
 from .. import files, targets
 from ..faces import as_text, wording
 from ..record import evidence
+from ..sharding.options import ENGINE, engine_of
 from . import witnesses
 from .locate import target_of
 from .state import HISTORY, PROPERTY, Line, Run, Share
@@ -60,8 +61,12 @@ class DpAudit:
         request = dp_audit(mechanism, **options)
         audits = prepared(request, request.budget, request.epsilon)
         again = None if record is None else _counted_again(record, request, audits)
-        found = () if again is None or not again.refuted else (again,)
-        results = found or tuple(run_audit(one) for one in audits)
+        results: tuple[AuditResult, ...] = ()
+        if again is not None and again.refuted:
+            results = (again,)
+        else:
+            with audits[0].sampler.engine.connected(request.workers):
+                results = tuple(run_audit(one) for one in audits)
         self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
@@ -96,11 +101,23 @@ class DpAudit:
             "seed": int.from_bytes(digest, "big"),
             "precision": None if settings.precision == "none" else settings.precision,
             **({} if {"trials", "seconds"} & options.keys() else budget),
+            **({} if {"workers", "engine"} & options.keys() else self._drawing()),
             **options,
         }
         if "target" not in filled:
             filled["target"] = target_of(mechanism, self.item) or ""
         return filled
+
+    def _drawing(self) -> dict[str, Any]:
+        """Who draws, by the settings.
+
+        A worker of pytest-xdist has a core of its own and draws itself, unless a cluster does.
+        """
+        settings = self.run.settings
+        engine = engine_of({key: getattr(settings, key) for key in ENGINE})
+        if hasattr(self.item.config, "workerinput") and not (engine and engine.address):
+            return {}
+        return {"workers": settings.workers or 1, "engine": engine}
 
     def _tell(
         self,

@@ -12,9 +12,11 @@ Any option of `dpwitness audit` may stand there but alpha and the files to write
 
 import ast
 import importlib.util
+from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +67,8 @@ def read_entries(root: Path) -> tuple[Entry, ...]:
         )
     entries = tuple(_entry(data, index, name) for index, data in enumerate(given, start=1))
     names = [entry.name for entry in entries]
-    for entry in names:
-        if names.count(entry) > 1:
+    for entry, times in Counter(names).items():
+        if times > 1:
             raise SettingsError(f"{name} lists {entry} twice; give each claim once")
     return entries
 
@@ -106,14 +108,22 @@ def source_of(target: str, root: Path) -> tuple[str, int] | None:
         inside = root.joinpath(*place.split(".")).with_suffix(".py")
         file = inside if inside.is_file() else Path(str(spec.origin)) if spec else inside
     try:
-        tree = ast.parse(file.read_text(encoding="utf-8"))
         shown = file.resolve().relative_to(root.resolve()).as_posix()
+        said = file.stat()
+        lines = _lines(file, said.st_mtime_ns, said.st_size)
     except (OSError, SyntaxError, ValueError):
         return None
-    for node in tree.body:
-        if attribute in _names_of(node):
-            return shown, node.lineno
-    return shown, 1
+    return shown, lines.get(attribute, 1)
+
+
+@lru_cache(maxsize=64)
+def _lines(file: Path, modified: int, size: int) -> Mapping[str, int]:
+    """Where each name of a file is defined first; a file with thousands of entries is read once."""
+    found: dict[str, int] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        for name in _names_of(node):
+            found.setdefault(name, node.lineno)
+    return found
 
 
 def _names_of(node: ast.stmt) -> set[str]:

@@ -27,6 +27,9 @@ AGAIN = ("reruns", "retries", "force_flaky")
 """Options of pytest-rerunfailures, pytest-retry and flaky that run a failed test again."""
 
 
+DRAWING = ("workers", "backend", "scheduler", "address")
+"""Settings that say who draws."""
+
 RUN = pytest.StashKey[Run]()
 SHARE = pytest.StashKey[Share]()
 
@@ -43,6 +46,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dp-seed", metavar="K|random", help="Seed of the run's draws.")
     group.addoption("--dp-profile", help="dev, ci, nightly, or a profile of your own.")
     group.addoption("--dp-report", metavar="DIR", help="Write each audit as JSON and HTML there.")
+    group.addoption("--dp-workers", type=int, metavar="N", help="Workers that draw for an audit.")
+    group.addoption("--dp-backend", help="What draws in them: loky, threading, dask or ray.")
+    group.addoption("--dp-scheduler", metavar="ADDRESS", help="A dask scheduler.")
+    group.addoption("--dp-address", metavar="ADDRESS", help="A running ray cluster.")
     group.addoption("--dp-strict", action="store_true", help="Inconclusive audits fail.")
     group.addoption("--dp-lock", action="store_true",
                     help="Write the lock file that keeps every test's share of alpha.")  # fmt: skip
@@ -59,6 +66,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         given = {"alpha": option.dp_alpha, "profile": option.dp_profile,
                  "seed": _seed(option.dp_seed),
+                 **{name: getattr(option, f"dp_{name}") for name in DRAWING},
                  "inconclusive": "fail" if option.dp_strict else None,
                  **_budget(option.dp_budget, "--dp-budget")}  # fmt: skip
         settings = read_settings(config.rootpath, given)

@@ -10,8 +10,9 @@
     inconclusive = "warn"     # or "fail"
     directory = ".dpwitness"  # witnesses and history
     lock = "dpwitness.lock"   # the shares of alpha, once committed
-    workers = 8               # of each audit of the gate, by backend = "loky", "threading", "dask"
-    scheduler = "tcp://..."   # or "ray"; a dask scheduler, or the address of a ray cluster
+    workers = 8               # that draw for an audit, by
+    backend = "loky"          # or "threading", "dask", "ray"
+    scheduler = "tcp://..."   # a dask scheduler; address = "..." is that of a ray cluster
 
 A profile is a table of the same keys; what stands in [tool.dpwitness] itself has precedence over
 the built-in profiles, and a profile of the project's own over that.

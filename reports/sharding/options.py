@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from ...auditors.engines import Engine
 
 Command = Callable[..., None]
+ENGINE = ("backend", "scheduler", "address")
+"""Options that make an engine."""
 
 
 def engines(*backends: str) -> Callable[[Command], Command]:

@@ -257,6 +257,32 @@ def test_seconds(dp_audit):
     assert project.run_here("--dp-budget", "much").ret == pytest.ExitCode.USAGE_ERROR
 
 
+def test_who_draws_is_taken_from_the_options_and_changes_no_count(project):
+    write_tests(
+        project,
+        """
+from threading import current_thread, main_thread
+
+def one_by_one(x, rng):
+    threads.add(current_thread() is main_thread())
+    return x + rng.laplace()
+
+one_by_one.block = 64
+threads = set()
+
+@pytest.mark.dp(audits=2)
+def test_it(dp_audit):
+    alone = dp_audit(one_by_one, trials=300, seed=5, workers=1, **CLAIM)
+    assert threads == {True}
+    found = dp_audit(one_by_one, trials=300, seed=5, **CLAIM)
+    assert threads == {True, False}
+    assert found.evidence.counts == alone.evidence.counts
+""",
+    )
+    result = project.run_here("--dp-workers", "2", "--dp-backend", "threading")
+    result.assert_outcomes(passed=1)
+
+
 def test_inconclusive_audits_pass_unless_strict(project):
     write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(sound, trials=12, **CLAIM)\n")
     plain = project.run_here()
