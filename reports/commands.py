@@ -219,8 +219,12 @@ def _deliver(
     ]
     for one in beside.results:
         head = claim_faces.headline(one, beside.name)
-        story = claim_faces.story(one)
-        parts.append(head if console.quiet else as_text.told(head, story, console.width))
+        story, step = claim_faces.story(one), claim_faces.next_step(one.verdict.value, rerun)
+        parts.append(
+            head
+            if console.quiet
+            else as_text.told(head, story, console.width, replay=rerun, step=step)
+        )
     console.say(("\n" if console.quiet else "\n\n").join(parts))
     if github:
         annotate(console, told)

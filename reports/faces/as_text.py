@@ -38,23 +38,28 @@ def render(
     lines = [paint(word, result.verdict) + head[0].removeprefix(word), *head[1:], ""]
     for label, text in wording.story(result):
         lines += _entry(label, text, width)
-    if replay:
-        lines += ["", "  Replay it:", *command_lines(replay, width)]
-    step = wording.next_step(result, rerun)
-    if step:
-        lines += ["", *wrapped(f"Next: {step}.", width, "  ")]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_after(replay, wording.next_step(result, rerun), width)])
 
 
-def told(head: str, story: Iterable[tuple[str, str]], width: int, *, replay: str = "") -> str:
-    """A headline, its (label, text) lines and the command that counts again, within `width`."""
+def told(
+    head: str,
+    story: Iterable[tuple[str, str]],
+    width: int,
+    *,
+    replay: str = "",
+    step: str = "",
+) -> str:
+    """A headline, its (label, text) lines, the command that counts again and what to do next."""
     width = min(max(width, NARROWEST), WIDEST)
     lines = [*wrapped(head, width), ""]
     for label, text in story:
         lines += _entry(label, text, width)
-    if replay:
-        lines += ["", "  Replay it:", *command_lines(replay, width)]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_after(replay, step, width)])
+
+
+def _after(replay: str, step: str, width: int) -> list[str]:
+    lines = ["", "  Replay it:", *command_lines(replay, width)] if replay else []
+    return [*lines, "", *wrapped(f"Next: {step}.", width, "  ")] if step else lines
 
 
 def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never, get_args
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.outputs.encoding import show
-from ...auditors.results import AuditResult, Pair, Witness
+from ...auditors.results import AuditResult, Pair, Verdict, Witness
 from ...mechanisms.model import (
     Claim,
     EqualityClaim,
@@ -133,6 +133,8 @@ def headline(result: ClaimResult, mechanism: str) -> str:
     )
     found = measured_phrase(result) or exact_phrase(result)
     told = f": {bound_phrase(result)} is claimed" + (f", measured {found}" if found else "")
+    if result.verdict is Verdict.PROVED:
+        told += f", proved only here: {printable(result.finding.scope)}"
     return f"{wording.verdict_word(result.verdict)}: {printable(f'{mechanism}, {claim}')}{told}."
 
 
@@ -144,10 +146,18 @@ def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
         ("bound", bound_phrase(result)),
         ("measured", measured_phrase(result) or exact_phrase(result)),
         ("witness", printable(witness_words(result))),
+        ("scope", printable(found.scope)),
         ("note", printable(found.note)),
         ("draws", f"{found.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
     )
     return ((label, text) for label, text in lines if text)
+
+
+def next_step(verdict: str, rerun: str) -> str:
+    """What to do now about a claim with this verdict; empty where nothing need be done."""
+    if verdict != Verdict.REFUTED.value:
+        return ""
+    return f"mend the mechanism or weaken the claim, and run {rerun}"
 
 
 def _value(result: ClaimResult) -> float:

@@ -188,10 +188,9 @@ def worst_sentence(result: AuditResult) -> str:
     (x, y), (n, m) = result.evidence.hits, result.evidence.trials
     one, two = databases_phrases(Pair(worst.database, worst.neighbour))
     return (
-        f"D and D' are the smallest pair found that breaks the claim; their counts alone show "
-        f"epsilon >= {at_least(small.epsilon_lower, result.claim.epsilon)}. The largest bound is "
-        f"of {one} against {two}: {printable(worst.event.describe())} in {x:,} of {n:,} outputs "
-        f"and in {y:,} of {m:,}."
+        f"{_above(result, result.epsilon_lower)} for {one} against {two}, the pair with the "
+        f"largest bound: {printable(worst.event.describe())} in {x:,} of {n:,} outputs and in "
+        f"{y:,} of {m:,}. Both bounds hold together."
     )
 
 
@@ -208,17 +207,25 @@ def pictured_sentence(result: AuditResult) -> str:
 
 
 def bound_sentence(result: AuditResult) -> str:
-    """What the counts say of the privacy loss, with its confidence."""
-    bound = result.epsilon_lower
-    if result.refuted:
-        above = " above the claim" if bound <= result.claim.epsilon else ""
+    """What the counts shown say of the privacy loss, with its confidence."""
+    bound, small = result.epsilon_lower, result.witness
+    if small is not None and worst_sentence(result):
         return (
-            f"epsilon >= {at_least(bound, result.claim.epsilon)}{above}, with confidence "
-            f"{confidence(result)}"
+            f"{_above(result, small.epsilon_lower)} from these counts, with confidence "
+            f"{confidence(result)}; D and D' are the smallest pair found that breaks the claim"
         )
+    if result.refuted:
+        return f"{_above(result, bound)}, with confidence {confidence(result)}"
     if bound > 0:
         return f"the draws show epsilon >= {at_least(bound)}, with confidence {confidence(result)}"
     return f"the draws show no privacy loss at confidence {confidence(result)}"
+
+
+def _above(result: AuditResult, bound: float) -> str:
+    """A bound that refutes the claim, in words that stay true where it is hardly above it."""
+    claimed = result.claim.epsilon
+    above = " above the claim" if bound <= claimed else ""
+    return f"epsilon >= {at_least(bound, claimed)}{above}"
 
 
 def decided_sentence(result: AuditResult) -> str:
@@ -255,11 +262,8 @@ def _events(result: AuditResult) -> str:
         f"one of probability {_chance(p)} needs exp({at_most(epsilon * result.claim.distance)})"
         for p, epsilon in rarer
     ]
-    others += [
-        f"one of probability {_chance(p)} could not have been refuted"
-        for p, epsilon in power
-        if not isfinite(epsilon)
-    ]
+    never = [p for p, epsilon in power if not isfinite(epsilon)]
+    others += [f"one of probability {_chance(max(never))} could not be refuted"] if never else []
     more = f"; {', '.join(others)}" if others else ""
     return f"{first}{more}. What no learner proposed was not tested."
 
@@ -355,9 +359,10 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
         yield "happened", f"in {counts[0]}"
         yield "", f"in {counts[1]}"
     yield "bound", bound_sentence(result)
-    for more in (worst_sentence(result), decided_sentence(result)):
-        if more:
-            yield "", more
+    if worst := worst_sentence(result):
+        yield "worst", worst
+    if decided := decided_sentence(result):
+        yield "", decided
     yield from unseen(result)
     if result.note:
         yield "note", printable(result.note)
@@ -382,7 +387,8 @@ def sentence(result: AuditResult) -> str:
     """The headline without the verdict's word; an inconclusive result says why as well."""
     rest = headline(result).partition(": ")[2]
     if result.refuted and result.witness is not None:
-        return f"{rest.removesuffix('.')}, by the event {event_phrase(result)}"
+        known = "smallest witness" if worst_sentence(result) else "witness"
+        return f"{rest.removesuffix('.')}; the {known} is the event {event_phrase(result)}"
     return f"{rest} {printable(result.note)}".rstrip()
 
 

@@ -2,7 +2,7 @@
 
 from ...auditors.evidence.record import ClaimCheckRecord
 from ...auditors.results import AuditResult, Verdict
-from ..faces import wording
+from ..faces import claim_faces, wording
 from .told import Judged, Reason
 
 
@@ -50,7 +50,11 @@ def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> Judged:
         power="",
         draws=record["draws"],
         seconds=record["seconds"],
-        story=(*((label, text) for label, text in record["story"]), ("replay", rerun)),
+        story=(
+            *((label, text) for label, text in record["story"]),
+            ("replay", rerun),
+            *(("next", text) for text in [claim_faces.next_step(record["verdict"], rerun)] if text),
+        ),
         facts={
             "verdict": record["verdict"],
             "claimed": str(record["claimed"]),
