@@ -16,6 +16,7 @@ __all__ = [
     "BrokenStatement",
     "Choices",
     "Claim",
+    "ClaimReport",
     "ClaimResult",
     "ContractError",
     "Count",
@@ -80,7 +81,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from .auditors.claims.check import check
     from .auditors.claims.claim_results import ClaimResult, Estimate, Table
     from .auditors.claims.purity import check_purity
     from .auditors.databases.neighbours import add_remove, replace_one
@@ -144,13 +144,12 @@ if TYPE_CHECKING:
         UtilityClaim,
         Value,
     )
-    from .notebook import AuditReport, audit, audit_claims
+    from .notebook import AuditReport, ClaimReport, audit, audit_claims, check
     from .reports.replaying import replay
 
     __version__: str
 
 _HOMES = {
-    "auditors.claims.check": ("check",),
     "auditors.claims.claim_results": ("ClaimResult", "Estimate", "Table"),
     "auditors.claims.purity": ("check_purity",),
     "auditors.databases.neighbours": ("add_remove", "replace_one"),
@@ -166,7 +165,7 @@ _HOMES = {
         "Witness",
     ),
     "auditors.sessions": ("session_mechanism",),
-    "notebook": ("AuditReport", "audit", "audit_claims"),
+    "notebook": ("AuditReport", "ClaimReport", "audit", "audit_claims", "check"),
     "reports.replaying": ("replay",),
 }  # fmt: skip
 """Where a name is made; what is not listed is made in mechanisms.model."""

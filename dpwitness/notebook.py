@@ -1,12 +1,13 @@
-"""The result of an audit in Python's hands: shown in a notebook, drawn, written to files.
+"""Results in Python's hands: shown in a notebook, drawn, written to files.
 
-`audit` and `audit_claims` are those of the auditors; what they return can do what a report can.
+`audit`, `audit_claims` and `check` are those of the auditors; what they return can do what a
+report can.
 Reports are loaded when one of that is asked for.
 """
 
 import shlex
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 from functools import wraps
 from hashlib import blake2b
 from inspect import signature
@@ -14,13 +15,17 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from .auditors.claims import check as checking
+from .auditors.claims.claim_results import ClaimResult
 from .auditors.errors import InvalidArgument
 from .auditors.privacy import run
 from .auditors.results import AuditResult
+from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Statement = Theorem | Subject | NegativeControl | BrokenStatement
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -86,20 +91,19 @@ class AuditReport(AuditResult):
     def _repr_html_(self) -> str:
         """The witness and both histograms for a notebook."""
         from .reports.faces import wording
-        from .reports.faces.svg import sketch_figure
+        from .reports.faces.svg import SIDES, sketch_figure
         from .reports.faces.templates import page, raw
 
         counts = wording.shown_counts(self) or (("", ""), ("", ""))
         databases = wording.databases_phrases(wording.shown_pair(self))
-        said = f"{self.mechanism} {self.claim} {self.seed} {self.draws}"
-        key = f"dp{blake2b(said.encode(errors='replace'), digest_size=6).hexdigest()}"
+        key = _key(f"{self.mechanism} {self.claim} {self.seed} {self.draws}")
         drawn = self.sketch is not None and any(map(sum, self.sketch.counts))
         return page(
             "notebook.html",
             headline=wording.headline(self),
             sides=[
-                (name, text, *(f"{number:,}" if number != "" else "" for number in count))
-                for name, text, *count in zip(("D", "D′"), databases, *counts, strict=True)
+                (*side, text, *(f"{number:,}" if number != "" else "" for number in count))
+                for side, text, *count in zip(SIDES, databases, *counts, strict=True)
             ],
             event=wording.event_phrase(self),
             bound=f"{wording.bound_sentence(self)}.",
@@ -112,6 +116,92 @@ class AuditReport(AuditResult):
         )
 
 
+class AuditReports(tuple[AuditReport, ...]):
+    """Reports of several claims, which a notebook shows one below the other."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return '<div style="margin-top: 1.5rem"></div>'.join(one._repr_html_() for one in self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ClaimReport(ClaimResult):
+    """A `ClaimResult` that can be shown, drawn and written.
+
+    In a notebook it shows bound, measurement, counterexample and pictures; a privacy claim that
+    was judged by draws shows its witness and both histograms.
+    """
+
+    about: Statement = field(compare=False)
+    parameters: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was found as plain JSON data, with the words of `dpwitness reproduce --json`."""
+        from .reports.reproduce.as_json import finding_to_json
+
+        said = (self.identifier, self.kind, self.statement, self.reference)
+        labels = zip(("id", "kind", "statement", "reference"), said, strict=True)
+        return {**dict(labels), **finding_to_json(self)}
+
+    def to_json(self) -> str:
+        """The same as strict JSON text."""
+        from .reports.record import evidence
+
+        return evidence.to_text(self.to_dict())
+
+    def plot(self) -> "Figure":
+        """The claim beside what was measured: a matplotlib figure that belongs to no window.
+
+        Raises InvalidArgument where the result has no picture.
+        """
+        from .reports.faces.svg import on_paper
+
+        drawn = self._drawn()
+        if not drawn:
+            raise InvalidArgument(f"there is no picture of {self.identifier or 'this claim'}")
+        return on_paper([one.paint for one in drawn])
+
+    def _drawn(self) -> list[Any]:
+        from .reports.figures.figures import drawn_of
+
+        return drawn_of(self, self.about, self.parameters)
+
+    def __repr__(self) -> str:
+        """The verdict in a line."""
+        from .reports.faces import claim_faces
+
+        return f"<{claim_faces.headline(self, self._name()).rstrip('.')}>"
+
+    def _name(self) -> str:
+        mechanism = checking.subject_of(self.about, self.parameters).mechanism
+        return mechanism.name if mechanism is not None else "the statement"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .reports.faces import claim_faces
+        from .reports.faces.templates import page, raw
+        from .reports.figures.marks import picture
+
+        judged = self.finding.details.get("audit")
+        key = _key(f"{self.identifier} {self.kind} {self.seed} {self.finding.claimed}")
+        pictures = [] if isinstance(judged, AuditResult) else self._drawn()
+        return page(
+            "notebook_claim.html",
+            headline=claim_faces.headline(self, self._name()),
+            story=[one for one in claim_faces.story(self) if one[0] != "witness"],
+            counterexample=claim_faces.counterexample(self),
+            pictures=[(raw(made.svg), made.caption) for one in pictures
+                      for made in [picture(one, prefix=key)]],
+            audit=raw(reported(judged)._repr_html_()) if isinstance(judged, AuditResult) else "",
+        )  # fmt: skip
+
+
+def _key(said: str) -> str:
+    """What makes the ids of a picture unique among the outputs of a notebook."""
+    return f"dp{blake2b(said.encode(errors='replace'), digest_size=6).hexdigest()}"
+
+
 def _call(path: str) -> str:
     """The command that counts again what had no name: the user has to put one in."""
     return f"dpwitness replay {shlex.quote(path)} FILE.py:NAME"
@@ -122,12 +212,15 @@ def reported(result: AuditResult) -> AuditReport:
     return AuditReport(**{one.name: getattr(result, one.name) for one in fields(AuditResult)})
 
 
-def _reporting(function: Callable[P, R], then: Callable[[R], S], kind: Any) -> Callable[P, S]:
-    """The function with what it returns made a report; signature and documentation are its own."""
+def _reporting(function: Callable[P, R], then: Callable[..., S], kind: Any) -> Callable[P, S]:
+    """The function with what it returns made a report; signature and documentation are its own.
+
+    `then` gets the result and what was asked.
+    """
 
     @wraps(function)
     def asked(*args: P.args, **kwargs: P.kwargs) -> S:
-        return then(function(*args, **kwargs))
+        return then(function(*args, **kwargs), *args, **kwargs)
 
     asked.__annotations__ = {**function.__annotations__, "return": kind}
     told = signature(function).replace(return_annotation=kind)
@@ -136,9 +229,21 @@ def _reporting(function: Callable[P, R], then: Callable[[R], S], kind: Any) -> C
     return asked
 
 
-def _all_reported(results: tuple[AuditResult, ...]) -> tuple[AuditReport, ...]:
-    return tuple(map(reported, results))
+def _one(result: AuditResult, *_: Any, **__: Any) -> AuditReport:
+    return reported(result)
 
 
-audit = _reporting(run.audit, reported, AuditReport)
-audit_claims = _reporting(run.audit_claims, _all_reported, tuple[AuditReport, ...])
+def _all(results: tuple[AuditResult, ...], *_: Any, **__: Any) -> AuditReports:
+    return AuditReports(map(reported, results))
+
+
+def _of_claim(
+    result: ClaimResult, statement: Statement, *, parameters: Any = None, **_: Any
+) -> ClaimReport:
+    given = {one.name: getattr(result, one.name) for one in fields(ClaimResult)}
+    return ClaimReport(**given, about=statement, parameters=dict(parameters or {}))
+
+
+audit = _reporting(run.audit, _one, AuditReport)
+audit_claims = _reporting(run.audit_claims, _all, AuditReports)
+check = _reporting(checking.check, _of_claim, ClaimReport)

@@ -134,3 +134,41 @@ def test_arrays_as_databases_are_shown(report):
     )  # fmt: skip
     Closed(result._repr_html_())
     assert json.loads(result.to_json())["results"]
+
+
+@pytest.fixture(scope="module")
+def tail():
+    claim = dpwitness.UtilityClaim(
+        loss=lambda database, output: np.abs(np.asarray(output) - sum(database)),
+        bound=lambda beta: 0.1 * np.log(1 / beta),
+        databases=([1],),
+        identifier="TAIL",
+    )
+    mechanism = dpwitness.Mechanism(
+        name="noisy",
+        run=noisy,
+        claims=(claim,),
+        databases=dpwitness.Rows(row=dpwitness.Interval(low=0, high=1)),
+    )
+    return dpwitness.check(dpwitness.Subject(claim=claim, mechanism=mechanism), trials=2000)
+
+
+def test_a_claim_of_another_kind_is_shown_drawn_and_written(tail):
+    assert isinstance(tail, dpwitness.ClaimResult)
+    assert tail.refuted
+    page = Closed(tail._repr_html_())
+    told = " ".join(page.texts)
+    for part in ("Refuted: noisy, TAIL (utility)", "On the database [1], the loss reaches"):
+        assert part in told
+    assert page.tags.count("svg") == 1
+    assert repr(tail).startswith("<Refuted: noisy, TAIL (utility): P ≤ ")
+    assert json.loads(tail.to_json())["verdict"] == "refuted"
+    assert tail.plot().axes
+
+
+def test_results_of_several_claims_are_shown_one_below_the_other(report):
+    from dpwitness.notebook import AuditReports
+
+    page = Closed(AuditReports([report, report])._repr_html_())
+    assert page.tags.count("table") == 2
+    assert Closed(AuditReports()._repr_html_()).tags == []

@@ -131,8 +131,9 @@ def headline(result: ClaimResult, mechanism: str) -> str:
     claim = (
         f"{result.identifier} ({result.kind})" if result.identifier else f"a {result.kind} claim"
     )
-    found = measured_phrase(result) or exact_phrase(result)
-    told = f": {bound_phrase(result)} is claimed" + (f", measured {found}" if found else "")
+    told = f": {bound_phrase(result)} is claimed"
+    for how, found in (("measured", measured_phrase(result)), ("exactly", exact_phrase(result))):
+        told += f", {how} {found}" if found else ""
     if result.verdict is Verdict.PROVED:
         told += f", proved only here: {printable(result.finding.scope)}"
     return f"{wording.verdict_word(result.verdict)}: {printable(f'{mechanism}, {claim}')}{told}."

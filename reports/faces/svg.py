@@ -5,8 +5,9 @@ gives the same bytes. `figure`, `svg` and `pdf` are what every picture is made w
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from html import escape
 from io import BytesIO, StringIO
 from math import isfinite
@@ -19,6 +20,8 @@ from ..terminal import printable
 
 FIRST = "#0072B2"
 SECOND = "#D55E00"
+SIDES = ((FIRST, "D"), (SECOND, "D′"))
+"""Colour and name of both sides."""
 CLAIM = "#009E73"
 INK = "#010203"
 """Stands for the colour of the page's text until the SVG is done."""
@@ -172,17 +175,22 @@ def draw_growth(axes: Any, result: AuditResult) -> None:
 
 def plotted(result: AuditResult) -> Any:
     """Both histograms, where there are any, and the growth of the bound side by side."""
+    sketch, paint = result.sketch, [partial(draw_growth, result=result)]
+    if sketch is not None and any(map(sum, sketch.counts)):
+        paint.insert(0, partial(draw_sketch, sketch=sketch, names=("D", "D'")))
+    return on_paper(paint)
+
+
+def on_paper(paint: Sequence[Callable[[Any], None]]) -> Any:
+    """A figure with axes for each of `paint` side by side, in dark ink."""
     import matplotlib
     from matplotlib.figure import Figure
 
-    sketched = result.sketch is not None and any(map(sum, result.sketch.counts))
     style: dict[Any, Any] = {**STYLE, **dict.fromkeys(INKED, PAPER_INK)}
     with matplotlib.rc_context(style):
-        drawing = Figure(figsize=(SIZE[0] * (1 + sketched), SIZE[1]), layout="constrained")
-        axes = drawing.subplots(1, 1 + sketched, squeeze=False)[0]
-        if result.sketch is not None and sketched:
-            draw_sketch(axes[0], result.sketch, ("D", "D'"))
-        draw_growth(axes[-1], result)
+        drawing = Figure(figsize=(SIZE[0] * len(paint), SIZE[1]), layout="constrained")
+        for put, axes in zip(paint, drawing.subplots(1, len(paint), squeeze=False)[0], strict=True):
+            put(axes)
         return drawing
 
 

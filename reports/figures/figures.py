@@ -1,10 +1,11 @@
 """Which pictures a theorem gets: the one it brings as data, and those of its kind of claim."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...auditors.claims.check import subject_of
-from ...mechanisms.model import Theorem
+from ...auditors.claims.claim_results import ClaimResult
+from ...mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 from ..faces.claim_faces import FACES
 from ..reproduce.sections import PaperStyle, Picture, Reproduction
 from ..reproduce.statements import Statement
@@ -28,7 +29,8 @@ def pictures_of(
     swept = swept_parameter(reproductions)
     if swept is not None:
         drawn.append(sweep_figure(theorem, reproductions, swept))
-    drawn += _drawn(_statement(theorem, _middle(theorem, reproductions), seed))
+    middle = _middle(theorem, reproductions)
+    drawn += _drawn(_statement(theorem, middle.result, middle.parameters, seed))
     prefix = re.sub(r"[^A-Za-z0-9-]", "_", theorem.identifier)
     return tuple(picture(one, prefix=prefix, style=style) for one in drawn)
 
@@ -45,14 +47,33 @@ def _middle(theorem: Theorem, reproductions: Sequence[Reproduction]) -> Reproduc
     return max(reproductions, key=at_default)
 
 
-def _statement(theorem: Theorem, reproduction: Reproduction, seed: int) -> Statement:
+def drawn_of(
+    result: ClaimResult,
+    about: Theorem | Subject | NegativeControl | BrokenStatement,
+    parameters: Mapping[str, float],
+) -> list[Drawn]:
+    """What there is to draw of one result, on streams that its check did not use."""
+    theorem = about
+    if not isinstance(theorem, Theorem):
+        subject = subject_of(about)
+        theorem = Theorem(
+            identifier=result.identifier,
+            statement=result.statement,
+            reference=result.reference,
+            subject=lambda: subject,
+        )
+    return _drawn(_statement(theorem, result, parameters, result.seed))
+
+
+def _statement(
+    theorem: Theorem, result: ClaimResult, given: Mapping[str, float], seed: int
+) -> Statement:
     defaults = {name: parameter.default for name, parameter in theorem.parameters.items()}
-    parameters = {**defaults, **reproduction.parameters}
     return Statement(
         theorem=theorem,
-        parameters=parameters,
-        result=reproduction.result,
-        subject=subject_of(theorem, reproduction.parameters),
+        parameters={**defaults, **given},
+        result=result,
+        subject=subject_of(theorem, given),
         seed=seed,
     )
 
