@@ -32,6 +32,13 @@ def test_every_link_of_readme_leads_to_a_file():
         assert (README.parent / place).exists(), place
 
 
+def test_the_pictures_of_readme_are_small():
+    places = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", TEXT)
+    assert places
+    for place in places:
+        assert (README.parent / place).stat().st_size < 100_000
+
+
 def test_readme_shows_one_refuted_and_one_not():
     words = [output.split(":")[0].split()[0] for _, _, output in SHOWN]
     assert {"Refuted", "Not"} <= set(words)
