@@ -45,6 +45,11 @@ class Sentences(click.Group):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
             return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if any(name in one.opts for one in self.params):
+                error.message = f"{name} stands before the command: {ctx.info_name} {name} ..."
+            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:

@@ -181,6 +181,8 @@ def _namedtuple(value: Any) -> dict[Step, Any]:
 
 def _refused(what: str, instead: str) -> Callable[[Any], Any]:
     def read(value: Any) -> Any:
+        if isinstance(value, abc.Coroutine):
+            value.close()  # else Python warns that nobody awaited it
         raise ContractError(f"the mechanism returned {what}; {instead}")
 
     return read

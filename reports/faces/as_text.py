@@ -64,15 +64,16 @@ def _after(replay: str, step: str, width: int) -> list[str]:
 
 def wrapped(text: str, width: int, indent: str = "", first: str | None = None) -> list[str]:
     """The text in lines of at most `width`; words longer than a line are cut."""
+    # A share keeps its sign: a line never begins with "%)".
     lines = wrap(
-        text,
+        text.replace(" %", "\xa0%"),
         width,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_on_hyphens=False,
     )
     # A word that was cut may begin a line with what no build server should obey.
-    return [printable(line) for line in lines] or [""]
+    return [printable(line.replace("\xa0", " ")) for line in lines] or [""]
 
 
 def _entry(label: str, text: str, width: int) -> list[str]:

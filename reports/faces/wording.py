@@ -371,6 +371,8 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
 
 def next_step(result: AuditResult, rerun: str) -> str:
     """What to do now, with the command that audits anew; empty where nothing need be done."""
+    from ...auditors.privacy.verdicts import NO_RETURN  # the page of a file needs no auditor
+
     then = f", and run {rerun}" if rerun else ", and audit it again"
     match result.verdict:
         case Verdict.REFUTED:
@@ -378,6 +380,8 @@ def next_step(result: AuditResult, rerun: str) -> str:
                 "compare the two databases and the event, mend the mechanism or weaken the "
                 f"claim{then}"
             )
+        case Verdict.INCONCLUSIVE if result.note == NO_RETURN:
+            return f"let the mechanism return what it releases{then}"
         case Verdict.INCONCLUSIVE:
             return f"give it more draws{then}"
     return ""

@@ -533,3 +533,10 @@ def test_what_is_missing_is_named_in_the_words_of_the_command_line(run, tmp_path
         assert told.exit_code == 2
         assert wanted in " ".join(told.stderr.split())
         assert "=" not in told.stderr
+
+
+@pytest.mark.parametrize("option", ["--verbose", "--log"])
+def test_an_option_of_the_program_after_a_command_is_told_its_place(run, option):
+    result = run("audit", "laplace", option)
+    assert result.exit_code == 2
+    assert f"{option} stands before the command" in result.stderr
