@@ -5,7 +5,8 @@ from math import inf
 
 import pytest
 
-from dpwitness.auditors.results import Pair, Verdict
+from dpwitness.auditors.privacy.verdicts import NO_RETURN
+from dpwitness.auditors.results import Evidence, Pair, Verdict
 from dpwitness.reports.faces import as_text, wording
 
 COMMAND = "dpwitness audit 'my file.py:f' --pair '[1, 2]' '[1, 2, 3]' --epsilon 0.5 --seed 0"
@@ -97,3 +98,18 @@ def test_a_broken_command_is_still_the_command(width):
     lines = as_text.command_lines(COMMAND, width)
     assert all(len(line) <= width for line in lines)
     assert shlex.split("\n".join(lines).replace("\\\n", " ")) == shlex.split(COMMAND)
+
+
+def test_counts_are_followed_by_what_they_alone_show(refuted):
+    small = Evidence(counts=refuted.evidence.counts, alpha=1e-3, level=1e-4)
+    witness = replace(refuted.witness, evidence=small, epsilon_lower=1.1)
+    told = dict(wording.story(replace(refuted, pair=Pair([5], [6]), witness=witness)))
+    assert told["bound"].startswith("epsilon >= 1.1 from these counts")
+    assert told["worst"].startswith("epsilon >= 1.234 for [")
+    both = replace(refuted, pair=Pair([5], [6]), witness=witness)
+    assert "the smallest witness is the event" in wording.sentence(both)
+
+
+def test_who_forgot_to_return_is_not_told_to_draw_more(sound):
+    none = replace(sound, verdict=Verdict.INCONCLUSIVE, note=NO_RETURN)
+    assert wording.next_step(none, "x") == "let the mechanism return what it releases, and run x"
