@@ -25,6 +25,20 @@ class Console:
     paint: Callable[[str, "Verdict"], str]
     width: int
     quiet: bool = False
+    sized: bool = False
+
+    def line(self, text: str) -> None:
+        """Say one line, whole in a log; on a terminal it is folded and what goes on is indented."""
+        from .faces.as_text import wrapped
+        from .terminal import one_line
+
+        whole = one_line(text)
+        self.say("\n".join(wrapped(whole, self.width, "  ", "")) if self.sized else whole)
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """A number with its word: "1 run", "2 runs", "3 entries"."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
 def save(console: Console, path: str, text: str, suffix: str) -> bool:

@@ -48,7 +48,8 @@ class Sentences(click.Group):
         except click.NoSuchOption as error:
             name = error.option_name
             if any(name in one.opts for one in self.params):
-                error.message = f"{name} stands before the command: {ctx.info_name} {name} ..."
+                sentence = f"{name} stands before the command: {ctx.info_name} {name} ..."
+                raise click.UsageError(sentence, ctx=error.ctx) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -147,6 +148,7 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
             progress=journal,
             paint=_paint,
             width=width,
+            sized=_sized(),
             quiet=quiet,
         )
 

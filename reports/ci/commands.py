@@ -12,7 +12,7 @@ from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
 from .. import files, targets
 from ..commands import annotate
-from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..faces.as_text import command_lines, wrapped
 from ..formats import table
 from ..formats.audited import judged, judged_beside
@@ -58,7 +58,7 @@ def gate(
 
     def tell(one: Gated) -> None:
         if not console.quiet:
-            console.say(_line(one))
+            console.line(_line(one))
 
     gated = run_gate(
         entries, settings, root, seed=seed, jobs=jobs, done=tell,
@@ -150,7 +150,7 @@ def _line(one: Gated) -> str:
 
 def _tell(console: Console, told: Told) -> None:
     for reason in told.reasons:
-        console.say(one_line(f"{reason.kind}: {reason.name}: {reason.sentence}"))
+        console.line(f"{reason.kind}: {reason.name}: {reason.sentence}")
         if console.quiet:
             continue
         for label, text in told.story_of(reason):
@@ -161,7 +161,7 @@ def _tell(console: Console, told: Told) -> None:
             head = f"  {label}".ljust(12)
             console.say("\n".join(wrapped(one_line(text), console.width, " " * 12, head)))
     word = "Stopped" if told.reasons else "Nothing stands against the change"
-    console.say(f"{word}: {len(told.cases)} entries, {told.closing}")
+    console.line(f"{word}: {count(len(told.cases), 'entry', 'entries')}, {told.closing}")
 
 
 def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, seed: int) -> Told:
@@ -253,7 +253,7 @@ def init(console: Console, target: str, services: Sequence[str] = ()) -> int:
     if not made:
         console.say(f"{target} is listed and has its test already; nothing was written.")
         return 0
-    console.say(
+    console.line(
         "Now put in what the mechanism promises and its databases, then run `dpwitness gate` or "
         "`pytest`."
     )

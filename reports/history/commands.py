@@ -11,8 +11,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from .. import files
 from ..ci.settings import SettingsError, read_settings
-from ..console import FAILED, UNUSABLE, Console, save
-from ..terminal import one_line
+from ..console import FAILED, UNUSABLE, Console, count, save
 from .export import export_text, kind_of, statement, write_parquet
 from .reading import (
     Subject,
@@ -56,7 +55,7 @@ def history(
         elif export is not None:
             saved = save(console, export, export_text(kind, rows, count_rows(store)), f".{kind}")
     for subject in subjects(rows):
-        console.say(one_line(_line(subject)))
+        console.line(_line(subject))
     return _end(console, rows, broken, aside) if saved else UNUSABLE
 
 
@@ -92,9 +91,9 @@ def _line(subject: Subject) -> str:
     if not last["counted"]:
         together += f"; the last run adds nothing ({last['remark']})"
     return (
-        f"{verdict:<13} {subject.mechanism}, {claim_text(subject.claim)}: {runs} runs, {sources} "
-        f"versions{before}; last epsilon >= {max(last['epsilon_lower'], 0.0):.3f}, {together}; "
-        f"run {last['run']}"
+        f"{verdict:<13} {subject.mechanism}, {claim_text(subject.claim)}: {count(runs, 'run')}, "
+        f"{count(sources, 'version')}{before}; last epsilon >= "
+        f"{max(last['epsilon_lower'], 0.0):.3f}, {together}; run {last['run']}"
     )
 
 
@@ -116,10 +115,10 @@ def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside
         )
         return FAILED
     runs = len({row["run"] for row in rows})
-    console.say(
-        f"{runs} runs, {len(rows)} audits, every row as it was written. Evidence of runs with "
-        f"different seeds on the same version adds up at error probability {ALPHA:g} over all of "
-        "them, for each claim of this version; another version starts afresh with its own."
+    console.line(
+        f"{count(runs, 'run')}, {count(len(rows), 'audit')}, every row as it was written. Runs of "
+        "one version with different seeds add up, for each of its claims at error probability "
+        f"{ALPHA:g} over all runs; another version starts afresh."
     )
     return FAILED if aside else 0
 

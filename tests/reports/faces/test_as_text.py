@@ -7,6 +7,7 @@ import pytest
 
 from dpwitness.auditors.privacy.verdicts import NO_RETURN
 from dpwitness.auditors.results import Evidence, Pair, Verdict
+from dpwitness.reports.console import Console
 from dpwitness.reports.faces import as_text, wording
 
 COMMAND = "dpwitness audit 'my file.py:f' --pair '[1, 2]' '[1, 2, 3]' --epsilon 0.5 --seed 0"
@@ -113,3 +114,15 @@ def test_counts_are_followed_by_what_they_alone_show(refuted):
 def test_who_forgot_to_return_is_not_told_to_draw_more(sound):
     none = replace(sound, verdict=Verdict.INCONCLUSIVE, note=NO_RETURN)
     assert wording.next_step(none, "x") == "let the mechanism return what it releases, and run x"
+
+
+@pytest.mark.parametrize("sized", [False, True])
+def test_a_line_is_whole_in_a_log_and_folded_on_a_terminal(sized):
+    said = []
+    speak = Console(say=said.append, warn=said.append, progress=lambda *_: None,
+                    paint=lambda text, _: text, width=40, sized=sized)  # fmt: skip
+    speak.line("word " * 30 + "\nrefuted: forged")
+    (text,) = said
+    lines = text.splitlines()
+    assert len(lines) > 1 if sized else len(lines) == 1
+    assert all(line.startswith("  ") and len(line) <= 40 for line in lines[1:])
