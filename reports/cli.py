@@ -363,4 +363,6 @@ main.add_command(merge)
 main.add_command(reproduce)
 
 if __name__ == "__main__":
-    main(prog_name="dpwitness")
+    from .guardian import run
+
+    run()

@@ -34,10 +34,10 @@ STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 def run() -> NoReturn:
     """The command line, watched; never returns."""
     if not hasattr(os, "fork") or threading.active_count() > 1:
-        from .cli import main
-
-        main(prog_name="dpwitness")
-        sys.exit(0)  # not reached: a click command ends by itself
+        status = _command()
+        if status == INTERRUPTED:
+            _tell(_INTERRUPTED)
+        sys.exit(status)
     os._exit(watched(_command, tell=_tell))
 
 
@@ -49,7 +49,6 @@ def _command() -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else FAILED if ended.code else 0
     except KeyboardInterrupt:
-        _tell("interrupted; no result, and nothing half-written")
         return INTERRUPTED
     return 0
 
@@ -91,7 +90,7 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
     """The child: work, say how it ended, and end as any program does."""
 
     def stop(number: int, frame: Any) -> None:
-        page[STOPPED] = 1
+        page[STOPPED] = number
         for one in ours:
             signal.signal(one, signal.SIG_IGN)
         raise KeyboardInterrupt
@@ -155,12 +154,18 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
 
 
 def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tuple[int, str]:
-    if page[SAID] and not (signals and signals[0] != signal.SIGINT):
+    done = page[SAID] and not (page[STOPPED] and page[STATUS] == INTERRUPTED)
+    if done and not (signals and signals[0] != signal.SIGINT):
         return page[STATUS], ""
     if signals:
-        quiet = page[SAID] or not os.WIFSIGNALED(state)
-        sentence = "" if quiet else "interrupted; no result, and nothing half-written"
-        return INTERRUPTED if signals[0] == signal.SIGINT else TOLD_TO_END, sentence
+        status = INTERRUPTED if signals[0] == signal.SIGINT else TOLD_TO_END
+        return status, "" if done else _INTERRUPTED
+    if page[STOPPED]:
+        name = signal.Signals(page[STOPPED]).name
+        return FAILED, (
+            f"the process that ran the mechanism was sent {name} and dpwitness was not, so the "
+            f"mechanism sent it, or somebody picked that process out; {_NOTHING}"
+        )
     if hung:
         return FAILED, (
             "one call of the mechanism went far beyond its time limit and could not be stopped "
@@ -180,6 +185,7 @@ def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tup
     )
 
 
+_INTERRUPTED = "interrupted; no result, and nothing half-written"
 _NOTHING = "there is no verdict, and nothing half-written"
 
 

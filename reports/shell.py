@@ -54,8 +54,7 @@ class Sentences(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            _warn("interrupted; no result, and nothing half-written")
-            ctx.exit(INTERRUPTED)
+            ctx.exit(INTERRUPTED)  # the guardian knows who sent it, and says so
         except Exception as error:  # noqa: BLE001 - the last place that can turn it into words
             if os.environ.get("DPWITNESS_DEBUG") == "1":
                 traceback.print_exc()

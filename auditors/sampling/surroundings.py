@@ -74,16 +74,24 @@ def _global_states() -> str:
     return repr((random.getstate(), mtrand.get_bit_generator().state))
 
 
+_LEFT_LATE = (
+    "dpwitness: something that the mechanism left for the end of the process called "
+    "os._exit({!r}), which hides how the run ended\n"
+)
+
+
 @contextmanager
 def _no_way_out() -> Iterator[None]:
     """Make `os._exit` a broken contract for the block: it would end the audit without a verdict."""
     leave, process, running = os._exit, os.getpid(), [True]
 
     def refuse(status: int) -> None:
-        if os.getpid() != process or not running:
-            # A child process that the mechanism made may end as it likes, and so may what it
-            # registered for the end of this one.
-            leave(status)
+        if os.getpid() != process:
+            leave(status)  # a child process that the mechanism made may end as it likes
+        if not running:
+            # Registered for the end of this process, it would hide how the run ended.
+            os.write(2, _LEFT_LATE.format(status).encode("ascii", "backslashreplace"))
+            leave(status or 4)
         raise ContractError(
             f"the mechanism called os._exit({status!r}), which would have ended the audit without "
             "a verdict; it must return"

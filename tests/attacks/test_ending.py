@@ -23,6 +23,14 @@ def kills(database, rng):
 def told_to_end(database, rng):
     os.kill(os.getpid(), signal.SIGUSR1)
 
+def terminates(database, rng):
+    os.kill(os.getpid(), signal.SIGTERM)
+    return rng.random()
+
+def interrupts(database, rng):
+    os.kill(os.getpid(), signal.SIGINT)
+    return rng.random()
+
 def hooks(database, rng):
     atexit.register(os._exit, 7)
     return int(rng.random() < 0.5)
@@ -117,7 +125,7 @@ def threads(database, rng):
 STOPS = (
     "leaves", "leaves_with_one", "leaves_below", "crashes", "kills", "told_to_end", "closes",
     "closes_python", "ignores_alarms", "swallows", "sleeps", "endless", "holds_itself", "nested",
-    "patches", "raises_bad", "raises_base", "raises_exit",
+    "patches", "raises_bad", "raises_base", "raises_exit", "terminates", "interrupts",
 )  # fmt: skip
 GOES_ON = ("hooks", "wordless", "long", "threads")
 """These give outputs that can be compared: the audit has a verdict, and keeps it."""
@@ -164,15 +172,96 @@ def test_an_audit_that_goes_on_keeps_its_status(tmp_path, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["leaves", "crashes", "kills", "raises_base", "raises_exit"])
+@pytest.mark.parametrize(
+    "name", ["leaves", "crashes", "kills", "raises_base", "raises_exit", "terminates"]
+)
 def test_in_a_process_of_its_own(tmp_path, name):
     told(audit(tmp_path, f"ends.py:{name}", "--isolate"))
+
+
+THEOREM = """
+import numpy as np
+from ends import {name}
+from dpwitness import Mechanism, Subject, Theorem, UtilityClaim
+
+def _subject():
+    claim = UtilityClaim(loss=lambda database, output: np.asarray(output),
+                         bound=lambda beta: 1.0, databases=([],))
+    return Subject(claim=claim, mechanism=Mechanism(name="{name}", run={name}))
+
+ENDS = Theorem(identifier="ENDS", statement="it ends", reference="", subject=_subject)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crashes", "leaves_below", "kills", "raises_base", "terminates"])
+def test_reproduce_says_it(tmp_path, name):
+    (tmp_path / "ends.py").write_text(MECHANISMS)
+    (tmp_path / "mine.py").write_text(THEOREM.format(name=name))
+    told(
+        subprocess.run(
+            [sys.executable, "-m", "dpwitness", "reproduce", "mine.py:ENDS", "--workers", "1",
+             "--budget", "small"],
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crashes", "leaves_below", "kills"])
+def test_a_worker_that_ends_is_no_verdict(tmp_path, name):
+    told(audit(tmp_path, f"ends.py:{name}", "--workers", "2"))
+
+
+LOST = ("leaves_below", "crashes", "kills", "terminates")
+"""These end the process of a pytest run, past pytest."""
+TESTS = f"""
+import ends, pytest
+
+@pytest.mark.parametrize("name", {(*LOST, "leaves", "raises_base", "hooks")!r})
+def test_one(dp_audit, name):
+    dp_audit(getattr(ends, name), epsilon=1.0, pair=([0], [1]), relation="replace-one",
+             trials=2000)
+
+def test_another():
+    pass
+"""
+
+
+def run_pytest(folder, *words):
+    (folder / "ends.py").write_text(MECHANISMS)
+    (folder / "test_ends.py").write_text(TESTS)
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "test_ends.py", *words],
+        cwd=folder, capture_output=True, text=True, timeout=600, check=False,
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+def test_a_pytest_run_with_a_worker_says_it_of_each_test(tmp_path):
+    """`-n 1` is to pytest what --isolate is to a command: the other tests go on."""
+    done = run_pytest(tmp_path, "-n", "1")
+    assert done.returncode == 1, done
+    for name in LOST:
+        assert f"no result     test_ends.py::test_one[{name}]: the worker died" in done.stdout
+    assert "6 failed, 2 passed" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["crashes", "kills", "terminates", "leaves", "raises_base",
+                                  "hooks"])  # fmt: skip
+def test_a_pytest_run_of_one_process_does_not_end_well(tmp_path, name):
+    """All but an exit from native code, which nothing in that process can see."""
+    done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}]")
+    assert done.returncode != 0, done
+    if name == "hooks":
+        assert "left for the end of the process called os._exit(7)" in done.stderr
 
 
 @pytest.mark.slow
 def test_the_gate_says_it_of_each_entry(tmp_path):
     """One entry that ends its process takes no other with it."""
-    names = ("crashes", "leaves_below", "kills", "hooks")
+    names = ("crashes", "leaves_below", "kills", "terminates", "hooks")
     (tmp_path / "ends.py").write_text(MECHANISMS)
     (tmp_path / "dpwitness.toml").write_text(
         "".join(
@@ -187,5 +276,5 @@ def test_the_gate_says_it_of_each_entry(tmp_path):
     )  # fmt: skip
     assert done.returncode == 4, done
     assert "Traceback" not in done.stdout + done.stderr
-    for sign in ("SIGSEGV", "SIGKILL", "with status 0", "Not refuted"):
+    for sign in ("SIGSEGV", "SIGKILL", "SIGTERM", "with status 0", "Not refuted"):
         assert sign.lower() in done.stdout.lower(), done.stdout

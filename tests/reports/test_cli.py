@@ -171,7 +171,6 @@ def test_a_mistyped_command_line(run, arguments):
         (InvalidArgument("bad\nrequest"), 2, "bad request"),
         (ContractError("broke its contract"), 4, "broke its contract"),
         (MechanismHangs("slow"), 4, "slow"),
-        (KeyboardInterrupt(), 130, "interrupted"),
         (ZeroDivisionError("x\x1b[2J"), 4, "this is a bug in dpwitness"),
         (MemoryError(), 4, "MemoryError"),
         (RecursionError("deep"), 4, "RecursionError"),
@@ -254,7 +253,7 @@ def test_a_device_that_is_full(run, engine, sound, option, monkeypatch, tmp_path
 
 
 def started(*arguments, **settings):
-    code = "from dpwitness.reports.cli import main; main(prog_name='dpwitness')"
+    code = "from dpwitness.reports.guardian import run; run()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
