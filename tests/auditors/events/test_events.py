@@ -19,7 +19,7 @@ from dpwitness.auditors.events.events import (
     event_from_json,
 )
 from dpwitness.auditors.events.scores import AdditiveScore, Shape, Table
-from dpwitness.auditors.outputs.features import Feature, feature_from_json
+from dpwitness.auditors.outputs.features import Column, Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
 
 OUTPUT = Feature()
@@ -88,6 +88,19 @@ outputs = st.recursive(
 def test_events_come_back_from_json(event):
     again = event_from_json(json.loads(json.dumps(event.to_json())))
     assert repr(again) == repr(event)
+
+
+@given(st.lists(st.sampled_from([1.0, 2.5, math.nan, "a", "b"]), min_size=2, max_size=40))
+def test_the_bins_of_any_column_come_back_from_json(entries):
+    """Labels alone among them: such a column has one bin for numbers, and nothing lies in it."""
+    codes = np.array([-1 if isinstance(one, float) else "ab".index(one) for one in entries])
+    values = np.array([one if isinstance(one, float) else 0.0 for one in entries])
+    column = Column(values, codes, ("a", "b"))
+    made = bins_of(Feature(), (column, column), alone=True)
+    if made is not None:
+        again = bins_from_json(json.loads(json.dumps(made.to_json())))
+        assert again == made
+        assert again.codes(column).tolist() == made.codes(column).tolist()
 
 
 @settings(deadline=None)
