@@ -30,7 +30,7 @@ from .formats import as_github, as_markdown, table
 from .formats.audited import judged, judged_beside, reason, reason_beside
 from .formats.told import Case, Told
 from .record import evidence, reading
-from .replaying import made_by_this_version, replayed
+from .replaying import made_by_this_version, replayed, unread
 from .reproduce.as_json import finding_to_json
 from .sharding import pieces
 from .sharding.options import engine_of
@@ -346,6 +346,8 @@ def replay(
         differs = differs or not outcome.same
     if left := len(records) - len(verdicts):
         console.warn(f"{left} of {len(records)} results are of targets not named; left out")
+    if sentence := unread(data):
+        console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
     return FAILED if differs else _status(verdicts)
 
 
@@ -355,6 +357,9 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
     confidence = f"alpha {float(record['evidence']['alpha']):.3g}"
+    believed = as_text.wrapped(
+        f"Compared with nothing: {', '.join(outcome.believed)}.", width, "  ", "  "
+    )
     if outcome.same and not outcome.seeded:
         new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
         return as_text.wrapped(
@@ -362,14 +367,14 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
             f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "
             f"and {old[1]:,}; {confidence}.",
             width,
-        )
+        ) + believed  # fmt: skip
     if outcome.same:
         draws = sum(sum(count.trials) for count in outcome.counts)
         return as_text.wrapped(
             f"{subject} The same counts, bit for bit, over {draws:,} draws, and all that follows "
             f"from them; {confidence}.",
             width,
-        )
+        ) + believed  # fmt: skip
     lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
     for difference in outcome.differences:
         lines += as_text.wrapped(printable(difference), width, "    ", "  - ")

@@ -81,8 +81,8 @@ def replayed(
     """Each record with what counting it again gave; `tell` hears the target before it is run.
 
     `named` are the targets and `program` the program that the user typed, `ask` puts a question
-    to the user; see `trust`. With `whole` the audit of a given pair is also made again, and all
-    that it says is compared.
+    to the user; see `trust`. With `whole` the audit is also made again where the record holds all
+    that was asked, and all that it says is compared.
     """
     if mechanism is not None:
         for record in records:
@@ -108,8 +108,19 @@ def replayed(
         yield record, outcome
 
 
+READ = frozenset({"schema", "results", "environment"})
+
+
+def unread(data: Mapping[str, Any]) -> str:
+    """A sentence about the parts of an evidence file beside its results; empty without any."""
+    parts = sorted(str(key) for key in data.keys() - READ)
+    return f"Not read, and so not checked: {', '.join(parts)}." if parts else ""
+
+
 BELIEVED = frozenset({"seconds", "target", "replay"})
 """What no rerun decides: how long it took, and words about where it was run."""
+UNDECIDED = ("environment", "plan.precision")
+"""What a rerun is made with; another wish for precision may lead to the same audit."""
 MOST_NAMED = 8
 
 
@@ -134,6 +145,7 @@ def _compared(
         ) from None
     if again is None:
         return outcome
+    believed = (*sorted(BELIEVED), *UNDECIDED)
     now = json.loads(evidence.to_text(evidence.document([again], replay="")))["results"][0]
     then = json.loads(json.dumps(dict(record)))
     skipped = BELIEVED | ({"draws"} if float(then["claim"]["epsilon"]) == 0 else set())
@@ -141,7 +153,7 @@ def _compared(
         {key: value for key, value in one.items() if key not in skipped} for one in (then, now)
     )
     unlike = [*islice(_unlike(old, new, ""), MOST_NAMED)]
-    return replace(outcome, differences=tuple(unlike))
+    return replace(outcome, differences=tuple(unlike), believed=believed)
 
 
 def _unlike(then: Any, now: Any, place: str) -> Iterator[str]:

@@ -123,6 +123,7 @@ class PlanRecord(TypedDict):
     vectorised: NotRequired[bool]
     exceptions: NotRequired[str]
     domain: NotRequired[str]
+    search: NotRequired[str]
 
 
 class JudgedRecord(TypedDict):

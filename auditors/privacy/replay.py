@@ -25,7 +25,8 @@ class Replay:
     `verdict` is the one the new counts support: those of the worst pair, and of the smaller one
     where the record has it; `counts` has them in this order. For a mechanism that is not `seeded`
     the counts are a repetition of the experiment, and `differences` holds only what does not
-    follow from the recorded counts.
+    follow from the recorded counts. `believed` are the fields of the record that nothing was
+    compared with.
     """
 
     verdict: Verdict
@@ -33,6 +34,7 @@ class Replay:
     counts: tuple[Count, ...]
     differences: tuple[str, ...]
     seeded: bool
+    believed: tuple[str, ...] = retrace.BELIEVED
 
     @property
     def same(self) -> bool:

@@ -1,21 +1,23 @@
-"""The audit of a given pair made again from what was asked, and compared in all that it says.
+"""The whole audit of a record made again from what was asked, and compared in all that it says.
 
-Counting again shows that the counts are those of the mechanism. What was learnt and foreseen, the
-plan, the power and the picture follow from draws that are not counted; where the pair was given,
-the record holds all that was asked, and the whole audit can be made again.
+Counting again shows that the counts are those of the mechanism. What was searched, learnt and
+foreseen, the plan, the power and the picture follow from draws that are not counted. Where the
+pair was given, or searched among the databases that the mechanism brings, the record holds all
+that was asked.
 """
 
 from dataclasses import replace
 from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
+from ..errors import EvidenceFormatError
 from ..evidence.record import ResultRecord
 from ..results import AuditResult
 from .budget import Budget
 from .replay import read_record
-from .request import subject
+from .request import AuditRequest, subject
 from .retrace import FITTED
-from .run import run_audit
+from .run import prepared, run_audit
 from .verdicts import OUT_OF_TIME, Audit, Clock
 
 __all__ = ["audited_again"]
@@ -29,13 +31,15 @@ def audited_again(
 ) -> AuditResult | None:
     """The result that the same request gives now; None where the record does not hold all of it.
 
-    It does not where the pair was searched for, where the mechanism draws its own randomness, where
-    a clock decided, and for a witness counted again. Raises EvidenceFormatError for a malformed
-    record and ContractError when the mechanism fails.
+    It does not where the pair came from other databases than the mechanism's own, where the
+    mechanism draws its own randomness, where a clock decided, and for a witness counted again.
+    Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
     note = str(record.get("note", ""))
     timed = note == OUT_OF_TIME or FITTED in note
-    if record.get("reached") is not None or timed or not record["seeded"]:
+    searched = record.get("reached") is not None
+    own = record["plan"].get("search") == "own"
+    if (searched and not own) or timed or not record["seeded"]:
         return None
     pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)
     if counts[0].stage != "attempt" or test.trials > MOST_TRIALS:
@@ -44,6 +48,8 @@ def audited_again(
     plan = record["plan"]
     budget = Budget(trials=test.trials, alpha=test.alpha, seed=sampler.seed,
                     precision=plan.get("precision", 0.05))  # fmt: skip
+    if own:
+        return run_audit(_searching(audited, record, test.claim, budget, workers, timeout))
     audit = Audit(
         subject=audited,
         target=str(record["target"]),
@@ -58,11 +64,47 @@ def audited_again(
     return run_audit(audit)
 
 
+def _searching(
+    audited: Mechanism,
+    record: ResultRecord,
+    claim: PrivacyClaim,
+    budget: Budget,
+    workers: int,
+    timeout: float,
+) -> Audit:
+    """The audit that searches the mechanism's own databases for this claim."""
+    own = {_numbers(one) for one in audited.claims if isinstance(one, PrivacyClaim)}
+    if audited.databases is None or not own:
+        raise EvidenceFormatError(
+            f"the evidence says that the pair was searched for among the databases and the claims "
+            f"that {audited.name} brings, and it brings none"
+        )
+    stated = {} if _numbers(claim) in own else {"epsilon": claim.epsilon, "delta": claim.delta}
+    request = AuditRequest(
+        audited,
+        **stated,
+        target=str(record["target"]),
+        workers=workers,
+        timeout=timeout,
+        exceptions=str(record["plan"].get("exceptions", "error")),
+    )
+    for audit in prepared(request, budget, request.epsilon):
+        if _numbers(audit.claim) == _numbers(claim):
+            return replace(audit, budget=budget)
+    raise EvidenceFormatError(
+        f"the evidence is about another relation or distance than the claims of {audited.name}, "
+        "and says that nothing but the mechanism was given"
+    )
+
+
+def _numbers(claim: PrivacyClaim) -> tuple[Any, ...]:
+    return claim.relation, claim.distance, claim.epsilon, claim.delta
+
+
 def _worded(audited: Mechanism, claim: PrivacyClaim) -> PrivacyClaim:
     """The claim with the words of the mechanism's own of the same form, where there is one."""
     own = [one for one in audited.claims if isinstance(one, PrivacyClaim)]
-    numbers = (claim.relation, claim.distance, claim.epsilon, claim.delta)
-    exact = [one for one in own if (one.relation, one.distance, one.epsilon, one.delta) == numbers]
+    exact = [one for one in own if _numbers(one) == _numbers(claim)]
     for one in (*exact, *own):
         return replace(claim, identifier=one.identifier, statement=one.statement,
                        reference=one.reference)  # fmt: skip

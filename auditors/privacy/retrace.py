@@ -46,8 +46,8 @@ NOT_RECOMPUTED = (
 )  # fmt: skip
 """Fields that counting again cannot decide: they are read from the file, and believed.
 
-Where the pair was given the whole audit is made again (`rerun`), and only the seconds, the words
-of the target and of the replay, and the environment are believed.
+Where the record holds all that was asked the whole audit is made again (`rerun`), and only the
+seconds, the words of the target and of the replay, and the environment are believed.
 """
 
 INPUTS = (
@@ -56,6 +56,8 @@ INPUTS = (
     "evidence.counts.rates",
 )  # fmt: skip
 """What was asked and what was foreseen. A change is named where a plan of looks follows from it."""
+
+BELIEVED = ("target", *NOT_RECOMPUTED, *INPUTS)
 
 CLOSE = 1e-9
 

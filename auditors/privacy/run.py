@@ -103,6 +103,9 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
         )
     seconds = budget.seconds / len(claims) if budget.seconds else None
     share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
+    asked_more = (request.relation, request.distance, seconds) != (None, None, None)
+    stated = (epsilon, request.delta) != (None, None)
+    alone = own and given is None and not asked_more and not (stated and len(claims) > 1)
     return tuple(
         Audit(
             subject=subject,
@@ -123,6 +126,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             ),
             clock=Clock(seconds),
             domain="value" if given is None and isinstance(databases, Value) else "",
+            own=alone,
         )
         for claim in claims
     )

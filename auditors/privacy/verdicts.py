@@ -86,6 +86,9 @@ class Audit:
     """"value" where a whole database is one record, for who checks how far a pair is apart."""
     bounding: bool = False
     """Whether only a bound is wanted: no smaller pair is asked for, and the hunt is thorough."""
+    own: bool = False
+    """Whether the search follows from the mechanism and the budget alone, so that a record tells
+    enough to make it again."""
 
     @property
     def test(self) -> Test:
@@ -345,6 +348,7 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "vectorised": sampler.vectorised,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
             **({"domain": audit.domain} if audit.domain else {}),
+            **({"search": "own"} if audit.own and not audit.bounding else {}),
         },
         judged=judging.counts,
         source=fingerprint(audit.subject.run),
