@@ -363,6 +363,4 @@ main.add_command(merge)
 main.add_command(reproduce)
 
 if __name__ == "__main__":
-    from .guardian import run
-
-    run()
+    main(prog_name="dpwitness")

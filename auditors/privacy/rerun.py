@@ -79,10 +79,11 @@ def _searching(
             f"the evidence says that the pair was searched for among the databases and the claims "
             f"that {audited.name} brings, and it brings none"
         )
-    stated = {} if _numbers(claim) in own else {"epsilon": claim.epsilon, "delta": claim.delta}
+    carried = _numbers(claim) in own
     request = AuditRequest(
         audited,
-        **stated,
+        epsilon=None if carried else claim.epsilon,
+        delta=None if carried else claim.delta,
         target=str(record["target"]),
         workers=workers,
         timeout=timeout,
