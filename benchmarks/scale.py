@@ -1,8 +1,9 @@
-"""What it costs to audit in many pieces: `python -m benchmarks.scale [part ...]`.
+"""What it costs to audit in many pieces: `python -m benchmarks.scale [part ...] [--write]`.
 
-Parts: simulation, overhead, shards, speed. The simulation draws nothing: it lets a thousand
-workers fail and lag, and hands what they send to the real collector. All times are CPU seconds, so
-that a busy machine does not change them.
+Parts: simulation, overhead, shards, merging, catalogue, speed. The simulation draws nothing: it
+lets a thousand workers fail and lag, and hands what they send to the real collector. Times are CPU
+seconds, so that a busy machine hardly changes them; only `speed` takes the clock as well, and wants
+a machine with two idle cores. With --write its table goes into docs/scale.md.
 """
 
 import heapq
@@ -142,14 +143,95 @@ def overhead():
     print(f"a block kept in a checkpoint: {1e6 * kept:.1f} us, {size:.0f} bytes")
     engine, jobs = Engine(), [(block_of(place, 20_000, 1024),) for place in range(20_000)]
     list(engine.results(len, jobs[:100], workers=2, patience=60))
-    started = time.process_time()
-    list(engine.results(len, jobs, workers=2, patience=60))
-    through = (time.process_time() - started) / len(jobs)
-    print(f"a block through two workers of loky: {1e6 * through:.0f} us of this process")
+    for seconds, some in ((1e-3, jobs), (1.0, jobs[:2000])):
+        started = time.process_time()
+        list(engine.results(len, some, workers=2, patience=60, seconds=seconds))
+        through = (time.process_time() - started) / len(some)
+        print(
+            f"a block of {seconds:g} s through two workers of loky: {1e6 * through:.0f} us of "
+            "this process"
+        )
+
+
+TARGETS = """
+def noisy(database, rng, *, size=None):
+    return len(database) + rng.laplace(size=size)
+noisy.block = 32
+"""
+ONE = ("--pair", "[]", "[1]", "--epsilon", "1", "--trials", "40000", "--quiet")
+
+
+def spent_by(words, folder):
+    """(CPU seconds, MB at most of any child so far) of a command of dpwitness, run in `folder`."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "dpwitness", *words], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode in (0, 1), done.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return used, after.ru_maxrss / 1024
+
+
+def results_in(path):
+    """The results of an evidence file without what differs from run to run."""
+    found = json.loads(Path(path).read_text())["results"]
+    return [{k: v for k, v in one.items() if k not in ("seconds", "replay")} for one in found]
+
+
+def merging(count=1000):
+    """Shards drawn one by one, put together by the command, and compared with one process."""
+    from click.testing import CliRunner
+
+    from dpwitness.reports.cli import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "own.py").write_text(TARGETS)
+        target, begun = f"{folder}/own.py:noisy", time.process_time()
+        names = [f"{folder}/{number}.json" for number in range(1, count + 1)]
+        for number, name in enumerate(names, start=1):
+            words = ["audit", target, *ONE, "--shard", f"{number}/{count}", "--json", name]
+            done = CliRunner().invoke(main, words)
+            assert done.exit_code == 0, done.output
+        drawn = time.process_time() - begun
+        alone, _ = spent_by(["audit", target, *ONE, "--json", "alone.json"], folder)
+        merged, memory = spent_by(
+            ["merge", *names, "--target", target, "--quiet", "--json", "merged.json"], folder
+        )
+        same = results_in(f"{folder}/merged.json") == results_in(f"{folder}/alone.json")
+        size = sum(Path(name).stat().st_size for name in names)
+        blocks = json.loads(Path(names[0]).read_text())["claims"][0]["planned"]
+    print(
+        f"{count:,} shards drawn of {blocks:,} blocks ({drawn:.0f} CPU s, {size:,} bytes); merged "
+        f"in {merged:.1f} CPU s and {memory:.0f} MB at most, one process took {alone:.1f} CPU s; "
+        f"bit for bit the same: {'yes' if same else 'NO'}"
+    )
+
+
+def catalogue(*sizes):
+    """CPU seconds an entry of a gate whose targets all lie in one file."""
+    print("| entries | CPU s an entry | MB of the largest process | bytes of JSON an entry |")
+    print("|---|---|---|---|")
+    for size in sizes or (5, 20):
+        with tempfile.TemporaryDirectory() as folder:
+            functions = [TARGETS.replace("noisy", f"noisy_{n}") for n in range(size)]
+            Path(folder, "own.py").write_text("\n".join(functions))
+            entries = [
+                f'[[gate]]\ntarget = "own.py:noisy_{number}"\nepsilon = 1\npair = ["[]", "[1]"]'
+                for number in range(size)
+            ]
+            Path(folder, "dpwitness.toml").write_text("trials = 2000\n" + "\n".join(entries))
+            used, memory = spent_by(["gate", "--quiet", "--json", "found.json"], folder)
+            written = Path(folder, "found.json").stat().st_size
+        print(
+            f"| {size:,} | {used / size:.2f} | {memory:.0f} | {written / size:,.0f} |", flush=True
+        )
 
 
 CALL = """
-import json, resource, sys, time
+import json, sys, time
+from dpwitness.auditors.evidence.write import record_of
 from dpwitness.auditors.privacy.run import audit_claims
 micro, trials, workers = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 def busy(database, rng):
@@ -158,45 +240,67 @@ def busy(database, rng):
         pass
     return len(database) + rng.laplace()
 if micro >= 10_000:
-    busy.block = 16  # or a block would take ten seconds, and a few hundred trials be one block
+    busy.block = 16  # or a block would take ten seconds
 def vectorised(database, rng, *, size=None):
     return len(database) + rng.laplace(size=size)
-begun = time.monotonic()
 (result,) = audit_claims(vectorised if micro == 0 else busy, epsilon=1.0, pair=([], [1]),
                          trials=trials, workers=workers)
-print(json.dumps([time.monotonic() - begun, time.process_time(),
-                  repr((result.verdict, result.evidence, result.judged, result.draws))]))
+print(json.dumps([time.process_time(), {**record_of(result), "seconds": 0}]))
 """
+CASES = ((1, 1_000_000), (100, 500_000), (10_000, 1000), (0, 100_000_000))
+"""Microseconds of a call, 0 for a vectorised one, and trials a side."""
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+MARKS = "<!-- speed: python -m benchmarks.scale speed --write -->\n", "<!-- end of speed -->\n"
 
 
-def speed():
-    """Two workers against one, on mechanisms whose calls burn this much CPU time."""
-    print(
-        "| a call | trials a side | CPU s, 1 worker | 2 workers | of it the parent | same counts |"
-    )
-    print("|---|---|---|---|---|---|")
-    for micro, trials in ((1, 200_000), (100, 30_000), (10_000, 300), (0, 20_000_000)):
+def speed(write=False, part=1.0):
+    """Two workers against one, on mechanisms whose calls burn this much CPU time.
+
+    `part` of the draws are made; for a trial of the command itself.
+    """
+    lines = [
+        "| a call | draws a side | seconds, 1 worker | 2 workers | times as fast | CPU s, 1 worker "
+        "| 2 workers, all processes | of it the parent | same JSON |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for micro, trials in CASES:
         rows = []
         for workers in (1, 2):
-            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             done = subprocess.run(
-                [sys.executable, "-c", CALL, str(micro), str(trials), str(workers)],
+                [sys.executable, "-c", CALL, str(micro), str(int(part * trials)), str(workers)],
                 capture_output=True, text=True, check=True,
             )  # fmt: skip
-            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            took, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
             spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            rows.append((spent, *json.loads(done.stdout)))
-        (one, *_), (two, _, parent, _) = rows
-        name = f"{micro:g} us" if micro else "vectorised"
-        same = "yes" if rows[0][3] == rows[1][3] else "NO"
-        print(
-            f"| {name} | {trials:,} | {one:.1f} | {two:.1f} | {parent:.1f} | {same} |", flush=True
+            rows.append((took, spent, *json.loads(done.stdout)))
+        (one, used, _, alone), (two, both, parent, result) = rows
+        lines.append(
+            f"| {f'{micro:,} us' if micro else 'vectorised'} | {int(part * trials):,} | {one:.1f} "
+            f"| {two:.1f} | {one / two:.2f} | {used:.1f} | {both:.1f} | {parent:.1f} "
+            f"| {'yes' if alone == result else 'NO'} |"
         )
+        print(lines[-1], flush=True)
+    table = "\n".join(lines) + "\n"
+    print("\n" + table)
+    if write:
+        before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
+        _, mark, after = rest.partition(MARKS[1])
+        assert mark, f"{PAGE} has no place for the table"
+        PAGE.write_text(before + MARKS[0] + table + mark + after, encoding="utf-8")
 
 
-PARTS = {"simulation": simulation, "overhead": overhead, "shards": shards, "speed": speed}
+PARTS = {
+    "simulation": simulation,
+    "overhead": overhead,
+    "shards": shards,
+    "merging": merging,
+    "catalogue": catalogue,
+    "speed": speed,
+}
 
 if __name__ == "__main__":
-    for part in sys.argv[1:] or PARTS:
-        print(f"\n{part}\n")
-        PARTS[part]()
+    chosen = [word for word in sys.argv[1:] if word != "--write"]
+    for part in chosen or PARTS:
+        print(f"\n{part}\n", flush=True)
+        PARTS[part](*([True] if part == "speed" and "--write" in sys.argv else []))

@@ -108,7 +108,6 @@ def _require_same_versions(client: Any) -> None:
 def ray(address: str | None, workers: int) -> Iterator[None]:
     """Hold a connection to the ray cluster at the address, or to one started here."""
     module = loaded("ray", "ray")
-    register = loaded("ray", "ray.util.joblib").register_ray
     options: dict[str, Any] = {"address": address} if address else {"num_cpus": workers}
     try:
         module.init(
@@ -125,7 +124,6 @@ def ray(address: str | None, workers: int) -> Iterator[None]:
             "with `ray start --head` and give the address it prints",
             keywords=("address",),
         ) from None
-    register()
     try:
         yield
     finally:

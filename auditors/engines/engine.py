@@ -1,4 +1,4 @@
-"""Engines: joblib's backends, and dask by its client, on this machine and on others.
+"""Engines: joblib's backends, dask and ray by their clients, on this machine and on others.
 
 What a worker sends back are counts, and outputs only where they are to teach. A worker that is lost
 costs the blocks it had, which are drawn again: they come from the same streams.
@@ -27,8 +27,6 @@ T = TypeVar("T")
 BACKENDS = ("loky", "threading", "dask", "ray")
 LOSSES = 2
 """How often in a row, with no block finished in between, workers may be lost."""
-ROUND = 16
-"""Jobs for each worker and round, where an engine gives its results only all at once."""
 BUNDLE = {False: 0.05, True: 0.5}
 """Seconds that the jobs which travel together should take: on this machine, and on others."""
 SHARES = 4
@@ -168,6 +166,8 @@ class Engine:
             tasks = (_Task(parcel, some) for some in bundles)
             if self.backend == "dask":
                 yield from self._through_dask(tasks, patience)
+            elif self.backend == "ray":
+                yield from _through_ray(tasks, patience)
             else:
                 yield from self._through_joblib(tasks, workers, patience)
 
@@ -179,15 +179,9 @@ class Engine:
     ) -> Iterator[tuple[int, T]]:
         from joblib import Parallel, delayed, parallel_config
 
-        calls = (delayed(task)() for task in tasks)
         with parallel_config(backend=self.backend, n_jobs=workers):
-            if self.backend == "ray":
-                while some := list(islice(calls, ROUND * workers)):
-                    for found in Parallel(batch_size=1)(some):
-                        yield from found
-                return
             parallel = Parallel(return_as="generator_unordered", timeout=patience, batch_size=1)
-        for found in parallel(calls):
+        for found in parallel(delayed(task)() for task in tasks):
             yield from found
 
     def _through_dask(
@@ -304,6 +298,48 @@ def _opened(parcel: bytes | str) -> Callable[..., Any]:
     return function
 
 
+def _through_ray(
+    tasks: Iterator[Callable[[], list[tuple[int, T]]]], patience: float
+) -> Iterator[tuple[int, T]]:
+    """Two tasks for each core at a time.
+
+    Ray is asked directly: joblib's way through it starts its workers anew for every count.
+    """
+    module = loaded("ray", "ray")
+    remote = module.remote(max_retries=0, num_cpus=1)(_called)
+    running: list[Any] = []
+    quiet = 0.0
+
+    def send() -> None:
+        cores = max(1, int(module.cluster_resources().get("CPU", 1)))
+        running.extend(
+            remote.remote(task) for task in islice(tasks, max(0, 2 * cores - len(running)))
+        )
+
+    try:
+        send()
+        while running:
+            ready, running[:] = module.wait(running, num_returns=1, timeout=POLL)
+            quiet = 0.0 if ready else quiet + POLL
+            if quiet > patience:
+                raise TimeoutError
+            for one in ready:
+                try:
+                    found = module.get(one)
+                except module.exceptions.RayTaskError as error:
+                    raise getattr(error, "cause", error) from None
+                yield from found
+            send()
+    finally:
+        with suppress(Exception):
+            for one in running:
+                module.cancel(one, force=True)
+
+
+def _called(task: Callable[[], T]) -> T:
+    return task()
+
+
 def _timeouts() -> tuple[type[BaseException], ...]:
     # Some engines have a timeout of their own that is not the built-in one.
     return (TimeoutError, CancelledError)
@@ -311,5 +347,10 @@ def _timeouts() -> tuple[type[BaseException], ...]:
 
 def _is_loss(error: Exception) -> bool:
     """Whether an engine says that it lost a worker, and not that a job raised."""
-    return type(error).__name__ in ("KilledWorker", "RayActorError", "ActorDiedError",
-                                    "WorkerCrashedError", "ActorUnavailableError")  # fmt: skip
+    return type(error).__name__ in (
+        "KilledWorker",
+        "WorkerCrashedError",
+        "NodeDiedError",
+        "ObjectLostError",
+        "OutOfMemoryError",
+    )

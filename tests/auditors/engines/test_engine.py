@@ -193,6 +193,18 @@ def test_dask_on_two_processes_one_of_which_is_killed(tmp_path, alone):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_ray_on_two_processes_one_of_which_is_killed(tmp_path, alone):
+    pytest.importorskip("ray")
+    flag = tmp_path / "died"
+    (tmp_path / "own.py").write_text(DIES_ONCE.format(flag=str(flag), home=os.getpid()))
+    dies_once = find_target(f"{tmp_path}/own.py:dies_once").mechanism
+    found = audit(dies_once, workers=2, engine=Engine(backend="ray"), **OPTIONS)
+    assert flag.exists()
+    assert essence(found) == alone
+
+
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_named():
     pytest.importorskip("distributed")
     with (
