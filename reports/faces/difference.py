@@ -12,6 +12,8 @@ from ..terminal import printable
 
 LONGEST = 2000
 MOST_LINES = 60
+CONTEXT = 2
+"""Rows that both have, shown before and after one that only one has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,7 @@ def difference(pair: Pair) -> tuple[DiffLine, ...]:
         return _whole(pair)
     if max(len(one), len(two)) > LONGEST:
         return _whole(pair)
-    lines = tuple(_runs(one, two))
+    lines = tuple(_folded(list(_runs(one, two))))
     if len(lines) > MOST_LINES:
         rest = len(lines) - MOST_LINES
         lines = (*lines[:MOST_LINES], DiffLine(mark=" ", text=f"... {rest} more lines"))
@@ -63,6 +65,22 @@ def _runs(one: list[tuple[bytes, str]], two: list[tuple[bytes, str]]) -> Iterato
     for same, part, other in _stretches(one, two):
         yield from _grouped(" " if same else "-", part)
         yield from _grouped("+", other)
+
+
+def _folded(lines: list[DiffLine]) -> Iterator[DiffLine]:
+    """The lines without those far from any difference; how many these were is said."""
+    groups = [list(group) for _, group in groupby(lines, lambda line: line.mark == " ")]
+    for place, group in enumerate(groups):
+        before = CONTEXT if place > 0 else 0
+        after = CONTEXT if place < len(groups) - 1 else 0
+        hidden = group[before : len(group) - after]
+        if group[0].mark != " " or len(groups) == 1 or len(hidden) < 3:
+            yield from group
+            continue
+        rows = sum(line.times for line in hidden)
+        yield from group[:before]
+        yield DiffLine(mark=" ", text=f"... {rows:,} rows that both have")
+        yield from group[len(group) - after :]
 
 
 def _stretches(

@@ -14,7 +14,7 @@ from .reading import Subject, claim_text, refuted_before, refuted_together, run_
 MOST_ROWS = 60
 MOST_PICTURES = 80
 REFUTED = "#B3261E"
-JOINTLY = "The runs of this source together refute the claim, whatever one of them says by itself."
+JOINTLY = "The runs of this version together refute the claim, whatever one of them says by itself."
 
 
 def render(subjects: Sequence[Subject], broken: str) -> str:
@@ -53,8 +53,8 @@ def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
     yield (
         "assumed",
         [
-            "All runs of one source, claim and mechanism are added up; that takes for granted that "
-            f"each made new draws.{left}"
+            "All runs of one version, claim and mechanism are added up; that takes for granted "
+            f"that each made new draws.{left}"
         ],
     )
 
@@ -142,7 +142,7 @@ def _figure(subject: Subject, key: str) -> str:
         for start, end in pairwise([0, *changes, len(audits)]):
             axes.plot(places[start:end], joint[start:end], color=figures.SECOND, marker="s",
                       markersize=2.5, drawstyle="steps-post", linewidth=1.8,
-                      label="all runs" if start == 0 else None)  # fmt: skip
+                      label="this version" if start == 0 else None)  # fmt: skip
         if refuted:
             heights = [single[i] if isfinite(single[i]) else claimed for i in refuted]
             axes.plot([places[i] for i in refuted], heights, color=REFUTED, marker="x",
