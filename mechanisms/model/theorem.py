@@ -17,6 +17,11 @@ class Parameter:
     within: Interval
     meaning: str
 
+    def __post_init__(self) -> None:
+        """A range that is a plain pair would be found out only when it is looked into."""
+        if not isinstance(self.within, Interval):
+            raise ValueError(f"within must be Interval(low=..., high=...), got {self.within!r}")
+
 
 def number(default: float, low: float, high: float, meaning: str) -> Parameter:
     """A parameter that is any number in [low, high]."""
