@@ -70,6 +70,10 @@ def _explained(error: Exception) -> tuple[str, int]:
         return error.spelled(_option), UNUSABLE
     if ours is not None and isinstance(error, ours.DpWitnessError):
         return error.spelled(_option), FAILED
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the folder that this was started in is gone; go to another", UNUSABLE
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",

@@ -176,6 +176,7 @@ class ClaimCheckRecord(TypedDict):
     headline: str
     bound_words: str
     found_words: str
+    scope: NotRequired[str]
     story: Sequence[Sequence[str]]
 
 

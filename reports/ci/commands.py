@@ -143,7 +143,9 @@ def _line(one: Gated) -> str:
     )
     figures = "; ".join(
         [*filter(None, [figures]),
-         *(f"{c['kind']} {c['verdict'].replace('_', ' ')}" for c in one.claims)]
+         *(f"{c['kind']} {c['verdict'].replace('_', ' ')}"
+           + (f" (only here: {c.get('scope', '')})" if c["verdict"] == "proved" else "")
+           for c in one.claims)]
     )  # fmt: skip
     return one_line(f"{word:<13} {one.entry.name}: {figures or one.problem}")
 

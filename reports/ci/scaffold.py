@@ -46,7 +46,7 @@ jobs:
         if: always()
         uses: actions/upload-artifact@v4
         with: {name: privacy, path: "privacy.*", if-no-files-found: ignore}
-      - if: failure()
+      - if: failure() && steps.page.outputs.artifact-url != ''
         env: {PAGE: "${{ steps.page.outputs.artifact-url }}"}
         run: |
           echo "::error title=dpwitness::The whole report is in $PAGE"

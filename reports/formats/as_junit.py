@@ -41,7 +41,8 @@ def _suite(told: Told, case: Case) -> str:
     properties = [
         f"<property name={_attribute(f'dpwitness.{key}')} value={_attribute(value)}/>"
         for judged in case.judged
-        for key, value in judged.facts.items()
+        for key, value in {**judged.facts, "scope": judged.scope}.items()
+        if value
     ]
     before = f"<properties>{''.join(properties)}</properties>\n" if properties else ""
     reasons = [(reason, told.story_of(reason)) for reason in told.reasons_of(case)]

@@ -30,10 +30,15 @@ def _rows(case: Case) -> list[str]:
     if case.problem:
         return [f"| {target} | | {MARKS['failed']} | | | |"]
     return [
-        f"| {target} | {_inline(one.claim)} | {MARKS[one.verdict]} | {_inline(one.bound)} | "
+        f"| {target} | {_inline(one.claim)} | {_verdict(one)} | {_inline(one.bound)} | "
         f"{_inline(one.power)} | {one.draws:,} |"
         for one in case.judged
     ]
+
+
+def _verdict(judged: Judged) -> str:
+    scope = f", only here: {_inline(judged.scope)}" if judged.scope else ""
+    return f"{MARKS[judged.verdict]}{scope}"
 
 
 def _witness(judged: Judged) -> list[str]:

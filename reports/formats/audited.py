@@ -50,6 +50,7 @@ def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> Judged:
         power="",
         draws=record["draws"],
         seconds=record["seconds"],
+        scope=record.get("scope", "") if record["verdict"] == Verdict.PROVED.value else "",
         story=(
             *((label, text) for label, text in record["story"]),
             ("replay", rerun),

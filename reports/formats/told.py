@@ -25,8 +25,9 @@ class Judged:
     """One claim that was judged.
 
     `bound` is what the draws show and `power` what they could have shown, both in words, empty
-    for nothing. `story` tells the witness, or the pair and event of a claim that was not refuted;
-    its last lines say how to count again and what to do next.
+    for nothing. `scope` says what a proof covers and is empty elsewhere. `story` tells the witness,
+    or the pair and event of a claim that was not refuted; its last lines say how to count again and
+    what to do next.
     """
 
     mechanism: str
@@ -36,6 +37,7 @@ class Judged:
     power: str
     draws: int
     seconds: float
+    scope: str = ""
     story: Lines = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 

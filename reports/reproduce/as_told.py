@@ -1,5 +1,6 @@
 """A run of reproduce as what every format tells."""
 
+from ...auditors.results import Verdict
 from ..faces import claim_faces
 from ..formats.told import Case, Judged, Reason, Told
 from ..gallery.names import plain_names
@@ -57,6 +58,7 @@ def _judged(section: Section, one: Reproduction, setting: str, command: str) -> 
         power="",
         draws=result.finding.draws,
         seconds=result.seconds,
+        scope=result.finding.scope if result.verdict is Verdict.PROVED else "",
         story=(*claim_faces.story(result), ("replay", command)),
         facts={
             "verdict": result.verdict.value,

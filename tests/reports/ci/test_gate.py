@@ -30,7 +30,7 @@ from dpwitness.reports.ci.summary import summary_lines
 from dpwitness.reports.console import Console
 from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
-from dpwitness.reports.formats.told import Reason
+from dpwitness.reports.formats.told import Case, Judged, Reason, Told
 from dpwitness.reports.record.evidence import document
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
@@ -355,6 +355,15 @@ def test_every_format_tells_the_whole_witness(form):
     for part in ("epsilon 1 (add-remove)", "[]", "[0]", "output >= 1", "epsilon >= 2",
                  "dpwitness replay kept.json", "mend the mechanism"):  # fmt: skip
         assert part in text, part
+
+
+@pytest.mark.parametrize("form", [as_junit, as_markdown])
+def test_a_proof_says_what_it_covers(form):
+    judged = Judged(mechanism="m", claim="c", verdict="proved", bound="", power="", draws=1,
+                    seconds=0.0, scope="both pairs of {0, 1}")  # fmt: skip
+    case = Case(name="m", target="m", judged=(judged,))
+    told = Told(command="reproduce", cases=(case,), reasons=(), closing="", document={}, page=str)
+    assert "both pairs of {0, 1}" in form.render(told)
 
 
 def test_scaffolds_run_as_they_are(tmp_path):
