@@ -15,8 +15,6 @@ from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_typ
 
 from .errors import InvalidArgument, UnknownArgument
 
-__all__ = ["asking", "checked", "meant"]
-
 P = ParamSpec("P")
 Q = TypeVar("Q")
 R = TypeVar("R")

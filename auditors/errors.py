@@ -16,18 +16,6 @@ Every message is one sentence that says what was expected, what came and what to
 import re
 from collections.abc import Callable
 
-__all__ = [
-    "ContractError",
-    "DpWitnessError",
-    "EngineError",
-    "EvidenceFormatError",
-    "HarnessError",
-    "InvalidArgument",
-    "MechanismHangs",
-    "UnknownArgument",
-    "UnsupportedClaim",
-]
-
 
 class DpWitnessError(Exception):
     """Base of every error dpwitness raises on purpose.

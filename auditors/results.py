@@ -8,17 +8,6 @@ from typing import Any
 from ..mechanisms.model import Database, PrivacyClaim
 from .events.events import Event
 
-__all__ = [
-    "AuditResult",
-    "Count",
-    "Evidence",
-    "Pair",
-    "Reach",
-    "Sketch",
-    "Verdict",
-    "Witness",
-]
-
 
 class Verdict(Enum):
     """What an audit may say. Sampling never proves privacy, so nothing ever "passes"."""

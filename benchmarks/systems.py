@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from dpwitness.mechanisms import Histogram, Interval, Relation, Rows, Session
+from dpwitness import Histogram, Interval, Relation, Rows, Session
 from dpwitness.mechanisms.boosting.boosting import boosting
 from dpwitness.mechanisms.gradient_descent.losses import Loss
 from dpwitness.mechanisms.gradient_descent.noisy_gradient_descent import noisy_gradient_descent

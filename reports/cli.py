@@ -18,8 +18,7 @@ from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
 from .sharding.cli import merge
 from .sharding.options import engines
-from .shell import PRECISION, WHOLE, Near, Output, Sentences, asker, examples, finish
-from .shell import console as speaking
+from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, speak
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -136,6 +135,21 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
+def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
+    """The text that names what is audited; what `options` say of it is taken out of them."""
+    command, python = options.pop("command"), options.pop("python")
+    isolate, unseeded = options.pop("isolate"), options.pop("unseeded")
+    if target is None and command is None:
+        raise click.UsageError(f"Nothing to {verb} is named; give a TARGET, or --command.")
+    from .targets import target_text
+
+    options["seeded"] = False if unseeded else None
+    options["show_output"] = options["show_output"] or None
+    if isolate and command is None:
+        python = python or sys.executable
+    return target_text(target, command, python)
+
+
 @main.command(
     "audit",
     epilog=examples(
@@ -152,15 +166,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 @click.argument("target", required=False)
 @_options
 def _audit(
-    target: str | None,
-    command: str | None,
-    python: str | None,
-    isolate: bool,
-    unseeded: bool,
-    quiet: bool,
-    github: bool,
-    paths: dict[str, str | None],
-    **options: Any,
+    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
     """Audit the claims of TARGET: privacy, utility and every other it carries, with one alpha.
 
@@ -169,20 +175,10 @@ def _audit(
     options state, or a Mechanism, which brings its own claims and databases. Its code is run.
     A mechanism in another language is a program named by --command, without TARGET.
     """
-    if target is None and command is None:
-        raise click.UsageError("Nothing to audit is named; give a TARGET, or --command.")
+    text = _named(target, options, "audit")
     from . import commands
-    from .targets import target_text
 
-    output = Output()
-    options["seeded"] = False if unseeded else None
-    options["show_output"] = options["show_output"] or None
-    if isolate and command is None:
-        python = python or sys.executable
-    text = target_text(target, command, python)
-    with speaking(output, quiet) as console:
-        status = commands.audit(console, text, options, paths=paths, github=github)
-    finish(output, status)
+    speak(quiet, commands.audit, text, options, paths=paths, github=github)
 
 
 @main.command(
@@ -192,15 +188,7 @@ def _audit(
 @click.argument("target", required=False)
 @_options
 def _id(
-    target: str | None,
-    command: str | None,
-    python: str | None,
-    isolate: bool,
-    unseeded: bool,
-    quiet: bool,
-    github: bool,
-    paths: dict[str, str | None],
-    **options: Any,
+    target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
     """Say which audit `dpwitness audit` with the same words would be.
 
@@ -208,19 +196,10 @@ def _id(
     every machine; with --quiet the hash alone. Trials, seconds, workers, engines and paths are no
     part of it. Nothing is drawn.
     """
-    if target is None and command is None:
-        raise click.UsageError("Nothing to identify is named; give a TARGET, or --command.")
+    text = _named(target, options, "identify")
     from .sharding import commands
-    from .targets import target_text
 
-    output = Output()
-    options["seeded"] = False if unseeded else None
-    if isolate and command is None:
-        python = python or sys.executable
-    text = target_text(target, command, python)
-    with speaking(output, quiet) as console:
-        status = commands.identify(console, text, options)
-    finish(output, status)
+    speak(quiet, commands.identify, text, options)
 
 
 @main.command(
@@ -262,11 +241,8 @@ def _estimate(
     """
     from . import estimating
 
-    output = Output()
     options["seeded"] = False if unseeded else None
-    with speaking(output, quiet) as console:
-        status = estimating.run(console, target, options, json_path=json_path)
-    finish(output, status)
+    speak(quiet, estimating.run, target, options, json_path=json_path)
 
 
 @main.command("replay", epilog=examples("dpwitness replay evidence.json"))
@@ -276,14 +252,7 @@ def _estimate(
 @click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
 @click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
-def _replay(
-    evidence: str,
-    named: tuple[str, ...],
-    workers: int,
-    timeout: float,
-    program: str | None,
-    python: str | None,
-) -> None:
+def _replay(evidence: str, program: str | None, python: str | None, **options: Any) -> None:
     """Count again: the same counts, bit for bit, or what differs.
 
     Runs targets of the catalogue, and other code only if you name it as TARGET, such as
@@ -292,18 +261,7 @@ def _replay(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.replay(
-            console,
-            evidence,
-            named=named,
-            workers=workers,
-            timeout=timeout,
-            program=program or python,
-            ask=asker(),
-        )
-    finish(output, status)
+    speak(False, commands.replay, evidence, program=program or python, ask=asker(), **options)
 
 
 @main.command(
@@ -323,9 +281,7 @@ def _replay(
 @click.option("--system", metavar="NAME", help="Only one system, such as selection.")
 @click.option("--all", "everything", is_flag=True, help="Everything there is.")
 @click.option("--json", "as_json", is_flag=True, help="For machines; whole unless filtered.")
-def _list(
-    words: tuple[str, ...], kind: str | None, system: str | None, everything: bool, as_json: bool
-) -> None:
+def _list(words: tuple[str, ...], **options: Any) -> None:
     """Show what is in the catalogue: mechanisms, controls, theorems, broken statements.
 
     Without anything else the systems, and how much each of them holds. With WORDs what has all
@@ -333,12 +289,7 @@ def _list(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.catalogue(
-            console, words, kind=kind, system=system, everything=everything, as_json=as_json
-        )
-    finish(output, status)
+    speak(False, commands.catalogue, words, **options)
 
 
 @main.command("demo", epilog=examples("dpwitness demo"))
@@ -346,10 +297,7 @@ def _demo() -> None:
     """Audit a sound and a broken mechanism and write dpwitness-demo.html here."""
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.demo(console)
-    finish(output, status)
+    speak(False, commands.demo)
 
 
 main.add_command(gate)

@@ -178,7 +178,7 @@ def _mechanism(mechanism: Mechanism) -> dict[str, Any]:
 def _control(control: NegativeControl) -> dict[str, Any]:
     return {
         **_mechanism(control.mechanism),
-        "identifier": control.identifier or control.mechanism.identifier,
+        "identifier": control.identifier,
         "breaks": claim_to_json(control.breaks),
         "defect": control.defect,
         "detectable": control.detectable,
@@ -235,8 +235,7 @@ def render(width: int = 80, selected: Selected = EVERYTHING) -> str:
     if selected.controls:
         lines += ["", "Negative controls, each to be refuted", ""]
     for control in selected.controls:
-        code = control.identifier or control.mechanism.identifier
-        lines += _title(control.mechanism.name, code, width)
+        lines += _title(control.mechanism.name, control.identifier, width)
         lines += wrapped(f"breaks {_claim(control.breaks)}", width, "      ")
         lines += wrapped(control.defect, width, "      ")
     by_part = groupby(_by_part(selected.theorems), key=lambda theorem: theorem.part)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
@@ -20,6 +20,8 @@ from .terminal import ProgressLine, printable
 if TYPE_CHECKING:
     from ..auditors.results import Verdict
     from .console import Console
+
+P = ParamSpec("P")
 
 UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
 MOST_ERROR = 2000
@@ -202,8 +204,19 @@ def _paint(text: str, verdict: "Verdict") -> str:
     return click.style(text, fg=colours.get(verdict.value), bold=True)
 
 
-def finish(output: Output, status: int) -> None:
-    """End the command with its status, or with that of an output that could not be written."""
+def speak(
+    quiet: bool,
+    command: Callable[Concatenate["Console", P], int],
+    *given: P.args,
+    **named: P.kwargs,
+) -> None:
+    """Run what a command does, where it can speak, and end with its status.
+
+    The status is another where the output was closed or could not be written.
+    """
+    output = Output()
+    with console(output, quiet) as speaking:
+        status = command(speaking, *given, **named)
     status = FAILED if output.closed else UNUSABLE if output.failed else status
     click.get_current_context().exit(status)
 

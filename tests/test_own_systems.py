@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpwitness import Mechanism, PrivacyClaim
 from dpwitness.auditors.outputs.encoding import canonical
-from dpwitness.mechanisms import Mechanism, PrivacyClaim
 
 PAGE = Path(__file__).parents[1] / "docs" / "how-to" / "own-systems.md"
 PARTS = dict(

@@ -9,20 +9,6 @@ from scipy.special import betainc, betaincinv, ndtri
 
 from ..errors import InvalidArgument
 
-__all__ = [
-    "CELL",
-    "CLOSE",
-    "Box",
-    "Floats",
-    "angle",
-    "confidence_box",
-    "least_mix",
-    "score_above",
-    "score_below",
-    "stops",
-    "widest",
-]
-
 Floats = NDArray[np.float64]
 
 CELL = 0.02

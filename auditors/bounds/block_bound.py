@@ -21,13 +21,6 @@ from .binomial_tails import (
     widest,
 )
 
-__all__ = [
-    "bounds",
-    "cells_for",
-    "coarse_knots",
-    "lower_bound_z",
-]
-
 _CELLS = 32
 _LARGEST_EPSILON = 20.0
 

@@ -12,14 +12,6 @@ from math import log
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "COARSE_STEP",
-    "FINE_UP_TO",
-    "STEP",
-    "epsilon_grid",
-    "initial_segment",
-]
-
 STEP = 0.001
 """Grid step in nats; COARSE_STEP from FINE_UP_TO on, where a thousandth is of no interest."""
 FINE_UP_TO = 2.0

@@ -27,8 +27,6 @@ from scipy.special import betainc, betainccinv, betaincinv
 
 from ..errors import InvalidArgument
 
-__all__ = ["Look", "detectable", "intervals", "looks", "p_values", "rejected"]
-
 FIRST = 1000
 LAST_SHARE = 0.75
 

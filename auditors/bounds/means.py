@@ -24,8 +24,6 @@ from math import inf, isfinite, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RATES", "Wealth", "betting_lower", "betting_upper", "catoni_upper", "log_wealth"]
-
 RATES = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7)
 """Shares of the wealth that the experts bet; all start with the same wealth."""
 HALVINGS = 50

@@ -22,8 +22,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, gammaln
 
-__all__ = ["chi_square", "fisher_p_value", "largest_log_ratio", "p_value", "total_variation_upper"]
-
 Counts = NDArray[np.int64]
 
 RESOLUTION = 20

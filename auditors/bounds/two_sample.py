@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import exp, expm1, inf, pi, sin, sqrt
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from ..errors import InvalidArgument
 from .binomial_tails import (
@@ -35,19 +35,6 @@ from .binomial_tails import (
 )
 from .block_bound import bounds, cells_for, coarse_knots, lower_bound_z
 from .grid import STEP, epsilon_grid, initial_segment
-
-__all__ = [
-    "TIE",
-    "at_distance",
-    "combined_z",
-    "epsilon_lower",
-    "epsilon_upper",
-    "normal_z",
-    "rejects",
-    "threshold",
-    "z_in_box",
-    "z_statistic",
-]
 
 TIE = 1e-9
 """By how much a statistic must pass its threshold, so that rounding decides no tie."""
@@ -78,14 +65,6 @@ def threshold(level: float, beta: float) -> float:
             "leave beta out to use the default"
         )
     return float(-ndtri(level - beta))
-
-
-def combined_z(z: float, beta: float) -> float:
-    """Turn a statistic into a score dominated by a standard normal, `beta` paid for.
-
-    It is -Phi^-1(min(1, Phi(-z) + beta)), never above -Phi^-1(beta).
-    """
-    return float(-ndtri(min(1.0, float(ndtr(-z)) + beta)))
 
 
 def z_in_box(

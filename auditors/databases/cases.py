@@ -25,8 +25,6 @@ from .rows import corners, row_strategy
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Leaf", "case_strategy", "leaves", "replaced", "simpler"]
-
 Place = tuple[Any, ...]
 Leaf = tuple[Place, Interval | Choices]
 

@@ -11,8 +11,6 @@ from ..outputs.encoding import canonical, show
 from ..results import Pair
 from .records import SINGLE, records, said
 
-__all__ = ["apart", "relation_of", "require_neighbours"]
-
 
 def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
     """Steps of the relation between the two databases; None where no number of steps suffices.

@@ -22,8 +22,6 @@ from .rows import corners, different, edited_lists, list_templates, row_strategy
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-__all__ = ["Source", "add_remove", "pair_source", "replace_one"]
-
 
 @dataclass(frozen=True, slots=True)
 class Source:

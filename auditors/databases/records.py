@@ -20,8 +20,6 @@ import numpy as np
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 
-__all__ = ["SINGLE", "Records", "records", "said"]
-
 SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
 """What can only be one record."""
 

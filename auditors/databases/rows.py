@@ -13,16 +13,6 @@ from ..results import Pair
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
-__all__ = [
-    "corners",
-    "different",
-    "edited_lists",
-    "list_strategy",
-    "list_templates",
-    "row_strategy",
-    "row_templates",
-]
-
 COPIES = (0, 1, 5, 20)
 MOST_TEMPLATES = 80
 

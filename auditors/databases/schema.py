@@ -32,8 +32,6 @@ from ..errors import InvalidArgument
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["from_schema", "read_schema"]
-
 OUTSIDE = {"integer": 10**6, "number": 1e9}
 """How far outside its bounds a number may go."""
 KEYS = {

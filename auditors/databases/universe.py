@@ -26,8 +26,6 @@ from ..outputs.encoding import canonical
 from ..results import Pair
 from .rows import corners
 
-__all__ = ["MOST", "Universe", "universe"]
-
 MOST = 300
 """Databases in a universe."""
 MOST_VALUES = 64

@@ -262,12 +262,6 @@ def _drop_strangers(
     found[numbers & other] = rest
 
 
-def bins_of(feature: Feature, columns: tuple[Column, Column], alone: bool) -> Bins | None:
-    """Bins for the first draws of a column; None when it is always the same."""
-    found = bins_of_group((feature,), [columns], alone)
-    return found[0] if found else None
-
-
 def bins_of_group(
     features: tuple[Feature, ...], columns: list[tuple[Column, Column]], alone: bool = False
 ) -> list[Bins]:

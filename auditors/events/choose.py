@@ -23,8 +23,6 @@ from .learners.impossible import Noticing, impossible_values
 from .ledger import Ledger
 from .plain import kept, plainest
 
-__all__ = ["Choice", "Lesson", "learn"]
-
 Floats = NDArray[np.float64]
 
 FEWEST = 12

@@ -18,18 +18,6 @@ from ..outputs.outputs import Outputs
 from .bins import read_number, say_number
 from .scores import AdditiveScore, read_items, score_from_json
 
-__all__ = [
-    "Among",
-    "AnyOf",
-    "Atom",
-    "Event",
-    "HalfLine",
-    "Intervals",
-    "NoneOf",
-    "bits",
-    "event_from_json",
-]
-
 Bools = NDArray[np.bool_]
 Atom = float | int | str
 """A number, or the label of something that is not one."""

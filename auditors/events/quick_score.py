@@ -14,8 +14,6 @@ from ..outputs.features import Column
 from ..outputs.outputs import Outputs
 from ..outputs.questions import questions
 
-__all__ = ["quick_score"]
-
 BINS = 32
 FEWEST_BINS = 6
 DRAWS_A_BIN = 24

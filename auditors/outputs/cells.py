@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Array
 from .encoding import canonical
 
-__all__ = ["Atoms", "Cells", "Tree", "codes", "learn_cells"]
-
 MOST_ATOMS = 64
 LEAVES = 32
 FEWEST = 30

@@ -11,10 +11,7 @@ from numpy.typing import NDArray
 from .features import ABSENT, Column, Feature
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, at, leaf_numbers
 
-__all__ = ["answer"]
-
 EXACT = 2**53
-NOTHING = np.zeros(0)
 
 
 def answer(node: Node, feature: Feature) -> Column:

@@ -31,8 +31,6 @@ from ..errors import EvidenceFormatError, InvalidArgument
 from .encoding_tables import TAGS, table_from_json, table_to_json
 from .kinds import attributes
 
-__all__ = ["canonical", "from_json", "show", "to_json"]
-
 DEEPEST = 60
 PLAIN = frozenset({bool, int, str, type(None)})
 SHOWN = 240

@@ -14,17 +14,6 @@ from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
 
-__all__ = [
-    "ABSENT",
-    "Column",
-    "Feature",
-    "Path",
-    "Step",
-    "feature_from_json",
-    "has_phrase",
-    "path_name",
-]
-
 Step = int | tuple[str, str]
 """An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
 for a member of a set."""

@@ -14,23 +14,6 @@ from numpy.typing import NDArray
 
 from .features import Path, Step
 
-__all__ = [
-    "Exact",
-    "Fixed",
-    "Grid",
-    "Mixed",
-    "Node",
-    "Numbers",
-    "Piece",
-    "Ragged",
-    "Texts",
-    "at",
-    "joined",
-    "leaf_numbers",
-    "mixed",
-    "pieces_of",
-]
-
 Places = NDArray[np.intp]
 Index = slice | NDArray[Any]
 

@@ -103,11 +103,6 @@ class Outputs:
         return _unread(self.node, ())
 
     @property
-    def opaque(self) -> bool:
-        """Whether some part of the outputs was compared only as text, or not at all."""
-        return bool(self.unread)
-
-    @property
     def nothing_but_none(self) -> bool:
         """Whether every output is None, as from a function without a return statement."""
         node = self.node

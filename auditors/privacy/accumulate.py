@@ -45,19 +45,6 @@ from ..bounds.e_process import event_log_es
 from ..bounds.two_sample import at_distance
 from ..errors import EvidenceFormatError, InvalidArgument
 
-__all__ = [
-    "ALPHA",
-    "Bet",
-    "Capital",
-    "Strand",
-    "capital_from_json",
-    "carried",
-    "epsilon_lower",
-    "log_wealth",
-    "refutes",
-    "start",
-]
-
 ALPHA = 1e-3
 """Error probability of accumulated evidence on one claim of one version, over all its runs."""
 

@@ -16,12 +16,6 @@ from ..bounds.binomial_tails import CELL, Floats, confidence_box
 from ..bounds.two_sample import TIE, at_distance, threshold, z_in_box
 from ..errors import InvalidArgument
 
-__all__ = [
-    "detectable_epsilon",
-    "detectable_probability",
-    "refutable_epsilon",
-]
-
 _BETA_SHARE = 50
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
 _MOST_Y = 4000

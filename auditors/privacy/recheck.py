@@ -16,8 +16,6 @@ from .attempt import Test, attempt
 from .budget import Budget
 from .replay import read_record
 
-__all__ = ["recheck"]
-
 
 def recheck(
     mechanism: Any,

@@ -15,8 +15,6 @@ from . import request, retrace
 from .attempt import Test, bound_of
 from .budget import Budget
 
-__all__ = ["Replay", "read_record", "recount"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replay:

@@ -12,8 +12,6 @@ from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
 from .budget import Budget
 
-__all__ = ["AuditRequest", "Request", "claims", "given_pair", "require", "subject"]
-
 Progress = Callable[[str, int, int], None]
 
 

@@ -20,8 +20,6 @@ from .retrace import FITTED
 from .run import prepared, run_audit
 from .verdicts import OUT_OF_TIME, Audit, Clock
 
-__all__ = ["audited_again"]
-
 MOST_TRIALS = 2_000_000
 """Trials above which an audit is not made again only to compare what does not bear on the bound."""
 

@@ -11,8 +11,6 @@ from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
 from ..results import Sketch
 
-__all__ = ["sketch"]
-
 Floats = NDArray[np.float64]
 
 BINS = 48

@@ -23,8 +23,6 @@ from ..outputs.encoding import canonical, show
 from .deadline import due
 from .surroundings import surroundings
 
-__all__ = ["Watch", "accepts_size", "guarded", "require_signature"]
-
 
 def require_signature(run: Callable[..., Any]) -> None:
     """Check that `run` can be called as run(database, rng)."""

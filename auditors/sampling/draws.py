@@ -19,8 +19,6 @@ from .capture import captured
 from .contract import Watch, accepts_size, guarded
 from .sampling import BLOCK, generator
 
-__all__ = ["Draws", "some_databases"]
-
 ROOM = 1 << 28
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""
 

@@ -35,8 +35,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["fingerprint"]
-
 DEEPEST = 40
 MOST_FILES = 2000
 STDLIB = Path(sysconfig.get_path("stdlib")).resolve()

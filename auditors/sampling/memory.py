@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["remembered"]
-
 
 def remembered(run: Callable[..., Any]) -> dict[str, str]:
     """The data a callable reaches besides its arguments: name to a text that shows its value."""

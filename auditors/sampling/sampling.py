@@ -32,8 +32,6 @@ from .contract import MechanismRaised, Watch, accepts_size, guarded, require_sig
 from .memory import forgetting, remembered
 from .surroundings import require_untouched_numpy, shared_surroundings
 
-__all__ = ["BLOCK", "STAGES", "Sampler", "Tally", "check_contract", "generator"]
-
 STAGES = {
     "contract": 0,
     "search": 1,

@@ -11,8 +11,6 @@ from .scout import Seen, sides_of
 from .suggestions import MARKS, Suggestions, far, mark, simplest
 from .tries import Tries
 
-__all__ = ["Bank", "Row", "length_of", "listed", "shortest"]
-
 MOST = 40
 OTHERS = 10
 """Places kept for rows that hold no constant."""

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["Block", "Choice", "ChoiceSpace", "Example", "Suggest", "choice_space"]
-
 Value = bool | int | float | str | bytes
 Suggest = Callable[["Choice"], Value | None]
 """A value to answer a choice with, or None to leave it to Hypothesis."""

@@ -17,8 +17,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["solutions"]
-
 FARTHEST = 100_000
 """Whole numbers up to which a comparison is tried, and down to the negative of it."""
 MOST = 4

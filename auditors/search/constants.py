@@ -25,8 +25,6 @@ import numpy as np
 
 from .comparisons import solutions
 
-__all__ = ["MOST", "codes_of", "constants_of", "plain"]
-
 MOST = 200
 """Constants that are used; later ones are left out."""
 LONGEST = 60

@@ -13,8 +13,6 @@ from .choices import Example
 from .suggestions import ENUMERATED, Suggestions, all_of, changed, far
 from .tries import in_turn
 
-__all__ = ["corners", "enumerated"]
-
 BESIDE = 12
 """Ways to set the choices beside a group of like ones."""
 

@@ -8,8 +8,6 @@ from .choices import Block, Choice, Example
 from .suggestions import MARKS, Suggestions, all_of, changed, exact, far, few_ways, mark
 from .tries import in_turn
 
-__all__ = ["dictionary", "runs"]
-
 MOST_JOINT = 6
 LENGTHS = (5, 4, 3, 2)
 """Constants adjacent in the code that are put into adjacent choices."""

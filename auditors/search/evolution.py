@@ -10,8 +10,6 @@ from .scout import Seen
 from .suggestions import Suggestions, sortable
 from .tries import Tries
 
-__all__ = ["Evolution"]
-
 STALE = 150
 """Examples without anything new after which it ends."""
 PARENTS = 6

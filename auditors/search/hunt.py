@@ -24,8 +24,6 @@ from .reach import Lines, reached
 from .scout import Enough, Gross, Scout, Seen
 from .stages import Stages
 
-__all__ = ["Found", "hunt"]
-
 PLATEAU = 4
 """Pairs of one and the same score that enter the shortlist on account of it."""
 RARE_PAIRS = 20

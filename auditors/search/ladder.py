@@ -18,8 +18,6 @@ from .scout import Seen, sides_of
 from .suggestions import ENUMERATED, anything, sortable
 from .tries import Tries
 
-__all__ = ["Ladder", "base_of"]
-
 LARGEST = 1024
 """Rows of the longest database tried where the strategy sets no limit."""
 COPIES = 7

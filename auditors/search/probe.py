@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from ..outputs.features import Feature, Path
 from ..outputs.outputs import Outputs
 
-__all__ = ["Probe", "Shift", "probe", "rare_moves", "shift"]
-
 MOST_COLUMNS = 64
 FEW = 16
 """Different values of a column up to which they are counted."""

@@ -15,8 +15,6 @@ from typing import Any
 
 from ..results import Reach
 
-__all__ = ["Lines", "reached", "spans_of"]
-
 
 @dataclass(slots=True)
 class Lines:

@@ -17,8 +17,6 @@ from .plan import SearchPlan
 from .probe import Probe, Shift, probe, shift
 from .reach import Lines
 
-__all__ = ["Enough", "Gross", "Scout", "Seen", "sides_of"]
-
 FROZEN = {True: 64, False: 24}
 """Outputs of a frozen run, where one call gives many and where it gives one."""
 GROSS = Shift(np.inf, 6.0, 3.0, 1.5)

@@ -11,8 +11,6 @@ from .hunt import Found
 from .probe import Shift, shift
 from .scout import Scout, Seen
 
-__all__ = ["shrink"]
-
 CANDIDATES = 600
 """Pairs that may be made on the way down; most are turned away without being asked about."""
 PART = 0.5

@@ -18,8 +18,6 @@ from .scout import Scout
 from .suggestions import Suggestions
 from .tries import Tries
 
-__all__ = ["Stages"]
-
 RANDOM = 120
 FIRST = 40
 """Examples at random in all, and those before anything else."""

@@ -10,8 +10,6 @@ from typing import Any
 
 from .choices import Choice, Example
 
-__all__ = ["ENUMERATED", "MARKS", "SMALL", "Suggestions", "all_of", "changed", "exact", "mark"]
-
 SMALL = 12
 ENUMERATED = 128
 """Values of one choice up to which all are tried."""

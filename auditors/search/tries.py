@@ -10,8 +10,6 @@ from .choices import Choice, ChoiceSpace, Example, Suggest
 from .scout import Scout, Seen
 from .suggestions import mark
 
-__all__ = ["Tries", "choices_of", "in_turn"]
-
 NEWS = (1.05, 0.05)
 """A score is new if it is so many times the largest so far, and so much more."""
 

@@ -58,20 +58,17 @@ def _about_runs(
 
 # Errors of 0.1 and 0.05 beside each other: one record takes answers from one side of accuracy to
 # the other, and attenuation would hardly notice.
-_unattenuated = sampled_query_mechanism(
-    weights=one_against_many(10),
-    synopses=((0.0,) * 10,),
-    records=20,
-    accuracy=0.12,
-    attenuation=5.0,
-    agreement=lower_agreement,
-    name="sampled-query-unattenuated",
-    identifier="MUT-BQ-1",
-)
 AGREEMENT_NOT_ATTENUATED = NegativeControl(
-    identifier="MUT-BQ-1",
-    mechanism=_unattenuated,
-    breaks=_unattenuated.claims[0],
+    mechanism=sampled_query_mechanism(
+        weights=one_against_many(10),
+        synopses=((0.0,) * 10,),
+        records=20,
+        accuracy=0.12,
+        attenuation=5.0,
+        agreement=lower_agreement,
+        name="sampled-query-unattenuated",
+        identifier="MUT-BQ-1",
+    ),
     defect="agreement jumps at lambda: one record costs up to 2 alpha, whatever mu and n",
 )
 
@@ -100,22 +97,19 @@ MEAN_OF_SYNOPSES = _about_runs(
     combine=mean_answers,
 )
 
-_with_beta = sampled_query_counts_mechanism(
-    weights=one_against_many(2),
-    synopses=((0.0,) * 2,),
-    records=91,
-    samples=1000,
-    epsilon=1.0,
-    delta=1e-6,
-    accuracy=0.0,
-    calibration_delta=0.05,
-    name="sampled-query-counts-calibrated-with-beta",
-    identifier="MUT-BQ-5",
-)
 CALIBRATED_WITH_BETA = NegativeControl(
-    identifier="MUT-BQ-5",
-    mechanism=_with_beta,
-    breaks=_with_beta.claims[0],
+    mechanism=sampled_query_counts_mechanism(
+        weights=one_against_many(2),
+        synopses=((0.0,) * 2,),
+        records=91,
+        samples=1000,
+        epsilon=1.0,
+        delta=1e-6,
+        accuracy=0.0,
+        calibration_delta=0.05,
+        name="sampled-query-counts-calibrated-with-beta",
+        identifier="MUT-BQ-5",
+    ),
     defect="mu is calculated from the failure probability .05 in the place of delta",
     detectable=False,
 )
@@ -138,21 +132,18 @@ WEIGHTS_NOT_NORMALISED = _about_runs(
     reweight=unnormalised_weights,
 )
 
-_few_noise = base_mechanism(
-    weights=indicator_queries(4),
-    sampled=(1, 3, 5, 7, 9, 11),
-    small=4,
-    records=20,
-    epsilon=0.5,
-    scale=1 / 20 / 0.5,
-    search=False,
-    name="noisy-sampled-answers-noise-of-one",
-    identifier="MUT-BQ-8",
-)
 BASE_NOISE_OF_ONE_QUERY = NegativeControl(
-    identifier="MUT-BQ-8",
-    mechanism=_few_noise,
-    breaks=_few_noise.claims[0],
+    mechanism=base_mechanism(
+        weights=indicator_queries(4),
+        sampled=(1, 3, 5, 7, 9, 11),
+        small=4,
+        records=20,
+        epsilon=0.5,
+        scale=1 / 20 / 0.5,
+        search=False,
+        name="noisy-sampled-answers-noise-of-one",
+        identifier="MUT-BQ-8",
+    ),
     defect="noise of scale rho / epsilon on each of k answers: k times the loss promised",
 )
 

@@ -109,12 +109,7 @@ _gradients = partial(
 
 
 def _privacy(identifier: str, mechanism: Mechanism, defect: str) -> NegativeControl:
-    return NegativeControl(
-        identifier=identifier,
-        mechanism=replace(mechanism, identifier=identifier),
-        breaks=mechanism.claims[0],
-        defect=defect,
-    )
+    return NegativeControl(mechanism=replace(mechanism, identifier=identifier), defect=defect)
 
 
 HALF_THE_SENSITIVITY = _privacy(
@@ -203,10 +198,9 @@ _wrong_variance = expected_square_norm(
 _one_step = _gradients(start=(0.0,) * 3, steps=1, name="noisy-gradient-variance-of-a-gaussian")
 
 GAUSSIAN_VARIANCE = NegativeControl(
-    identifier="MUT-GD-10",
     mechanism=replace(
         _one_step, identifier="MUT-GD-10", claims=(*_one_step.claims, _wrong_variance)
     ),
-    breaks=_wrong_variance,
+    claim=-1,
     defect="the variance of the noise is taken for scale^2, as if Gaussian, and is twice that",
 )

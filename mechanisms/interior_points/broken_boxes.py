@@ -49,17 +49,15 @@ _labelled = Rows(
     most=4,
 )
 
-_hull = Mechanism(
-    name="boxes-hull",
-    run=partial(hull),
-    databases=_labelled,
-    claims=(PrivacyClaim(epsilon=4.0, relation=Relation.REPLACE_ONE, reference=SOURCE),),
-    reference="Blumer, Ehrenfeucht, Haussler and Warmuth (1989)",
-)
 
 HULL = NegativeControl(
-    mechanism=_hull,
-    breaks=_hull.claims[0],
+    mechanism=Mechanism(
+        name="boxes-hull",
+        run=partial(hull),
+        databases=_labelled,
+        claims=(PrivacyClaim(epsilon=4.0, relation=Relation.REPLACE_ONE, reference=SOURCE),),
+        reference="Blumer, Ehrenfeucht, Haussler and Warmuth (1989)",
+    ),
     defect="the smallest box with all positives: it moves with the outermost of them, for certain",
     identifier="MUT-PAC-1",
 )
@@ -72,9 +70,7 @@ DOUBLED_WEIGHTS = NegativeControl(
         run=partial(interior_point, grid=6, epsilon=2.0),
         law=partial(interior_point_law, grid=6, epsilon=2.0),
     ),
-    breaks=INTERIOR_POINT.claims[0],
     defect="weights exp(epsilon depth) without the factor 1/2: the loss is up to 1.6",
-    identifier="MUT-PAC-2",
 )
 
 _GRID, _BETA = 64, 0.1
@@ -100,7 +96,7 @@ _halved = interior_point_mechanism(
 
 TOO_FEW_POINTS = NegativeControl(
     mechanism=replace(_halved, claims=(_halved.claims[0], _threshold)),
-    breaks=_threshold,
+    claim=-1,
     defect="(2/epsilon) ln((|D|-1)/beta) points, half of what is needed: it fails in 48 % of runs",
     identifier="MUT-PAC-3",
 )
@@ -145,13 +141,9 @@ def unpadded_mechanism(*, epsilon: float, identifier: str) -> Mechanism:
     )
 
 
-_unpadded = unpadded_mechanism(epsilon=4.0, identifier="MUT-PAC-4")
-
 UNPADDED = NegativeControl(
-    mechanism=_unpadded,
-    breaks=_unpadded.claims[0],
+    mechanism=unpadded_mechanism(epsilon=4.0, identifier="MUT-PAC-4"),
     defect="gives up without noise where positives are fewer than a block",
-    identifier="MUT-PAC-4",
 )
 
 _whole = boxes_mechanism(
@@ -160,10 +152,17 @@ _whole = boxes_mechanism(
 )  # fmt: skip
 
 CALLS_AT_WHOLE_BUDGET = NegativeControl(
-    mechanism=_whole,
-    breaks=_whole.claims[0],
+    mechanism=boxes_mechanism(
+        dimension=2,
+        grid=8,
+        block=4,
+        records=6,
+        epsilon=1.0,
+        call_epsilon=1.0,
+        name="boxes-calls-at-whole-budget",
+        identifier="MUT-PAC-6",
+    ),
     defect="each of the four calls spends epsilon instead of a quarter of it",
-    identifier="MUT-PAC-6",
 )
 
 
@@ -224,7 +223,6 @@ UNSORTED = NegativeControl(
         law=None,
         claims=(*BOXES.claims, _accuracy),
     ),
-    breaks=_accuracy,
+    claim=-1,
     defect="blocks are taken before sorting: both ends land in the middle of the data",
-    identifier="MUT-PAC-5",
 )

@@ -39,7 +39,6 @@ SCALE_OF_ONE_COUNT = NegativeControl(
         run=partial(noisy_conjunction, **_one_scale),
         law=partial(noisy_conjunction_law, **_one_scale),
     ),
-    breaks=_one_count.claims[0],
     defect="Laplace(1 / epsilon) on each of 2 d counts as if it were one: the loss is 2 d = 4",
 )
 
@@ -59,7 +58,7 @@ ZERO_THRESHOLD = NegativeControl(
         law=partial(noisy_conjunction_law, **_zero_parameters),
         claims=(_zero.claims[0], _zero_misses),
     ),
-    breaks=_zero_misses,
+    claim=-1,
     defect="threshold 0: a literal of the target is deleted as soon as its noise is positive",
 )
 
@@ -87,7 +86,6 @@ WHOLE_BUDGET_EVERY_ROUND = NegativeControl(
         law=partial(greedy_conjunction_law, **_whole),
         log_probability=partial(greedy_conjunction_log_probability, **_whole),
     ),
-    breaks=_whole_budget.claims[0],
     defect="every round has epsilon where epsilon / J is due: the loss is up to J epsilon = 3",
 )
 
@@ -167,7 +165,7 @@ REMOVES_SATISFIED = NegativeControl(
         log_probability=None,
         claims=(GREEDY_CONJUNCTION.claims[0], _satisfied_misses),
     ),
-    breaks=_satisfied_misses,
+    claim=-1,
     defect="the rows on which the chosen literal is true are removed, not those it rules out",
 )
 
@@ -214,6 +212,5 @@ STOPS_WITHOUT_NEGATIVES = NegativeControl(
         log_probability=None,
         claims=GREEDY_CONJUNCTION.claims[:1],
     ),
-    breaks=GREEDY_CONJUNCTION.claims[0],
     defect="no round is run once no negative is left, which is not noisy: the loss is infinite",
 )

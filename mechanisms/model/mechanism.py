@@ -54,16 +54,26 @@ class Mechanism:
 class NegativeControl:
     """A mechanism known to break one of its claims, kept to test the auditors.
 
-    `breaks` is the claim that must be refuted and `defect` says in a line what is wrong.
-    `detectable` is False where sampling at the default budget cannot show the defect and only
-    an exact method does.
+    `claim` is the place, among the mechanism's claims, of the one that must be refuted; -1 is the
+    last. `defect` says in a line what is wrong. `identifier` is that of the mechanism where no
+    other is given. `detectable` is False where sampling at the default budget cannot show the
+    defect and only an exact method does.
     """
 
     mechanism: Mechanism
-    breaks: Claim
     defect: str
+    claim: int = 0
     identifier: str = ""
     detectable: bool = True
+
+    def __post_init__(self) -> None:
+        """Take the identifier of the mechanism where no other is given."""
+        object.__setattr__(self, "identifier", self.identifier or self.mechanism.identifier)
+
+    @property
+    def breaks(self) -> Claim:
+        """The claim that must be refuted."""
+        return self.mechanism.claims[self.claim]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,11 +41,7 @@ def _control(
         log_probability=None if changed else mechanism.log_probability,
     )
     return NegativeControl(
-        identifier=identifier,
-        mechanism=broken,
-        breaks=mechanism.claims[claim],
-        defect=defect,
-        detectable=identifier != "MUT-PMW-2",
+        mechanism=broken, claim=claim, defect=defect, detectable=identifier != "MUT-PMW-2"
     )
 
 

@@ -21,7 +21,6 @@ WRONG_RATIO = NegativeControl(
         ),
         claims=GEOMETRIC.claims,
     ),
-    breaks=GEOMETRIC.claims[0],
     defect="noise falls off by exp(-2 epsilon) a step where exp(-epsilon) is due: the loss is 2",
 )
 
@@ -45,6 +44,5 @@ TRUNCATED_TO_DATA = NegativeControl(
         privacy_loss=None,
         log_probability=None,
     ),
-    breaks=GEOMETRIC.claims[0],
     defect="the noisy count is cut at the true count, which no output of a smaller one passes",
 )

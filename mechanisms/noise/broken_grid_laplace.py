@@ -34,18 +34,15 @@ def noise_on_grid(
     return start + noise * granularity
 
 
-_off_grid = replace(
-    GRID_LAPLACE,
-    name="grid-laplace-answer-off-grid",
-    run=partial(noise_on_grid, query=total, granularity=0.25, scale=4, rounded=False),
-    databases=Rows(row=Interval(low=0, high=1)),
-    log_probability=None,
-    privacy_loss=None,
-)
-
 ANSWER_OFF_GRID = NegativeControl(
-    mechanism=_off_grid,
-    breaks=GRID_LAPLACE.claims[0],
+    mechanism=replace(
+        GRID_LAPLACE,
+        name="grid-laplace-answer-off-grid",
+        run=partial(noise_on_grid, query=total, granularity=0.25, scale=4, rounded=False),
+        databases=Rows(row=Interval(low=0, high=1)),
+        log_probability=None,
+        privacy_loss=None,
+    ),
     defect="the answer is not rounded to the grid, so outputs modulo the step give it away",
 )
 
@@ -65,15 +62,13 @@ _accounted = grid_laplace_mechanism(
     coordinates=2,
 )
 
-_unaccounted = replace(
-    _accounted,
-    name="grid-laplace-rounding-unaccounted",
-    run=partial(noise_on_grid, query=halves, granularity=1.0, scale=1, rounded=True),
-    log_probability=None,
-)
 
 ROUNDING_UNACCOUNTED = NegativeControl(
-    mechanism=_unaccounted,
-    breaks=_accounted.claims[0],
+    mechanism=replace(
+        _accounted,
+        name="grid-laplace-rounding-unaccounted",
+        run=partial(noise_on_grid, query=halves, granularity=1.0, scale=1, rounded=True),
+        log_probability=None,
+    ),
     defect="two halves are both rounded up, which is 2 steps, and the noise is made for 1",
 )

@@ -18,24 +18,20 @@ _sum_for_sensitivity_1 = partial(
     relation=Relation.ADD_REMOVE,
 )
 
-_understated = _sum_for_sensitivity_1(
-    databases=Rows(row=Interval(low=0, high=5, integer=True)),
-    name="laplace-understated-sensitivity",
-)
 
 UNDERSTATED_SENSITIVITY = NegativeControl(
-    mechanism=_understated,
-    breaks=_understated.claims[0],
+    mechanism=_sum_for_sensitivity_1(
+        databases=Rows(row=Interval(low=0, high=5, integer=True)),
+        name="laplace-understated-sensitivity",
+    ),
     defect="rows up to 5 are summed with noise for sensitivity 1: the loss is 5",
 )
 
-_unclipped = _sum_for_sensitivity_1(
-    databases=Rows(row=Interval(low=0, high=10)), name="laplace-no-clipping"
-)
 
 NO_CLIPPING = NegativeControl(
-    mechanism=_unclipped,
-    breaks=_unclipped.claims[0],
+    mechanism=_sum_for_sensitivity_1(
+        databases=Rows(row=Interval(low=0, high=10)), name="laplace-no-clipping"
+    ),
     defect="rows are to be clipped to [0, 1] before they are summed and are not: the loss is 10",
 )
 
@@ -46,13 +42,11 @@ _at_half = partial(
     databases=LAPLACE.databases,
     name="laplace-inverted-scale",
 )
-_inverted = replace(
-    _at_half(sensitivity=0.5, epsilon=1.0), claims=_at_half(sensitivity=1.0, epsilon=0.5).claims
-)
 
 INVERTED_SCALE = NegativeControl(
-    mechanism=_inverted,
-    breaks=_inverted.claims[0],
+    mechanism=replace(
+        _at_half(sensitivity=0.5, epsilon=1.0), claims=_at_half(sensitivity=1.0, epsilon=0.5).claims
+    ),
     defect="noise scale epsilon / sensitivity upside down, at epsilon 0.5: the loss is 2",
 )
 
@@ -77,7 +71,6 @@ SHARED_NOISE = NegativeControl(
         run=partial(shared_noise, categories=3, epsilon=1.0),
         law=None,
     ),
-    breaks=LAPLACE_VECTOR.claims[0],
     defect="all counts get the same noise, which their differences cancel",
 )
 
@@ -97,7 +90,6 @@ ONE_SIDED_NOISE = NegativeControl(
         run=partial(one_sided_noise, epsilon=1.0),
         law=None,
     ),
-    breaks=LAPLACE.claims[0],
     defect="noise is never negative: an output below one count rules that count out",
 )
 
@@ -119,6 +111,5 @@ EMPTY_DATABASE_UNNOISED = NegativeControl(
         run=partial(empty_database_unnoised, epsilon=1.0),
         law=None,
     ),
-    breaks=LAPLACE.claims[0],
     defect="an empty database is answered with exactly 0, without noise",
 )

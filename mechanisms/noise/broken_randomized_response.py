@@ -12,6 +12,5 @@ TOO_HONEST = NegativeControl(
         ),
         claims=RANDOMIZED_RESPONSE.claims,
     ),
-    breaks=RANDOMIZED_RESPONSE.claims[0],
     defect="tells the truth as often as 2 epsilon would allow: the loss is 2",
 )

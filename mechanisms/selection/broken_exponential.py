@@ -24,30 +24,31 @@ from .exponential import exponential, exponential_by_weights, exponential_mechan
 from .selection import by_counts, by_occurrences, by_votes, scaled_scores
 
 # Half the true sensitivity cancels the factor 2 in the weights.
-_naive = exponential_mechanism(
-    by_occurrences(2, relation=Relation.REPLACE_ONE, sensitivity=0.5),
-    epsilon=1.0,
-    name="EM-NAIVE",
-    identifier="EM-NAIVE",
-)
-
 NAIVE = NegativeControl(
-    identifier="EM-NAIVE",
-    mechanism=_naive,
-    breaks=_naive.claims[0],
+    mechanism=exponential_mechanism(
+        by_occurrences(2, relation=Relation.REPLACE_ONE, sensitivity=0.5),
+        epsilon=1.0,
+        name="EM-NAIVE",
+        identifier="EM-NAIVE",
+    ),
     defect="weights exp(epsilon score / sensitivity) without the factor 2: the loss is up to 2",
 )
 
 
-_of_voters = exponential_mechanism(
-    by_votes(5), epsilon=1.0, name="exponential-naive-of-voters", identifier="MUT-EM-1"
-)
+def as_if_monotone(
+    build: Callable[..., Mechanism], name: str, identifier: str, defect: str
+) -> NegativeControl:
+    """A selection of voters who lower some scores, with the noise for monotone ones."""
+    sound = build(by_votes(5), epsilon=1.0, name=name, identifier=identifier)
+    broken = replace(sound, run=partial(sound.run, monotone=True), law=None)
+    return NegativeControl(mechanism=broken, defect=defect)
 
-NAIVE_OF_VOTERS = NegativeControl(
-    identifier="MUT-EM-1",
-    mechanism=replace(_of_voters, run=partial(_of_voters.run, monotone=True), law=None),
-    breaks=_of_voters.claims[0],
-    defect="no factor 2 although a voter lowers some scores: the normaliser loses epsilon as well",
+
+NAIVE_OF_VOTERS = as_if_monotone(
+    exponential_mechanism,
+    "exponential-naive-of-voters",
+    "MUT-EM-1",
+    "no factor 2 although a voter lowers some scores: the normaliser loses epsilon as well",
 )
 
 
@@ -58,17 +59,16 @@ def reweighed(mechanism: Mechanism, **weights: Any) -> Mechanism:
     return replace(mechanism, run=run, law=law)
 
 
-_of_counts = exponential_mechanism(
-    by_counts(2, relation=Relation.REPLACE_ONE, total=3),
-    epsilon=1.0,
-    name="exponential-monotone-under-replacement",
-    identifier="MUT-EM-2",
-)
-
 MONOTONE_UNDER_REPLACEMENT = NegativeControl(
-    identifier="MUT-EM-2",
-    mechanism=reweighed(_of_counts, monotone=True),
-    breaks=_of_counts.claims[0],
+    mechanism=reweighed(
+        exponential_mechanism(
+            by_counts(2, relation=Relation.REPLACE_ONE, total=3),
+            epsilon=1.0,
+            name="exponential-monotone-under-replacement",
+            identifier="MUT-EM-2",
+        ),
+        monotone=True,
+    ),
     defect="counts are monotone, but a replaced record raises one and lowers another",
 )
 
@@ -106,25 +106,22 @@ def data_dependent_range(
     return label_array([*present, None])[chosen]
 
 
-_from_data = Mechanism(
-    name="EM-DDR",
-    identifier="EM-DDR",
-    run=partial(data_dependent_range, epsilon=1.0),
-    databases=Rows(row=Choices(values=(0, 1, 2))),
-    claims=(
-        PrivacyClaim(
-            epsilon=1.0,
-            relation=Relation.ADD_REMOVE,
-            reference="Dwork and Roth (2014), Theorem 3.10",
-        ),
-    ),
-    reference="McSherry and Talwar (2007)",
-)
-
 DATA_DEPENDENT_RANGE = NegativeControl(
     identifier="MUT-EM-3",
-    mechanism=_from_data,
-    breaks=_from_data.claims[0],
+    mechanism=Mechanism(
+        name="EM-DDR",
+        identifier="EM-DDR",
+        run=partial(data_dependent_range, epsilon=1.0),
+        databases=Rows(row=Choices(values=(0, 1, 2))),
+        claims=(
+            PrivacyClaim(
+                epsilon=1.0,
+                relation=Relation.ADD_REMOVE,
+                reference="Dwork and Roth (2014), Theorem 3.10",
+            ),
+        ),
+        reference="McSherry and Talwar (2007)",
+    ),
     defect="the candidates are read off the database: a value only one database has gives it away",
 )
 
@@ -133,17 +130,17 @@ def _negative_counts(database: Database) -> Array:
     return -counts(database)
 
 
-_best_of_counts = exponential_mechanism(
-    by_counts(4, relation=Relation.REPLACE_ONE, total=40),
-    epsilon=1.0,
-    name="exponential-worst-candidate",
-    identifier="MUT-EM-6",
-)
-
 WORST_CANDIDATE = NegativeControl(
-    identifier="MUT-EM-6",
-    mechanism=reweighed(_best_of_counts, score=_negative_counts),
-    breaks=_best_of_counts.claims[2],
+    mechanism=reweighed(
+        exponential_mechanism(
+            by_counts(4, relation=Relation.REPLACE_ONE, total=40),
+            epsilon=1.0,
+            name="exponential-worst-candidate",
+            identifier="MUT-EM-6",
+        ),
+        score=_negative_counts,
+    ),
+    claim=2,
     defect="the sign of the scores is flipped: the worst candidate is the likeliest",
 )
 
@@ -162,17 +159,14 @@ def _large_less_errors(database: Database) -> Array:
     return 1418.5 - histogram(database, categories=2)
 
 
-_of_large_scores = exponential_mechanism(
-    replace(by_occurrences(2), score=_large_less_errors),
-    epsilon=1.0,
-    name="exponential-overflow",
-    identifier="MUT-EM-7",
-)
-
 OVERFLOW = NegativeControl(
-    identifier="MUT-EM-7",
     mechanism=replace(
-        _of_large_scores,
+        exponential_mechanism(
+            replace(by_occurrences(2), score=_large_less_errors),
+            epsilon=1.0,
+            name="exponential-overflow",
+            identifier="MUT-EM-7",
+        ),
         run=partial(
             exponential_by_weights,
             score=_large_less_errors,
@@ -182,6 +176,5 @@ OVERFLOW = NegativeControl(
         ),
         law=None,
     ),
-    breaks=_of_large_scores.claims[0],
     defect="the greatest score is not subtracted first: the sum of the weights overflows",
 )

@@ -38,7 +38,6 @@ def _altered(name: str, identifier: str, defect: str, **changed: float) -> Negat
             run=partial(above_threshold, **arguments),
             law=partial(above_threshold_law, **arguments),
         ),
-        breaks=SPARSE_VECTOR.claims[0],
         defect=defect,
     )
 
@@ -73,7 +72,6 @@ NOISY_QUERY_RELEASED = NegativeControl(
         ),
         law=None,
     ),
-    breaks=_bits.claims[0],
     defect="the value compared is released, which bounds the noise of the threshold (Algorithm 3)",
 )
 

@@ -6,8 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell import WHOLE, Output, examples, finish
-from ..shell import console as speaking
+from ..shell import WHOLE, examples, speak
 
 
 @click.command(
@@ -64,14 +63,11 @@ def gate(
     """
     from . import commands
 
-    output = Output()
     given["inconclusive"] = "fail" if strict else None
-    with speaking(output, quiet) as console:
-        status = commands.gate(
-            console, given, baseline=baseline, accept=accept, rise=rise, jobs=jobs,
-            paths=paths, github=github,
-        )  # fmt: skip
-    finish(output, status)
+    speak(
+        quiet, commands.gate, given, baseline=baseline, accept=accept, rise=rise, jobs=jobs,
+        paths=paths, github=github,
+    )  # fmt: skip
 
 
 @click.command(
@@ -91,7 +87,4 @@ def init(target: str, services: tuple[str, ...]) -> None:
     """
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.init(console, target, services)
-    finish(output, status)
+    speak(False, commands.init, target, services)

@@ -2,8 +2,7 @@
 
 import click
 
-from ..shell import Output, examples, finish
-from ..shell import console as speaking
+from ..shell import examples, speak
 
 
 @click.command(
@@ -23,11 +22,7 @@ def history(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.history(console, export=export, in_toto=in_toto, run=run,
-                                  directory=directory)  # fmt: skip
-    finish(output, status)
+    speak(False, commands.history, export=export, in_toto=in_toto, run=run, directory=directory)
 
 
 @click.command("report", epilog=examples("dpwitness report --html history.html"))
@@ -40,7 +35,4 @@ def report(html: str, directory: str | None) -> None:
     """Write the history as one page: bounds over time, runs and changes of source."""
     from . import commands
 
-    output = Output()
-    with speaking(output) as console:
-        status = commands.report(console, html=html, directory=directory)
-    finish(output, status)
+    speak(False, commands.report, html=html, directory=directory)

@@ -1,9 +1,10 @@
 """`dpwitness mutants`; nothing heavy is imported before it runs."""
 
+from typing import Any
+
 import click
 
-from ..shell import WHOLE, Near, Output, examples, finish
-from ..shell import console as speaking
+from ..shell import WHOLE, Near, examples, speak
 
 
 @click.command(
@@ -46,25 +47,7 @@ from ..shell import console as speaking
 @click.option("--least", type=float, metavar="SHARE", help="Refuse a smaller share of seen faults.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the score here.")
 @click.option("--quiet", is_flag=True, help="Print the first line only.")
-def mutants(
-    target: str,
-    epsilon: float | None,
-    delta: float | None,
-    relation: str | None,
-    distance: int | None,
-    databases: str | None,
-    pair: tuple[str, str] | None,
-    theorems: bool,
-    kinds: tuple[str, ...],
-    trials: int,
-    seconds: float,
-    alpha: float,
-    seed: int,
-    timeout: float,
-    least: float | None,
-    json_path: str | None,
-    quiet: bool,
-) -> None:
+def mutants(target: str, quiet: bool, **options: Any) -> None:
     """Plant small faults in TARGET and tell which of them its claims see.
 
     TARGET is as for audit. Constants and noise are scaled, noise reused, clips removed, factors
@@ -74,14 +57,6 @@ def mutants(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output, quiet) as console:
-        status = commands.mutants(
-            console, target, json_path=json_path, least=least, kinds=kinds, theorems=theorems,
-            request={
-                "epsilon": epsilon, "delta": delta, "relation": relation, "distance": distance,
-                "databases": databases, "pair": pair,
-            },
-            trials=trials, seconds=seconds, alpha=alpha, seed=seed, timeout=timeout,
-        )  # fmt: skip
-    finish(output, status)
+    stated = ("epsilon", "delta", "relation", "distance", "databases", "pair")
+    request = {name: options.pop(name) for name in stated}
+    speak(quiet, commands.mutants, target, request=request, **options)

@@ -27,14 +27,6 @@ MOST_DRAWS = 2 * 10**10
 VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
 
 
-def load_evidence(path: str) -> list[ResultRecord]:
-    """The entries of `results` in an evidence file, checked field by field.
-
-    Raises EvidenceFormatError with a sentence that names the first thing wrong.
-    """
-    return entries_of(load_document(path), repr(path))
-
-
 def load_document(path: str) -> Any:
     """The whole of an evidence file, parsed and not yet checked."""
     return parse_json(read_limited(path, LARGEST), path)

@@ -6,8 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell import WHOLE, Near, Output, examples, finish
-from ..shell import console as speaking
+from ..shell import WHOLE, Near, examples, speak
 
 
 @click.command(
@@ -54,17 +53,9 @@ from ..shell import console as speaking
 def reproduce(
     names: tuple[str, ...],
     assignments: tuple[str, ...],
-    controls: bool,
-    out: str | None,
-    style: str,
-    paths: dict[str, str | None],
-    github: bool,
-    seed: int,
-    budget: str,
-    alpha: float,
     workers: int | None,
     quiet: bool,
-    **where: Any,
+    **options: Any,
 ) -> None:
     """Set the bounds of the catalogue's theorems beside what is measured.
 
@@ -76,11 +67,5 @@ def reproduce(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output, quiet) as console:
-        status = commands.reproduce(
-            console, names, assignments,
-            controls=controls, out=out, style=style, paths=paths, github=github, seed=seed,
-            budget=budget, alpha=alpha, workers=workers or -1, engine=engine_of(where),
-        )  # fmt: skip
-    finish(output, status)
+    options["engine"] = engine_of(options)
+    speak(quiet, commands.reproduce, names, assignments, workers=workers or -1, **options)

@@ -1,9 +1,10 @@
 """`dpwitness judge` and `dpwitness conform`; nothing heavy is imported before they run."""
 
+from typing import Any
+
 import click
 
-from ..shell import WHOLE, Output, examples, finish
-from ..shell import console as speaking
+from ..shell import WHOLE, examples, speak
 
 
 @click.command(
@@ -26,10 +27,7 @@ from ..shell import console as speaking
 )
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @click.option("--quiet", is_flag=True, help="Print the verdict only.")
-def judge(
-    first: str, second: str, epsilon: float, delta: float, distance: int, alpha: float,
-    as_json: bool, quiet: bool,
-) -> None:  # fmt: skip
+def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     """Judge outputs recorded under two neighbouring databases; no mechanism is run.
 
     A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or - for a pipe. Its first
@@ -37,13 +35,7 @@ def judge(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output, quiet) as console:
-        status = commands.judge(
-            console, first, second, as_json=as_json,
-            epsilon=epsilon, delta=delta, distance=distance, alpha=alpha,
-        )  # fmt: skip
-    finish(output, status)
+    speak(quiet, commands.judge, first, second, **options)
 
 
 @click.command(
@@ -72,7 +64,4 @@ def conform(sample: str, law: str, flake: float, as_json: bool, quiet: bool) -> 
     """
     from . import commands
 
-    output = Output()
-    with speaking(output, quiet) as console:
-        status = commands.conform(console, sample, law, flake=flake, as_json=as_json)
-    finish(output, status)
+    speak(quiet, commands.conform, sample, law, flake=flake, as_json=as_json)

@@ -1,10 +1,11 @@
 """`dpwitness merge`; nothing heavy is imported before it runs."""
 
+from typing import Any
+
 import click
 
 from ..formats.table import outputs
-from ..shell import WHOLE, Output, asker, examples, finish
-from ..shell import console as speaking
+from ..shell import WHOLE, asker, examples, speak
 
 
 @click.command(
@@ -25,16 +26,7 @@ from ..shell import console as speaking
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--quiet", is_flag=True, help="Print the verdict only.")
-def merge(
-    shards: tuple[str, ...],
-    target: str | None,
-    databases: str | None,
-    workers: int | None,
-    checkpoint: str | None,
-    paths: dict[str, str | None],
-    github: bool,
-    quiet: bool,
-) -> None:
+def merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Put the counts of shards together: the verdict, bound and evidence of one process.
 
     A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.
@@ -45,10 +37,4 @@ def merge(
     """
     from . import commands
 
-    output = Output()
-    with speaking(output, quiet) as console:
-        status = commands.merge(
-            console, shards, target=target, databases=databases, workers=workers,
-            checkpoint=checkpoint, paths=paths, github=github, ask=asker(),
-        )  # fmt: skip
-    finish(output, status)
+    speak(quiet, commands.merge, shards, ask=asker(), **options)

@@ -13,7 +13,7 @@ import pytest
 
 from dpwitness.auditors.evidence.read import revived
 from dpwitness.reports.faces import wording
-from dpwitness.reports.record.reading import load_evidence
+from dpwitness.reports.record.reading import entries_of, load_document
 
 pytestmark = pytest.mark.quality
 
@@ -136,7 +136,7 @@ def test_an_audit_and_a_gate_tell_one_witness_in_every_place(project):
     for words in (audit, ("gate",)):
         done = dpwitness(project, "dpwitness", *words, *FILES, "--github")
         assert done.returncode == 1, done.stderr
-        (record,) = load_evidence(str(project / "e.json"))
+        (record,) = entries_of(load_document(str(project / "e.json")), "the file")
         result = revived(record)
         assert wording.worst_sentence(result), "the pair with the largest bound is another one"
         compare(places(project, done.stdout), result, record["replay"])
@@ -152,7 +152,8 @@ def test_pytest_tells_the_same(project):
     done = dpwitness(project, "pytest", "-q", "-p", "no:cacheprovider", "--dp-report", "found")
     assert done.returncode == 1, done.stdout
     (path,) = (project / "found").glob("*.json")
-    result = revived(load_evidence(str(path))[0])
+    (record,) = entries_of(load_document(str(path)), "the file")
+    result = revived(record)
     told = plain(done.stdout)
     (command,) = set(re.findall(r"dpwitness replay \S+ release\.py:wrong_sum", told))
     page = Words(path.with_suffix(".html").read_text("utf-8"))

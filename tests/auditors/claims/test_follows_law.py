@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, Subject
 from dpwitness.auditors.claims.check import check
 from dpwitness.auditors.claims.follows_law import contradicted, follows_law
 from dpwitness.auditors.errors import HarnessError, InvalidArgument
-from dpwitness.mechanisms import Interval, Mechanism, PrivacyClaim, Relation, Rows, Subject
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 ALPHA = 1e-9

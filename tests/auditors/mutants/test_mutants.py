@@ -7,13 +7,13 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.mutants import mutants_of
 from dpwitness.auditors.mutants.apart import apart
 from dpwitness.auditors.mutants.faults import faults_of
 from dpwitness.auditors.mutants.planting import is_faithful, planted
 from dpwitness.auditors.mutants.sources import makers_of, recipe_of, sources_of
-from dpwitness.mechanisms import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 CODE = '''

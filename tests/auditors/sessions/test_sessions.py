@@ -8,10 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from dpwitness import Verdict, audit, session_mechanism
-from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.sessions import all_analysts
-from dpwitness.mechanisms import (
+from dpwitness import (
     Analyst,
     Histogram,
     Interaction,
@@ -20,7 +17,12 @@ from dpwitness.mechanisms import (
     Rows,
     Session,
     SessionOver,
+    Verdict,
+    audit,
+    session_mechanism,
 )
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.sessions import all_analysts
 from dpwitness.mechanisms.composition.budgeted_stream import budgeted_stream, cost_of
 from dpwitness.mechanisms.model import play
 from dpwitness.mechanisms.multiplicative_weights.pmw import private_multiplicative_weights

@@ -30,6 +30,10 @@ def written(tmp_path, data):
     return str(path)
 
 
+def loaded(path):
+    return reading.entries_of(reading.load_document(path), repr(path))
+
+
 def test_a_document_keeps_to_the_schema_and_reads_back(sound, refuted, tmp_path):
     odd = replace(
         sound,
@@ -42,7 +46,7 @@ def test_a_document_keeps_to_the_schema_and_reads_back(sound, refuted, tmp_path)
     data = evidence.document((sound, refuted, odd), replay="dpwitness replay e.json")
     text = evidence.to_text(data)
     assert valid(json.loads(text))
-    assert reading.load_evidence(written(tmp_path, text)) == json.loads(text)["results"]
+    assert loaded(written(tmp_path, text)) == json.loads(text)["results"]
     last = json.loads(text)["results"][2]
     assert (last["epsilon_lower"], last["detectable_epsilon"]) == ("-inf", "inf")
     assert from_json(last["pair"]["neighbour"]).tolist() == [0, 1, 2]
@@ -96,14 +100,14 @@ HOSTILE = [
 @pytest.mark.parametrize(("text", "sentence"), HOSTILE, ids=[s for _, s in HOSTILE])
 def test_damaged_files_are_refused_with_a_sentence(tmp_path, text, sentence):
     with pytest.raises(EvidenceFormatError, match=sentence):
-        reading.load_evidence(written(tmp_path, text))
+        loaded(written(tmp_path, text))
 
 
 def test_bytes_that_are_no_text(tmp_path):
     path = tmp_path / "e.json"
     path.write_bytes(b"\x80\x04\x95")
     with pytest.raises(EvidenceFormatError, match="not UTF-8"):
-        reading.load_evidence(str(path))
+        loaded(str(path))
 
 
 SPOILT = [
@@ -131,18 +135,18 @@ def test_every_field_is_checked(sound, tmp_path, place, value, sentence):
         inner = inner[key]
     inner[place[-1]] = value
     with pytest.raises(EvidenceFormatError, match=sentence):
-        reading.load_evidence(written(tmp_path, data))
+        loaded(written(tmp_path, data))
 
 
 def test_more_hits_than_trials(sound, tmp_path):
     data = evidence.document((sound,), replay="")
     data["results"][0]["evidence"]["counts"][1]["hits"] = [5000, 1]
     with pytest.raises(EvidenceFormatError, match=r"counts\[1\] has more hits than trials"):
-        reading.load_evidence(written(tmp_path, data))
+        loaded(written(tmp_path, data))
 
 
 def test_fields_of_later_versions_are_let_be(sound, tmp_path):
     data = evidence.document((sound,), replay="")
     data["results"][0]["novelty"] = {"a": 1}
     assert valid(data)
-    assert reading.load_evidence(written(tmp_path, data))[0]["novelty"] == {"a": 1}
+    assert loaded(written(tmp_path, data))[0]["novelty"] == {"a": 1}
