@@ -4,8 +4,10 @@ from itertools import cycle
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.events.learners.impossible import FEWEST, Noticing
 from dpwitness.auditors.outputs.outputs import Outputs
 
 N, SEEN = 20_000, 40
@@ -75,3 +77,19 @@ def test_a_rare_impossible_value_is_chosen(form, turned):
     assert inside[rows].mean() > 0.9
     assert choice.event.contains(plain).sum() == 0
     assert inside.sum() <= SEEN + 5
+
+
+@pytest.mark.parametrize("draws", [2, 21, 200])
+@pytest.mark.parametrize("least", [0, 3, FEWEST, 9, 40])
+def test_the_chance_of_being_noticed_is_that_over_all_hits_of_both_folds(draws, least):
+    one, two = np.arange((draws + 1) // 2 + 1), np.arange(draws // 2 + 1)
+    counted = two * (one >= FEWEST)[:, None] + one[:, None] * (two >= FEWEST)
+    for p in (1e-3, 0.05, 0.3, 1.0):
+        chances = np.outer(binom.pmf(one, one[-1], p), binom.pmf(two, two[-1], p))
+        found = Noticing(draws, least).chance(p)
+        assert found == pytest.approx(chances[counted >= max(least, 1)].sum(), abs=1e-12)
+
+
+def test_a_cheap_question_about_many_hits():
+    # The table of all pairs of hits would take terabytes.
+    assert Noticing(2_000_000, 900_000).chance(0.5) == pytest.approx(1.0)

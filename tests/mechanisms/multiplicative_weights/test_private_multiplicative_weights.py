@@ -1,6 +1,6 @@
 """Private multiplicative weights: its law, its loss and the controls that lose more."""
 
-from functools import partial
+from functools import cache, partial
 from math import exp, inf, log
 
 import numpy as np
@@ -210,8 +210,9 @@ def test_comparisons_without_noise_have_infinite_loss(rng, assert_rate):
 
 def test_a_reused_comparison_loses_five():
     # Released gap of at most z, after five below: the threshold's noise must be lower still.
+    @cache
     def log_chance(margin_below, margin_top, z):
-        noise, step = np.linspace(-60, z, 200_001, retstep=True)
+        noise, step = np.linspace(-60, z, 20_001, retstep=True)
         cdf = [
             np.where(x < 0, np.exp(-np.abs(x)) / 2, 1 - np.exp(-np.abs(x)) / 2)
             for x in (noise - margin_below, np.array(z - margin_top), noise - margin_top)
