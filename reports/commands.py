@@ -14,7 +14,7 @@ from ..auditors.claims.claim_results import ClaimResult
 from ..auditors.claims.follows_law import contradicted
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 from ..auditors.evidence.record import ClaimCheckRecord
-from ..auditors.outputs.encoding import from_json
+from ..auditors.outputs.decoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.budget import Budget
 from ..auditors.privacy.replay import Replay

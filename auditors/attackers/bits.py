@@ -1,10 +1,10 @@
 """The attacker who reads the bits of every number in an output.
 
-Each output is joined by functions of it alone: the place of the last bit of every number, how
-many bits it spends, the exponent, the lowest bits, and so on. What can be told from these can be
-told from the output, so a verdict on them is one on the mechanism, by the same theorem and at the
-same error probability. The claim was about real numbers; in floating point `x + noise` lies on
-the coarser grid of its two terms, and the grid tells x (Mironov, 2012; Haney and others, 2022).
+For every number in an output this attacker adds the place of its last bit, how many bits it
+spends, its exponent, its lowest bits, and so on. All of these are functions of the output alone,
+so a verdict on them is a verdict on the mechanism, by the same theorem and at the same error
+probability. The claim was about real numbers. In floating point `x + noise` lies on the coarser
+grid of its two terms, and that grid can tell what x was (Mironov, 2012; Haney and others, 2022).
 """
 
 from collections.abc import Callable, Mapping

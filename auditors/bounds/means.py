@@ -1,4 +1,4 @@
-"""Confidence bounds for a mean: by betting when the variable is bounded below, and Catoni's.
+"""Confidence bounds for a mean: by betting where the variable is bounded, and by Catoni's sum.
 
 **Betting.** Let Y >= low surely and m > low. If E[Y] <= m, each factor
 1 + r ((Y - low) / (m - low) - 1), 0 < r < 1, is at least 1 - r > 0 and has mean at most 1 given the

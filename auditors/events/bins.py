@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
-from ..outputs.encoding import from_json, to_json
+from ..outputs.decoding import from_json
+from ..outputs.encoding import to_json
 from ..outputs.features import Column, Feature, feature_from_json
 
 Floats = NDArray[np.float64]

@@ -5,7 +5,7 @@ from math import nan
 from ...mechanisms.model import PrivacyClaim, Relation
 from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
-from ..outputs.encoding import from_json
+from ..outputs.decoding import from_json
 from ..results import (
     AuditResult,
     Count,

@@ -1,4 +1,4 @@
-"""What a record says beside its counts, worked out again: what does not follow is named.
+"""All that a record says beside its counts, worked out again; what does not follow is named.
 
 The counts are made again by `replay`; everything here follows from them, from the claim and from
 the scheme of `judge`: looks and their levels, bounds, the verdict, the witness and its words, the
@@ -23,7 +23,8 @@ from ..evidence.record import (
     ResultRecord,
     WitnessRecord,
 )
-from ..outputs.encoding import canonical, from_json
+from ..outputs.decoding import from_json
+from ..outputs.encoding import canonical
 from ..results import Count, Look, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
 from .attempt import (

@@ -13,7 +13,8 @@ import numpy as np
 
 from ...mechanisms.model import Mechanism
 from ..errors import ContractError, EvidenceFormatError, InvalidArgument
-from ..outputs.encoding import from_json, to_json
+from ..outputs.decoding import from_json
+from ..outputs.encoding import to_json
 from .process import Child
 
 VERSION = 1

@@ -1,6 +1,6 @@
 """Outputs as they were when they were returned.
 
-A mechanism may hand out the same array at every call and fill it anew, or keep the list it returned
+A mechanism may return the same array at every call and fill it anew, or keep the list it returned
 and append to it. What an attacker saw is the value at the return, so that is what is kept.
 """
 

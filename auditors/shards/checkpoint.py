@@ -21,7 +21,8 @@ from zlib import crc32
 from ..engines.book import Block, Counted
 from ..errors import DpWitnessError, InvalidArgument
 from ..events.events import Event
-from ..outputs.encoding import canonical, from_json, to_json
+from ..outputs.decoding import from_json
+from ..outputs.encoding import canonical, to_json
 from .counts import Counts, Row, row_of
 from .identity import Identity
 

@@ -1,4 +1,4 @@
-"""A run of reproduce as what every format tells."""
+"""A run of reproduce in the one form that every output format is made from."""
 
 from ...auditors.results import Verdict
 from ..faces import claim_faces

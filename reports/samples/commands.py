@@ -27,7 +27,7 @@ UNSAID = (
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 
-def judge(console: Console, first: str, second: str, *, as_json: bool, **claim: Any) -> int:
+def judge(console: Console, /, first: str, second: str, *, as_json: bool, **claim: Any) -> int:
     """Judge a claim on two recorded samples, tell it, and give the exit status."""
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")

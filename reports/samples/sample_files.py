@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...auditors.errors import InvalidArgument
-from ...auditors.outputs.encoding import from_json
+from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
 
 PIPE = "-"

@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.auditors.outputs.encoding import canonical, from_json, show, to_json
+from dpwitness.auditors.outputs.decoding import from_json
+from dpwitness.auditors.outputs.encoding import canonical, show, to_json
 
 Point = namedtuple("Point", "x y")
 

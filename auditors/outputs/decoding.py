@@ -1,0 +1,240 @@
+"""Databases and outputs back from JSON, without running anything.
+
+Reading imports nothing that a file names, and runs none of its code: a dataclass, named tuple or
+Enum is rebuilt only if its class is already loaded, which it is once the mechanism that uses it has
+been, and its fields are set without calling it. Any other object is rebuilt if its class is loaded,
+is no part of Python itself and does nothing when objects come or go; else it comes back as a
+`StandIn` with the same name and attributes, equal to others of the same.
+"""
+
+import base64
+import dataclasses
+import math
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal, InvalidOperation
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from ..errors import EvidenceFormatError
+from .encoding import DEEPEST, StandIn, harmless
+from .encoding_tables import TAGS, table_from_json
+
+MOST_PADDED = 2**24
+"""Bytes that an array in a file may need beyond 64 for each of its characters."""
+MOST_ALIKE = 1000
+"""Members of a set, or keys, with one hash: more would take quadratic time, as an attack does."""
+LARGEST_EXPONENT = 10_000
+LONGEST_RANGE = 10_000_000
+FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
+
+
+def from_json(data: Any, depth: int = 0) -> Any:
+    """The value that `to_json` wrote. Raises EvidenceFormatError on anything else."""
+    if depth > DEEPEST:
+        raise EvidenceFormatError(f"values may be nested {DEEPEST} deep; this one is deeper")
+    if isinstance(data, list):
+        return [from_json(item, depth + 1) for item in data]
+    if not isinstance(data, dict):
+        return data
+    tags = [key for key in data if isinstance(key, str) and key.startswith("$")]
+    if not tags:
+        return {key: from_json(item, depth + 1) for key, item in data.items()}
+    if len(data) != 1 or tags[0] not in _READERS:
+        raise EvidenceFormatError(
+            f"expected a plain value or one known tag, got an object with keys {sorted(data)!r:.80}"
+        )
+    try:
+        return _READERS[tags[0]](data[tags[0]], depth + 1)
+    except (
+        TypeError, ValueError, KeyError, IndexError, AttributeError, OverflowError, MemoryError,
+        InvalidOperation, ZeroDivisionError,
+    ) as error:  # fmt: skip
+        if isinstance(error, EvidenceFormatError):
+            raise
+        raise EvidenceFormatError(f"a {tags[0]} value is malformed: {error}") from None
+
+
+def _dtype(kind: Any, entries: int, written: Any) -> np.dtype[Any]:
+    """The dtype, refused where the entries would need far more room than they take in the file."""
+    dtype = np.dtype(kind)
+    if dtype.itemsize > 64:
+        longest = max((len(str(item)) for item in written), default=0)
+        if dtype.itemsize > 64 * (longest + 16) or entries * dtype.itemsize > MOST_PADDED:
+            raise EvidenceFormatError(
+                f"{entries} entries of type {kind!r:.40} would take {entries * dtype.itemsize} "
+                "bytes, far more than the file has for them"
+            )
+    return dtype
+
+
+def _shape(sizes: Any, entries: int) -> tuple[int, ...]:
+    shape = tuple(sizes)
+    if len(shape) > 32 or not all(type(size) is int and 0 <= size <= 2**40 for size in shape):
+        raise EvidenceFormatError("the shape of an array must be up to 32 whole numbers")
+    if math.prod(shape) != entries:
+        raise EvidenceFormatError(f"an array of shape {shape} needs {math.prod(shape)} entries")
+    return shape
+
+
+def _hashed(items: list[Any]) -> list[Any]:
+    """The items, refused where so many have one hash that a set of them would take for ever."""
+    if len(items) > MOST_ALIKE:
+        ((_, alike),) = Counter(map(hash, items)).most_common(1)
+        if alike > MOST_ALIKE:
+            raise EvidenceFormatError(
+                f"{alike} members of a set or dict have one hash; at most {MOST_ALIKE} are read"
+            )
+    return items
+
+
+def _read_dict(data: Any, depth: int) -> Any:
+    pairs = [(from_json(key, depth), from_json(item, depth)) for key, item in data]
+    _hashed([key for key, _ in pairs])
+    return dict(pairs)
+
+
+def _read_fraction(data: Any, _: int) -> Fraction:
+    if not FRACTION.fullmatch(str(data)):
+        raise EvidenceFormatError(f"a fraction is written as 3/4 or 3, got {data!r:.40}")
+    return Fraction(str(data))
+
+
+def _read_decimal(data: Any, _: int) -> Decimal:
+    number = Decimal(str(data))
+    if number.is_finite() and abs(number.adjusted()) > LARGEST_EXPONENT:
+        raise EvidenceFormatError(
+            f"a decimal may have an exponent of at most {LARGEST_EXPONENT}, got {data!r:.40}"
+        )
+    return number
+
+
+def _read_range(data: Any, _: int) -> range:
+    numbers = range(*(int(number) for number in data))
+    if len(numbers) > LONGEST_RANGE:
+        raise EvidenceFormatError(
+            f"a range may have at most {LONGEST_RANGE} numbers, got {numbers!r:.60}"
+        )
+    return numbers
+
+
+def _read_array(data: Any, depth: int) -> Any:
+    kind = data["dtype"]
+    shape = _shape(data["shape"], len(data["data"]))
+    items = [from_json(item, depth) for item in data["data"]]
+    if kind == "object":
+        array = np.empty(len(items), dtype=object)
+        array[:] = items
+        return array.reshape(shape)
+    dtype = _dtype(str(kind), len(items), data["data"])
+    if dtype.kind not in "biufcSUmM":
+        raise EvidenceFormatError(f"arrays of type {kind!r:.40} are not read")
+    return np.array(items, dtype=dtype).reshape(shape)
+
+
+def _read_records(data: Any, depth: int) -> Any:
+    kinds = [(str(name), str(kind)) for name, kind in data["dtype"]]
+    dtype = _dtype(kinds, len(data["data"]), data["data"])
+    if dtype.hasobject:
+        raise EvidenceFormatError("records of Python objects are not read")
+    rows = [tuple(row) for row in from_json(data["data"], depth)]
+    return np.array(rows, dtype=dtype).reshape(_shape(data["shape"], len(rows)))
+
+
+def _read_numpy(data: Any, depth: int) -> Any:
+    dtype = np.dtype(str(data[0]))
+    if dtype.kind not in "biufcSU":
+        raise EvidenceFormatError(f"numpy values of type {data[0]!r:.40} are not read")
+    value = from_json(data[1], depth)
+    if not isinstance(value, (bool, int, float, complex, str, bytes)):
+        raise EvidenceFormatError(
+            f"a numpy value is made of one number or string, got {value!r:.40}"
+        )
+    return dtype.type(value)
+
+
+def _loaded_class(name: Any, expected: Callable[[type], bool]) -> Any:
+    module, _, path = str(name).partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    if not isinstance(found, type) or not expected(found):
+        raise EvidenceFormatError(
+            f"the file needs the class {str(name)!r:.100}, which is not loaded; is it the "
+            "mechanism this file was made with?"
+        )
+    return found
+
+
+def _read_dataclass(data: Any, depth: int) -> Any:
+    kind = _loaded_class(data[0], dataclasses.is_dataclass)
+    names = {field.name for field in dataclasses.fields(kind)}
+    fields = {str(key): from_json(item, depth) for key, item in data[1].items()}
+    if set(fields) != names or not harmless(kind):
+        raise EvidenceFormatError(f"the fields of {data[0]!r:.80} are not those of the file")
+    return _with_attributes(kind, fields)
+
+
+def _with_attributes(kind: type, held: dict[str, Any]) -> Any:
+    """An object of the class with these attributes; none of its code is run."""
+    made: Any = object.__new__(kind)
+    for name, item in held.items():
+        if isinstance(getattr(kind, name, None), property):
+            raise EvidenceFormatError(f"{name!r:.60} is computed by {kind.__name__} and not stored")
+        object.__setattr__(made, name, item)
+    return made
+
+
+def _read_object(data: Any, depth: int) -> Any:
+    name, fields = str(data[0]), {str(k): from_json(item, depth) for k, item in data[1].items()}
+    module, _, path = name.partition(":")
+    found: Any = sys.modules.get(module)
+    for part in path.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    if isinstance(found, type) and found.__module__ == module and harmless(found):
+        return _with_attributes(found, fields)
+    return StandIn(name, fields)
+
+
+def _read_namedtuple(data: Any, depth: int) -> Any:
+    kind = _loaded_class(data[0], lambda k: issubclass(k, tuple) and hasattr(k, "_fields"))
+    return kind(*(from_json(item, depth) for item in data[1]))
+
+
+def _table_reader(tag: str) -> Callable[[Any, int], Any]:
+    return lambda data, depth: table_from_json(tag, data, lambda item: from_json(item, depth))
+
+
+_READERS: dict[str, Callable[[Any, int], Any]] = {
+    "$float": lambda data, _: float({"nan": "nan", "inf": "inf", "-inf": "-inf"}[data]),
+    "$tuple": lambda data, depth: tuple(from_json(list(data), depth)),
+    "$set": lambda data, depth: set(_hashed(from_json(list(data), depth))),
+    "$frozenset": lambda data, depth: frozenset(_hashed(from_json(list(data), depth))),
+    "$dict": _read_dict,
+    "$complex": lambda data, depth: complex(from_json(data[0], depth), from_json(data[1], depth)),
+    "$bytes": lambda data, _: base64.b64decode(data, validate=True),
+    "$fraction": _read_fraction,
+    "$decimal": _read_decimal,
+    "$bytearray": lambda data, _: bytearray(base64.b64decode(data, validate=True)),
+    "$range": _read_range,
+    "$uuid": lambda data, _: UUID(str(data)),
+    "$timedelta": lambda data, _: timedelta(*(int(number) for number in data)),
+    "$time": lambda data, _: time.fromisoformat(data),
+    "$object": _read_object,
+    **{tag: _table_reader(tag) for tag in TAGS},
+    "$datetime": lambda data, _: datetime.fromisoformat(data),
+    "$date": lambda data, _: date.fromisoformat(data),
+    "$ndarray": _read_array,
+    "$records": _read_records,
+    "$numpy": _read_numpy,
+    "$enum": lambda data, _: _loaded_class(data[0], lambda k: issubclass(k, Enum))[data[1]],
+    "$dataclass": _read_dataclass,
+    "$namedtuple": _read_namedtuple,
+}
