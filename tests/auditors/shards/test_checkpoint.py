@@ -83,9 +83,11 @@ def test_a_damaged_line_is_told_and_its_block_drawn_again(small, tmp_path):
     path = tmp_path / "kept"
     kept(path, mechanism, options)
     lines = path.read_bytes().splitlines(keepends=True)
-    if len(lines) < 3:
+    # On a slow machine what calls returned has lines too, and the first may be one of these.
+    counted = [place for place, line in enumerate(lines) if b'"attempt"' in line]
+    if not counted:
         pytest.skip("every block taught in this run")
-    lines[1] = lines[1].replace(b"attempt", b"attemqt")
+    lines[counted[0]] = lines[counted[0]].replace(b"attempt", b"attemqt")
     path.write_bytes(b"".join(lines))
     warned = []
     assert kept(path, mechanism, options, warned) == alone
