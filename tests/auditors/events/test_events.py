@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
-from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of
+from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of_group
 from dpwitness.auditors.events.events import (
     Among,
     AnyOf,
@@ -258,6 +258,6 @@ VALUES = (
 def test_bins_learnt_from_any_outputs_come_back_from_json_the_same(sides, alone):
     outputs = [Outputs.of_list(side) for side in sides]
     columns = tuple(side.column(OUTPUT) for side in outputs)
-    learnt = bins_of(OUTPUT, columns, alone)
+    (learnt,) = bins_of_group((OUTPUT,), [columns], alone) or [None]
     if learnt is not None:
         assert bins_from_json(json.loads(json.dumps(learnt.to_json()))) == learnt
