@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def module_name(path):
     return ".".join(["dpwitness", *(parts[:-1] if parts[-1] == "__init__" else parts)])
 
 
+@cache
 def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 
@@ -64,14 +66,16 @@ def is_in(package, path):
     return path.relative_to(ROOT).parts[0] == package
 
 
+@cache
 def imports_of(path):
     """Pairs (statement, module) of every import in a file."""
+    found = []
     name = module_name(path)
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import | ast.ImportFrom):
-            for module in named_modules(node, package):
-                yield node, module
+            found += [(node, module) for module in named_modules(node, package)]
+    return found
 
 
 def own_imports(path):

@@ -96,7 +96,7 @@ def test_the_bins_of_any_column_come_back_from_json(entries):
     codes = np.array([-1 if isinstance(one, float) else "ab".index(one) for one in entries])
     values = np.array([one if isinstance(one, float) else 0.0 for one in entries])
     column = Column(values, codes, ("a", "b"))
-    made = bins_of(Feature(), (column, column), alone=True)
+    (made,) = bins_of_group((Feature(),), [(column, column)], alone=True) or [None]
     if made is not None:
         again = bins_from_json(json.loads(json.dumps(made.to_json())))
         assert again == made
