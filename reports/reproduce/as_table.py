@@ -16,13 +16,15 @@ NUMBERS = (10, 27, 10, 13)
 """Widths of the columns bound, measured, exact and verdict."""
 WIDE = 110
 """From this width on a statement stands beside its numbers, not above them."""
+NARROW = 62
+"""Below this width the verdict stands under the numbers."""
 
 
 def heading(width: int) -> str:
     """The names of the columns and a rule."""
     width = _fitted(width)
-    names = ("bound", "measured", "exact", "verdict")
-    line = _beside("statement", _columns(names), width)
+    names = ("bound", "measured", "exact", "verdict" if width >= NARROW else "")
+    line = _beside("statement", _columns(names), width).rstrip()
     return f"{line}\n{'-' * len(line)}"
 
 
@@ -51,7 +53,10 @@ def _row(title: str, reproduction: Reproduction, width: int, paint: Paint) -> li
     )
     word = wording.verdict_word(result.verdict).lower()
     above = _cut(title, width) if width < WIDE else []
-    return [*above, _beside(title, numbers, width) + paint(word, result.verdict)]
+    beside = _beside(title, numbers, width)
+    if width < NARROW:
+        return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}"]
+    return [*above, beside + paint(word, result.verdict)]
 
 
 def _cut(text: str, width: int) -> list[str]:
