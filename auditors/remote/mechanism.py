@@ -68,6 +68,8 @@ class RemoteRun:
             for start in range(0, wanted, self.block):
                 seed = int(rng.integers(2**53))
                 parts.append(self._request(seed, min(self.block, wanted - start), data))
+        except RemoteFailure:
+            raise  # a whole answer: the child is ready for the next request
         except BaseException:
             # Half an answer may be in the pipe, also when an alarm or Ctrl-C came in between.
             _end(self._child, kill=True)

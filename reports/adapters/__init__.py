@@ -2,14 +2,17 @@
 
 `adapted(found, name)` makes a Mechanism of an object of a library known here and gives None for
 any other. A library is told by the module its object's class comes from, and nothing of it is
-imported before such an object is there.
+imported before such an object is there. What does not say which databases are neighbours is
+wrapped by hand: `from_tool` and `from_model` of diffprivlib, `from_sampler` for anything else.
 """
 
 from typing import Any
 
 from ...mechanisms.model import Mechanism
+from .diffprivlib import from_model, from_tool
+from .samplers import from_sampler
 
-__all__ = ["adapted"]
+__all__ = ["adapted", "from_model", "from_sampler", "from_tool"]
 
 
 def adapted(found: Any, name: str) -> Mechanism | None:

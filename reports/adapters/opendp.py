@@ -14,7 +14,7 @@ RELATIONS = {
     "ChangeOneDistance": Relation.REPLACE_ONE,
     "HammingDistance": Relation.REPLACE_ONE,
 }
-"""Neighbours by metric. Distances of numbers have neighbours at distance 1, given as a pair."""
+"""Neighbours by metric; of other metrics, such as distances of numbers, they are given as pairs."""
 MEASURES = ("MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence")
 
 
@@ -43,7 +43,7 @@ def from_measurement(measurement: Any, name: str, d_in: Any = 1) -> Mechanism:
             PrivacyClaim(
                 epsilon=float(epsilon),
                 delta=float(delta),
-                relation=RELATIONS.get(metric, Relation.REPLACE_ONE),
+                relation=RELATIONS.get(metric, Relation.DECLARED),
                 reference=f"the measurement's own map({d_in}), {metric}",
             ),
         ),

@@ -12,10 +12,11 @@ from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
 def from_object(found: Any, name: str) -> Mechanism:
     """A mechanism with `add_noise` on one value, or an algorithm with `quick_result` on a list.
 
-    python-dp draws from the operating system. Raises InvalidArgument for any other object.
+    Neighbours of the first are values at most the sensitivity apart, given as a pair. python-dp
+    draws from the operating system. Raises InvalidArgument for any other object.
     """
     if callable(getattr(found, "add_noise", None)):
-        run, relation = partial(_noised, found), Relation.REPLACE_ONE
+        run, relation = partial(_noised, found), Relation.DECLARED
     elif callable(getattr(found, "quick_result", None)):
         run, relation = partial(_computed, found), Relation.ADD_REMOVE
     else:

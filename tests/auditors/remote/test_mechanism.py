@@ -11,6 +11,7 @@ import pytest
 from dpwitness import audit
 from dpwitness.auditors.errors import ContractError, InvalidArgument, MechanismHangs
 from dpwitness.auditors.remote import RemoteRun, from_command, from_python
+from dpwitness.auditors.remote.mechanism import RemoteFailure
 
 CHILD = """
 import json, struct, sys, time
@@ -174,6 +175,7 @@ def test_a_command_that_makes_no_sense(command, sentence):
 
 
 TARGET = """
+import os
 import random
 import numpy
 print("a print must not reach the protocol")
@@ -186,6 +188,8 @@ def fails(db, rng):
     raise LookupError("no rows") if not db else KeyError(db[0])
 def legacy(db, rng):
     return numpy.random.random() + random.random()
+def process(db, rng):
+    return os.getpid() if db else fails(db, rng)
 """
 
 
@@ -226,6 +230,14 @@ def test_an_error_of_the_target_is_told_with_its_name(target):
     run = from_python(sys.executable, f"{target}:fails")
     with pytest.raises(ContractError, match="LookupError: no rows"):
         audit(run, pair=([], [1]), epsilon=1.0, trials=100)
+
+
+def test_the_child_lives_on_when_the_target_raises(target):
+    run = from_python(sys.executable, f"{target}:process").run
+    before = run([1], rng())
+    with pytest.raises(RemoteFailure, match="no rows"):
+        run([], rng())
+    assert run([1], rng()) == before
 
 
 def test_a_target_that_cannot_be_imported_quotes_its_last_words(tmp_path):

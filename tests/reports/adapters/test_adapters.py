@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
-from dpwitness import InvalidArgument, Mechanism, Relation
-from dpwitness.reports.adapters import adapted
+from dpwitness import InvalidArgument, Mechanism, Relation, audit
+from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
 
 
 def made_by(home, **content):
@@ -31,7 +32,7 @@ def test_a_measurement_brings_the_claim_of_its_map():
 @pytest.mark.parametrize(
     ("home", "content", "database", "relation"),
     [
-        ("pydp", {"add_noise": lambda self, x: x}, 3, Relation.REPLACE_ONE),
+        ("pydp", {"add_noise": lambda self, x: x}, 3, Relation.DECLARED),
         ("pydp", {"quick_result": lambda self, x: sum(x)}, [1, 2], Relation.ADD_REMOVE),
         ("pure_ldp", {"privatise": lambda self, x: x}, 3, Relation.REPLACE_ONE),
     ],
@@ -40,6 +41,12 @@ def test_other_objects_bring_their_epsilon(home, content, database, relation):
     found = adapted(made_by(home, epsilon=2, **content), "it")
     (claim,) = found.claims
     assert (claim.epsilon, claim.relation, found.run(database, None)) == (2.0, relation, 3)
+
+
+def test_no_search_takes_numbers_too_far_apart_for_neighbours():
+    found = adapted(made_by("pydp", epsilon=1, add_noise=lambda self, x: x), "it")
+    with pytest.raises(InvalidArgument, match="pair"):
+        audit(found, databases=st.floats(0, 10), trials=100)
 
 
 @pytest.mark.parametrize("home", ["pydp", "pure_ldp", "diffprivlib"])
@@ -51,3 +58,41 @@ def test_an_object_that_draws_nothing_gets_a_sentence(home):
 @pytest.mark.parametrize("other", [3, np.array([1]), print, Mechanism(name="m", run=print)])
 def test_what_is_of_no_known_library_is_left_alone(other):
     assert adapted(other, "it") is None
+
+
+def noisy_mean(rows, epsilon, bounds, random_state):
+    low, high = bounds
+    noise = np.random.default_rng(random_state).laplace(scale=(high - low) / epsilon / len(rows))
+    return np.clip(rows, low, high).mean() + noise
+
+
+class Model:
+    """A model that learns the mean of the labels, with noise made for a span of 1."""
+
+    epsilon = 2.0
+    random_state = None
+
+    def fit(self, rows, labels):
+        self.mean_ = noisy_mean(labels, self.epsilon, (0, 1), self.random_state)
+
+
+def test_tools_and_models_are_audited_at_the_relation_that_is_said():
+    tool = from_tool(noisy_mean, relation="replace-one", epsilon=0.5, bounds=(0, 1))
+    model = from_model(Model(), relation="replace-one", released=["mean_"])
+    pairs = {tool: ([0.0, 0.0], [0.0, 1.0]), model: ([[5, 0], [5, 0]], [[5, 0], [5, 1]])}
+    for mechanism, pair in pairs.items():
+        (claim,) = mechanism.claims
+        assert claim.epsilon == (0.5 if mechanism is tool else 2.0)
+        assert not audit(mechanism, pair=pair, trials=1500).refuted
+        weaker = {"epsilon": claim.epsilon / 4, "relation": "replace-one"}
+        assert audit(mechanism, pair=pair, trials=1500, **weaker).refuted
+
+
+def test_a_callable_of_dataset_and_number_is_a_mechanism():
+    own = np.random.default_rng(3)
+    sampler = from_sampler(
+        lambda rows, n: sum(rows) + own.laplace(size=n), epsilon=1.0, relation="add-remove"
+    )
+    assert not audit(sampler, pair=([0], [0, 1]), trials=1500).refuted
+    weaker = {"epsilon": 0.3, "relation": "add-remove"}
+    assert audit(sampler, pair=([0], [0, 1]), trials=1500, **weaker).refuted

@@ -1,0 +1,39 @@
+"""Any callable of (dataset, number of samples), the form that other auditors of privacy use."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
+
+
+def from_sampler(
+    sampler: Callable[[Any, int], Any],
+    *,
+    epsilon: float,
+    relation: Relation | str,
+    delta: float = 0.0,
+) -> Mechanism:
+    """`sampler(dataset, n)`, which returns n outputs, as a mechanism; `epsilon` is in nats.
+
+    It gets no generator, so it draws randomness of its own and runs cannot be repeated.
+    """
+    return Mechanism(
+        name=getattr(sampler, "__name__", type(sampler).__name__),
+        run=partial(_sampled, sampler),
+        seeded=False,
+        claims=(PrivacyClaim(epsilon=epsilon, delta=delta, relation=Relation(relation)),),
+    )
+
+
+def _sampled(
+    sampler: Callable[[Any, int], Any],
+    database: Any,
+    rng: np.random.Generator,
+    *,
+    size: int | None = None,
+) -> Any:
+    found = sampler(database, 1 if size is None else size)
+    return found[0] if size is None else found
