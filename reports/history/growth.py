@@ -71,7 +71,11 @@ def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
     (previous,) = head.fetchone() or ("",)
     link = capital_digest(previous, audit["sequence"], audit["digest"], said, digest(state))
     # Only the newest state of a key is ever read.
-    connection.execute("UPDATE capital SET state = '' WHERE key = ? AND state <> ''", (key,))
+    connection.execute(
+        "UPDATE capital SET state = '' WHERE sequence = "
+        "(SELECT max(sequence) FROM capital WHERE key = ?)",
+        (key,),
+    )
     connection.execute(
         "INSERT INTO capital (sequence, key, counted, remark, log_wealth, epsilon_lower, state, "
         "state_digest, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -100,8 +100,15 @@ def _missing_counts(connection: sqlite3.Connection) -> str:
 
 def _arrivals(connection: sqlite3.Connection, since: int = 0) -> str:
     """What is wrong with the times of storing or with the definitions that came along."""
-    there = {name for (name,) in connection.execute("SELECT digest FROM definitions")}
     known, previous, before = set[str](), _link(connection, "arrivals", since), ""
+    there = set[str]()
+
+    def is_there(name: str) -> bool:
+        query = "SELECT 1 FROM definitions WHERE digest = ?"
+        if name not in there and connection.execute(query, (name,)).fetchone():
+            there.add(name)
+        return name in there
+
     for sequence, audit, claim, stored, names, link in connection.execute(
         "SELECT audits.sequence, audits.digest, claim, stored, definitions, arrivals.digest "
         "FROM audits LEFT JOIN arrivals USING (sequence) WHERE audits.sequence > ? "
@@ -114,7 +121,7 @@ def _arrivals(connection: sqlite3.Connection, since: int = 0) -> str:
         if row_digest(previous, sequence, [audit, stored, names]) != link:
             return f"{row} is not as it was written"
         known |= set(names.split())
-        if lost := {claim, *names.split()} - there:
+        if lost := {name for name in (claim, *names.split()) if not is_there(name)}:
             return f"definition {min(lost)}, which row {sequence} of audits came with, is missing"
         if before and _moment(stored) < _moment(before) - TOLERATED:
             return (
@@ -122,14 +129,18 @@ def _arrivals(connection: sqlite3.Connection, since: int = 0) -> str:
                 f"row before it was at {before}"
             )
         previous, before = link, stored
-    if not since and (extra := there - known):
-        return f"definition {min(extra)} came with no audit"
-    return _beyond(connection, "arrivals")
+    if not since:
+        stored_names = {name for (name,) in connection.execute("SELECT digest FROM definitions")}
+        if extra := stored_names - known:
+            return f"definition {min(extra)} came with no audit"
+    return _beyond(connection, "arrivals", since)
 
 
-def _beyond(connection: sqlite3.Connection, table: str) -> str:
+def _beyond(connection: sqlite3.Connection, table: str, since: int) -> str:
     row = connection.execute(
-        f"SELECT min(sequence) FROM {table} WHERE sequence NOT IN (SELECT sequence FROM audits)"
+        f"SELECT min(sequence) FROM {table} WHERE (sequence > ? OR sequence < 1) AND NOT EXISTS "
+        f"(SELECT 1 FROM audits WHERE audits.sequence = {table}.sequence)",
+        (since,),
     ).fetchone()
     return "" if row[0] is None else f"row {row[0]} of {table} belongs to no audit"
 
@@ -140,7 +151,7 @@ def _moment(stored: str) -> float:
 
 def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
     """The first accumulated evidence that is not as it was written."""
-    newest = dict(connection.execute("SELECT key, max(sequence) FROM capital GROUP BY key"))
+    newest: dict[str, int] = {}
     previous, ended = _link(connection, "capital", since), False
     for sequence, audit, link, state, state_digest, *said in connection.execute(
         "SELECT audits.sequence, audits.digest, capital.digest, state, state_digest, key, counted, "
@@ -156,12 +167,15 @@ def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
             return f"a row of capital before {row} is missing"
         if row_digest(previous, sequence, [audit, *said, state_digest]) != link:
             return f"{row} is not as it was written"
+        if said[0] not in newest:
+            query = "SELECT max(sequence) FROM capital WHERE key = ?"
+            (newest[said[0]],) = connection.execute(query, (said[0],)).fetchone()
         if state and newest[said[0]] != sequence:
             return f"{row} holds a state that a later one replaced"
         if newest[said[0]] == sequence and digest(state) != state_digest:
             return f"the state of {row} is not as it was written"
         previous = link
-    return _beyond(connection, "capital")
+    return _beyond(connection, "capital", since)
 
 
 def head(store: Store) -> dict[str, Any]:
