@@ -7,8 +7,15 @@ MARKS = {"refuted": "**refuted**", "not_refuted": "not refuted", "inconclusive":
          "failed": "**failed**", "proved": "proved"}  # fmt: skip
 
 
+LARGEST = 1_000_000
+"""Bytes of one text: GitHub shows nothing of a job summary of more than 1 MiB."""
+
+
 def render(told: Told) -> str:
-    """A table with a line for each claim, the reasons to stop, and each witness."""
+    """A table with a line for each claim, the reasons to stop, and each witness.
+
+    What does not fit into LARGEST bytes is left out, the witnesses first, and the end says so.
+    """
     head = {
         "gate": "stopped" if told.reasons else "Nothing stands against this change",
     }.get(told.command, "see below" if told.reasons else "Nothing refuted")
@@ -18,11 +25,19 @@ def render(told: Told) -> str:
     lines += ["| target | claim | verdict | epsilon at least | could have seen | draws |",
               "|---|---|---|---|---|---|"]  # fmt: skip
     lines += [row for case in told.cases for row in _rows(case)]
-    for case in told.cases:
-        for judged in case.judged:
-            if judged.verdict == "refuted":
-                lines += _witness(judged)
-    return "\n".join([*lines, "", _inline(told.closing)]) + "\n"
+    blocks = [[line] for line in lines]
+    blocks += [_witness(judged) for case in told.cases for judged in case.judged
+               if judged.verdict == "refuted"]  # fmt: skip
+    kept, size, left = list[str](), 0, 0
+    for block in blocks:
+        size += sum(len(line.encode()) + 1 for line in block)
+        if size > LARGEST:
+            left += 1
+        else:
+            kept += block
+    if left:
+        kept += ["", f"{left:,} more witnesses or lines do not fit here: see the JSON or the page."]
+    return "\n".join([*kept, "", _inline(told.closing)]) + "\n"
 
 
 def _rows(case: Case) -> list[str]:

@@ -161,6 +161,19 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
     ] == []
 
 
+def test_a_long_summary_is_cut_where_it_would_not_be_shown(monkeypatch):
+    found = [gated(f"m.py:f{n}", result("refuted", 2.0, target=f"m.py:f{n}")) for n in range(40)]
+    told = told_of(found, compare(found, None, rise=0.1, strict=False), alpha=0.001, seed=1)
+    whole = as_markdown.render(told)
+    monkeypatch.setattr(as_markdown, "LARGEST", len(whole) // 2)
+    cut = as_markdown.render(told)
+    assert "do not fit here" in cut
+    assert "do not fit here" not in whole
+    assert len(cut) < len(whole) // 2 + 300
+    for n in range(40):  # every reason and every line of the table come before the witnesses
+        assert len(re.findall(rf"m\.py:f{n}\b", cut)) >= 2
+
+
 def test_a_command_with_control_characters_can_still_be_pasted():
     word = "a\n::error::it's \\ b\x1b"
     (line,) = as_text.command_lines(shlex.join(["printf", "%s", word]), 100)
