@@ -505,10 +505,14 @@ def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
     outputs = sampler._calls.outputs(database, rng, PROBE)
     sampler.tally.pace = (monotonic() - started) / PROBE
     sampler.tally.add(PROBE)
-    rows = [repr(row) for row in outputs.rows(PROBE)]
+    # Digests of the rows: the text of a wide one takes much memory.
+    rows = [
+        blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        for row in outputs.rows(PROBE)
+    ]
     state = repr(rng.bit_generator.state)
     return _Probe(
-        digest=blake2b(repr(rows).encode(), digest_size=16).hexdigest(),
+        digest=blake2b(b"".join(rows), digest_size=16).hexdigest(),
         state=state,
         constant=len(set(rows)) == 1 and state == before,
     )
