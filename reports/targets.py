@@ -283,8 +283,11 @@ def _load_module(name: str) -> ModuleType:
 
 def _load_file(place: str) -> ModuleType:
     path = Path(os.path.realpath(place))
-    if not path.is_file():
-        raise InvalidArgument(f"there is no file {place!r}; expected a Python file")
+    try:
+        if not path.is_file():
+            raise InvalidArgument(f"there is no file {place!r}; expected a Python file")
+    except PermissionError:
+        raise InvalidArgument(f"cannot read {place!r}: permission denied") from None
     name = f"_dpwitness_file_{''.join(c if c.isalnum() else '_' for c in path.stem)}"
     copy = 1
     # Two names from one file must share its classes; two files of one name must not.

@@ -239,9 +239,9 @@ def _source(place: str, text: str) -> bytes:
             f"{text}: there is no Python source of {place!r} here or among the installed packages, "
             "and replay loads no module whose source it cannot read first"
         )
-    if not file.is_file():
-        raise InvalidArgument(f"there is no file {place!r}; expected a Python file")
     try:
+        if not file.is_file():
+            raise InvalidArgument(f"there is no file {place!r}; expected a Python file")
         if file.stat().st_size > LARGEST_SOURCE:
             raise InvalidArgument(f"{place} is larger than {LARGEST_SOURCE >> 20} MB; not read")
         return file.read_bytes()

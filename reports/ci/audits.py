@@ -1,6 +1,7 @@
 """The audit behind the fixture: a share of alpha, an old witness first, and words for a failure."""
 
 import json
+import os
 import shlex
 import warnings
 from collections.abc import Mapping, Sequence
@@ -127,7 +128,7 @@ class DpAudit:
         again: AuditResult | None,
     ) -> None:
         path = witnesses.place(self.directory, name)
-        had = path.exists()
+        had = os.path.exists(path)
         refuted = [result for result in results if result.refuted]
         if refuted and (again is None or not again.refuted):
             self._keep(path, refuted[0])

@@ -70,6 +70,11 @@ def pytest_configure(config: pytest.Config) -> None:
                  "inconclusive": "fail" if option.dp_strict else None,
                  **_budget(option.dp_budget, "--dp-budget")}  # fmt: skip
         settings = read_settings(config.rootpath, given)
+        if option.dp_lock and config.getoption("lf", False):
+            raise SettingsError(
+                "--lf leaves out files without failures, and --dp-lock is to list every test; "
+                "write the lock file without --lf"
+            )
         lock = read_lock(config.rootpath / settings.lock)
     except (SettingsError, LockError) as error:
         raise pytest.UsageError(f"dpwitness: {error}") from None

@@ -62,10 +62,12 @@ def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
     """The table of settings and the name of the file it stands in; empty where there is none."""
     for name in ("dpwitness.toml", "pyproject.toml"):
         path = root / name
-        if not path.is_file():
-            continue
         try:
+            if not path.is_file():
+                continue
             data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SettingsError(f"{name} cannot be read ({error.strerror or error})") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{name} is not TOML ({error}); correct it") from None
         table = data if name == "dpwitness.toml" else data.get("tool", {}).get("dpwitness", {})

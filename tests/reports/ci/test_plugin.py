@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from .conftest import PLUGIN
+
 MECHANISMS = """
 import numpy as np
 import pytest
@@ -106,6 +108,34 @@ def test_a_lock_keeps_the_shares_when_tests_are_added(project):
     found = records(project.run_here())
     assert found["test_one"][0]["alpha"] == before == pytest.approx(0.005)
     assert found["test_new"][0]["alpha"] == pytest.approx(0.005)
+
+
+@pytest.mark.slow
+def test_selecting_tests_beside_a_lock_shifts_no_share(project):
+    audit = "dp_audit(sound, **CLAIM, trials=100)"
+    write_tests(
+        project,
+        f"\ndef test_one(dp_audit):\n    {audit}\n    pytest.fail('on purpose')\n"
+        f"\n@pytest.mark.dp(weight=3)\ndef test_two(dp_audit):\n    {audit}\n",
+    )
+    project.makepyfile(test_more=f"{MECHANISMS}\ndef test_three(dp_audit):\n    {audit}\n")
+
+    def run(*options):
+        return project.runpytest_inprocess(*PLUGIN, "-p", "no:xdist", *options)
+
+    whole = records(run("--dp-lock"))
+    lock = (project.path / "dpwitness.lock").read_bytes()
+    counts = {}
+    for options in (("-k", "two"), ("-x",), ("--lf",), ("--ff", "-x"), ("--collect-only",)):
+        found = records(run(*options))
+        counts[options[0]] = len(found)
+        for name, (audited,) in found.items():
+            assert audited["alpha"] == whole[name][0]["alpha"], options
+    assert counts == {"-k": 1, "-x": 1, "--lf": 1, "--ff": 1, "--collect-only": 0}
+    refused = run("--dp-lock", "--lf")
+    assert refused.ret == pytest.ExitCode.USAGE_ERROR
+    refused.stderr.fnmatch_lines(["*--dp-lock is to list every test*"])
+    assert (project.path / "dpwitness.lock").read_bytes() == lock
 
 
 def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
