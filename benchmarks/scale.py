@@ -132,7 +132,10 @@ def shards(count=1000, planned=61_036):
 
 def overhead():
     """CPU seconds for a block that costs nothing: with a checkpoint, and through two workers."""
+    from cloudpickle import dumps
+
     from dpwitness.auditors.engines import Engine
+    from dpwitness.auditors.engines.engine import _Task
 
     with tempfile.TemporaryDirectory() as folder, opened(f"{folder}/kept", IDENTITY) as book:
         started = time.process_time()
@@ -151,6 +154,10 @@ def overhead():
             f"a block of {seconds:g} s through two workers of loky: {1e6 * through:.0f} us of "
             "this process"
         )
+    bundle = [(place, (*job, False)) for place, job in enumerate(jobs[:50])]
+    sent = len(dumps(_Task(b"", bundle)))
+    back = len(dumps([(place, (1e-5, 500, None, None)) for place in range(50)]))
+    print(f"a block in a bundle of 50: {sent / 50:.0f} bytes out, {back / 50:.0f} back")
 
 
 TARGETS = """
@@ -209,24 +216,52 @@ def merging(count=1000):
     )
 
 
-def catalogue(*sizes):
-    """CPU seconds an entry of a gate whose targets all lie in one file."""
-    print("| entries | CPU s an entry | MB of the largest process | bytes of JSON an entry |")
-    print("|---|---|---|---|")
-    for size in sizes or (5, 20):
-        with tempfile.TemporaryDirectory() as folder:
-            functions = [TARGETS.replace("noisy", f"noisy_{n}") for n in range(size)]
-            Path(folder, "own.py").write_text("\n".join(functions))
-            entries = [
-                f'[[gate]]\ntarget = "own.py:noisy_{number}"\nepsilon = 1\npair = ["[]", "[1]"]'
-                for number in range(size)
-            ]
-            Path(folder, "dpwitness.toml").write_text("trials = 2000\n" + "\n".join(entries))
-            used, memory = spent_by(["gate", "--quiet", "--json", "found.json"], folder)
-            written = Path(folder, "found.json").stat().st_size
-        print(
-            f"| {size:,} | {used / size:.2f} | {memory:.0f} | {written / size:,.0f} |", flush=True
-        )
+def gate_of(size, folder):
+    """A file of this many mechanisms, each an entry of a gate."""
+    functions = [TARGETS.replace("noisy", f"noisy_{number}") for number in range(size)]
+    Path(folder, "own.py").write_text("\n".join(functions))
+    entries = [
+        f'[[gate]]\ntarget = "own.py:noisy_{number}"\nepsilon = 1\npair = ["[]", "[1]"]'
+        for number in range(size)
+    ]
+    Path(folder, "dpwitness.toml").write_text("trials = 2000\n" + "\n".join(entries))
+
+
+WITHOUT_AUDITS = """
+import json, resource, sys, time
+from dpwitness.reports.ci import gate
+from dpwitness.reports.cli import main
+kept = open("one.json").read()
+gate._run = lambda words, root: (json.loads(kept), "")
+try:
+    main(["gate", "--quiet", "--json", "found.json", "--html", "found.html"])
+except SystemExit:
+    pass
+print(time.process_time(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def catalogue(small=10, large=2000):
+    """A gate of a few entries as it is; then what many entries cost beside their audits."""
+    with tempfile.TemporaryDirectory() as folder:
+        gate_of(small, folder)
+        used, memory = spent_by(["gate", "--quiet", "--json", "found.json"], folder)
+        print(f"{small} entries: {used / small:.2f} CPU s an entry, {memory:.0f} MB at most")
+        gate_of(large, folder)
+        last = f"own.py:noisy_{large - 1}"
+        words = ["audit", last, *ONE[:-3], "--trials", "2000", "--quiet", "--json", "one.json"]
+        one, _ = spent_by(words, folder)
+        print(f"the last of {large:,} mechanisms in one file: {one:.2f} CPU s")
+        done = subprocess.run(
+            [sys.executable, "-c", WITHOUT_AUDITS], cwd=folder, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        own, most = map(float, done.stdout.split()[-2:])
+        sizes = [Path(folder, f"found.{kind}").stat().st_size for kind in ("json", "html")]
+    print(
+        f"the gate's own process, {large:,} entries, no audits: {own:.1f} CPU s, {most:.0f} MB at "
+        f"most, {sizes[0]:,} bytes of JSON, {sizes[1]:,} of HTML"
+    )
 
 
 CALL = """
@@ -258,6 +293,7 @@ def speed(write=False, part=1.0):
 
     `part` of the draws are made; for a trial of the command itself.
     """
+    load = os.getloadavg()[0]
     lines = [
         "| a call | draws a side | seconds, 1 worker | 2 workers | times as fast | CPU s, 1 worker "
         "| 2 workers, all processes | of it the parent | same JSON |",
@@ -281,7 +317,9 @@ def speed(write=False, part=1.0):
             f"| {'yes' if alone == result else 'NO'} |"
         )
         print(lines[-1], flush=True)
-    table = "\n".join(lines) + "\n"
+    said = f"The load of the machine was {load:.1f} when this began"
+    said += "." if load < 0.5 else ": read the CPU seconds, not the clock."
+    table = "\n".join([*lines, "", said]) + "\n"
     print("\n" + table)
     if write:
         before, _, rest = PAGE.read_text(encoding="utf-8").partition(MARKS[0])
