@@ -106,33 +106,6 @@ class Engine:
         that is lost, and what the function raises.
         """
         workers = workers if workers > 0 else os.cpu_count() or 1
-        if self.backend == "dask":
-            with dask(self.address, workers):
-                yield
-        elif self.backend == "ray":
-            with ray(self.address, workers):
-                yield
-        else:
-            yield
-
-    def results(
-        self,
-        function: Callable[..., T],
-        jobs: Sequence[tuple[Any, ...]],
-        *,
-        workers: int,
-        patience: float,
-        seconds: float = inf,
-    ) -> Iterator[tuple[int, T]]:
-        """(place, function(*jobs[place])) of every job, in the order in which they are finished.
-
-        `patience` is how many seconds a job, or those that travel with it, may take, `seconds` how
-        many one is expected to take: quick ones travel together. What `function` holds is pickled once. Must be called
-        where `connected`. Raises MechanismHangs, ContractError for a worker that is lost again and
-        again or a function that cannot travel, EngineError for a scheduler that is lost, and what
-        the function raises.
-        """
-        workers = workers if workers > 0 else os.cpu_count() or 1
         left = dict(enumerate(jobs))
         size = max(1, int(BUNDLE[self.remote] / max(seconds, 1e-9)))
         size = min(size, ceil(len(jobs) / (SHARES * workers)))
