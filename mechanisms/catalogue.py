@@ -245,6 +245,7 @@ PARTS = {
         "selection.theorems_noisy_arg_max",
         "selection.theorems_exponential_utility",
     ),
+    "Sparse vectors": ("sparse_vector.theorems_sparse_vector",),
     "Boosting for queries": (
         "boosting.theorems_base_synopsis",
         "boosting.theorems_boosting",

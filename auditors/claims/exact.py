@@ -82,6 +82,11 @@ def exact_privacy(
         verdict = Verdict.REFUTED if value > epsilon + TOLERANCE else Verdict.PROVED
     else:
         least = smallest_epsilon(parts, delta)
+        if value == 0:
+            # No pair needs delta at the claimed epsilon, which does not tell the worst of them.
+            for _, turned, others in scored:
+                if delta_bounds(others, least)[0] > delta:
+                    pair, least = turned, smallest_epsilon(others, delta)
         verdict = _verdict(deltas, delta)
     rows = sorted(scored, key=lambda one: -one[0])[:10]
     return ExactPrivacy(

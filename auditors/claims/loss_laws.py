@@ -98,6 +98,8 @@ def delta_bounds(parts: list[Loss], epsilon: float) -> tuple[float, float]:
     if len(parts) == 1:
         delta = _delta(parts[0], epsilon)
         return delta * (1 - RELATIVE), min(1.0, delta * (1 + RELATIVE))
+    if epsilon_of(parts) <= epsilon * (1 - RELATIVE):
+        return 0.0, 0.0
     high, low = (_tail(*_convolved(parts, up=up), epsilon) for up in (True, False))
     return low * (1 - RELATIVE), min(1.0, high * (1 + RELATIVE))
 

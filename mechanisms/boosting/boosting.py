@@ -243,7 +243,8 @@ BOOSTING = boosting_mechanism(
     rounds=3,
     accuracy=0.25,
     sample_epsilon=1.0,
-    sample_delta=1e-3,
+    sample_delta=0.1,
     base_epsilon=0.5,
     identifier="BQ-6.1-PRIV",
 )
+"""With a smaller delta three samples lose less than sample_epsilon by plain addition."""

@@ -1,5 +1,6 @@
 """Boosting for queries: what the sampled queries and the synopses reveal, and what they cost."""
 
+from dataclasses import replace
 from math import tanh
 from typing import Any
 
@@ -133,12 +134,14 @@ def _wrong_delta(samples: int, beta: float, digits: float) -> Mechanism:
     return _samples(samples, 1, 1.0, digits, calibrated=beta)
 
 
-def _whole(epsilon: float, delta: float, base_epsilon: float, rounds: int) -> Mechanism:
+def _whole(
+    epsilon: float, delta: float, base_epsilon: float, rounds: int, samples: int
+) -> Mechanism:
     return boosting_mechanism(
         weights=((1, 0, 0, 0), (1, 1, 0, 0), (1, 1, 1, 0)),
         small=2,
         records=10,
-        samples=1,
+        samples=samples,
         rounds=rounds,
         accuracy=2 * coverage(bins=4, records=2),
         sample_epsilon=epsilon,
@@ -157,6 +160,20 @@ def _base(epsilon: float, sampled: int) -> Mechanism:
         records=20,
         epsilon=epsilon,
         identifier="BQ-BASE-PRIV",
+    )
+
+
+def _noisy(epsilon: float, delta: float, pairs: int) -> Mechanism:
+    """Answers to two queries, each drawn `pairs` times: a record moves every one of them."""
+    return base_mechanism(
+        weights=((1, 0), (0, 1)),
+        sampled=(0, 1) * pairs,
+        small=4,
+        records=20,
+        epsilon=epsilon,
+        delta=delta,
+        search=False,
+        identifier="BQ-BASE-ADVANCED",
     )
 
 
@@ -200,9 +217,10 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=_whole,
         parameters={
             "epsilon": EPSILON,
-            "delta": DELTA,
+            "delta": replace(DELTA, default=0.01),
             "base_epsilon": number(0.5, 0.1, 2, "loss of one synopsis"),
-            "rounds": whole(3, 1, 4, "rounds, T"),
+            "rounds": whole(4, 1, 4, "rounds, T"),
+            "samples": whole(2, 1, 4, "queries sampled in a round, k"),
         },
     ),
     Theorem(
@@ -213,6 +231,17 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "epsilon": EPSILON,
             "sampled": whole(1, 1, 14, "sampled queries, k"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-BASE-ADVANCED",
+        statement="noise of scale rho sqrt(k / 2) / s(epsilon, delta) on k answers suffices",
+        reference=f"{BASE}, with constants",
+        subject=_noisy,
+        parameters={
+            "epsilon": EPSILON,
+            "delta": replace(DELTA, default=0.01),
+            "pairs": whole(8, 1, 50, "answers to either of two queries, k / 2"),
         },
     ),
     Theorem(

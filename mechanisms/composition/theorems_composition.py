@@ -107,8 +107,8 @@ def _zcdp_calibrated(*, rounds: int, target: float, digits: float) -> Subject:
 
 SPREAD = {
     "parts": whole(12, 1, 14, "number of parts"),
-    "smallest": number(0.05, 0.001, 0.5, "least epsilon of a part"),
-    "largest": number(0.5, 0.5, 2, "greatest epsilon of a part"),
+    "smallest": number(0.05, 0.001, 0.05, "least epsilon of a part"),
+    "largest": number(0.2, 0.05, 2, "greatest epsilon of a part"),
     "digits": number(1, 0.1, 12, "delta is 10**-digits"),
 }
 ALIKE = {"rounds": ROUNDS, "epsilon": EPSILON, "digits": DIGITS}

@@ -29,7 +29,6 @@ from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mecha
 from .noisy_gradient_law import l2_multiplier, noise_scale
 from .projections import onto_ball
 from .vector_sum import (
-    VECTOR_SUM,
     l2_scale,
     spread_rows,
     vector_sum,
@@ -141,7 +140,7 @@ _unclipped: dict[str, Any] = {
 ROWS_NOT_CLIPPED = _privacy(
     "MUT-GD-7",
     replace(
-        VECTOR_SUM,
+        vector_sum_mechanism(dimension=2, epsilon=2.0, delta=1e-3),
         name="vector-sum-rows-not-clipped",
         run=partial(vector_sum, **_unclipped),
         law=partial(vector_sum_law, **_unclipped),

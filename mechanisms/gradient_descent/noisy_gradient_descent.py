@@ -168,7 +168,7 @@ def noisy_gradient_descent_mechanism(
 NOISY_GRADIENTS = noisy_gradient_descent_mechanism(
     loss=LINEAR,
     start=(0.0, 0.0),
-    steps=4,
+    steps=24,
     epsilon=2.0,
     delta=1e-3,
     calibration=coordinate_multiplier,
@@ -180,7 +180,7 @@ NOISY_GRADIENTS = noisy_gradient_descent_mechanism(
 NOISY_GRADIENT_DESCENT = noisy_gradient_descent_mechanism(
     loss=DISTANCE,
     start=(-1.0, 0.0),
-    steps=4,
+    steps=16,
     epsilon=2.0,
     delta=1e-3,
     identifier="GD-PRIV-L2",

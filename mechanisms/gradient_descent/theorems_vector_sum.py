@@ -6,10 +6,11 @@ from functools import partial
 from math import log, sqrt
 from typing import Any
 
-from ..model import IdentityClaim, Mechanism, Parameter, Theorem, number, whole
+from ..model import IdentityClaim, Mechanism, Parameter, Relation, Theorem, number, whole
 from .gradient_descent import SOURCE
 from .vector_sum import (
     gaussian_delta,
+    l2_scale,
     necessary_constant,
     pure_scale,
     spread_rows,
@@ -45,13 +46,21 @@ def _theorem(
     )
 
 
-def _sum(dimension: int, norm: float, scale: float, epsilon: float, delta: float) -> Mechanism:
+def _sum(
+    dimension: int,
+    norm: float,
+    scale: float,
+    epsilon: float,
+    delta: float,
+    relation: Relation = Relation.ADD_REMOVE,
+) -> Mechanism:
     return vector_sum_mechanism(
         dimension=dimension,
         norm=norm,
         scale=scale,
         epsilon=epsilon,
         delta=delta,
+        relation=relation,
         databases=spread_rows(dimension=dimension, norm=norm),
     )
 
@@ -76,6 +85,11 @@ def _by_norm(
         constant = sufficient_constant(epsilon=epsilon, delta=delta)
     scale = constant * norm * sqrt(log(1 / delta)) / epsilon
     return _sum(dimension, norm, scale, epsilon, delta)
+
+
+def _replacing(epsilon: float, delta: float, dimension: int, norm: float) -> Mechanism:
+    scale = l2_scale(norm=2 * norm, epsilon=epsilon, delta=delta)
+    return _sum(dimension, norm, scale, epsilon, delta, Relation.REPLACE_ONE)
 
 
 def _necessary(epsilon: float, delta: float) -> IdentityClaim:
@@ -118,6 +132,17 @@ THEOREMS: tuple[Theorem, ...] = (
             "norm": NORM,
         },
         _by_norm,
+    ),
+    _theorem(
+        "GD-T3-SUB",
+        "where a row is replaced the sum moves by 2 D, and twice the noise is private",
+        {
+            "epsilon": replace(EPSILON, default=2.0),
+            "delta": DELTA,
+            "dimension": _dimension(32),
+            "norm": NORM,
+        },
+        _replacing,
     ),
     Theorem(
         identifier="GD-T3-NEC",

@@ -186,4 +186,11 @@ def spread_rows(*, dimension: int, norm: float) -> Rows:
     return Rows(row=Product(parts=(Choices(values=(size, -size)),) * dimension), most=3)
 
 
-VECTOR_SUM = vector_sum_mechanism(dimension=2, epsilon=2.0, delta=1e-3, identifier="GD-T3")
+VECTOR_SUM = vector_sum_mechanism(
+    dimension=32,
+    epsilon=2.0,
+    delta=1e-3,
+    databases=spread_rows(dimension=32, norm=1.0),
+    identifier="GD-T3",
+)
+"""Below 16 dimensions the coordinates' losses add up to less than epsilon without any delta."""

@@ -8,12 +8,13 @@ no test of whether there are enough positives is needed.
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, log
+from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
 
 from .._checks import grid_columns, require_listable, require_positive, sample_shape
+from ..accounting.composition import zcdp_root
 from ..accounting.tails import log_laplace_cdf
 from ..learning.labelled import grid_points
 from ..model import (
@@ -31,6 +32,7 @@ from ..model import (
     Size,
 )
 from .interior_point import SOURCE, interior_point, interior_point_law
+from .rec_concave import rec_concave, rec_concave_law
 
 EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""
@@ -180,10 +182,28 @@ def errors(database: Database, box: Array) -> Array:
     return np.stack([(~inside & positive).sum(axis=-1), (inside & ~positive).sum(axis=-1)], axis=-1)
 
 
-def block_needed(*, dimension: int, grid: int, epsilon: float, beta: float) -> int:
-    """Points m of a block: ceil((8 d / epsilon) ln(2 d (|D| - 1) / beta)), basic composition."""
-    require_positive(epsilon=epsilon, beta=beta)
-    return ceil(8 * dimension / epsilon * log(2 * dimension * (grid - 1) / beta))
+def call_privacy(dimension: int, epsilon: float, delta: float = 0.0) -> float:
+    """The epsilon of each of 2 d calls that makes them together (epsilon, delta)-private.
+
+    An even share without delta. With delta it is 2 s(epsilon, delta) / sqrt(d), because the loss
+    of the exponential mechanism has a range of epsilon only, Cesar and Rogers (2021).
+    """
+    require_positive(dimension=dimension, epsilon=epsilon)
+    if delta == 0:
+        return epsilon / (2 * dimension)
+    return 2 * zcdp_root(epsilon, delta) / sqrt(dimension)
+
+
+def block_needed(
+    *, dimension: int, grid: int, epsilon: float, beta: float, delta: float = 0.0
+) -> int:
+    """Points m of a block: ceil((4 / e) ln(2 d (|D| - 1) / beta)), e the epsilon of a call.
+
+    In d it grows as d without delta and as sqrt(d) with it, hence the records as d^1.5.
+    """
+    require_positive(beta=beta)
+    each = call_privacy(dimension, epsilon, delta)
+    return ceil(4 / each * log(2 * dimension * (grid - 1) / beta))
 
 
 def records_needed(*, dimension: int, block: int, alpha: float) -> int:
@@ -192,11 +212,12 @@ def records_needed(*, dimension: int, block: int, alpha: float) -> int:
     return ceil(2 * dimension * block / alpha)
 
 
-def hard_records(records: int, grid: int) -> Array:
-    """Realizable records of two dimensions, half of them positive and spread over a box."""
-    place = np.arange(records) % grid
-    points = np.stack([place, (np.arange(records) // grid) % grid], axis=-1)
-    target = np.array([[grid // 8, grid - grid // 8]] * 2)
+def hard_records(records: int, grid: int, dimension: int = 2) -> Array:
+    """Realizable records, in two dimensions half of them positive, and spread over a box."""
+    place = np.arange(records)
+    axes = [place // grid ** (axis % 2) * (axis // 2 * 2 + 1) % grid for axis in range(dimension)]
+    points = np.stack(axes, axis=-1)
+    target = np.array([[grid // 8, grid - grid // 8]] * dimension)
     return np.column_stack([points, predict(target, points)])
 
 
@@ -207,6 +228,8 @@ def boxes_mechanism(
     block: int,
     records: int,
     epsilon: float,
+    delta: float = 0.0,
+    recursive: bool = False,
     call_epsilon: float | None = None,
     count_epsilon: float | None = None,
     name: str = "boxes",
@@ -214,15 +237,21 @@ def boxes_mechanism(
 ) -> Mechanism:
     """The box learner over exponential-mechanism interior points, with its privacy claim.
 
-    Each of the 2 d calls has `call_epsilon`, by default its even share of `epsilon`. With
+    Each of the 2 d calls has `call_epsilon`, by default what `call_privacy` gives it. With
+    `recursive` the points are those of `rec_concave`, with even shares of epsilon and delta. With
     `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
     law is known in one dimension.
     """
     counted = 0.0 if count_epsilon is None else count_epsilon
-    each = call_epsilon or (epsilon - counted) / (2 * dimension)
-    interior = partial(interior_point, grid=grid, epsilon=each)
+    shared = 0.0 if recursive else delta
+    each = call_epsilon or call_privacy(dimension, epsilon - counted, shared)
+    call: dict[str, Any] = {"grid": grid, "epsilon": each}
+    if recursive:
+        call["delta"] = delta / (2 * dimension)
+    interior = partial(rec_concave if recursive else interior_point, **call)
+    one_law = partial(rec_concave_law if recursive else interior_point_law, **call)
     run: Any = partial(learn_box, grid=grid, block=block, interior=interior)
-    exact: Any = partial(_product_law, grid=grid, block=block, epsilon=each)
+    exact: Any = partial(_product_law, grid=grid, block=block, law=one_law)
     if count_epsilon is not None:
         count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
         run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)
@@ -237,9 +266,10 @@ def boxes_mechanism(
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,
+                delta=delta,
                 relation=Relation.REPLACE_ONE,
                 identifier=identifier,
-                reference=f"{SOURCE}, with basic composition",
+                reference=f"{SOURCE}, {'with constants' if delta else 'with basic composition'}",
             ),
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
@@ -247,12 +277,12 @@ def boxes_mechanism(
     )
 
 
-def _product_law(database: Database, *, grid: int, block: int, epsilon: float) -> ProductLaw:
+def _product_law(
+    database: Database, *, grid: int, block: int, law: Callable[..., FiniteLaw]
+) -> ProductLaw:
     return ProductLaw(
         parts=tuple(
-            interior_point_law(points, grid=grid, epsilon=epsilon)
-            for pair in blocks(database, grid=grid, block=block)
-            for points in pair
+            law(points) for pair in blocks(database, grid=grid, block=block) for points in pair
         )
     )
 

@@ -203,6 +203,14 @@ def points_promised(
     return ceil(8**levels * least)
 
 
+def lopsided_points(points: int, grid: int) -> tuple[list[int], list[int]]:
+    """Neighbours among the worst found: most points at the end of the grid, one joins them."""
+    last, few = grid - 1, points // 6
+    rest = [grid // 4] * (points // 5) + [last - 2] * few
+    heap = [last] * (points - 1 - len(rest))
+    return [*rest, 2 * grid // 3, *heap], [*rest, last, *heap]
+
+
 def rec_concave_mechanism(
     *,
     points: int,
@@ -227,6 +235,7 @@ def rec_concave_mechanism(
                 relation=Relation.REPLACE_ONE,
                 identifier=identifier,
                 reference=f"{SOURCE}; Beimel, Nissim and Stemmer (2013)",
+                examples=(lopsided_points(points, grid),),
             ),
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
@@ -235,6 +244,6 @@ def rec_concave_mechanism(
 
 
 REC_CONCAVE = rec_concave_mechanism(
-    points=24, grid=64, epsilon=4.0, delta=0.02, identifier="PAC-IP-REC"
+    points=41, grid=64, epsilon=4.0, delta=1e-3, identifier="PAC-IP-REC"
 )
 """Too few points for its utility theorem, so that the audit sees every branch."""

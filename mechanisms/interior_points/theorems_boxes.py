@@ -4,6 +4,8 @@ In the conditional statements every call returns an interior point of its block;
 part of the case, as a fraction of the way from the block's smallest number to its largest.
 """
 
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,11 @@ from ..model import (
     InvariantClaim,
     Mechanism,
     Parameter,
+    PrivacyClaim,
     Product,
     Record,
     Rows,
+    Subject,
     Theorem,
     ThresholdClaim,
     number,
@@ -37,6 +41,7 @@ from .boxes import (
 )
 from .broken_boxes import unpadded_mechanism
 from .interior_point import SOURCE
+from .rec_concave import lopsided_points
 
 GRID = 8
 PLACE = Interval(low=0, high=GRID - 1, integer=True)
@@ -141,15 +146,18 @@ def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Any:
     return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 
-def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> ThresholdClaim:
-    block = block_of(dimension=2, grid=grid, epsilon=epsilon, beta=beta)
-    needed = records_needed(dimension=2, block=block, alpha=alpha)
+def _main(
+    *, epsilon: float, grid: int, alpha: float, beta: float, dimension: int, delta: float = 0.0
+) -> ThresholdClaim:
+    paid: dict[str, Any] = {
+        "dimension": dimension, "grid": grid, "epsilon": epsilon, "delta": delta,
+    }  # fmt: skip
+    block = block_of(beta=beta, **paid)
+    needed = records_needed(dimension=dimension, block=block, alpha=alpha)
 
     def instance(records: int) -> tuple[Any, Array]:
-        made = boxes_mechanism(
-            dimension=2, grid=grid, block=block, records=records, epsilon=epsilon
-        )
-        return made.run, hard_records(records, grid)
+        made = boxes_mechanism(block=block, records=records, **paid)
+        return made.run, hard_records(records, grid, dimension)
 
     return ThresholdClaim(
         needed=needed,
@@ -160,10 +168,38 @@ def _main(*, epsilon: float, grid: int, alpha: float, beta: float) -> ThresholdC
     )
 
 
-def _privacy(*, epsilon: float) -> Mechanism:
+def _privacy(*, epsilon: float, dimension: int) -> Mechanism:
     return boxes_mechanism(
-        dimension=2, grid=GRID, block=4, records=6, epsilon=epsilon, identifier="PAC-BOX-PRIV"
+        dimension=dimension,
+        grid=GRID,
+        block=4,
+        records=6,
+        epsilon=epsilon,
+        identifier="PAC-BOX-PRIV",
     )
+
+
+def _with_delta(
+    *, epsilon: float, delta: float, dimension: int, recursive: bool = False
+) -> Subject:
+    """Blocks as large as the data, so that the one record that moves is in all of them."""
+    records = 41 if recursive else 4
+    made = boxes_mechanism(
+        dimension=dimension,
+        grid=64 if recursive else GRID,
+        block=records,
+        records=records,
+        epsilon=epsilon,
+        delta=delta,
+        recursive=recursive,
+        name="boxes-recursive" if recursive else "boxes",
+    )
+    pair: Any = [
+        [[place] * dimension + [1] for place in points]
+        for points in (lopsided_points(records, 64) if recursive else ([0] * 4, [0, 0, 0, 7]))
+    ]
+    (claim,) = (one for one in made.claims if isinstance(one, PrivacyClaim))
+    return Subject(claim=replace(claim, examples=(tuple(pair),)), mechanism=made)
 
 
 def _counted(*, epsilon: float) -> Mechanism:
@@ -199,6 +235,13 @@ def _plain(identifier: str, statement: str, subject: Any, **rest: Any) -> Theore
 
 
 EPSILON = number(4.0, 0.05, 10, "epsilon, in nats")
+DIMENSION = whole(2, 1, 4, "axes, d")
+MAIN = {
+    "epsilon": replace(EPSILON, default=1.0),
+    "grid": whole(64, 8, 4096, "places of the grid on every axis"),
+    "alpha": number(0.25, 0.01, 0.9, "error allowed"),
+    "beta": number(0.1, 1e-3, 0.5, "chance of failure"),
+}
 
 THEOREMS: tuple[Theorem, ...] = (
     _plain(
@@ -220,7 +263,27 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-PRIV",
         "2 d calls of epsilon / (2 d) each make an epsilon-DP box learner.",
         _privacy,
-        parameters={"epsilon": EPSILON},
+        parameters={"epsilon": EPSILON, "dimension": replace(DIMENSION, default=3)},
+    ),
+    _plain(
+        "PAC-BOX-ADVANCED",
+        "2 d calls of 2 s(epsilon, delta) / sqrt(d) each are (epsilon, delta)-DP together.",
+        _with_delta,
+        parameters={
+            "epsilon": replace(EPSILON, default=1.0),
+            "delta": number(0.01, 1e-9, 0.1, "delta"),
+            "dimension": DIMENSION,
+        },
+    ),
+    _plain(
+        "PAC-BOX-REC",
+        "2 d calls of RecConcave at (epsilon, delta) / (2 d) each are (epsilon, delta)-DP.",
+        partial(_with_delta, recursive=True),
+        parameters={
+            "epsilon": replace(EPSILON, default=8.0),
+            "delta": number(1e-3, 1e-9, 0.1, "delta"),
+            "dimension": DIMENSION,
+        },
     ),
     _plain(
         "PAC-BOX-CONT",
@@ -236,11 +299,16 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-MAIN",
         "From n = 2 d m / alpha records on the error is above alpha with probability <= beta.",
         _main,
+        parameters={**MAIN, "dimension": whole(2, 1, 6, "axes, d")},
+    ),
+    _plain(
+        "PAC-BOX-ADVANCED-MAIN",
+        "With delta too, where m grows as sqrt(d): from 2 d m / alpha = O(d^1.5) records on.",
+        _main,
         parameters={
-            "epsilon": Parameter(default=1.0, within=EPSILON.within, meaning=EPSILON.meaning),
-            "grid": whole(64, 8, 4096, "places of the grid on every axis"),
-            "alpha": number(0.25, 0.01, 0.9, "error allowed"),
-            "beta": number(0.1, 1e-3, 0.5, "chance of failure"),
+            **MAIN,
+            "dimension": whole(4, 1, 6, "axes, d"),
+            "delta": number(1e-6, 1e-12, 0.1, "delta"),
         },
     ),
     _plain(

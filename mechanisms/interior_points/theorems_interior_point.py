@@ -107,7 +107,7 @@ def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float
     )
 
 
-DELTA = number(0.02, 1e-12, 0.4, "delta")
+DELTA = number(1e-3, 1e-12, 0.4, "delta")
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -145,7 +145,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": Parameter(default=4.0, within=EPSILON.within, meaning=EPSILON.meaning),
             "delta": DELTA,
             "grid": _grid(64, 33),
-            "points": whole(24, 1, 10_000, "points m"),
+            "points": whole(41, 1, 10_000, "points m"),
         },
     ),
     Theorem(
@@ -160,5 +160,7 @@ THEOREMS: tuple[Theorem, ...] = (
             "grid": _grid(1000, 33),
             "beta": BETA,
         },
+        weak="three steps have their worst case on different scores, each with constants to spare; "
+        "PAC-IP-EM-UTILITY reaches the bound of the step that is the exponential mechanism",
     ),
 )

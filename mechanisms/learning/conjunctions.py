@@ -133,7 +133,7 @@ def deletion_threshold(dimension: int, scale: float, beta: float) -> float:
     return scale * log(2 * dimension / beta)
 
 
-def _scale(dimension: int, epsilon: float, delta: float) -> float:
+def laplace_scale(dimension: int, epsilon: float, delta: float) -> float:
     """Laplace scale that makes 2 d counts of sensitivity 1 together (epsilon, delta)-private."""
     if delta == 0:
         return 2 * dimension / epsilon
@@ -169,7 +169,7 @@ def noisy_conjunction_mechanism(
     require_positive(dimension=dimension, epsilon=epsilon, beta=beta)
     if delta and relation is Relation.ADD_REMOVE:
         raise ValueError("the calibration with delta is for replace-one")
-    scale = _scale(dimension, epsilon, delta)
+    scale = laplace_scale(dimension, epsilon, delta)
     threshold = deletion_threshold(dimension, scale, beta)
     bound: dict[str, Any] = {"dimension": dimension, "scale": scale, "threshold": threshold}
     half = 0.5 if relation is Relation.ADD_REMOVE else 1.0
@@ -246,7 +246,7 @@ def noisy_conjunction_threshold(
     is run in place of the right one.
     """
     require_positive(epsilon=epsilon, alpha=alpha, beta=beta)
-    scale = _scale(dimension, epsilon, delta)
+    scale = laplace_scale(dimension, epsilon, delta)
     right = deletion_threshold(dimension, scale, beta)
     used = right if threshold is None else threshold
 

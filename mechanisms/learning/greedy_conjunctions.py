@@ -213,6 +213,7 @@ def greedy_conjunction_threshold(
     epsilon: float,
     alpha: float,
     beta: float,
+    delta: float = 0.0,
     target: int | None = None,
     constant: bool = True,
     keep_satisfied: bool = True,
@@ -233,7 +234,7 @@ def greedy_conjunction_threshold(
             greedy_conjunction_of_counts,
             most_literals=most_literals,
             rounds=rounds,
-            round_epsilon=round_privacy(epsilon, rounds),
+            round_epsilon=round_privacy(epsilon, rounds, delta),
             table=table,
             survivors=table if keep_satisfied else ~table,
         )
@@ -248,6 +249,7 @@ def greedy_conjunction_threshold(
         epsilon=epsilon,
         alpha=alpha,
         beta=beta,
+        delta=delta,
     )
     return ThresholdClaim(
         needed=needed,

@@ -28,6 +28,8 @@ from .conjunction_invariants import (
 )
 from .conjunctions import (
     SOURCE,
+    deletion_threshold,
+    laplace_scale,
     noisy_conjunction_mechanism,
     noisy_conjunction_threshold,
     without_violated_literals,
@@ -96,18 +98,25 @@ def _event(*, dimension: int, epsilon: float, beta: float) -> InvariantClaim:
     return noisy_counts_event(dimension=dimension, scale=scale, beta=beta)
 
 
-def _extreme_pair(dimension: int) -> tuple[Database, Database]:
-    """Many positives at 0 ... 0, and one more there, or at 1 ... 1: as far as can be from both."""
+def _opposites(dimension: int, at_zeros: int, at_ones: int) -> tuple[Database, Database]:
+    """So many positives at 0 ... 0 and at 1 ... 1, and one more of the former or of the latter."""
     zeros, ones = ([bit] * dimension + [1] for bit in (0, 1))
-    return [*[zeros] * 39, zeros], [*[zeros] * 39, ones]
+    rest = [*[zeros] * at_zeros, *[ones] * at_ones]
+    return [*rest, zeros], [*rest, ones]
 
 
-def _private(*, dimension: int, **parameters: Any) -> Subject:
-    """The first claim of the mechanism, with a pair on which it is nearly tight."""
-    made = noisy_conjunction_mechanism(dimension=dimension, **parameters)
+def _private(*, dimension: int, delta: float = 0.0, **parameters: Any) -> Subject:
+    """The first claim of the mechanism, with a pair on which it is nearly tight.
+
+    Purely: decisions as far as can be from the threshold. With delta: all of them even.
+    """
+    made = noisy_conjunction_mechanism(dimension=dimension, delta=delta, **parameters)
     claim = made.claims[0]
     if isinstance(claim, PrivacyClaim) and claim.relation is Relation.REPLACE_ONE:
-        claim = replace(claim, examples=(_extreme_pair(dimension),))
+        scale = laplace_scale(dimension, parameters["epsilon"], delta)
+        even = int(deletion_threshold(dimension, scale, parameters["beta"]))
+        counts = (even, even) if delta else (39, 0)
+        claim = replace(claim, examples=(_opposites(dimension, *counts),))
     return Subject(claim=claim, mechanism=made)
 
 
@@ -176,7 +185,11 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="With noise of scale sqrt(d) / s(epsilon, delta) it is (epsilon, delta)-private",
         reference=_take_1,
         subject=_private,
-        parameters={**_budget, "delta": _delta},
+        parameters={
+            **_budget,
+            "dimension": replace(_dimension, default=4),
+            "delta": replace(_delta, default=0.05),
+        },
     ),
     Theorem(
         identifier="CONJ-P1-EVENT",

@@ -80,9 +80,8 @@ def _thresholds_utility(
 
 def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> ThresholdClaim:
     def hard(rows: int, wrong: int) -> Database:
-        # The target is the middle point; it is rare, and so is every label beside it.
-        middle = side // 2
-        return (*[(middle, middle, 1)] * wrong, *[(0, 0, 0)] * (rows - wrong))
+        # Few boxes hold the corner without its neighbour, and many hold neither of the two.
+        return (*[(0, 0, 1)] * wrong, *[(0, 1, 0)] * (rows - wrong))
 
     claim = finite_class_threshold(
         grid=(side, side),

@@ -12,6 +12,7 @@ from ..model import (
     Database,
     EqualityClaim,
     Interval,
+    PrivacyClaim,
     Size,
     Subject,
     Theorem,
@@ -44,6 +45,14 @@ _beta = number(0.1, 0.001, 0.5, "chance of failure")
 def _scores(**parameters: Any) -> Subject:
     made = greedy_conjunction_mechanism(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)
+
+
+def _advanced(*, dimension: int, **parameters: Any) -> Subject:
+    """The privacy claim with a pair of single records on which it is far from vacuous."""
+    made = greedy_conjunction_mechanism(dimension=dimension, **parameters)
+    point = [1] + [0] * (dimension - 1)
+    (claim,) = (one for one in made.claims if isinstance(one, PrivacyClaim))
+    return Subject(claim=replace(claim, examples=(([[*point, 1]], [[*point, 0]]),)), mechanism=made)
 
 
 def _same_law(**parameters: Any) -> Subject:
@@ -117,6 +126,10 @@ _crowded = {
     "most_literals": replace(_k, default=2, within=Interval(low=2, high=2, integer=True)),
     "epsilon": replace(_epsilon, within=Interval(low=0.5, high=1.0)),
 }
+_three_bounds = (
+    "it takes every round to lose as many positives as its score allows; CONJ-P2-STEP reaches the "
+    "bound on a score, CONJ-P2-POS and CONJ-P2-NEG what follows from it"
+)
 _slack = number(2.0, 1.0, 10.0, "the shortfall Delta")
 _too_small = "Each round has epsilon / J only: the bound is (2 J / epsilon) ln((2 d + 1) J / beta)"
 _no_true = "No literal scores 0 when all points are positive: the constant TRUE is missing"
@@ -147,8 +160,12 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CONJ-P2-ADVANCED",
         statement="J rounds with sqrt(8 / J) s(epsilon, delta) each are (epsilon, delta)-private",
         reference=TAKE_2,
-        subject=greedy_conjunction_mechanism,
-        parameters={**_choosing, "delta": _delta},
+        subject=_advanced,
+        parameters={
+            **_choosing,
+            "rounds": whole(4, 1, 5, "rounds"),
+            "delta": replace(_delta, default=0.01),
+        },
     ),
     Theorem(
         identifier="CONJ-P2-OPT",
@@ -184,6 +201,15 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=TAKE_2,
         subject=greedy_conjunction_threshold,
         parameters=_big,
+        weak=_three_bounds,
+    ),
+    Theorem(
+        identifier="CONJ-P2-ADVANCED-MAIN",
+        statement="With sqrt(8 / J) s a round n >= (J + 2 k) Delta / alpha rows suffice, as k**1.5",
+        reference=TAKE_2,
+        subject=greedy_conjunction_threshold,
+        parameters={**_big, "delta": _delta},
+        weak=_three_bounds,
     ),
     Theorem(
         identifier="CONJ-P2-DELTA-LIT",

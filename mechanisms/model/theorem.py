@@ -43,8 +43,9 @@ class Theorem:
     first claim it is. Ask `at` for it, which fills in the defaults and writes the theorem's labels
     on the claim. A statement printed wrongly is a theorem with `holds` False, expected to be
     refuted; `corrected`, which implies that, names the identifier of the one that says it right,
-    and `remark` says what the print gets wrong. `part` is the part of the catalogue it belongs to;
-    where it says none the catalogue sets that of its module.
+    and `remark` says what the print gets wrong. `weak` says, where less than a twentieth of the
+    bound is measured at the defaults, why no instance comes nearer. `part` is the part of the
+    catalogue it belongs to; where it says none the catalogue sets that of its module.
     `slow` says that its check is one of the longest, so that a run starts it first.
     `plot(**parameters)`, where there is one, works out a picture of the theorem; ask `plot_at`.
     """
@@ -57,6 +58,7 @@ class Theorem:
     holds: bool = True
     corrected: str = ""
     remark: str = ""
+    weak: str = ""
     part: str = ""
     slow: bool = False
     plot: Callable[..., Plot] | None = None

@@ -205,6 +205,6 @@ PRIVATE_MULTIPLICATIVE_WEIGHTS = private_multiplicative_weights_mechanism(
     accuracy=0.4,
     updates=2,
     epsilon=2.0,
-    delta=1e-3,
     identifier="PMW-PRIV",
 )
+"""So few updates are charged by plain addition, which is then the cheaper way."""

@@ -4,6 +4,8 @@ Given the transcript so far everything public is known, so the iterations are in
 vectors of one positive answer each.
 """
 
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -50,21 +52,24 @@ def log_probability(
         logs += np.select(
             [kinds[:, step] == ABOVE, kinds[:, step] == BELOW], [answered, public], 0.0
         )
-    # Few patterns of bits and signs occur, whatever the number of transcripts.
     rounded = np.concatenate([kinds, margins.round(12)], axis=1)
     patterns, inverse = np.unique(rounded, axis=0, return_inverse=True)
-    query_scale = scale if compared_with_noise else 0.0
-    bits = [
-        _log_run(*np.split(pattern, 2), scale=scale, query_scale=query_scale, updates=updates)
-        for pattern in patterns
-    ]
+    # Few iterations differ in bits and margins, whatever the number of transcripts.
+    iteration = cache(
+        partial(log_bits, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0)
+    )
+    bits = []
+    for pattern in patterns:
+        signs, gaps = np.split(pattern, 2)
+        bits.append(_log_run(signs, gaps, iteration, updates))
     return (logs + np.array(bits)[inverse.reshape(-1)]).reshape(outputs.shape[:-2])
 
 
-def _log_run(
-    kinds: Array, margins: Array, *, scale: float, query_scale: float, updates: int
-) -> float:
-    """Log-probability of a run's bits, given its margins gap - threshold."""
+def _log_run(kinds: Array, margins: Array, iteration: Callable[..., float], updates: int) -> float:
+    """Log-probability of a run's bits, given its margins gap - threshold.
+
+    `iteration(below, above)` is that of one outer iteration with these margins.
+    """
     tops = np.flatnonzero(kinds == ABOVE)
     end = tops[updates - 1] + 1 if len(tops) >= updates else len(kinds)
     if len(tops) > updates or (kinds[:end] == HALTED).any() or (kinds[end:] != HALTED).any():
@@ -72,10 +77,6 @@ def _log_run(
     total = 0.0
     for start, stop in pairwise(sorted({0, end, *(tops + 1)})):
         part, margin = kinds[start:stop], margins[start:stop]
-        total += log_bits(
-            margin[part == BELOW].tolist(),
-            margin[part == ABOVE].tolist(),
-            threshold_scale=scale,
-            query_scale=query_scale,
-        )
+        below, above = (np.sort(margin[part == kind]) for kind in (BELOW, ABOVE))
+        total += iteration(tuple(below.tolist()), tuple(above.tolist()))
     return total

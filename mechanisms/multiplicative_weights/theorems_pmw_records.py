@@ -110,6 +110,8 @@ THEOREMS: tuple[Theorem, ...] = (
             "length": whole(1000, 1, 5000, "queries"),
             "beta": number(0.05, 0.001, 0.5, "chance of failure"),
         },
+        weak="no single noise above alpha / 8 spoils an answer: it takes two at once on a query as "
+        "near the threshold; PMW-NOISE reaches the bound on the noise, PMW-ACC-TAIL that on errors",
     ),
     Theorem(
         identifier="ERR-PMW-3",

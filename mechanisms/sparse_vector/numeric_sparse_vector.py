@@ -149,13 +149,14 @@ def numeric_sparse_vector_mechanism(
 
 
 NUMERIC_SPARSE_VECTOR = numeric_sparse_vector_mechanism(
-    queries=partial(take, bins=(1, 1, 1, 1, 1, 0)),
-    length=6,
+    queries=partial(take, bins=(1, 1, 0, 0)),
+    length=4,
     threshold=10.0,
     sensitivity=1.0,
-    threshold_epsilon=0.5,
-    query_epsilon=1.0,
-    answer_epsilon=0.5,
+    threshold_epsilon=0.25,
+    query_epsilon=0.5,
+    answer_epsilon=1.25,
     relation=Relation.REPLACE_ONE,
     databases=Histogram(bins=2, total=20),
+    positives=2,
 )

@@ -12,7 +12,6 @@ from dpwitness.mechanisms.gradient_descent.broken_gradient_descent import (
 )
 from dpwitness.mechanisms.gradient_descent.projections import UNIT_BALL
 from dpwitness.mechanisms.gradient_descent.vector_sum import (
-    VECTOR_SUM,
     gaussian_delta,
     l2_scale,
     necessary_constant,
@@ -26,6 +25,7 @@ from dpwitness.mechanisms.model import IdentityClaim, PrivacyClaim, Relation
 from ..laplace_loss import laplace_delta
 
 THEOREMS = {theorem.identifier: theorem for theorem in theorems.THEOREMS}
+PLANE = vector_sum_mechanism(dimension=2, epsilon=2.0, delta=1e-3)
 
 
 def laplace_cdf(points):
@@ -48,13 +48,13 @@ def exact_delta(subject, dimension, norm=1.0):
 def test_the_law_is_that_of_the_draws(rng, assert_distribution):
     database = [[0.5, -0.5], [3.0, 4.0]]
     # The second row lies outside the stated domain, so that it is cut down to the ball.
-    draws = VECTOR_SUM.run(database, rng, size=40_000)
-    law = VECTOR_SUM.law(database)
+    draws = PLANE.run(database, rng, size=40_000)
+    law = PLANE.law(database)
     assert law.centres == pytest.approx([1.1, 0.3])
     assert_distribution((draws - law.centres) / law.scale, laplace_cdf)
     correlation = np.corrcoef(draws.T)[0, 1]
     assert abs(correlation) < 0.04
-    singles = [VECTOR_SUM.run(database, rng)[0] for _ in range(2_000)]
+    singles = [PLANE.run(database, rng)[0] for _ in range(2_000)]
     assert_distribution((np.array(singles) - law.centres[0]) / law.scale, laplace_cdf)
 
 
@@ -177,14 +177,14 @@ def test_replacing_a_row_needs_twice_the_noise():
     twice = vector_sum_mechanism(
         dimension=2, epsilon=2.0, delta=1e-3, relation=Relation.REPLACE_ONE
     )
-    assert twice.law([]).scale == pytest.approx(2 * VECTOR_SUM.law([]).scale)
+    assert twice.law([]).scale == pytest.approx(2 * PLANE.law([]).scale)
 
 
 def test_claims_on_errors(rng):
-    privacy, worst, squares = VECTOR_SUM.claims
+    privacy, worst, squares = PLANE.claims
     assert privacy.epsilon == 2
     for database in squares.databases:
-        draws = VECTOR_SUM(database, rng, size=100_000)
+        draws = PLANE(database, rng, size=100_000)
         for beta in worst.levels:
             assert np.mean(worst.loss(database, draws) >= worst.bound(beta)) <= beta + 0.005
         errors = squares.quantity(database, draws)
@@ -193,7 +193,7 @@ def test_claims_on_errors(rng):
 
 
 def test_controls_lose_more_than_they_claim():
-    clipped = ratios(VECTOR_SUM, [], [[3.0, 3.0]])
+    clipped = ratios(PLANE, [], [[3.0, 3.0]])
     loose = ratios(ROWS_NOT_CLIPPED.mechanism, [], [[3.0, 3.0]])
     assert laplace_delta(clipped, 2.0)[1] <= 1e-3
     assert laplace_delta(loose, 2.0)[0] > 0.1

@@ -1,0 +1,80 @@
+"""How near the measurements come to the bounds, written into docs/strength.md.
+
+    dpwitness reproduce --json results.json
+    python benchmarks/strength.py results.json ...
+
+Several files are parts of one run: the same seed and budget, other statements.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from dpwitness.mechanisms.catalogue import THEOREMS
+
+PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
+WEAK = 1 / 20
+LOSSES = ("privacy", "utility", "threshold", "expectation")
+"""Kinds of claim with a bound that something measured is a part of."""
+
+
+def number(value):
+    return value if isinstance(value, int | float) else None
+
+
+def share_of(row):
+    """The larger of measured / bound and exact / bound; None where the bound is no measure."""
+    bound = number(row["claimed"])
+    if row["kind"] not in LOSSES or not bound or bound <= 0:
+        return None
+    found = [number(row["exact"]), number((row["measured"] or {}).get("value"))]
+    shares = [value / bound for value in found if value is not None]
+    return max(shares) if shares else None
+
+
+def page(results):
+    reasons = {theorem.identifier: theorem.weak for theorem in THEOREMS}
+    rows = [row for one in results for row in one["results"] if row["holds"]]
+    rated = [(row, share_of(row)) for row in rows]
+    known = [(row, share) for row, share in rated if share is not None]
+    low = [row["id"] for row, share in known if share < WEAK]
+    first = results[0]
+    lines = [
+        "# How near the bounds",
+        "",
+        "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
+        f"at budget {first['budget']}, seed {first['seed']}, two shared x86-64 cores, 2026-11-22.",
+        "A test of a bound says little where only a small part of the bound is ever reached. The",
+        "ratio is the larger of measured / bound and exact / bound at the defaults: of epsilon for",
+        "a privacy claim, where measured is a lower bound from draws, and of beta for a tail.",
+        "",
+        f"{len(known)} true statements have such a ratio; {len(low)} are below 1/20, each with the",
+        "reason beside it. Invariants, equalities and identities have none: their cases are sought",
+        "at the edge, and what is reported is the least margin.",
+        "",
+        "| statement | kind | bound | measured | exact | ratio | why so little |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row, share in known:
+        measured = number((row["measured"] or {}).get("value"))
+        cells = [f"{value:.4g}" if value is not None else "" for value in (
+            number(row["claimed"]), measured, number(row["exact"]),
+        )]  # fmt: skip
+        why = reasons[row["id"]] if share < WEAK else ""
+        lines.append(f"| {row['id']} | {row['kind']} | {' | '.join(cells)} | {share:.3f} | {why} |")
+    without = [row["id"] for row, share in rated if share is None]
+    lines += ["", f"Without a ratio: {', '.join(without)}."]
+    return "\n".join(lines) + "\n"
+
+
+def main(paths):
+    results = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
+    if not results:
+        raise SystemExit("expected the JSON files of dpwitness reproduce")
+    if len({(one["seed"], one["budget"]) for one in results}) > 1:
+        raise SystemExit("the files are of different runs; give those of one seed and one budget")
+    PAGE.write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
