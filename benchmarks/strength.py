@@ -1,13 +1,14 @@
 """How near the measurements come to the bounds, written into docs/strength.md.
 
     dpwitness reproduce --json results.json
-    python benchmarks/strength.py results.json ...
+    python benchmarks/strength.py results.json ... [--note TEXT]
 
-Several files are parts of one run: the same seed and budget, other statements.
+Several files are parts of one run: the same seed and budget; of a statement that is in two of
+them the later one counts. The note says on the page what else a reader must know.
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 from dpwitness.mechanisms.catalogue import THEOREMS
@@ -32,9 +33,10 @@ def share_of(row):
     return max(shares) if shares else None
 
 
-def page(results):
+def page(results, note=""):
     reasons = {theorem.identifier: theorem.weak for theorem in THEOREMS}
-    rows = [row for one in results for row in one["results"] if row["holds"]]
+    found = {row["id"]: row for one in results for row in one["results"]}
+    rows = [found[name] for name in reasons if name in found and found[name]["holds"]]
     rated = [(row, share_of(row)) for row in rows]
     known = [(row, share) for row, share in rated if share is not None]
     low = [row["id"] for row, share in known if share < WEAK]
@@ -44,6 +46,7 @@ def page(results):
         "",
         "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
         f"at budget {first['budget']}, seed {first['seed']}, two shared x86-64 cores, 2026-11-22.",
+        *([note] if note else []),
         "A test of a bound says little where only a small part of the bound is ever reached. The",
         "ratio is the larger of measured / bound and exact / bound at the defaults: of epsilon for",
         "a privacy claim, where measured is a lower bound from draws, and of beta for a tail.",
@@ -60,21 +63,23 @@ def page(results):
         cells = [f"{value:.4g}" if value is not None else "" for value in (
             number(row["claimed"]), measured, number(row["exact"]),
         )]  # fmt: skip
-        why = reasons[row["id"]] if share < WEAK else ""
+        why = reasons[row["id"]].replace("|", "\\|") if share < WEAK else ""
         lines.append(f"| {row['id']} | {row['kind']} | {' | '.join(cells)} | {share:.3f} | {why} |")
     without = [row["id"] for row, share in rated if share is None]
     lines += ["", f"Without a ratio: {', '.join(without)}."]
     return "\n".join(lines) + "\n"
 
 
-def main(paths):
-    results = [json.loads(Path(path).read_text(encoding="utf-8")) for path in paths]
-    if not results:
-        raise SystemExit("expected the JSON files of dpwitness reproduce")
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("paths", nargs="+")
+    parser.add_argument("--note", default="")
+    given = parser.parse_args()
+    results = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.paths]
     if len({(one["seed"], one["budget"]) for one in results}) > 1:
         raise SystemExit("the files are of different runs; give those of one seed and one budget")
-    PAGE.write_text(page(results), encoding="utf-8")
+    PAGE.write_text(page(results, given.note), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

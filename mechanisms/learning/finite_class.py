@@ -139,6 +139,10 @@ def finite_class_mechanism(
             UtilityClaim(
                 loss=regret,
                 bound=regret_bound,
+                # One point, again and again: whatever errs on it errs by just the bound.
+                databases=tuple(
+                    ((0,) * len(grid) + (1,),) * ceil(regret_bound(beta)) for beta in (0.05, 0.5)
+                ),
                 identifier="PAC-EML-REGRET",
                 statement="Mistakes exceed the best by less than (2/epsilon) ln(|C| / beta)",
                 reference=f"{SOURCE}, Theorem 3.4",
