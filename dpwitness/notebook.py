@@ -55,29 +55,17 @@ class AuditReport(AuditResult):
 
         Raises InvalidArgument for another ending, and where the file cannot be written.
         """
-        from .reports import files, targets
+        from .reports import targets
+        from .reports.faces.as_html import render
         from .reports.record import evidence
 
         place = fspath(path)
         again = targets.replay_command(place, self.target) if self.target else _call(place)
         data = evidence.document([self], replay=again)
-        match Path(place).suffix.lower():
-            case ".json":
-                text = evidence.to_text(data)
-            case ".html":
-                from .reports.faces.as_html import render
-
-                text = render([self], data)
-            case suffix:
-                raise InvalidArgument(
-                    "save writes evidence to a name that ends in .json and a page to one that "
-                    f"ends in .html, got {suffix or 'no ending'} in {place!r}"
-                )
-        try:
-            files.write_atomically(place, text)
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InvalidArgument(f"cannot write {place!r}: {reason}") from None
+        _write(
+            place,
+            {".json": lambda: evidence.to_text(data), ".html": lambda: render([self], data)},
+        )
 
     def plot(self) -> "Figure":
         """The outputs of both databases with the event shaded, and how the bound grew (nats).
@@ -150,6 +138,20 @@ class ClaimReport(ClaimResult):
 
         return evidence.to_text(self.to_dict())
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the numbers (.json) or a page (.html).
+
+        Raises InvalidArgument for another ending, and where the file cannot be written.
+        """
+        _write(fspath(path), {".json": self.to_json, ".html": self._page})
+
+    def _page(self) -> str:
+        from .reports.faces import claim_faces
+        from .reports.faces.templates import page, raw
+
+        head = claim_faces.headline(self, self._name())
+        return page("claim.html", title=head, subject="claim", told=raw(self._repr_html_()))
+
     def plot(self) -> "Figure":
         """The claim beside what was measured: a matplotlib figure that belongs to no window.
 
@@ -195,6 +197,23 @@ class ClaimReport(ClaimResult):
                       for made in [picture(one, prefix=key)]],
             audit=raw(reported(judged)._repr_html_()) if isinstance(judged, AuditResult) else "",
         )  # fmt: skip
+
+
+def _write(place: str, texts: Mapping[str, Callable[[], str]]) -> None:
+    """Write the text for the ending of `place`: .json or .html."""
+    from .reports import files
+
+    suffix = Path(place).suffix.lower()
+    if suffix not in texts:
+        raise InvalidArgument(
+            "save writes evidence to a name that ends in .json and a page to one that ends in "
+            f".html, got {suffix or 'no ending'} in {place!r}"
+        )
+    try:
+        files.write_atomically(place, texts[suffix]())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InvalidArgument(f"cannot write {place!r}: {reason}") from None
 
 
 def _key(said: str) -> str:

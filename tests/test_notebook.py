@@ -153,7 +153,7 @@ def tail():
     return dpwitness.check(dpwitness.Subject(claim=claim, mechanism=mechanism), trials=2000)
 
 
-def test_a_claim_of_another_kind_is_shown_drawn_and_written(tail):
+def test_a_claim_of_another_kind_is_shown_drawn_and_written(tail, tmp_path):
     assert isinstance(tail, dpwitness.ClaimResult)
     assert tail.refuted
     page = Closed(tail._repr_html_())
@@ -164,6 +164,12 @@ def test_a_claim_of_another_kind_is_shown_drawn_and_written(tail):
     assert repr(tail).startswith("<Refuted: noisy, TAIL (utility): P ≤ ")
     assert json.loads(tail.to_json())["verdict"] == "refuted"
     assert tail.plot().axes
+    tail.save(tmp_path / "tail.html")
+    assert (tmp_path / "tail.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    tail.save(tmp_path / "tail.json")
+    assert json.loads((tmp_path / "tail.json").read_text()) == tail.to_dict()
+    with pytest.raises(dpwitness.InvalidArgument, match="ends in"):
+        tail.save(tmp_path / "tail.txt")
 
 
 def test_results_of_several_claims_are_shown_one_below_the_other(report):
