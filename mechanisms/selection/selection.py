@@ -7,7 +7,7 @@ and only the index of the one selected is released.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import log
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -75,6 +75,8 @@ class Selection:
     `score` maps a database to one number per candidate, shape (candidates,); no entry moves by
     more than `sensitivity` between neighbours under `relation`. `monotone` says that adding a
     record never lowers a score, which halves the noise that is needed, under add-remove only.
+    `ahead`, where given, makes a database on which the first candidate leads all others, which
+    are alike, by so many points: there a bound on the regret is hardest to keep.
     Raises ValueError on a sensitivity that is not positive, and on monotone scores under another
     relation.
     """
@@ -85,6 +87,7 @@ class Selection:
     databases: Domain
     sensitivity: float = 1.0
     monotone: bool = False
+    ahead: Callable[[int], Database] | None = None
 
     def __post_init__(self) -> None:
         """Reject parameters under which no claim would hold."""
@@ -126,6 +129,8 @@ class Selection:
         def bound(beta: float) -> float:
             return scale * log(self.candidates / beta)
 
+        if self.ahead is not None and "databases" not in described:
+            described["databases"] = tuple(self.ahead(ceil(bound(beta))) for beta in (0.05, 0.5))
         return UtilityClaim(loss=loss, bound=bound, **described)
 
     def mechanism(
@@ -160,6 +165,7 @@ def by_counts(bins: int, *, relation: Relation = Relation.ADD_REMOVE, **domain: 
         candidates=bins,
         relation=relation,
         databases=Histogram(bins=bins, **domain),
+        ahead=lambda points: [points] + [0] * (bins - 1),
     )
 
 
@@ -172,6 +178,7 @@ def by_occurrences(
         candidates=categories,
         relation=relation,
         databases=Rows(row=Choices(values=tuple(range(categories)))),
+        ahead=lambda points: [0] * points,
         **fields,
     )
 
@@ -189,4 +196,5 @@ def by_votes(candidates: int, *, least_vote: int = -1, monotone: bool = False) -
         relation=Relation.ADD_REMOVE,
         databases=Rows(row=Product(parts=(vote,) * candidates), most=6),
         monotone=monotone,
+        ahead=lambda points: [[1] + [0] * (candidates - 1)] * points,
     )
