@@ -90,6 +90,7 @@ def recount(
         counts=tuple(found),
         differences=(*differences, *dict.fromkeys(stated)),
         seeded=sampler.seeded,
+        believed=retrace.BELIEVED if sampler.seeded else retrace.REPEATED,
     )
 
 

@@ -36,7 +36,11 @@ def audited_again(
     note = str(record.get("note", ""))
     timed = note == OUT_OF_TIME or FITTED in note
     searched = record.get("reached") is not None
-    own = record["plan"].get("search") == "own"
+    own = "search" in record["plan"]
+    if record["plan"].get("search", "own") != "own":
+        raise EvidenceFormatError(
+            f'plan.search must be "own" or absent, got {record["plan"].get("search")!r:.40}'
+        )
     if (searched and not own) or timed or not record["seeded"]:
         return None
     pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)

@@ -52,13 +52,16 @@ seconds, the words of the target and of the replay, and the environment are beli
 """
 
 INPUTS = (
-    "claim", "plan.trials", "plan.precision", "plan.vectorised", "judged.predicted",
+    "claim", "plan.trials", "plan.precision", "plan.vectorised", "plan.search", "judged.predicted",
     "judged.spread", "judged.rates", "evidence.counts.predicted", "evidence.counts.spread",
     "evidence.counts.rates",
 )  # fmt: skip
 """What was asked and what was foreseen. A change is named where a plan of looks follows from it."""
 
 BELIEVED = ("target", *NOT_RECOMPUTED, *INPUTS)
+REPEATED = ("target", *NOT_RECOMPUTED, "claim", "plan", "judged", "evidence", "pair", "seed")
+"""The same for a mechanism with randomness of its own: the experiment is made once more, and no
+count of the first has anything to be compared with."""
 
 CLOSE = 1e-9
 
