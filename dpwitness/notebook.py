@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Statement = Theorem | Subject | NegativeControl | BrokenStatement
+UNSEEN_OF_CLAIM = (
+    "Settings and databases other than those that the claim names.",
+    "Not examined: the low-order bits of floating-point outputs, and running time.",
+)
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -150,7 +154,13 @@ class ClaimReport(ClaimResult):
         from .reports.faces.templates import page, raw
 
         head = claim_faces.headline(self, self._name())
-        return page("claim.html", title=head, subject="claim", told=raw(self._repr_html_()))
+        return page(
+            "claim.html",
+            title=head,
+            subject="claim",
+            told=raw(self._repr_html_()),
+            could_not_see=[("not seen", UNSEEN_OF_CLAIM)],
+        )
 
     def plot(self) -> "Figure":
         """The claim beside what was measured: a matplotlib figure that belongs to no window.
