@@ -20,8 +20,8 @@ from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
 from ..recorded import Judged, judge_samples
 from ..results import Pair, Verdict
+from ..sampling.calls import generator
 from ..sampling.contract import Watch, guarded
-from ..sampling.sampling import generator
 
 NOISY = 0.5
 WARM = 20

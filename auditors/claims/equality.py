@@ -10,8 +10,8 @@ from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..results import Verdict
+from ..sampling.calls import generator
 from ..sampling.draws import Draws
-from ..sampling.sampling import generator
 from .agreement import require_law
 from .claim_results import Estimate, Finding, Table
 

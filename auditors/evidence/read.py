@@ -18,7 +18,7 @@ from ..results import (
     Verdict,
     Witness,
 )
-from ..sampling.sampling import STAGES
+from ..sampling.calls import STAGES
 from .record import (
     ClaimRecord,
     CountRecord,

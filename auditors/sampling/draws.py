@@ -15,9 +15,10 @@ from ...mechanisms.model import Array, Database, Mechanism
 from ..databases.neighbours import pair_source
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
+from .calls import generator
 from .capture import captured
 from .contract import Watch, accepts_size, guarded
-from .sampling import BLOCK, generator
+from .sampling import BLOCK
 
 ROOM = 1 << 28
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""

@@ -39,9 +39,10 @@ from ..outputs.encoding import show
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
 from ..results import Pair
+from .calls import generator, pair_key
 from .capture import captured
 from .contract import Watch, guarded
-from .sampling import Sampler, generator, pair_key
+from .sampling import Sampler
 
 LEVEL = 1e-6
 """Probability that one of the three tests accuses a mechanism whose rows are as they must be, on

@@ -5,8 +5,6 @@ block). Which worker draws a block, and in what order, therefore changes nothing
 the same bit for bit.
 """
 
-import importlib.util
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -16,35 +14,19 @@ from math import inf, log
 from time import monotonic
 from typing import Any
 
-import numpy as np
-
 from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
 from ..errors import ContractError
 from ..events.events import Event
-from ..outputs.encoding import canonical, show
-from ..outputs.kinds import Raised
+from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
 from ..results import Pair
-from .capture import captured
-from .contract import MechanismRaised, Watch, accepts_size, guarded, require_signature
+from .calls import REMEMBERS, Calls, generator, hits_in, one_block, pair_key, send_by_value
+from .contract import MechanismRaised, accepts_size, require_signature
 from .memory import forgetting, remembered
 from .surroundings import require_untouched_numpy, shared_surroundings
 
-STAGES = {
-    "contract": 0,
-    "search": 1,
-    "select": 2,
-    "shrink": 3,
-    "attempt": 4,
-    "recheck": 5,
-    "claim": 6,
-    "pilot": 7,
-    "figure": 8,
-    "rows": 9,
-    "frozen": 10,
-}
 BLOCK = {True: 32768, False: 1024}
 LEAST_BLOCK = 32
 PIECES = 8
@@ -53,8 +35,6 @@ WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
 PROBE = 4
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
-LONG = 0.05
-"""Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 CLUMPS = 1e-6
 """Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
@@ -130,8 +110,8 @@ class Sampler:
         object.__setattr__(self, "vectorised", vectorised)
 
     @property
-    def _calls(self) -> "_Calls":
-        return _Calls(
+    def _calls(self) -> Calls:
+        return Calls(
             self.run, self.vectorised, self.seeded, self.limit, self.exceptions, self.show_output
         )
 
@@ -257,7 +237,7 @@ class Sampler:
                     continue
             elif not self.vectorised and (returned := book.recall(block)) is not None:
                 outputs = Outputs.of_list(returned)
-                yield place, _hits(event, outputs), outputs
+                yield place, hits_in(event, outputs), outputs
                 continue
             missing.append(place)
         some = [blocks[place] for place in missing]
@@ -281,15 +261,15 @@ class Sampler:
         """(place, hits, outputs where `wanted`, what single calls returned if that took long)."""
         databases, shared = (pair.database, pair.neighbour), self.engine.shares_process
         if not self._sends(blocks):
-            own = partial(_one_block, self._calls, event, databases, returned)
+            own = partial(one_block, self._calls, event, databases, returned)
             for place, block in enumerate(blocks):
                 self.tally.pace, found, outputs, made = own(block, wanted[place])
                 yield place, found, outputs, made
             return
-        _send_by_value(self.run)
+        send_by_value(self.run)
         calls_in_one = 1 if self.vectorised else max(block.size for block in blocks)
         results = self.engine.results(
-            partial(_one_block, replace(self._calls, alone=not shared), event, databases, returned),
+            partial(one_block, replace(self._calls, alone=not shared), event, databases, returned),
             list(zip(blocks, wanted, strict=True)),
             workers=self.workers,
             patience=self.limit * (calls_in_one + 9),
@@ -306,101 +286,6 @@ class Sampler:
             return False
         slow = len(blocks) > 1 and self.tally.pace * blocks[0].size > WORTH
         return slow or len(blocks) >= 2 * self.workers
-
-
-def pair_key(pair: Pair) -> int:
-    """A number that names the pair, equal for equal databases in equal order."""
-    digest = blake2b(digest_size=16)
-    for database in (pair.database, pair.neighbour):
-        encoded = canonical(database)
-        digest.update(len(encoded).to_bytes(8, "big") + encoded)
-    return int.from_bytes(digest.digest(), "big")
-
-
-def generator(
-    seed: int, key: int, stage: str, side: int, chunk: int, block: int
-) -> np.random.Generator:
-    """The stream named by these numbers; `key` stands for the databases."""
-    source = np.random.SeedSequence([seed, key], spawn_key=(STAGES[stage], side, chunk, block))
-    return np.random.Generator(np.random.PCG64(source))
-
-
-@dataclass(frozen=True, slots=True)
-class _Calls:
-    """How a mechanism is called; what a worker needs to know of a sampler."""
-
-    run: Callable[..., Any]
-    vectorised: bool
-    seeded: bool
-    limit: float
-    exceptions: str
-    show_output: bool
-    alone: bool = True
-    """Whether no other thread of the process calls the mechanism at the same time."""
-
-    def outputs(
-        self,
-        database: Any,
-        rng: np.random.Generator,
-        size: int,
-        keep: bool = True,
-        made: list[Any] | None = None,
-    ) -> Outputs:
-        """`size` outputs, none of which the mechanism can change any more if they are kept.
-
-        What single calls returned is put into `made`, where that is given.
-        """
-        watch = Watch(self.limit)
-        surrounded = guarded(
-            database, seeded=self.seeded, rng=rng, show_output=self.show_output, alone=self.alone
-        )
-        with surrounded, watch.running():
-            if self.vectorised:
-                made = self.run(database, rng, size=size)
-                return Outputs.of(captured(made) if keep else made, size)
-            call = self._or_raised if self.exceptions == "output" else self.run
-            before = rng.bit_generator.state
-            raw = [captured(call(database, rng))]
-            after_one = rng.bit_generator.state
-            for _ in range(size - 1):
-                watch.arm()
-                raw.append(captured(call(database, rng)))
-        if self.seeded and size > 2 and before != after_one == rng.bit_generator.state:
-            raise ContractError(REMEMBERS)
-        if made is not None:
-            made += raw
-        return Outputs.of_list(raw)
-
-    def _or_raised(self, database: Any, rng: np.random.Generator) -> Any:
-        try:
-            return self.run(database, rng)
-        except Exception as error:  # noqa: BLE001 - an exception is an output here
-            return Raised(error)
-
-
-def _one_block(
-    calls: _Calls,
-    event: Event | None,
-    databases: tuple[Any, Any],
-    returned: bool,
-    block: Block,
-    keep: bool,
-) -> tuple[float, int, Outputs | None, list[Any] | None]:
-    """Seconds a draw, hits, outputs if `keep`, what single calls returned if that took long."""
-    name = block.seed, block.pair, block.stage, block.side, block.chunk, block.block
-    made: list[Any] | None = [] if returned and keep and not calls.vectorised else None
-    started = monotonic()
-    outputs = calls.outputs(
-        databases[block.side], generator(*name), block.size, keep=keep, made=made
-    )
-    seconds = monotonic() - started
-    if seconds < LONG:
-        made = None
-    return seconds / block.size, _hits(event, outputs), outputs if keep else None, made
-
-
-def _hits(event: Event | None, outputs: Outputs) -> int:
-    return int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
 
 
 def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> MechanismRaised:
@@ -421,31 +306,6 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
         "type of the exception judged as an output",
         keywords=("exceptions",),
     )
-
-
-REMEMBERS = (
-    "the mechanism remembers an answer: it draws from the rng at its first call on a database and "
-    "not at the following ones, which repeat what was said; an audit needs a fresh answer at every "
-    "call, so empty the memory at each call or audit the function behind it"
-)
-
-
-def _send_by_value(run: Callable[..., Any]) -> None:
-    """Let workers have functions of a module that they could not import by its name."""
-    from cloudpickle import register_pickle_by_value
-
-    inner = run
-    while hasattr(inner, "func"):
-        inner = inner.func
-    module = sys.modules.get(getattr(inner, "__module__", None) or "")
-    if module is None or module.__name__ == "__main__":
-        return
-    try:
-        found = importlib.util.find_spec(module.__name__)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin != getattr(module, "__file__", None):
-        register_pickle_by_value(module)
 
 
 def check_contract(sampler: Sampler, pair: Pair) -> str:

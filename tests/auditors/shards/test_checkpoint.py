@@ -11,7 +11,6 @@ import pytest
 
 from dpwitness.auditors.errors import HarnessError, InvalidArgument
 from dpwitness.auditors.privacy.run import audit_claims
-from dpwitness.auditors.sampling import sampling
 from dpwitness.auditors.shards.checkpoint import opened
 from dpwitness.auditors.shards.identity import Identity
 from dpwitness.auditors.shards.running import audit_in
@@ -65,7 +64,7 @@ def test_what_is_kept_is_not_drawn_again(tmp_path):
 
 
 def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "LONG", 0.0)
+    monkeypatch.setattr("dpwitness.auditors.sampling.calls.LONG", 0.0)
     drawn, results = [], []
     for _ in range(2):
         calls = []

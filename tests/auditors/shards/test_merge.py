@@ -6,7 +6,6 @@ from itertools import permutations
 import pytest
 
 from dpwitness.auditors.errors import ContractError, HarnessError, InvalidArgument
-from dpwitness.auditors.sampling import sampling
 from dpwitness.auditors.shards.checkpoint import opened
 from dpwitness.auditors.shards.counts import Contradiction
 from dpwitness.auditors.shards.merge import Collected
@@ -90,7 +89,7 @@ def test_what_was_counted_is_not_drawn_again():
 
 
 def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch):
-    monkeypatch.setattr(sampling, "LONG", 0.0)
+    monkeypatch.setattr("dpwitness.auditors.sampling.calls.LONG", 0.0)
     options, kept = {**SMALL, "epsilon": 1.0}, tmp_path / "kept"
     alone = audit_in(lambda identity: opened(str(kept), identity), watched, **options)
     copy = kept.read_bytes()
