@@ -1,19 +1,13 @@
 """What each subcommand does, apart from reading its options and printing."""
 
 import json
-import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import groupby
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from ..auditors.claims.check import check_within, claims_beside
-from ..auditors.claims.claim_results import ClaimResult
 from ..auditors.claims.follows_law import contradicted
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
-from ..auditors.evidence.record import ClaimCheckRecord
 from ..auditors.outputs.decoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.budget import Budget
@@ -23,30 +17,18 @@ from ..auditors.shards import running
 from ..mechanisms.catalogue import DEMO
 from ..mechanisms.model import Mechanism, PrivacyClaim, Subject
 from . import clock, listing, targets
-from .ci.entries import source_of
 from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
-from .faces import as_text, claim_faces, wording
-from .formats import as_github, as_markdown, table
-from .formats.audited import judged, judged_beside, reason, reason_beside
-from .formats.told import Case, Told
-from .record import evidence, reading
+from .delivering import Beside, deliver, status_of
+from .faces import as_text, wording
+from .formats import table
+from .record import reading
 from .replaying import made_by_this_version, replayed, unread
-from .reproduce.as_json import finding_to_json
 from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
 
 LAW_DRAWS = 10_000
 """Draws that are compared with the law or the density that the mechanism states."""
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What was found of the claims that a target makes beside its privacy."""
-
-    target: str = ""
-    name: str = ""
-    results: tuple[ClaimResult, ...] = ()
 
 
 def audit(
@@ -102,7 +84,7 @@ def audit(
     beside = Beside(found.text, found.name, tuple(check_within(budget, one) for one in others))
     if results or beside.results:
         statuses.append(
-            _deliver(console, results, beside, replay, rerun, paths=paths, github=github)
+            deliver(console, results, beside, replay, rerun, paths=paths, github=github)
         )
         if console.width and (remark := _leak(results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
@@ -195,123 +177,6 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _deliver(
-    console: Console,
-    results: Sequence[AuditResult],
-    beside: Beside,
-    replay: str,
-    rerun: str,
-    *,
-    paths: Mapping[str, str | None],
-    github: bool = False,
-) -> int:
-    """Write and tell. The numbers come first, so that nothing after them can lose them."""
-    told = _told(results, beside, replay, rerun)
-    numbers = {name: path for name, path in paths.items() if name == "json"}
-    saved = table.write(console, told, numbers)
-    parts = [
-        wording.headline(result)
-        if console.quiet
-        else as_text.render(
-            result, replay=replay, rerun=rerun, width=console.width, paint=console.paint
-        )
-        for result in results
-    ]
-    for one in beside.results:
-        head = claim_faces.headline(one, beside.name)
-        story, step = claim_faces.story(one), claim_faces.next_step(one.verdict.value, rerun)
-        parts.append(
-            head
-            if console.quiet
-            else as_text.told(head, story, console.width, replay=rerun, step=step)
-        )
-    console.say(("\n" if console.quiet else "\n\n").join(parts))
-    if github:
-        annotate(console, told)
-    others = {name: path for name, path in paths.items() if name != "json"}
-    saved = table.write(console, told, others) and saved
-    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
-    return _status(verdicts) if saved else UNUSABLE
-
-
-def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: str) -> Told:
-    data = evidence.document(results, replay=replay)
-    checks = [_claim_to_json(one, beside) for one in beside.results]
-    if checks:
-        data["claims"] = checks
-
-    def page() -> str:
-        from .faces.as_html import render
-
-        return render(results, data, [rerun] * len(results))
-
-    cases, reasons = [], []
-    for name, same in groupby(results, key=lambda result: result.target or result.mechanism):
-        found = tuple(same)
-        shown = tuple(judged(result, replay=replay, rerun=rerun) for result in found)
-        source = source_of(name, Path.cwd())
-        cases.append(Case(name=name, target=name, judged=shown, source=source))
-        reasons += [why for result in found if (why := reason(result, name)) is not None]
-    if checks:
-        name = beside.target
-        shown = tuple(judged_beside(one, rerun=rerun) for one in checks)
-        known = [place for place, case in enumerate(cases) if case.name == name]
-        if known:
-            case = cases[known[0]]
-            cases[known[0]] = replace(case, judged=(*case.judged, *shown))
-        else:
-            cases.append(
-                Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
-            )
-        why_not = (reason_beside(one, name) for one in checks)
-        reasons += [why for why in why_not if why is not None]
-    alpha = sum(one.evidence.alpha for one in results)
-    alpha += sum(one.finding.error for one in beside.results)
-    seed = results[0].seed if results else beside.results[0].seed
-    return Told(
-        command="audit",
-        cases=tuple(cases),
-        reasons=tuple(reasons),
-        closing=f"alpha {alpha:.3g} for all claims, seed {seed}. Not refuted is not proved.",
-        document=data,
-        page=page,
-    )
-
-
-def _claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
-    data = {
-        "mechanism": beside.name,
-        "target": beside.target,
-        "kind": one.kind,
-        "identifier": one.identifier,
-        "statement": one.statement,
-        "reference": one.reference,
-        **finding_to_json(one),
-        "headline": claim_faces.headline(one, beside.name),
-        "bound_words": claim_faces.bound_phrase(one),
-        "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
-        "story": [list(line) for line in claim_faces.story(one)],
-    }
-    return cast(ClaimCheckRecord, data)
-
-
-def annotate(console: Console, told: Told) -> None:
-    """Annotations for a GitHub workflow on standard output, a summary where it wants one."""
-    text = as_github.render(told)
-    if text:
-        console.say(text)
-    summary = os.environ.get("GITHUB_STEP_SUMMARY")
-    if summary:
-        with Path(summary).open("a", encoding="utf-8") as file:
-            file.write(as_markdown.render(told))
-
-
-def _status(verdicts: Sequence[Verdict]) -> int:
-    if Verdict.REFUTED in verdicts:
-        return REFUTED
-    return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0
-
-
 def replay(
     console: Console,
     path: str,
@@ -348,7 +213,7 @@ def replay(
         console.warn(f"{left} of {len(records)} results are of targets not named; left out")
     if sentence := unread(data):
         console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
-    return FAILED if differs else _status(verdicts)
+    return FAILED if differs else status_of(verdicts)
 
 
 def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[str]:
@@ -413,7 +278,7 @@ def demo(console: Console) -> int:
         claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name)
-    status = _deliver(
+    status = deliver(
         console, results, Beside(), targets.replay_command(json_path), "dpwitness demo", paths=paths
     )
     if status == UNUSABLE:

@@ -11,8 +11,8 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
 from .. import files, targets
-from ..commands import annotate
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
+from ..delivering import annotate
 from ..faces.as_text import command_lines, wrapped
 from ..formats import table
 from ..formats.audited import judged, judged_beside

@@ -9,8 +9,8 @@ from ...auditors.engines import Engine
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.budget import Budget
 from .. import files
-from ..commands import annotate
 from ..console import UNUSABLE, Console, save
+from ..delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text
 from . import as_table

@@ -1,0 +1,147 @@
+"""What was found, written to the files asked for and told on the terminal."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import cast
+
+from ..auditors.claims.claim_results import ClaimResult
+from ..auditors.evidence.record import ClaimCheckRecord
+from ..auditors.results import AuditResult, Verdict
+from .ci.entries import source_of
+from .console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from .faces import as_text, claim_faces, wording
+from .formats import as_github, as_markdown, table
+from .formats.audited import judged, judged_beside, reason, reason_beside
+from .formats.told import Case, Told
+from .record import evidence
+from .reproduce.as_json import finding_to_json
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was found of the claims that a target makes beside its privacy."""
+
+    target: str = ""
+    name: str = ""
+    results: tuple[ClaimResult, ...] = ()
+
+
+def deliver(
+    console: Console,
+    results: Sequence[AuditResult],
+    beside: Beside,
+    replay: str,
+    rerun: str,
+    *,
+    paths: Mapping[str, str | None],
+    github: bool = False,
+) -> int:
+    """Write and tell. The numbers come first, so that nothing after them can lose them."""
+    told = _told(results, beside, replay, rerun)
+    numbers = {name: path for name, path in paths.items() if name == "json"}
+    saved = table.write(console, told, numbers)
+    parts = [
+        wording.headline(result)
+        if console.quiet
+        else as_text.render(
+            result, replay=replay, rerun=rerun, width=console.width, paint=console.paint
+        )
+        for result in results
+    ]
+    for one in beside.results:
+        head = claim_faces.headline(one, beside.name)
+        story, step = claim_faces.story(one), claim_faces.next_step(one.verdict.value, rerun)
+        parts.append(
+            head
+            if console.quiet
+            else as_text.told(head, story, console.width, replay=rerun, step=step)
+        )
+    console.say(("\n" if console.quiet else "\n\n").join(parts))
+    if github:
+        annotate(console, told)
+    others = {name: path for name, path in paths.items() if name != "json"}
+    saved = table.write(console, told, others) and saved
+    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
+    return status_of(verdicts) if saved else UNUSABLE
+
+
+def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: str) -> Told:
+    data = evidence.document(results, replay=replay)
+    checks = [_claim_to_json(one, beside) for one in beside.results]
+    if checks:
+        data["claims"] = checks
+
+    def page() -> str:
+        from .faces.as_html import render
+
+        return render(results, data, [rerun] * len(results))
+
+    cases, reasons = [], []
+    for name, same in groupby(results, key=lambda result: result.target or result.mechanism):
+        found = tuple(same)
+        shown = tuple(judged(result, replay=replay, rerun=rerun) for result in found)
+        source = source_of(name, Path.cwd())
+        cases.append(Case(name=name, target=name, judged=shown, source=source))
+        reasons += [why for result in found if (why := reason(result, name)) is not None]
+    if checks:
+        name = beside.target
+        shown = tuple(judged_beside(one, rerun=rerun) for one in checks)
+        known = [place for place, case in enumerate(cases) if case.name == name]
+        if known:
+            case = cases[known[0]]
+            cases[known[0]] = replace(case, judged=(*case.judged, *shown))
+        else:
+            cases.append(
+                Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
+            )
+        why_not = (reason_beside(one, name) for one in checks)
+        reasons += [why for why in why_not if why is not None]
+    alpha = sum(one.evidence.alpha for one in results)
+    alpha += sum(one.finding.error for one in beside.results)
+    seed = results[0].seed if results else beside.results[0].seed
+    return Told(
+        command="audit",
+        cases=tuple(cases),
+        reasons=tuple(reasons),
+        closing=f"alpha {alpha:.3g} for all claims, seed {seed}. Not refuted is not proved.",
+        document=data,
+        page=page,
+    )
+
+
+def _claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
+    data = {
+        "mechanism": beside.name,
+        "target": beside.target,
+        "kind": one.kind,
+        "identifier": one.identifier,
+        "statement": one.statement,
+        "reference": one.reference,
+        **finding_to_json(one),
+        "headline": claim_faces.headline(one, beside.name),
+        "bound_words": claim_faces.bound_phrase(one),
+        "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
+        "story": [list(line) for line in claim_faces.story(one)],
+    }
+    return cast(ClaimCheckRecord, data)
+
+
+def annotate(console: Console, told: Told) -> None:
+    """Annotations for a GitHub workflow on standard output, a summary where it wants one."""
+    text = as_github.render(told)
+    if text:
+        console.say(text)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(as_markdown.render(told))
+
+
+def status_of(verdicts: Sequence[Verdict]) -> int:
+    """The exit status that these verdicts make."""
+    if Verdict.REFUTED in verdicts:
+        return REFUTED
+    return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0
