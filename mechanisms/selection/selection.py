@@ -130,7 +130,9 @@ class Selection:
             return scale * log(self.candidates / beta)
 
         if self.ahead is not None and "databases" not in described:
-            described["databases"] = tuple(self.ahead(ceil(bound(beta))) for beta in (0.05, 0.5))
+            described["databases"] = tuple(
+                self.ahead(ceil(bound(beta))) for beta in (0.01, 0.05, 0.5)
+            )
         return UtilityClaim(loss=loss, bound=bound, **described)
 
     def mechanism(
