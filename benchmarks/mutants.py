@@ -15,6 +15,7 @@ import argparse
 import json
 from collections import Counter
 from pathlib import Path
+from textwrap import wrap
 
 from dpwitness import PrivacyClaim, audit
 from dpwitness.auditors.errors import DpWitnessError
@@ -92,7 +93,9 @@ def page(kept, reasons):
         f"{total['does not end']} do not end, and for {left} the seconds",
         "were spent before they were tried. A fault that is seen need not break a claim: noise",
         "above what the law states is seen too. The other mechanisms of the catalogue, which has",
-        f"{len(CATALOGUE)}, were not tried. {reasons.get('remark', '')}".rstrip(),
+        f"{len(CATALOGUE)}, were not tried.",
+        "",
+        *wrap(reasons.get("remark", ""), 95),
         "",
         "| mechanism | seen | not seen | equivalent | raises | does not end | not tried |",
         "|---|---|---|---|---|---|---|",
