@@ -41,6 +41,8 @@ def to_json(value: Any, depth: int = 0) -> Any:
     if kind in PLAIN or (kind is float and math.isfinite(value)):
         return value
     if kind is list:
+        if depth < DEEPEST and PLAIN.issuperset(map(type, value)):
+            return list(value)
         return [to_json(item, depth + 1) for item in value]
     if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
         return str(value) if isinstance(value, str) else value
@@ -178,7 +180,7 @@ def _text(data: Any) -> str:
 def _ordered(data: Any) -> Any:
     if isinstance(data, list):
         # Most lists have nothing in them to order.
-        nested = any(type(item) in (list, dict) for item in data)
+        nested = not {list, dict}.isdisjoint(map(type, data))
         return [_ordered(item) for item in data] if nested else data
     if not isinstance(data, dict):
         return data
