@@ -157,7 +157,9 @@ class RemoteRun:
 
 def _failure(kind: str) -> type[RemoteFailure]:
     """An exception class with the name that the child gave, so that reports show that name."""
-    return type(kind, (RemoteFailure,), {}) if kind.isidentifier() else RemoteFailure
+    # Reports show an exception's module but for the built-in ones; the child says the name alone.
+    inside = {"__module__": "builtins"}
+    return type(kind, (RemoteFailure,), inside) if kind.isidentifier() else RemoteFailure
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -1,4 +1,4 @@
-"""Every case of the corpus of real bugs, each version in an environment of its own.
+"""Every case of the corpus and of docs/findings, each version in an environment of its own.
 
     pytest -m real tests/real/test_corpus.py
 
@@ -25,7 +25,10 @@ def environments(tmp_path_factory):
     return Path(given) if given else tmp_path_factory.mktemp("environments")
 
 
-@pytest.mark.parametrize("case", list(real_bugs.cases()), ids=lambda case: case["name"])
+CASES = [*real_bugs.cases(), *real_bugs.cases("findings")]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_case_gets_the_verdict_it_deserves(case, environments):
     found = real_bugs.audited(case, environments, 20_000, 0)
     assert found["verdict"] == case["wanted"], found
