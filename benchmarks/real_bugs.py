@@ -4,7 +4,7 @@
         [--only WORD] [--trials 20000] [--write]
 
 The cases are data: tests/real/cases.toml (known bugs, docs/real-bugs.md), findings.toml (packages
-that nobody reported, docs/findings/index.md) and attackers.toml (one pair seen by three attackers,
+beside them, docs/findings/index.md) and attackers.toml (one pair seen by three attackers,
 docs/attackers.md). Of the first two an audit is told the claim and what databases look like, no
 more. `--environments` keeps the environments between runs. Results are kept as JSON lines beside
 them, so that a run that is cut off goes on where it was.
