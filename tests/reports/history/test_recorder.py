@@ -5,6 +5,7 @@ import importlib.util
 import io
 import json
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from html import unescape
 
@@ -21,11 +22,10 @@ from dpwitness.reports.history.store import NAME, open_memory, open_store
 
 
 def capital(directory):
-    with sqlite3.connect(directory / NAME) as connection:
+    with closing(sqlite3.connect(directory / NAME)) as connection, connection:
         rows = connection.execute(
             "SELECT key, counted, remark, log_wealth, epsilon_lower FROM capital ORDER BY sequence"
         ).fetchall()
-    connection.close()
     return rows
 
 
@@ -117,9 +117,8 @@ def test_where_the_store_does_not_work_lines_are_written_and_merge_later(
 
 
 def test_what_the_store_will_not_take_is_kept_as_lines(tmp_path, result):
-    with sqlite3.connect(tmp_path / NAME) as other:
+    with closing(sqlite3.connect(tmp_path / NAME)) as other, other:
         other.execute("CREATE TABLE theirs (a)")
-    other.close()
     (told,) = record(tmp_path, "r", [result()], ["t"], 0)
     assert "another program" in told
     assert "was kept in" in told
@@ -153,9 +152,8 @@ def test_history_lists_and_checks(filled, run):
     assert done.exit_code == 0
     assert "not refuted   noisy, epsilon 1 (replace-one): 5 runs, 2 versions" in done.output
     assert "5 runs, 10 audits, every row as it was written" in done.output
-    with sqlite3.connect(filled / NAME) as connection:
+    with closing(sqlite3.connect(filled / NAME)) as connection, connection:
         connection.execute("UPDATE counts SET hits = 0 WHERE sequence = 9")
-    connection.close()
     done = run("history")
     assert done.exit_code == 4
     assert "row 9 of counts (run r1, test t" in done.output

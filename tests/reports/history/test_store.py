@@ -2,6 +2,7 @@
 
 import re
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +11,11 @@ from dpwitness.reports.history.entry import entries_of
 from dpwitness.reports.history.places import is_on_network, kind_of
 from dpwitness.reports.history.store import HistoryError, add, open_store
 from dpwitness.reports.history.verify import head, verify
+
+
+def notices(folder):
+    with closing(open_store(folder)) as opened:
+        return len(opened.notices)
 
 
 def rows(opened, table):
@@ -124,10 +130,10 @@ def test_a_damaged_store_is_set_aside_and_said_so(tmp_path, entry, spoil):
     assert "damaged-2" in third.notices[-1]
     third.close()
     # Said again until somebody acts.
-    assert len(open_store(tmp_path).notices) == 2
+    assert notices(tmp_path) == 2
     for aside in tmp_path.glob("*damaged*"):
         aside.unlink()
-    assert open_store(tmp_path).notices == ()
+    assert notices(tmp_path) == 0
 
 
 def test_the_log_of_a_damaged_store_goes_with_it(tmp_path, entry):
@@ -163,9 +169,8 @@ def test_an_older_store_is_brought_up_to_date_and_a_newer_one_left_alone(tmp_pat
 
 
 def test_a_database_of_another_program_is_left_alone(tmp_path):
-    with sqlite3.connect(tmp_path / store.NAME) as other:
+    with closing(sqlite3.connect(tmp_path / store.NAME)) as other, other:
         other.execute("CREATE TABLE theirs (a)")
-    other.close()
     with pytest.raises(HistoryError, match="another program"):
         open_store(tmp_path)
     assert [path.name for path in tmp_path.glob("*damaged*")] == []
