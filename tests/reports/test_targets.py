@@ -1,4 +1,5 @@
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -122,6 +123,15 @@ def test_what_cannot_be_loaded_is_said_in_a_sentence(write, target, sentence):
     write("good.py", "NUMBER = 1\ndef counts(db, rng): return 0")
     with pytest.raises(InvalidArgument, match=sentence):
         targets.find_target(target)
+
+
+def test_a_file_that_may_not_be_reached_is_said_in_a_sentence(monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "is_file", refuse)
+    with pytest.raises(InvalidArgument, match="cannot read 'closed/a.py': permission denied"):
+        targets.find_target("closed/a.py:f")
 
 
 def test_databases_are_domains_or_strategies(write):
