@@ -4,17 +4,19 @@ As in `sampling`, a block's generator is named by (seed, database, stage, side, 
 that what is drawn does not depend on what else is drawn, nor on the order.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Array, Database, Mechanism
+from ...mechanisms.model import Array, Database, Histogram, Mechanism, Rows, Value
 from ..databases.neighbours import pair_source
+from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
+from ..results import Pair
 from .calls import generator
 from .capture import captured
 from .contract import Watch, accepts_size, guarded
@@ -92,7 +94,11 @@ def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database
         relation = getattr(claim, "relation", None)
         if relation is None:
             continue
-        pairs = pair_source(mechanism.databases, relation, 1, 0).templates
+        domain = mechanism.databases
+        pairs: Sequence[Pair] = pair_source(domain, relation, 1, 0).templates
+        if not pairs and isinstance(domain, Rows | Histogram | Value):
+            # Lists of one length are not made by hand.
+            pairs = universe(domain, relation).pairs
         found = {canonical(db): db for p in pairs for db in (p.database, p.neighbour)}
         order = sorted(found, key=lambda key: (len(key), key))
         if order:
