@@ -30,11 +30,18 @@ def commands(page):
 SHOWN = [page for page in EVERY if any(body[0] == "$" for _, body in commands(page))]
 
 
+def named_by(index):
+    """The pages in the lists of an index, and in those of the indexes that it names."""
+    for place in re.findall(r"^[^`\n]+<([\w/-]+)>$", index.read_text("utf-8"), re.M):
+        page = index.parent / f"{place}.md"
+        yield page
+        if page.name == "index.md":
+            yield from named_by(page)
+
+
 def test_the_index_names_every_page():
-    index = (DOCS / "index.md").read_text("utf-8")
-    named = set(re.findall(r"^[^`\n]+<([\w/-]+)>$", index, re.M))
-    pages = {page.relative_to(DOCS).with_suffix("").as_posix() for page in EVERY}
-    assert named == pages - {"index"}
+    index = DOCS / "index.md"
+    assert sorted([index, *named_by(index)]) == EVERY
 
 
 @pytest.mark.parametrize("page", EVERY, ids=lambda page: page.stem)

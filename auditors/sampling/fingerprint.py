@@ -245,6 +245,8 @@ def _located(name: str) -> Path | None:
         path: Any = None
         whole = ""
         for part in name.split("."):
+            if whole and path is None:
+                return None  # as above; a file of that name elsewhere is another module
             whole = f"{whole}.{part}" if whole else part
             spec = _spec(whole, path)
             if spec is None:

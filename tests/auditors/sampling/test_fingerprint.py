@@ -84,6 +84,16 @@ def test_an_import_anywhere_counts_but_one_for_type_checkers_does_not(load, arou
     assert fingerprint(load(named).noisy) == fingerprint(load(named, helper=other).noisy) != ""
 
 
+def test_a_file_that_bears_the_name_of_a_function_is_not_the_function(load, tmp_path, monkeypatch):
+    """`from helper import scale` names no module `scale`, whatever else lies on the path."""
+    line = "from {name}_helper import scale"
+    text = MECHANISM.replace(line, f"def scale():\n    {line}\n    return scale()")
+    alone = fingerprint(load(text).noisy)
+    (tmp_path / "scale.py").write_text("import no_such_package_anywhere\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert fingerprint(load(text).noisy) == alone != ""
+
+
 def test_functions_of_one_file_and_bound_values_differ(load):
     module = load()
     values = (1.0, 2.0, 1, True, None, "1", [1.0], (1.0,), {"a": 1}, np.arange(3), np.arange(3.0))
