@@ -14,14 +14,15 @@ PATIENCE = 10.0
 
 def loaded(backend: str, name: str) -> Any:
     """The module of this name; EngineError says what to install where there is none."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise EngineError(
-            f"the backend {backend} is not installed; pip install 'dpwitness[{backend}]', here and "
-            "on every machine that draws",
-            keywords=("backend",),
-        ) from None
+    with suppress(ImportError):
+        module = importlib.import_module(name)
+        if module.__file__ is not None:  # else a folder that only bears the name
+            return module
+    raise EngineError(
+        f"the backend {backend} is not installed; pip install 'dpwitness[{backend}]', here and on "
+        "every machine that draws",
+        keywords=("backend",),
+    )
 
 
 @contextmanager
