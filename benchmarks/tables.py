@@ -2,7 +2,7 @@
 
     python benchmarks/power.py sniper --search --seeds 1 --json benchmarks/results/search.json
     python benchmarks/power.py given --seeds 2 --json benchmarks/results/given.json
-    python benchmarks/stopping.py --seeds 10 --json benchmarks/results/stopping.json
+    python benchmarks/stopping.py --seeds 20 --json benchmarks/results/stopping.json
     python benchmarks/needles.py --seeds 2 --json benchmarks/results/needles.json
     python benchmarks/output_cost.py --json benchmarks/results/output_cost.json
     python benchmarks/tables.py
@@ -25,7 +25,7 @@ HEAD = """# Benchmarks
 
 Five tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws the
 figures and writes this page from the JSON, so no figure here is typed. CPU times are of one process
-on two x86-64 cores shared with much other work, and larger than on an idle machine. A row that says
+on two x86-64 cores; those of table 1 were read while much other work ran. A row that says
 "not run" was not measured, and nothing is said about it.
 """
 
