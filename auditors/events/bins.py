@@ -113,7 +113,7 @@ def bins_from_json(data: Any) -> Bins:
         or (edges and not atoms)
         or not np.isfinite(edges).all()
         or (np.diff(edges) <= 0).any()
-        or (bins.discrete and edges and None in atoms)  # labels alone: one bin, which is empty
+        or (bins.discrete and None in atoms)
         or bins.size > MOST_BINS
     ):
         raise EvidenceFormatError(
