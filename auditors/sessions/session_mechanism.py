@@ -13,6 +13,7 @@ from ...mechanisms.model import (
     PrivacyClaim,
     Relation,
     Session,
+    misfit,
     play,
 )
 from ..databases.neighbours import pair_source
@@ -59,6 +60,8 @@ def session_mechanism(
         ) from None
     sizes = {"queries": len(queries), "classes": len(cuts) + 1, "states": states}
     make = partial(Session, opened) if isinstance(opened, Interaction) else opened
+    if isinstance(data, Domain):
+        make = partial(_opened_inside, make=make, domain=data, name=name)
     return Mechanism(
         name=name,
         run=partial(
@@ -75,6 +78,21 @@ def session_mechanism(
             ),
         ),
     )
+
+
+def _opened_inside(
+    data: Any,
+    rng: np.random.Generator,
+    *,
+    make: Callable[[Any, np.random.Generator], Any],
+    domain: Domain,
+    name: str,
+) -> Any:
+    """The session, where the data are of the domain. Raises ValueError on others."""
+    wrong = misfit(domain, data)
+    if wrong:
+        raise ValueError(f"{name}: {wrong}")
+    return make(data, rng)
 
 
 def _examples(data: Any, relation: Relation, sizes: dict[str, int]) -> tuple[tuple[Any, Any], ...]:

@@ -105,8 +105,8 @@ def misfit(domain: Domain, database: Database) -> str:
                 return f"the database must be a list of records, got {type(database).__name__}"
             return _stranger(row, records, "record")
         case Histogram(bins=bins):
-            if np.shape(database) != (bins,):
-                return f"the database must be a list of {bins} counts, got {_short(database)}"
+            if _length(database) != bins:
+                return f"the database must be a list of {bins} counts, got {short(database)}"
             return _stranger(Interval(low=0, high=inf, integer=True), list(database), "count")
 
 
@@ -118,7 +118,7 @@ def _stranger(row: Row, records: Sequence[Any], what: str) -> str:
         wanted = _wanted(row, record)
         if wanted:
             number = f" {place}" if len(records) > 1 else ""
-            return f"{what}{number} must be {wanted}, got {_short(record)}"
+            return f"{what}{number} must be {wanted}, got {short(record)}"
     return ""
 
 
@@ -131,7 +131,7 @@ def _all_inside(row: Interval, records: Sequence[Any]) -> bool:
     plain = numbers.ndim == 1 and numbers.dtype.kind in "iuf"
     if not plain:
         return False
-    inside = (numbers >= row.low) & (numbers <= row.high)
+    inside = (numbers >= row.low) & (numbers <= row.high) & np.isfinite(numbers)
     return bool((inside & (numbers == np.floor(numbers)) if row.integer else inside).all())
 
 
@@ -140,11 +140,12 @@ def _wanted(row: Row, record: Any) -> str:
     match row:
         case Interval(low=low, high=high, integer=integer):
             number = isinstance(record, (int, float, np.number, np.bool_)) and np.ndim(record) == 0
-            if number and low <= record <= high and not (integer and record != np.floor(record)):
-                return ""
+            if number and low <= record <= high and abs(record) < inf:
+                if not integer or record == np.floor(record):
+                    return ""
             return f"a {'whole ' if integer else ''}number from {low:g} to {high:g}"
         case Choices(values=values):
-            return "" if record in values else f"one of {_short(values)}"
+            return "" if record in values else f"one of {short(values)}"
         case Record(fields=fields):
             if not isinstance(record, Mapping) or set(record) != set(fields):
                 return f"a record with the fields {', '.join(fields)}"
@@ -177,6 +178,15 @@ def _wanted(row: Row, record: Any) -> str:
             )
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
+def _length(database: Database) -> int:
+    """How many entries it has; -1 for a text and for what has no length."""
+    try:
+        return -1 if isinstance(database, str) else len(database)
+    except TypeError:
+        return -1
+
+
+def short(value: Any) -> str:
+    """The value as text on one line, cut off where it is long."""
+    text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

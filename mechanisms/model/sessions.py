@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .domains import Array, Database
+from .domains import Array, Database, short
 
 
 class SessionOver(Exception):
@@ -84,9 +84,15 @@ class Analyst:
 
     @classmethod
     def read(cls, written: Any) -> "Analyst":
-        """The strategy that `written` gave."""
-        asks, moves = written
-        return cls(asks=tuple(asks), moves=tuple(tuple(row) for row in moves))
+        """The strategy that `written` gave. Raises ValueError on anything else."""
+        try:
+            asks, moves = written
+            return cls(asks=tuple(asks), moves=tuple(tuple(row) for row in moves))
+        except (TypeError, ValueError):
+            raise ValueError(
+                "a strategy must be [asks, moves], a query's number for each state and the next "
+                f"states by the class of the answer; got {short(written)}"
+            ) from None
 
 
 def play(
@@ -104,8 +110,14 @@ def play(
     gives an object whose `ask(query)` answers with a number, until it raises SessionOver. The
     class of an answer is the number of `cuts` that it reaches; no number is of class 0.
     Returns floats of shape (length, 2): the query's number and its answer, NaN once it is over.
+    Raises ValueError where the database is no such list, before the session is opened.
     """
-    data, written = database
+    try:
+        data, written = database
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"the database of a session must be [data, strategy], got {short(database)}"
+        ) from None
     analyst = Analyst.read(written)
     session = opened(data, rng)
     told = np.full((length, 2), np.nan)

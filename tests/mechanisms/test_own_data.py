@@ -193,6 +193,11 @@ PAIRS = Rows(row=Product(parts=(Interval(low=0, high=1), Choices(values=(0, 1)))
         (Rows(row=Rows(row=Interval(low=0, high=1))), [[0, 1], []], [[2]], "a list of a number"),
         (Histogram(bins=2, total=3), [9, 0], [1, 2, 3], "a list of 2 counts"),
         (Histogram(bins=2), np.array([1, 2]), [1, -2], "count 1 must be a whole number from 0"),
+        (Histogram(bins=2), [1, 2], [np.inf, np.inf], "count 0 must be a whole number from 0"),
+        (Histogram(bins=2), [1, 2], [[1], [1, 2]], r"count 0 must be a whole number from 0"),
+        (Histogram(bins=2), [1, 2], "12", "a list of 2 counts, got '12'"),
+        (Histogram(bins=2), [1, 2], 12, "a list of 2 counts, got 12"),
+        (Rows(row=Interval(low=0, high=np.inf)), [1e300], [np.inf], "a number from 0 to inf"),
         (Value(row=Choices(values=("yes", "no"))), "yes", "maybe", "the record must be one of"),
     ],
 )
@@ -201,6 +206,14 @@ def test_what_does_not_fit_a_domain_is_named(domain, inside, outside, said):
 
     assert misfit(domain, inside) == ""
     assert re.search(said, misfit(domain, outside))
+
+
+@pytest.mark.parametrize("domain", [AGES, PEOPLE, PAIRS, Histogram(bins=2)])
+def test_what_is_said_of_a_large_array_is_one_line(domain):
+    told = misfit(domain, np.zeros((2, 30, 30)))
+    assert told
+    assert "\n" not in told
+    assert len(told) < 300
 
 
 @pytest.mark.parametrize("mechanism", CATALOGUE, ids=lambda mechanism: mechanism.name)

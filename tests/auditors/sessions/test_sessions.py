@@ -262,6 +262,28 @@ def test_the_pmw_session_stands_against_all_analysts():
     assert audit(mechanism, trials=2000, precision=None).verdict is not Verdict.REFUTED
 
 
+@pytest.mark.parametrize(
+    ("database", "said"),
+    [
+        (None, r"must be \[data, strategy\], got None"),
+        ([[6, 3, 0]], "must be"),
+        ([[6, 3, 0], [1, 2]], r"a strategy must be \[asks, moves\]"),
+        ([[6, 3], [[0], [[0, 0]]]], "session: the database must be a list of 3 counts"),
+        ([[6, 2.5, 0.5], [[0], [[0, 0]]]], "session: count 1 must be a whole number"),
+    ],
+)
+def test_a_session_refuses_strangers_before_it_draws(database, said):
+    mechanism = session_mechanism(
+        pmw_interaction(accuracy=0.4, noise_epsilon=0.25, updates=2),
+        data=Histogram(bins=3, total=9), queries=([1, 0, 0],), epsilon=2.0, relation="replace-one",
+    )  # fmt: skip
+    generator = np.random.default_rng(0)
+    state = generator.bit_generator.state
+    with pytest.raises(ValueError, match=said):
+        mechanism(database, generator)
+    assert generator.bit_generator.state == state
+
+
 def test_what_cannot_be_asked_is_said():
     with pytest.raises(InvalidArgument, match="at least one query"):
         session_mechanism(PMW, data=Histogram(bins=4, total=9), queries=(), epsilon=1.0,
