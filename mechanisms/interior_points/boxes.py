@@ -36,6 +36,8 @@ from .rec_concave import rec_concave, rec_concave_law
 
 EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""
+MOST_BOXES = 2**14
+"""Boxes that the exact law of one database lists, so that many databases can be compared."""
 
 
 def labelled_points(database: Database, *, grid: int) -> Array:
@@ -240,7 +242,7 @@ def boxes_mechanism(
     Each of the 2 d calls has `call_epsilon`, by default what `call_privacy` gives it. With
     `recursive` the points are those of `rec_concave`, with even shares of epsilon and delta. With
     `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
-    law is known in one dimension.
+    law is a list of all boxes and known where there are at most MOST_BOXES.
     """
     counted = 0.0 if count_epsilon is None else count_epsilon
     shared = 0.0 if recursive else delta
@@ -273,7 +275,7 @@ def boxes_mechanism(
             ),
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
-        law=exact if count_epsilon is None or dimension == 1 else None,
+        law=exact if count_epsilon is None or grid ** (2 * dimension) <= MOST_BOXES else None,
     )
 
 

@@ -17,7 +17,6 @@ from ..model import (
     Interval,
     InvariantClaim,
     Mechanism,
-    Parameter,
     PrivacyClaim,
     Product,
     Record,
@@ -202,9 +201,9 @@ def _with_delta(
     return Subject(claim=replace(claim, examples=(tuple(pair),)), mechanism=made)
 
 
-def _counted(*, epsilon: float) -> Mechanism:
+def _counted(*, epsilon: float, dimension: int) -> Mechanism:
     return boxes_mechanism(
-        dimension=1,
+        dimension=dimension,
         grid=GRID,
         block=2,
         records=6,
@@ -315,9 +314,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-TEST",
         "With a noisy count of the positives first, the costs add up.",
         _counted,
-        parameters={
-            "epsilon": Parameter(default=3.0, within=EPSILON.within, meaning=EPSILON.meaning)
-        },
+        parameters={"epsilon": replace(EPSILON, default=3.0), "dimension": DIMENSION},
     ),
     _plain(
         "PAC-CREC",
