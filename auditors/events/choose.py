@@ -174,7 +174,8 @@ class Lesson:
         if not alone and not joint:
             return _everything(self._example)
         chosen = _chosen(joint, alone, several=len(ledger.columns) > 1)
-        self._promised = chosen.value
+        # The best of many owes a part of its promise to luck.
+        self._promised = _margin(chosen)
         choice = _as_choice(chosen, aim)
         if self._ledger is not None and ledger.draws >= IDLE_FROM:
             _let_go(ledger, scored, retired, singles, chosen, aim)

@@ -280,7 +280,7 @@ def _impossible(result: AuditResult) -> str:
     seen = result.detectable_probability
     if seen >= 1:
         return ""
-    rarely = f"{seen:.2g}" if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
+    rarely = _chance(seen) if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
     return (
         "A value impossible under one database would have been seen and refuted with probability "
         f"0.9 if it had probability {rarely} or more under the other."
