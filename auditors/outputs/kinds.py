@@ -20,6 +20,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ContractError
 from .features import Step
@@ -228,6 +229,11 @@ def _datetime(value: Any) -> tuple[None, str, dict[Step, Any]]:
     }  # fmt: skip
 
 
+def _typed(value: "array.array[Any]") -> NDArray[Any]:
+    entries = array.array.tolist(value)
+    return np.array(entries, dtype=None if value.typecode in "uw" else value.typecode)
+
+
 _BY_TYPE: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] = (
     (Raised, "text", lambda v: (repr(v), -1)),
     (str, "text", lambda v: (str.__repr__(v), str.__len__(v))),
@@ -256,7 +262,7 @@ _BY_TYPE: tuple[tuple[type | tuple[type, ...], str, Callable[[Any], Any]], ...] 
     (list, "list", lambda v: list.copy(v)),
     (tuple, "list", lambda v: tuple.__getitem__(v, slice(None))),
     (deque, "list", lambda v: [*deque.__iter__(v)]),
-    (array.array, "list", lambda v: array.array.tolist(v)),
+    (array.array, "array", _typed),
     ((set, frozenset), "mapping", _set),
     (dict, "mapping", _mapping),
     (types.MappingProxyType, "mapping", _mapping),

@@ -308,7 +308,8 @@ def _named(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Node:
 
 def array_name(prefix: str, dtype: np.dtype[Any]) -> str:
     """How events name an array's type."""
-    return f"{prefix} of {dtype.name if dtype.names is None else dtype}"
+    swapped = "" if dtype.isnative or dtype.names is not None else ", bytes swapped"
+    return f"{prefix} of {dtype.name if dtype.names is None else dtype}{swapped}"
 
 
 def entry_name(dtype: np.dtype[Any]) -> str:
@@ -326,7 +327,8 @@ def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
         if len(shape) == 1 and len(forms) > MANY_SHAPES and dtype.kind in "biuf":
             vectors.setdefault(dtype, []).extend(places)
             continue
-        stacked = np.stack([arrays[i] for i in places])
+        # Stacking brings the bytes into the order of this machine.
+        stacked = np.stack([arrays[i] for i in places]).astype(dtype, copy=False)
         found.append((np.array(places), array_node(stacked, kind.name, depth)))
     for dtype, places in vectors.items():
         chosen = [arrays[i] for i in places]

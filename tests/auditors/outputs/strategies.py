@@ -4,6 +4,7 @@ import datetime as dt
 import enum
 import fractions
 import uuid
+from array import array
 from collections import namedtuple
 from dataclasses import dataclass
 
@@ -61,9 +62,22 @@ leaves = (
     | st.sampled_from([dt.date(2020, 1, 1), dt.datetime(2020, 1, 1, 1), dt.timedelta(1, 2)])
     | st.sampled_from([uuid.UUID(int=1), pd.Timestamp(0), pd.NaT, np.datetime64("2020-01-01")])
 )
+typed = st.builds(array, st.sampled_from("dfbq"), st.lists(st.integers(0, 3), max_size=2))
 keys = st.sampled_from(["F", "M", 1, 1.0, True, None, (1, 2), "absent"])
 arrays = st.sampled_from(
-    [np.float64, np.float32, np.int64, np.int8, np.uint64, np.bool_, "U2", "S1", ">i4", object]
+    [
+        np.float64,
+        ">f8",
+        np.float32,
+        np.int64,
+        np.int8,
+        np.uint64,
+        np.bool_,
+        "U2",
+        "S1",
+        ">i4",
+        object,
+    ]
 ).flatmap(
     lambda dtype: hnp.arrays(
         dtype,
@@ -95,7 +109,7 @@ def containers(inner):
     )
 
 
-outputs = st.recursive(leaves | arrays | records | tables, containers, max_leaves=6)
+outputs = st.recursive(leaves | arrays | typed | records | tables, containers, max_leaves=6)
 # Blocks of one or two forms repeat them, as mechanisms do.
 blocks = st.lists(outputs, min_size=1, max_size=4).flatmap(
     lambda forms: st.lists(st.sampled_from(forms), min_size=1, max_size=10)

@@ -6,6 +6,7 @@ import inspect
 import itertools
 import math
 import pickle
+from array import array
 from decimal import Decimal
 from fractions import Fraction
 
@@ -99,6 +100,9 @@ SIMILAR = [
     (pd.Categorical(["a"]), pd.Categorical(["a"], categories=["a", "b"])),
     (sp.csr_matrix([[1, 0]]), sp.csr_matrix([[0, 1]])), (sp.csr_array([[1]]), sp.csc_array([[1]])),
     (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 1])),
+    (np.zeros(2, ">f8"), np.zeros(2, "<f8")), (np.zeros((1, 2), ">i4"), np.zeros((1, 2), "<i4")),
+    (np.array(["a"], ">U1"), np.array(["a"], "<U1")),
+    (array("d", [1.0]), array("f", [1.0])), (array("d", []), array("q", [])),
     (Raised(ValueError()), Raised(KeyError())), (Raised(ValueError()), None),
 ]  # fmt: skip
 
