@@ -70,11 +70,11 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
     _flush()
     before = _children()
     signal.pthread_sigmask(signal.SIG_BLOCK, [*ours, signal.SIGCHLD])
-    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what the child leaves behind becomes ours
+    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what the child leaves behind becomes ours
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        _prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
+        prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
         if os.getppid() != parent:
             os._exit(FAILED)
         _work(work, page, ours)
@@ -171,18 +171,20 @@ def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tup
             "one call of the mechanism went far beyond its time limit and could not be stopped "
             "from inside, so its process was ended; there is no verdict"
         )
+    if not os.WIFSIGNALED(state) and os.WEXITSTATUS(state) == FAILED:
+        return FAILED, ""  # it said why before it left
+    return FAILED, f"the process that ran the mechanism {ended(state)}; {_NOTHING}"
+
+
+def ended(state: int) -> str:
+    """How a process ended that did not say so, in words, from what os.waitpid gives."""
     if os.WIFSIGNALED(state):
         number = os.WTERMSIG(state)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
         why = {"SIGKILL": ", as when memory runs out", "SIGSEGV": ", a crash in native code",
                "SIGABRT": ", a crash in native code"}.get(name, "")  # fmt: skip
-        return FAILED, f"the process that ran the mechanism died of {name}{why}; {_NOTHING}"
-    if os.WEXITSTATUS(state) == FAILED:
-        return FAILED, ""  # it said why before it left
-    return FAILED, (
-        f"the process that ran the mechanism ended by itself with status {os.WEXITSTATUS(state)}, "
-        f"past every handler, before it was done; {_NOTHING}"
-    )
+        return f"died of {name}{why}"
+    return f"ended by itself with status {os.WEXITSTATUS(state)}, past every handler"
 
 
 _INTERRUPTED = "interrupted; no result, and nothing half-written"
@@ -215,7 +217,7 @@ def _flush() -> None:
             stream.flush()
 
 
-def _prctl(option: int, value: int) -> None:
+def prctl(option: int, value: int) -> None:
     """Ask Linux for it; elsewhere nothing is asked and less is cleaned up."""
     if not sys.platform.startswith("linux"):
         return

@@ -16,8 +16,9 @@ import pytest
 
 from .collector import Collector
 from .ledger import LockError, lock_text, read_lock, shares
-from .settings import SettingsError, read_settings
+from .settings import SettingsError, find_table, read_settings
 from .state import HISTORY, Run, Share
+from .watch import WATCH, Watch
 
 if TYPE_CHECKING:
     from .audits import DpAudit
@@ -51,6 +52,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dp-scheduler", metavar="ADDRESS", help="A dask scheduler.")
     group.addoption("--dp-address", metavar="ADDRESS", help="A running ray cluster.")
     group.addoption("--dp-strict", action="store_true", help="Inconclusive audits fail.")
+    group.addoption("--dp-no-watch", action="store_true",
+                    help="No second process waits for the one that runs the tests.")  # fmt: skip
     group.addoption("--dp-lock", action="store_true",
                     help="Write the lock file that keeps every test's share of alpha.")  # fmt: skip
 
@@ -87,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
         report=Path(option.dp_report).absolute() if option.dp_report else None,
         lock=lock,
     )
+    config.stash[WATCH] = Watch()
     if not handed:
         config.pluginmanager.register(Collector(config, config.stash[RUN]), "dpwitness-collector")
 
@@ -149,6 +153,52 @@ def pytest_configure_node(node: Any) -> None:
     run = node.config.stash[RUN]
     node.workerinput["dpwitness_seed"] = run.seed
     node.workerinput["dpwitness_refusal"] = run.refusal
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> Generator[None, Any, Any]:
+    """Say how the session ended, to the process that waits for this one."""
+    status = yield
+    if WATCH in config.stash:
+        config.stash[WATCH].ends(int(status or 0))
+    return status
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Be watched from before the tests are loaded, in a project that has settings."""
+    if _runs_here(session.config) and find_table(session.config.rootpath)[0]:
+        session.config.stash[WATCH].begin()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Be watched where an audit is to run."""
+    asked = any(FIXTURE in getattr(item, "fixturenames", ()) for item in session.items)
+    if asked and _runs_here(session.config):
+        session.config.stash[WATCH].begin()
+
+
+def _runs_here(config: pytest.Config) -> bool:
+    """Whether this process runs tests, and may be watched while it does."""
+    elsewhere = hasattr(config, "workerinput") or config.getoption("dist", "no") != "no"
+    return not (elsewhere or config.option.collectonly or config.option.dp_no_watch)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Name the test that runs, for the process that waits."""
+    watch = item.config.stash[WATCH]
+    watch.runs(item.nodeid)
+    try:
+        return (yield)
+    finally:
+        watch.runs("")
+
+
+def pytest_enter_pdb(config: pytest.Config) -> None:
+    """Whoever debugs may take as long as it takes."""
+    config.stash[WATCH].pause()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -217,6 +267,7 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
         )
     from .audits import DpAudit
 
+    request.config.stash[WATCH].calls_end_in_time()
     return DpAudit(item=item, run=run, share=item.stash[SHARE])
 
 

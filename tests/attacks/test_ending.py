@@ -1,7 +1,9 @@
 """However a mechanism ends, the status is 4 and a sentence; never "refuted", never "finished"."""
 
+import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -37,6 +39,14 @@ def hooks(database, rng):
 
 def leaves_below(database, rng):
     ctypes.CDLL(None)._exit(0)
+
+def aborts(database, rng):
+    ctypes.CDLL(None).abort()
+
+def leaves_at_last(database, rng):
+    library = ctypes.CDLL(None)
+    library.__cxa_atexit(library._exit, 0, None)
+    raise ValueError
 
 def closes(database, rng):
     try:
@@ -215,10 +225,11 @@ def test_a_worker_that_ends_is_no_verdict(tmp_path, name):
 
 LOST = ("leaves_below", "crashes", "kills", "terminates")
 """These end the process of a pytest run, past pytest."""
+ENDS_ITSELF = ("leaves", "raises_base", "hooks", "leaves_at_last")
 TESTS = f"""
 import ends, pytest
 
-@pytest.mark.parametrize("name", {(*LOST, "leaves", "raises_base", "hooks")!r})
+@pytest.mark.parametrize("name", {(*LOST, "aborts", *ENDS_ITSELF)!r})
 def test_one(dp_audit, name):
     dp_audit(getattr(ends, name), epsilon=1.0, pair=([0], [1]), relation="replace-one",
              trials=2000)
@@ -229,10 +240,13 @@ def test_another():
 
 
 def run_pytest(folder, *words):
+    """Of test_ends.py, unless `words` name another file."""
     (folder / "ends.py").write_text(MECHANISMS)
     (folder / "test_ends.py").write_text(TESTS)
+    if not any(word.endswith(".py") for word in words):
+        words = (*words, "test_ends.py")
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "test_ends.py", *words],
+        [sys.executable, "-m", "pytest", "-q", *words],
         cwd=folder, capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
 
@@ -240,7 +254,7 @@ def run_pytest(folder, *words):
 @pytest.mark.slow
 def test_a_pytest_run_with_a_worker_says_it_of_each_test(tmp_path):
     """`-n 1` is to pytest what --isolate is to a command: the other tests go on."""
-    done = run_pytest(tmp_path, "-n", "1")
+    done = run_pytest(tmp_path, "-n", "1", "-k", "not aborts and not last")
     assert done.returncode == 1, done
     for name in LOST:
         assert f"no result     test_ends.py::test_one[{name}]: the worker died" in done.stdout
@@ -248,14 +262,69 @@ def test_a_pytest_run_with_a_worker_says_it_of_each_test(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["crashes", "kills", "terminates", "leaves", "raises_base",
-                                  "hooks"])  # fmt: skip
-def test_a_pytest_run_of_one_process_does_not_end_well(tmp_path, name):
-    """All but an exit from native code, which nothing in that process can see."""
+@pytest.mark.parametrize("name", [*LOST, "aborts"])
+def test_a_pytest_run_of_one_process_says_it(tmp_path, name):
     done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}]")
-    assert done.returncode != 0, done
+    assert done.returncode == 4, done
+    sentence = done.stderr.strip().splitlines()[-1]
+    assert sentence.startswith("dpwitness: the process that ran the tests ")
+    assert f"while test_ends.py::test_one[{name}] ran" in sentence
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ENDS_ITSELF)
+def test_a_pytest_run_that_ends_by_itself_keeps_its_status(tmp_path, name):
+    done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}]")
+    assert done.returncode == (4 if name == "hooks" else 1), done
     if name == "hooks":
         assert "left for the end of the process called os._exit(7)" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_project_with_settings_is_watched_while_its_tests_are_loaded(tmp_path):
+    (tmp_path / "dpwitness.toml").write_text("trials = 2000\n")
+    (tmp_path / "test_loads.py").write_text("import ctypes\nctypes.CDLL(None)._exit(0)\n")
+    done = run_pytest(tmp_path, "-p", "no:xdist", "test_loads.py")
+    assert done.returncode == 4, done
+    assert "with status 0, past every handler, while no test ran" in done.stderr
+
+
+INSIDE = """
+import ends, pytest, sys
+pytest_plugins = "pytester"
+
+def test_run_inside(pytester, dp_audit):
+    pytester.makepyfile("def test_it(): assert 0")
+    assert pytester.runpytest_inprocess().ret == 1
+    ends.leaves_below(None, None)
+"""
+
+
+@pytest.mark.slow
+def test_a_run_inside_another_does_not_speak_for_it(tmp_path):
+    (tmp_path / "test_inside.py").write_text(INSIDE)
+    done = run_pytest(tmp_path, "-p", "no:xdist", "test_inside.py")
+    assert done.returncode == 4, done
+    assert "while test_inside.py::test_run_inside ran" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_signal_to_pytest_ends_pytest(tmp_path):
+    """Whoever sends it meets the process that waits, which hands it on and ends alike."""
+    (tmp_path / "test_waits.py").write_text(
+        "import time\ndef test_waits(dp_audit):\n    open('begun', 'w')\n    time.sleep(1000)\n"
+    )
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGKILL):
+        run = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "test_waits.py"],
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.05)
+        (tmp_path / "begun").unlink()
+        run.send_signal(number)
+        run.communicate(timeout=60)  # ends when no process holds the pipe any more
+        assert run.returncode == (2 if number == signal.SIGINT else -number)
 
 
 @pytest.mark.slow

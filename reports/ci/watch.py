@@ -1,0 +1,152 @@
+"""A parent that waits for the process of a pytest run, so that its exit status never lies.
+
+A mechanism may end its process past every handler of Python: by an exit from native code, which
+may well have status 0, a crash or a kill. So the process forks before the audits run. The child
+goes on with the session as if nothing had happened, and says on a page of shared memory which test
+runs and, at the end, how the session ended. The parent only waits, hands signals on and ends with
+the child's status; a child that ends without having said so is status 4 and a sentence.
+
+Only on Linux, and only where the process is pytest's own: a program that calls `pytest.main` keeps
+its one process, as a worker of pytest-xdist does, whose controller notices that it died.
+"""
+
+import mmap
+import os
+import signal
+import struct
+import sys
+import threading
+import time
+import warnings
+from contextlib import suppress
+from typing import NoReturn
+
+import pytest
+
+from ..guardian import FAILED, LATE, ended, prctl
+from ..terminal import one_line
+
+WATCH = pytest.StashKey["Watch"]()
+BEGUN, SAID, STATUS, PAUSED = range(4)
+DEADLINE = slice(8, 16)
+NAME = slice(16, 16 + 2000)
+NOT_OURS = ("SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH", "SIGPIPE",
+            "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGABRT", "SIGSYS")  # fmt: skip
+"""Signals that the parent leaves alone; it hands the others on."""
+
+
+class Watch:
+    """The page between the process that runs the tests and the one that waits for it."""
+
+    def __init__(self) -> None:
+        self._page = mmap.mmap(-1, mmap.PAGESIZE)
+        self._tests = 0
+        """Number of the process that runs the tests; 0 before it is watched."""
+
+    def begin(self) -> None:
+        """Fork; returns in the child, and in a process that is not to be watched."""
+        if self._tests or not _possible():
+            return
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError, AttributeError):
+                stream.flush()
+        handed_on = signal.valid_signals() - {getattr(signal, name) for name in NOT_OURS}
+        kept = signal.pthread_sigmask(signal.SIG_BLOCK, handed_on)
+        timer = signal.setitimer(signal.ITIMER_REAL, 0)  # a child does not inherit it
+        parent = os.getpid()
+        with warnings.catch_warnings():
+            # Python 3.12 warns of threads, also of those that numerical libraries keep for forks.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            child = os.fork()
+        if child:
+            _wait(child, self._page, handed_on)
+        prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
+        if os.getppid() != parent:
+            os._exit(FAILED)
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.pthread_sigmask(signal.SIG_SETMASK, kept)
+        self._tests = os.getpid()
+
+    def calls_end_in_time(self) -> None:
+        """Have a call of a mechanism that ignores its time limit ended from outside."""
+        if self._mine():
+            from ...auditors.sampling.deadline import deadline_in
+
+            deadline_in(memoryview(self._page)[DEADLINE])
+
+    def pause(self) -> None:
+        """No call is too long any more: somebody debugs."""
+        self._page[PAUSED] = 1
+
+    def runs(self, test: str) -> None:
+        """Name the test that runs; "" for none."""
+        if self._mine():
+            name = test.encode("utf-8", "backslashreplace")[: NAME.stop - NAME.start]
+            self._page[NAME] = name.ljust(NAME.stop - NAME.start, b"\0")
+
+    def ends(self, status: int) -> None:
+        """The session has ended with this status; what comes now cannot make it better."""
+        if self._mine():  # and no copy that a mechanism made and let run on
+            self._page[STATUS] = status & 0xFF
+            self._page[SAID] = 1
+
+    def _mine(self) -> bool:
+        return self._tests == os.getpid()
+
+
+def _possible() -> bool:
+    """Whether this process is pytest's own, with one thread and one session, on Linux."""
+    if not sys.platform.startswith("linux") or threading.active_count() > 1:
+        return False
+    frame, names = sys._getframe(), []
+    while frame := frame.f_back:  # type: ignore[assignment]
+        if frame.f_globals.get("__name__", "").startswith("_pytest."):
+            names.append(frame.f_code.co_name.lstrip("_"))
+    return "console_main" in names and names.count("wrap_session") == 1
+
+
+def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoReturn:
+    """The parent: wait for the child, and end as it ended."""
+    hung, sent = False, set()
+    while True:
+        found, state = os.waitpid(child, os.WNOHANG)
+        if found:
+            break
+        (deadline,) = struct.unpack("d", page[DEADLINE])
+        if not page[PAUSED] and 0 < deadline < time.monotonic() - LATE:
+            hung = True
+            os.kill(child, signal.SIGKILL)
+        news = signal.sigtimedwait(handed_on, 0.5)
+        # What the terminal sends, Ctrl-C say, has reached the child too.
+        if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
+            sent.add(news.si_signo)
+            os.kill(child, news.si_signo)
+    status, sentence = _outcome(state, page, hung)
+    if os.WIFSIGNALED(state) and not page[SAID] and os.WTERMSIG(state) in sent:
+        # It died of what was sent to this process, and so does this one.
+        number = os.WTERMSIG(state)
+        signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+        os.kill(os.getpid(), number)
+    if sentence:
+        os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
+    os._exit(status)
+
+
+def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
+    if page[SAID]:
+        if page[STATUS] or state == 0:
+            return page[STATUS], ""
+        return FAILED, f"every test had ended when the process that ran them {ended(state)}"
+    test = one_line(page[NAME].rstrip(b"\0").decode("utf-8", "backslashreplace"))
+    where = f"while {test} ran" if test else "while no test ran"
+    lost = "it has no verdict, and the tests after it did not run"
+    if hung:
+        return FAILED, (
+            f"one call of the mechanism went far beyond its time limit, {where}, and could not be "
+            f"stopped from inside, so the process was ended; {lost}"
+        )
+    return FAILED, (
+        f"the process that ran the tests {ended(state)}, {where}; {lost}. pytest -n 1, of "
+        "pytest-xdist, goes on after it"
+    )
