@@ -33,12 +33,34 @@ STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 def run() -> NoReturn:
     """The command line, watched; never returns."""
+    _require_streams()
     if not hasattr(os, "fork") or threading.active_count() > 1:
         status = _command()
         if status == INTERRUPTED:
             _tell(_INTERRUPTED)
         sys.exit(status)
     os._exit(watched(_command, tell=_tell))
+
+
+def _require_streams() -> None:
+    """End with a sentence where standard output is closed; the others lead nowhere then.
+
+    A file that is opened takes the lowest free number, and would be written to as a stream.
+    """
+    closed = []
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        try:
+            os.fstat(number)
+        except OSError:
+            closed.append(name)
+            os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
+    if "stdout" in closed:
+        _tell(
+            "standard output is closed, so no result could be told, and nothing was done; send it "
+            "somewhere, such as > /dev/null"
+        )
+        sys.exit(FAILED)
 
 
 def _command() -> int:

@@ -40,6 +40,21 @@ class Sentences(click.Group):
             ctx.fail(f"No such command {typed!r}{near}.")
         return super().resolve_command(ctx, args)
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the words; --help and --version are told here."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except OSError as error:
+            sentence, status = _explained(error)
+            _warn(sentence)
+            raise SystemExit(status) from None
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command and translate what went wrong."""
         for stream in (sys.stdout, sys.stderr):
@@ -76,6 +91,9 @@ def _explained(error: Exception) -> tuple[str, int]:
         os.getcwd()
     except FileNotFoundError:
         return "the folder that this was started in is gone; go to another", UNUSABLE
+    if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.ENOSPC):
+        _stop_writing()
+        return f"could not write: {os.strerror(error.errno).lower()}", UNUSABLE
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",
@@ -108,7 +126,7 @@ class Output:
             click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
             sys.stdout.flush()
         except BrokenPipeError:
-            self._give_up()
+            _stop_writing()
         except (ValueError, OSError) as error:
             if isinstance(error, ValueError) or error.errno == errno.EBADF:
                 self.closed = True
@@ -118,13 +136,14 @@ class Output:
                 )
                 return
             self.failed = True
-            self._give_up()
+            _stop_writing()
             _warn(f"could not write to standard output: {(error.strerror or str(error)).lower()}")
 
-    def _give_up(self) -> None:
-        # What is left in the buffer would raise once more when the interpreter ends.
-        with suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+def _stop_writing() -> None:
+    # What is left in the buffer would raise once more when the interpreter ends.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -129,7 +129,8 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
         os.kill(os.getpid(), number)
     if sentence:
-        os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
+        with suppress(OSError):
+            os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
     os._exit(status)
 
 
@@ -139,14 +140,18 @@ def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
             return page[STATUS], ""
         return FAILED, f"every test had ended when the process that ran them {ended(state)}"
     test = one_line(page[NAME].rstrip(b"\0").decode("utf-8", "backslashreplace"))
-    where = f"while {test} ran" if test else "while no test ran"
+    if not test:
+        return (
+            FAILED,
+            f"the process that ran the tests {ended(state)}, before it told what came of it",
+        )
     lost = "it has no verdict, and the tests after it did not run"
     if hung:
         return FAILED, (
-            f"one call of the mechanism went far beyond its time limit, {where}, and could not be "
-            f"stopped from inside, so the process was ended; {lost}"
+            f"one call of the mechanism went far beyond its time limit, while {test} ran, and could "
+            f"not be stopped from inside, so the process was ended; {lost}"
         )
     return FAILED, (
-        f"the process that ran the tests {ended(state)}, {where}; {lost}. pytest -n 1, of "
+        f"the process that ran the tests {ended(state)}, while {test} ran; {lost}. pytest -n 1, of "
         "pytest-xdist, goes on after it"
     )
