@@ -11,6 +11,7 @@ from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
 from ..events.choose import learn
 from ..results import AuditResult, Pair
+from ..sampling.paths import check_event
 from ..sampling.rows import check_rows, opened
 from ..sampling.sampling import Sampler, Tally, check_contract
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
@@ -187,6 +188,8 @@ def _run(audit: Audit) -> AuditResult:
     )
     # No verdict before the rows are known to be draws; nothing more is drawn where they are not.
     check_rows(audit.sampler, pair, opening, judging.rows, judging.made)
+    if judging.refuted:
+        _count_single_calls(audit, judging)
     result = conclude(audit, found, judging)
     require_untouched_numpy()
     checked = audit.sampler.seeded and not audit.clock.late()
@@ -196,6 +199,17 @@ def _run(audit: Audit) -> AuditResult:
             "same database and rng state; it keeps state between calls, so pass all state in"
         )
     return replace(result, reached=found.reach if found is not None else None)
+
+
+def _count_single_calls(audit: Audit, judging: Judging) -> None:
+    """Count what refuted among single calls as well, where they are made another way than rows."""
+    refuting = next(
+        one for one in judging.attempts
+        if any(look.epsilon_lower >= audit.claim.epsilon for look in one.looks)
+    )  # fmt: skip
+    needed = judging.decided_after or 0
+    most = max(audit.budget.trials // 4, 1)
+    check_event(audit.sampler, judging.pair, refuting.choice.event, needed, most)
 
 
 def _hunt(audit: Audit, source: Source) -> Found:

@@ -22,6 +22,10 @@ which learns from them, and `check_rows` tests them with the rows that the judgi
 an audit that drew more pays for more single calls and for one large call of its own. How many are
 compared is one of `SIZES`, which the judging's draws decide; each draw is a fresh one whatever went
 before, so that at each of these sizes the tests are exact, and the level is shared among them.
+
+Most mechanisms answer a call with size=1 by the very answer of a single call from the same state of
+the generator. Those that do not (`one_path`) are called singly sixteen times as often, and what
+refutes their claim is counted among single calls too: see `paths`.
 """
 
 import inspect
@@ -41,7 +45,7 @@ from ..outputs.outputs import Outputs
 from ..results import Pair
 from .calls import generator, pair_key
 from .capture import captured
-from .contract import Watch, guarded
+from .contract import MechanismRaised, Watch, guarded
 from .sampling import Sampler
 
 LEVEL = 1e-6
@@ -51,6 +55,8 @@ either of two databases."""
 FEWEST_CALLS = 48
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 """Rows that may be compared, and for which the level is shared."""
+PROBES = 8
+"""Calls of each way that start from one state."""
 A_CALL = 16
 """Draws of an audit for which one single call, and one call with size=2, is made."""
 CHEAP = 1024
@@ -110,8 +116,11 @@ def check_rows(
     for side in sides:
         first = opening[side] if opening else _opened(sampler, pair, side, range(calls))
         batch = drawn[side] if drawn is not None else None
-        if size // A_CALL > FEWEST_CALLS:
-            more = _opened(sampler, pair, side, range(len(first.single), size // A_CALL))
+        enough = size // A_CALL
+        if size == SIZES[-1] and not one_path(sampler, pair, side):
+            enough = max(other for other in SIZES if other <= made // A_CALL)
+        if enough > FEWEST_CALLS:
+            more = _opened(sampler, pair, side, range(len(first.single), enough))
             first = Opening(
                 Outputs.concatenate([first.single, more.single]),
                 Outputs.concatenate([first.couples, more.couples]),
@@ -147,7 +156,7 @@ def _require_alike(single: Outputs, couples: Outputs, batch: Outputs, level: flo
 
 
 @dataclass(frozen=True, slots=True)
-class _Calling:
+class Calling:
     """How the checks call the mechanism on one database of a pair."""
 
     sampler: Sampler
@@ -155,32 +164,37 @@ class _Calling:
     key: int
     side: int
 
+    @classmethod
+    def of(cls, sampler: Sampler, pair: Pair, side: int) -> "Calling":
+        """Calls on one side of the pair, each on a stream that part and index name."""
+        return cls(sampler, (pair.database, pair.neighbour)[side], pair_key(pair), side)
+
     def rng(self, part: int, index: int) -> np.random.Generator:
+        """The generator of one call."""
         return generator(self.sampler.seed, self.key, "rows", self.side, part, index)
 
     def rows(self, watch: Watch, part: int, index: int, size: int) -> Outputs:
+        """What a call with size= gives."""
         watch.arm()
         made = self.sampler.run(self.database, self.rng(part, index), size=size)
         return Outputs.of(captured(made), size)
 
     def one(self, watch: Watch, part: int, index: int) -> Any:
+        """What a single call gives."""
         watch.arm()
         return captured(_bare(self.sampler.run(self.database, self.rng(part, index))))
 
     @contextmanager
     def guarded(self, part: int) -> Iterator[Watch]:
+        """Where the mechanism may be called."""
         watch = Watch(self.sampler.limit)
         guard = guarded(self.database, seeded=self.sampler.seeded, rng=self.rng(4, part))
         with guard, watch.running():
             yield watch
 
 
-def _calling(sampler: Sampler, pair: Pair, side: int) -> _Calling:
-    return _Calling(sampler, (pair.database, pair.neighbour)[side], pair_key(pair), side)
-
-
 def _opened(sampler: Sampler, pair: Pair, side: int, calls: range) -> Opening:
-    calling = _calling(sampler, pair, side)
+    calling = Calling.of(sampler, pair, side)
     singles: list[Any] | None = None
     with calling.guarded(0) as watch:
         couples = Outputs.concatenate([calling.rows(watch, 1, index, 2) for index in calls])
@@ -189,7 +203,7 @@ def _opened(sampler: Sampler, pair: Pair, side: int, calls: range) -> Opening:
                 # A function that cannot be called without size has one path only.
                 singles = [calling.one(watch, 0, index) for index in calls]
     if singles is not None:
-        single = _like_rows(singles, couples)
+        single = like_rows(singles, couples)
     else:
         with calling.guarded(1) as watch:
             single = Outputs.concatenate([calling.rows(watch, 0, index, 1) for index in calls])
@@ -197,7 +211,24 @@ def _opened(sampler: Sampler, pair: Pair, side: int, calls: range) -> Opening:
     return Opening(single, couples)
 
 
-def _like_rows(singles: list[Any], couples: Outputs) -> Outputs:
+def one_path(sampler: Sampler, pair: Pair, side: int) -> bool:
+    """Whether single calls and calls with size=1 answer alike, from the same states."""
+    if not _size_may_be_left_out(sampler.run):
+        return True
+    calling = Calling.of(sampler, pair, side)
+    with calling.guarded(7) as watch:
+        rows = [calling.rows(watch, 7, index, 1) for index in range(PROBES)]
+    try:
+        with calling.guarded(7) as watch:
+            singles = [calling.one(watch, 7, index) for index in range(PROBES)]
+    except MechanismRaised:
+        return True
+    sampler.tally.add(2 * PROBES)
+    row = Outputs.concatenate(rows)
+    return repr(like_rows(singles, row).rows(PROBES)) == repr(row.rows(PROBES))
+
+
+def like_rows(singles: list[Any], couples: Outputs) -> Outputs:
     """Single answers as an array would hold them, where the rows of a call are such an array.
 
     `rng.laplace()` is a float and a row of `rng.laplace(size=2)` a numpy.float64: the way of the
@@ -213,7 +244,7 @@ def _like_rows(singles: list[Any], couples: Outputs) -> Outputs:
 
 def _batch(sampler: Sampler, pair: Pair, side: int, most: int) -> Outputs:
     """Rows of one large call, fewer where they are wide."""
-    calling = _calling(sampler, pair, side)
+    calling = Calling.of(sampler, pair, side)
     with calling.guarded(2) as watch:
         watch.arm()
         made = sampler.run(calling.database, calling.rng(3, 0), size=1)
@@ -293,7 +324,7 @@ def _require_independence(
     for where, (one, two) in couples.items():
         for cut in cuts:
             a, b = one <= cut, two <= cut
-            p = _fisher(int((a & b).sum()), int(a.sum()), int(b.sum()), len(a))
+            p = fisher(int((a & b).sum()), int(a.sum()), int(b.sum()), len(a))
             if p < level / (len(couples) * len(INSIDE)):
                 same = int((a == b).sum())
                 expected = float(a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean()))
@@ -317,7 +348,7 @@ def _difference(one: Codes, two: Codes) -> float:
     ends = [(-1, cut) for cut in cuts.tolist()]
     ends += list(zip(cuts[:middle].tolist(), cuts[:middle:-1].tolist(), strict=True))
     p = min(
-        _fisher(_between(one, *end), len(one), _between(pooled, *end), len(pooled))
+        fisher(_between(one, *end), len(one), _between(pooled, *end), len(pooled))
         for end in dict.fromkeys(ends)
     )
     return p * len(ends)
@@ -327,7 +358,7 @@ def _between(codes: Codes, low: int, high: int) -> int:
     return int(((codes > low) & (codes <= high)).sum())
 
 
-def _fisher(both: int, first: int, second: int, everything: int) -> float:
+def fisher(both: int, first: int, second: int, everything: int) -> float:
     """Two-sided p-value of a table of two by two, given its margins."""
     upper = _tail(both, second, first, everything)
     lower = _tail(first - both, everything - second, first, everything)

@@ -32,7 +32,8 @@ LEAST_BLOCK = 32
 PIECES = 8
 WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
 """Stages that decide nothing; all others are drawn in `PIECES` blocks or more where possible."""
-PROBE = 4
+PROBE = 5
+"""Calls of one look at a database; odd, so that what alternates from call to call shows."""
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 CLUMPS = 1e-6

@@ -83,6 +83,17 @@ def counting():
     return run
 
 
+def every(period):
+    """Sound noise, and a shift at every so many calls."""
+    calls = [0]
+
+    def run(database, rng):
+        calls[0] += 1
+        return len(database) + rng.laplace() + (3 if calls[0] % period == 0 else 0)
+
+    return run
+
+
 def own_generator():
     private = np.random.default_rng(3)
 
@@ -108,6 +119,9 @@ def one_argument(database):
         (system, "draws randomness from elsewhere"),
         (clock, "draws randomness from elsewhere"),
         (counting(), "keeps state between calls: its variable 'calls'"),
+        (every(2), "keeps state between calls: its variable 'calls'"),
+        (every(3), "keeps state between calls: its variable 'calls'"),
+        (every(4), "keeps state between calls: its variable 'calls'"),
         (own_generator(), "keeps state between calls: its variable 'private'"),
         (one_argument, r"called as mechanism\(database, rng\)"),
     ],

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, Pair, audit
-from dpwitness.auditors.sampling.rows import check_rows, opened
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.sampling.paths import check_event
+from dpwitness.auditors.sampling.rows import check_rows, one_path, opened
 from dpwitness.auditors.sampling.sampling import Sampler
 
 PAIR = Pair([1, 0, 1], [1, 0, 1, 1])
@@ -182,3 +185,66 @@ def test_single_answers_are_taught_as_rows_are(shape):
     for opening in openings:
         assert type(opening.draws.node) is type(opening.couples.node)
         assert opening.draws.node.kind == opening.couples.node.kind
+
+
+def otherwise(run):
+    """The same law from other states: single calls and rows are two paths of the code."""
+
+    def other(database, rng, *, size=None):
+        if size is None:
+            rng.random()
+        return run(database, rng, size=size)
+
+    return other
+
+
+def noisy_count(database, rng, *, size=None):
+    return len(database) + rng.laplace(size=size)
+
+
+def smaller_scale_for_rows(scale):
+    def run(database, rng, *, size=None):
+        return len(database) + rng.laplace(scale=1.0 if size is None else scale, size=size)
+
+    return run
+
+
+@pytest.mark.parametrize("precision", [None, 0.05])
+@pytest.mark.parametrize("scale", [0.3, 0.5, 0.7, 0.9])
+def test_a_sound_mechanism_is_not_accused_for_its_rows(scale, precision):
+    for seed in range(3):
+        with pytest.raises(ContractError, match=r"another law than|not independent"):
+            audit(
+                smaller_scale_for_rows(scale), epsilon=1.0, alpha=1e-3, pair=([], [1]),
+                precision=precision, seed=seed,
+            )  # fmt: skip
+
+
+@pytest.mark.parametrize("scale", [1.5, 3.0])
+def test_rows_with_more_noise_are_no_comfort(scale):
+    for seed in range(3):
+        with pytest.raises(ContractError, match="another law than called without"):
+            audit(smaller_scale_for_rows(scale), epsilon=1.0, pair=([], [1]), seed=seed)
+
+
+def test_two_paths_of_one_law_are_judged_as_one_is():
+    for seed in range(3):
+        sound = audit(otherwise(noisy_count), epsilon=1.0, pair=([], [1]), seed=seed)
+        broken = audit(otherwise(noisy_count), epsilon=0.5, pair=([], [1]), seed=seed)
+        assert not sound.refuted
+        assert broken.refuted
+
+
+def test_one_path_costs_next_to_nothing():
+    for run, alike in ((noisy_count, True), (otherwise(noisy_count), False)):
+        sampler = Sampler(run=run, seed=0)
+        assert all(one_path(sampler, PAIR, side) is alike for side in (0, 1))
+        assert sampler.tally.draws <= 32
+
+
+def test_the_count_of_an_event_accuses_two_paths_of_one_law_within_its_level():
+    # 300 counts at 1e-6 each: one accusation by luck has probability 3e-4 before the seed is fixed.
+    event = HalfLine(Feature(), 0.5, True)
+    for seed in range(300):
+        sampler = Sampler(run=otherwise(lambda d, rng, *, size=None: rng.random(size)), seed=seed)
+        check_event(sampler, PAIR, event, needed=0, most=64)
