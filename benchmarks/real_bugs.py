@@ -1,19 +1,21 @@
 """Audits real packages, each version in an environment of its own, and writes what was found.
 
     python benchmarks/real_bugs.py [cases|findings|attackers] --environments FOLDER
-        [--only WORD] [--trials 20000] [--write]
+        [--only WORD] [--trials 200000] [--write]
 
 The cases are data: tests/real/cases.toml (known bugs, docs/real-bugs.md), findings.toml (packages
 beside them, docs/findings/index.md) and attackers.toml (one pair seen by three attackers,
 docs/attackers.md). Of the first two an audit is told the claim and what databases look like, no
 more. `--environments` keeps the environments between runs. Results are kept as JSON lines beside
-them, so that a run that is cut off goes on where it was.
+them, so that a run that is cut off goes on where it was. `CPU s` are seconds of the processor, of
+the audit and of the interpreter that draws together.
 """
 
 import argparse
 import hashlib
 import json
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -21,6 +23,8 @@ import tomllib
 import venv
 from datetime import UTC, datetime
 from pathlib import Path
+
+from dpwitness.auditors.privacy.budget import Budget
 
 ROOT = Path(__file__).resolve().parents[1]
 REAL = ROOT / "tests" / "real"
@@ -32,7 +36,7 @@ PAGES = {
 HEADS = {
     "attackers": ("mechanism", "version", "values", "bits", "event of the bits", "clock"),
     None: ("call", "version", "verdict", "bound", "by hand", "smallest pair", "event",
-           "happened", "draws", "seconds"),
+           "happened", "draws", "CPU s", "seconds"),
 }  # fmt: skip
 MARK = "<!-- written by benchmarks/real_bugs.py -->"
 STATUS = {0: "not refuted", 1: "refuted", 3: "inconclusive"}
@@ -84,8 +88,10 @@ def audited(case, folder, trials, seed):
             if case.get(option, value) is not None:
                 command += [f"--{option}", str(case.get(option, value))]
         command += ["--json", str(evidence), "--quiet"]
+        before = processor()
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         found = {"name": case["name"], "wanted": case["wanted"], "packages": case["packages"]}
+        found["processor"] = processor() - before
         found["verdict"] = STATUS.get(done.returncode, f"status {done.returncode}")
         if not evidence.exists():
             return {**found, "said": (done.stderr or done.stdout).strip()[-300:]}
@@ -99,6 +105,18 @@ def audited(case, folder, trials, seed):
             "counts": list(zip(*map(witness["evidence"].get, ("hits", "trials")), strict=True)),
         }
     return found
+
+
+def processor():
+    """Seconds of the processor that the children of this process have used who have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def records(found):
+    """Records of both databases of the smallest pair; a database of one value has one."""
+    sides = map(json.loads, found["pair"])
+    return sum(len(side) if isinstance(side, list) else 1 for side in sides)
 
 
 def plain(database):
@@ -121,6 +139,7 @@ def row(case, found):
         found.get("event", found.get("said", "")).replace("|", "\\|").replace("\n", " "),
         ", ".join(f"{hits:,} of {trials:,}" for hits, trials in found.get("counts", [])),
         f"{found['draws']:,}" if "draws" in found else "",
+        f"{found['processor']:.0f}",
         f"{found['seconds']:.0f}" if "seconds" in found else "",
     ]
     return "| " + " | ".join(cells) + " |"
@@ -169,7 +188,7 @@ def main():
     parser.add_argument("which", nargs="?", choices=PAGES, default="cases")
     parser.add_argument("--environments", type=Path, required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--trials", type=int, default=20_000)
+    parser.add_argument("--trials", type=int, default=Budget().trials)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()

@@ -174,7 +174,12 @@ def _run(audit: Audit) -> AuditResult:
     if audit.source is not None:
         found = _hunt(audit, audit.source)
         pair = found.pair
+    taught = (found.first, found.second) if found is not None else None
     opening = opened(audit.sampler, pair)
+    first = (opening[0].draws, opening[1].draws) if opening is not None else None
+    if first is None and found is not None and found.enough:
+        # The claim can be tried at once, on fresh draws, by an event learnt from these alone.
+        first, taught = taught, None
     judging = Judging(
         audit.sampler,
         pair,
@@ -182,10 +187,7 @@ def _run(audit: Audit) -> AuditResult:
         precision=audit.budget.precision,
         out_of_time=audit.clock.late,
     )
-    judging.run(
-        taught=(found.first, found.second) if found is not None else None,
-        opening=(opening[0].draws, opening[1].draws) if opening is not None else None,
-    )
+    judging.run(taught=taught, opening=first)
     # No verdict before the rows are known to be draws; nothing more is drawn where they are not.
     check_rows(audit.sampler, pair, opening, judging.rows, judging.made)
     if judging.refuted:

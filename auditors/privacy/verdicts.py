@@ -100,7 +100,8 @@ class Audit:
     def plan(self) -> SearchPlan:
         """How much the search may draw; where the largest bound is wanted it goes on to the end."""
         largest = self.bounding or self.budget.precision == 0
-        return SearchPlan.for_trials(self.budget.trials, thorough=largest)
+        brief = self.budget.precision is None
+        return SearchPlan.for_trials(self.budget.trials, thorough=largest, brief=brief)
 
 
 def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:

@@ -41,7 +41,10 @@ UNFROZEN = 200
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pair that looked worst, the draws that made it look so, and what else was seen."""
+    """The pair that looked worst, the draws that made it look so, and what else was seen.
+
+    `enough` says that the draws alone show a gross violation.
+    """
 
     pair: Pair
     first: Outputs
@@ -50,6 +53,7 @@ class Found:
     seen: Seen | None = None
     scout: Scout | None = None
     reach: Reach | None = None
+    enough: bool = False
 
 
 def hunt(
@@ -82,7 +86,10 @@ def hunt(
     except Enough:
         pass
     except Gross as gross:
-        found = _drawn(scout, gross.seen)
+        pair = gross.seen.pair
+        found = Found(pair, *gross.drawn, {}, gross.seen, enough=True)
+        if not plan.brief:
+            found = _drawn(scout, gross.seen)
     if not scout.seen:
         if scout.equal:
             raise InvalidArgument(
@@ -93,9 +100,7 @@ def hunt(
         nothing = Outputs.of_list([])
         return Found(first, nothing, nothing)
     found = found or _best(scout, source)
-    return Found(
-        found.pair, found.first, found.second, found.scores, found.seen, scout, reached(scout)
-    )
+    return replace(found, scout=scout, reach=reached(scout))
 
 
 def _drawn(scout: Scout, seen: Seen) -> Found:

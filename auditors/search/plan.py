@@ -8,7 +8,8 @@ class SearchPlan:
     """Examples to look at, draws a side for an ordinary score, and draws of both sides in all.
 
     A `thorough` search goes on to the worst pair where others stop at the first gross violation:
-    for a bound and not for a verdict.
+    for a bound and not for a verdict. A `brief` one hands on the draws that showed a gross
+    violation and makes no more of them: for a verdict and not for a bound.
     """
 
     examples: int = 700
@@ -17,6 +18,7 @@ class SearchPlan:
     finalists: int = 8
     most: int = 600_000
     thorough: bool = False
+    brief: bool = False
 
     @property
     def total(self) -> int:
@@ -24,11 +26,13 @@ class SearchPlan:
         return min(self.most, 2 * self.draws * (self.shortlist + 6 * self.finalists) + 60_000)
 
     @classmethod
-    def for_trials(cls, trials: int, *, thorough: bool = False) -> "SearchPlan":
+    def for_trials(
+        cls, trials: int, *, thorough: bool = False, brief: bool = False
+    ) -> "SearchPlan":
         """A search that costs less than judging one pair with `trials` draws a side.
 
         It never draws more than `trials` a side, so that all of an audit stays within four times
         that number.
         """
         draws = min(1000, max(16, trials // 400))
-        return cls(draws=draws, most=2 * trials, thorough=thorough)
+        return cls(draws=draws, most=2 * trials, thorough=thorough, brief=brief)

@@ -39,11 +39,11 @@ class Enough(Exception):
 
 
 class Gross(Exception):
-    """A pair violates the claim so clearly that no other needs to be looked at."""
+    """A pair violates the claim so clearly, as `drawn` shows, that no other need be looked at."""
 
-    def __init__(self, seen: "Seen") -> None:
+    def __init__(self, seen: "Seen", drawn: tuple[Outputs, Outputs]) -> None:
         super().__init__()
-        self.seen = seen
+        self.seen, self.drawn = seen, drawn
 
 
 @dataclass(slots=True, eq=False)
@@ -120,8 +120,8 @@ class Scout:
             score = self.ordinary(found)
             found.shift = Shift(max(0.0, score), 0.0, 0.0, 0.0)
             self.sizes += [len(side) for side in sides_of(pair) if hasattr(side, "__len__")]
-        if self._gross(found):
-            raise Gross(found)
+        if (drawn := self._gross(found)) is not None:
+            raise Gross(found, drawn)
         if self.looks and self.plan.most - self.left() >= self.looks[0]:
             self.looks.pop(0)
             self.look()
@@ -150,8 +150,8 @@ class Scout:
             seen.score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
         return seen.score
 
-    def _gross(self, seen: Seen) -> bool:
-        """Whether a pair that looks gross is, by one ordinary score on few draws."""
+    def _gross(self, seen: Seen) -> tuple[Outputs, Outputs] | None:
+        """The few draws by whose score a pair that looks gross is so; None where it is not."""
         limit = max(1.0, self.epsilon)
         limits = (np.inf, GROSS.outlier * limit, GROSS.counts * limit, GROSS.spread)
         # Noise that is not shared looks like an outlier on all pairs alike.
@@ -161,17 +161,17 @@ class Scout:
         ]
         draws = min(CHECKED_ON, self.plan.draws)
         if not any(over) or self.checks == 0 or self.plan.thorough or self.left() < 4 * draws:
-            return False
+            return None
         self.checks -= 1
         first, second = self.sampler.draw(seen.pair, "search", 99, draws)
         score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
         if score > SURE[0] and score * sqrt(draws) > SURE[1]:
-            return True
+            return first, second
         self.failed = [
             max(value, old) if is_over else old
             for value, old, is_over in zip(seen.shift, self.failed, over, strict=True)
         ]
-        return False
+        return None
 
     def look(self) -> None:
         """Try the pairs that stand out; raise Gross for one that breaks the claim beyond doubt.
@@ -204,7 +204,7 @@ class Scout:
                 drawn[id(seen)] = sides
                 score = quick_score(*sides, epsilon=self.epsilon, delta=self.delta)
                 if score * sqrt(len(sides[0])) > CERTAIN:
-                    raise Gross(seen)
+                    raise Gross(seen, sides)
                 ranks.append((score, seen))
             listed = [seen for _, seen in sorted(ranks, key=lambda rank: -rank[0])]
 

@@ -9,6 +9,7 @@ the operating system.
 
 import os
 import sys
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -34,3 +35,4 @@ def test_a_case_gets_the_verdict_it_deserves(case, environments):
     assert found["verdict"] == case["wanted"], found
     if case["wanted"] == "refuted":
         assert found["epsilon_lower"] >= case["hand"] / 2
+        assert real_bugs.records(found) <= case.get("hand_records", inf)
