@@ -173,6 +173,7 @@ def _audit(
     TARGET is a name in the catalogue (see `dpwitness list`), package.module:attribute or
     path/to/file.py:attribute. The attribute is a function of (database, rng), whose claim the
     options state, or a Mechanism, which brings its own claims and databases. Its code is run.
+    opendp:FILE.json is a measurement that OpenDP serialized.
     A mechanism in another language is a program named by --command, without TARGET.
     """
     text = _named(target, options, "audit")

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..auditors.errors import InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
-from .adapters import adapted
+from .adapters import adapted, serialized
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
@@ -95,15 +95,17 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
     """The catalogue entry, attribute of a module or file, or command that `text` names.
 
     Forms: a catalogue name or identifier in any case, `package.module:attribute`,
-    `path/to/file.py:attribute`, `command=PROGRAM ARGUMENTS`, `python=INTERPRETER
-    file.py:attribute`, and `bits=` before any of these. Loading a module runs its code, a command
-    is started; it may stay silent for `timeout` seconds. Raises InvalidArgument with a sentence
-    that says what was looked for.
+    `path/to/file.py:attribute`, `opendp:FILE.json`, `command=PROGRAM ARGUMENTS`,
+    `python=INTERPRETER file.py:attribute`, and `bits=` before any of these. Loading a module runs
+    its code, a command is started; it may stay silent for `timeout` seconds. Raises InvalidArgument
+    with a sentence that says what was looked for.
     """
     if text.startswith((COMMAND, PYTHON)):
         return _in_a_process(text, timeout)
     if text.startswith(BITS):
         return through_bits(find_target(text.removeprefix(BITS), timeout))
+    if (made := serialized(text)) is not None:
+        return Target(text=text, name=made.name, mechanism=made)
     place, colon, attribute = text.rpartition(":")
     if not colon:
         return _from_catalogue(text)

@@ -150,7 +150,8 @@ def find(text: str, timeout: float = 10.0) -> targets.Target:
             _require_made_there(place, attribute, text)
         return targets.find_target(text, timeout)
     place, colon, attribute = text.rpartition(":")
-    if not colon:
+    # A catalogue name, or a file of OpenDP's own, which calls constructors of OpenDP alone.
+    if not colon or (place == "opendp" and attribute.endswith(".json")):
         return targets.find_target(text, timeout)
     made = _require_made_there(place, attribute, text)
     target = targets.find_target(text, timeout)

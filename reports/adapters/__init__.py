@@ -4,6 +4,7 @@
 any other. A library is told by the module its object's class comes from, and nothing of it is
 imported before such an object is there. What does not say which databases are neighbours is
 wrapped by hand: `from_tool` and `from_model` of diffprivlib, `from_sampler` for anything else.
+`serialized(text)` makes one of a measurement that OpenDP wrote to a file.
 """
 
 from typing import Any
@@ -12,7 +13,19 @@ from ...mechanisms.model import Mechanism
 from .diffprivlib import from_model, from_tool
 from .samplers import from_sampler
 
-__all__ = ["adapted", "from_model", "from_sampler", "from_tool"]
+__all__ = ["adapted", "from_model", "from_sampler", "from_tool", "serialized"]
+
+OPENDP = "opendp:"
+"""How a target begins that names a file of OpenDP's own; with any other ending it is a module."""
+
+
+def serialized(text: str) -> Mechanism | None:
+    """The mechanism of a target `opendp:FILE.json`; None for any other text."""
+    if not (text.startswith(OPENDP) and text.endswith(".json")):
+        return None
+    from .opendp import from_file
+
+    return from_file(text.removeprefix(OPENDP))
 
 
 def adapted(found: Any, name: str) -> Mechanism | None:

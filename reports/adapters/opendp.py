@@ -1,6 +1,10 @@
 """OpenDP measurements: the claim from `map`, the relation from the input metric."""
 
+import importlib
+import json
+import re
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +20,63 @@ RELATIONS = {
 }
 """Neighbours by metric; of other metrics, such as distances of numbers, they are given as pairs."""
 MEASURES = ("MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence")
+
+BUILDERS = re.compile(
+    r"(combinators|measurements|transformations)\.make_\w+|(domains|measures|metrics)\.[a-z]\w*"
+    r"|core\.(measurement|transformation)_(input|output)_(domain|measure|metric)"
+)
+"""What a file may have called: constructors of OpenDP, and nothing else that its modules hold."""
+
+
+def from_file(path: str) -> Mechanism:
+    """The measurement in a file that holds what `opendp.prelude.serialize` gave.
+
+    OpenDP's own `deserialize` calls any function of any of its modules; this calls constructors
+    alone. It enables OpenDP's feature "contrib", without which it makes nothing. Raises
+    InvalidArgument for a file that cannot be read and for anything but a measurement.
+    """
+    try:
+        dp = importlib.import_module("opendp.prelude")
+    except ImportError:
+        raise InvalidArgument(
+            f"opendp:{path} needs OpenDP in this environment; pip install opendp"
+        ) from None
+    dp.enable_features("contrib")
+    try:
+        found = json.loads(Path(path).read_text(encoding="utf-8"), object_hook=_constructed)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"opendp:{path} {error}") from None
+    except Exception as error:  # noqa: BLE001 - OpenDP has a type of its own, and Rust may panic
+        said = (str(error).strip().splitlines() or [""])[0][:200]
+        raise InvalidArgument(
+            f"opendp:{path} could not be read as what opendp.prelude.serialize writes: "
+            f"{type(error).__name__}: {said}"
+        ) from None
+    if not isinstance(found, dp.Measurement):
+        raise InvalidArgument(
+            f"opendp:{path} holds a {type(found).__name__}; expected a measurement, which "
+            "opendp.prelude.serialize(measurement) writes"
+        )
+    return from_measurement(found, Path(path).stem)
+
+
+def _constructed(part: dict[str, Any]) -> Any:
+    """An object of a serialized measurement, made by the constructor it names."""
+    if "__function__" in part:
+        name = f"{part.get('__module__')}.{part['__function__']}"
+        if not BUILDERS.fullmatch(name):
+            raise InvalidArgument(f"asks for opendp.{name}, which is no constructor of OpenDP")
+        module, _, function = name.partition(".")
+        make = getattr(importlib.import_module(f"opendp.{module}"), function)
+        return make(**part.get("__kwargs__", {}))
+    if set(part) == {"__tuple__"}:
+        return tuple(part["__tuple__"])
+    if any(key.startswith("__") for key in part):
+        raise InvalidArgument(
+            f"holds {min(part)}, an object of another library; make the measurement in a Python "
+            "file and name it there as FILE.py:NAME"
+        )
+    return part
 
 
 def from_measurement(measurement: Any, name: str, d_in: Any = 1) -> Mechanism:

@@ -12,6 +12,7 @@ import pytest
 from dpwitness import audit
 from dpwitness.auditors.attackers import through_bits
 from dpwitness.reports.adapters import adapted
+from dpwitness.reports.targets import find_target
 
 pytestmark = pytest.mark.real
 
@@ -82,3 +83,12 @@ def test_values_keep_the_claim_and_bits_leak_where_noise_is_added_in_floats(name
     weaker = {"epsilon": 0.3, "relation": "replace-one"}
     assert audit(mechanism, **settings, **weaker).refuted
     assert audit(through_bits(mechanism), **settings).refuted is leaks
+
+
+@pytest.mark.parametrize("make", [opendp_laplace, opendp_integers, opendp_response])
+def test_a_measurement_that_opendp_wrote_is_the_same_measurement(make, tmp_path):
+    dp = pytest.importorskip("opendp.prelude")
+    made = make()
+    (tmp_path / "it.json").write_text(dp.serialize(made))
+    read = find_target(f"opendp:{tmp_path}/it.json").mechanism
+    assert read.claims == adapted(made, "it").claims

@@ -1,11 +1,16 @@
 """Objects made like those of each library; tests/real runs the libraries themselves."""
 
+import json
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 
 from dpwitness import InvalidArgument, Mechanism, Relation, audit
 from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
+from dpwitness.reports.targets import find_target
 
 
 def made_by(home, **content):
@@ -27,6 +32,64 @@ def test_a_measurement_brings_the_claim_of_its_map():
     assert found.run([1, 2], None) == 3
     with pytest.raises(InvalidArgument, match="convert it"):
         adapted(made_by("opendp", **{**content, "output_measure": "ZeroConcentrated"}), "release")
+
+
+class Measurement:
+    """As OpenDP's, with what was asked for."""
+
+    output_measure, input_metric = "MaxDivergence", "SymmetricDistance()"
+
+    def __init__(self, **asked):
+        self.asked = asked
+
+    def map(self, d_in):
+        return d_in * self.asked["scale"]
+
+
+@pytest.fixture
+def opendp(monkeypatch):
+    """A package with a constructor, and beside it what a file must not reach."""
+    made = {name: ModuleType(f"opendp.{name}") for name in ("prelude", "measurements", "mod")}
+    made["prelude"].enable_features, made["prelude"].Measurement = print, Measurement
+    made["measurements"].make_laplace = Measurement
+    for module in made.values():
+        module.run = module.system = module._made = pytest.fail
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(sys.modules, "opendp", ModuleType("opendp"))
+
+
+def test_a_file_of_opendp_is_a_target(opendp, tmp_path):
+    asked = {"scale": 2.0, "bounds": {"__tuple__": [0, 1]}}
+    call = {"__function__": "make_laplace", "__module__": "measurements", "__kwargs__": asked}
+    (tmp_path / "noisy.json").write_text(json.dumps(call))
+    found = find_target(f"opendp:{tmp_path}/noisy.json")
+    assert found.name == "noisy"
+    assert found.mechanism.claims[0].epsilon == 2.0
+    assert found.mechanism.run.args[0].asked == {"scale": 2.0, "bounds": (0, 1)}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('{"__function__": "run", "__module__": "mod"}', "no constructor"),
+        ('{"__function__": "run", "__module__": "measurements"}', "no constructor"),
+        ('{"__function__": "_made", "__module__": "measurements"}', "no constructor"),
+        ('{"__function__": "make_laplace.mro", "__module__": "measurements"}', "no constructor"),
+        ('{"__function__": "make_x", "__module__": "measurements.os"}', "no constructor"),
+        ('[{"__function__": "system", "__module__": "mod.os"}]', "no constructor"),
+        ('{"__expr__": "gASV"}', "another library"),
+        ('{"__function__": "make_gone", "__module__": "measurements"}', "make_gone"),
+        ('{"scale": 1}', "holds a dict"),
+        ("[1, 2", "serialize"),
+        (None, "No such file"),
+    ],
+)
+def test_a_file_reaches_nothing_but_constructors(opendp, tmp_path, text, sentence):
+    path = tmp_path / "it.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InvalidArgument, match=sentence):
+        find_target(f"opendp:{path}")
 
 
 @pytest.mark.parametrize(
