@@ -25,6 +25,9 @@ P = ParamSpec("P")
 
 UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
 MOST_ERROR = 2000
+DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE,
+          errno.EIO, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR}  # fmt: skip
+"""What the system may refuse to anybody; no bug of ours."""
 
 
 class Sentences(click.Group):
@@ -94,6 +97,9 @@ def _explained(error: Exception) -> tuple[str, int]:
     if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.ENOSPC):
         _stop_writing()
         return f"could not write: {os.strerror(error.errno).lower()}", UNUSABLE
+    if isinstance(error, OSError) and error.errno in DENIED:
+        place = "a file" if error.filename is None else repr(os.fspath(error.filename))
+        return f"cannot use {place}: {os.strerror(error.errno).lower()}", UNUSABLE
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     return (
         f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",

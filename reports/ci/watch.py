@@ -148,8 +148,8 @@ def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
     lost = "it has no verdict, and the tests after it did not run"
     if hung:
         return FAILED, (
-            f"one call of the mechanism went far beyond its time limit, while {test} ran, and could "
-            f"not be stopped from inside, so the process was ended; {lost}"
+            f"one call of the mechanism went far beyond its time limit, while {test} ran, and "
+            f"could not be stopped from inside, so the process was ended; {lost}"
         )
     return FAILED, (
         f"the process that ran the tests {ended(state)}, while {test} ran; {lost}. pytest -n 1, of "

@@ -1,8 +1,9 @@
 """What the store holds, in the form the commands show and export."""
 
 import json
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import log
 from pathlib import Path
@@ -15,7 +16,7 @@ from .growth import grow
 from .places import is_on_network
 from .recorder import merge
 from .schema import COLUMNS
-from .store import NAME, Store, open_memory, open_store
+from .store import NAME, HistoryError, Store, open_memory, open_store
 from .verify import verify
 
 
@@ -35,8 +36,9 @@ def opened(directory: Path) -> Iterator[tuple[Store, tuple[str, ...], str]]:
     The last is what is not as it was written, empty for nothing: to such a store nothing is added.
 
     On a network file system the lines are read into a store that is gone afterwards. Raises
-    InvalidArgument where nothing was ever recorded.
+    InvalidArgument where nothing was ever recorded, HistoryError where it may not be read.
     """
+    _require_readable(directory)
     if not any(directory.glob(f"{NAME}*")) and not any((directory / lines.FOLDER).glob("*.jsonl")):
         raise InvalidArgument(
             f"there is no history in {directory}; pytest and `dpwitness gate` write one when they "
@@ -51,6 +53,19 @@ def opened(directory: Path) -> Iterator[tuple[Store, tuple[str, ...], str]]:
         yield store, told, broken
     finally:
         store.close()
+
+
+def _require_readable(directory: Path) -> None:
+    # What may not be read looks as if it were not there.
+    try:
+        for folder in (directory, directory / lines.FOLDER):
+            with suppress(FileNotFoundError):
+                os.listdir(folder)
+        for path in (directory / lines.FOLDER).glob("*.jsonl"):
+            path.open("rb").close()
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise HistoryError(f"cannot read {error.filename}: {reason}") from None
 
 
 def audit_rows(store: Store) -> list[dict[str, Any]]:
