@@ -1,9 +1,9 @@
 """What it costs to audit in many pieces: `python -m benchmarks.scale [part ...] [--write]`.
 
-Parts: simulation, overhead, shards, merging, catalogue, speed. The simulation draws nothing: it
-lets a thousand workers fail and lag, and hands what they send to the real collector. Times are CPU
-seconds, so that a busy machine hardly changes them; only `speed` takes the clock as well, and wants
-a machine with two idle cores. With --write its table goes into docs/scale.md.
+Parts: simulation, overhead, shards, merging, catalogue, gate, travel, large, speed. The simulation
+draws nothing: it lets a thousand workers fail and lag, and hands what they send to the real
+collector. Times are CPU seconds, so that a busy machine hardly changes them; only `speed` takes the
+clock as well, and wants two idle cores. With --write its table goes into docs/scale.md.
 """
 
 import heapq
@@ -264,6 +264,114 @@ def catalogue(small=10, large=2000):
     )
 
 
+MEASURED = """
+import json, resource, sys, time
+from dpwitness.reports.cli import main
+begun = time.monotonic()
+try:
+    main(sys.argv[1:])
+except SystemExit:
+    pass
+own, all_ = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(json.dumps([time.monotonic() - begun, own.ru_utime + own.ru_stime, own.ru_maxrss / 1024,
+                  all_.ru_utime + all_.ru_stime, all_.ru_maxrss / 1024]))
+"""
+BROKEN = 100
+"""One entry in so many of the whole gate has a tenth of the noise that its claim needs."""
+
+
+def gate(size=2000, files=20, jobs=2):
+    """A gate from end to end: every entry is audited, and just the broken ones are refuted."""
+    with tempfile.TemporaryDirectory() as folder:
+        entries, broken = [], set()
+        for number in range(files):
+            functions = []
+            for place in range(number, size, files):
+                text = TARGETS.replace("noisy", f"noisy_{place}")
+                if place % BROKEN == 0:
+                    text = text.replace("laplace(", "laplace(scale=0.1, ")
+                    broken.add(f"part_{number}.py:noisy_{place}")
+                functions.append(text)
+                entries.append(
+                    f'[[gate]]\ntarget = "part_{number}.py:noisy_{place}"\nepsilon = 1\n'
+                    'pair = ["[]", "[1]"]'
+                )
+            Path(folder, f"part_{number}.py").write_text("\n".join(functions))
+        Path(folder, "dpwitness.toml").write_text("trials = 2000\n" + "\n".join(entries))
+        words = ["gate", "--quiet", "--jobs", str(jobs), "--json", "found.json", "--html", "f.html"]
+        done = subprocess.run(
+            [sys.executable, "-c", MEASURED, *words], cwd=folder, capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        clock, own, memory, audits, most = json.loads(done.stdout.splitlines()[-1])
+        found = json.loads(Path(folder, "found.json").read_text())
+        sizes = [Path(folder, name).stat().st_size for name in ("found.json", "f.html")]
+    verdicts = [one["verdict"] for one in found["results"]]
+    print(
+        f"{size:,} entries, --jobs {jobs}: {clock / 60:.0f} minutes by the clock, {audits:,.0f} "
+        f"CPU s in audits of {most:.0f} MB at most, {own:.0f} CPU s and {memory:.0f} MB in the "
+        f"gate's own process, {sizes[0]:,} bytes of JSON, {sizes[1]:,} of HTML; "
+        f"{verdicts.count('refuted')} refuted of {len(verdicts):,}, {len(broken)} are broken"
+    )
+
+
+TRAVEL = """
+import sys
+from pickle import dumps
+import numpy as np
+from dpwitness.auditors.engines import Engine
+from dpwitness.auditors.privacy.run import audit_claims
+
+def scalar(database, rng, *, size=None):
+    return len(database) + rng.laplace(size=size)
+
+def vector(database, rng, *, size=None):
+    return len(database) + rng.laplace(size=10 if size is None else (size, 10))
+
+def fields(database, rng, *, size=None):
+    regions = np.array(["north", "south", "east", "west"])
+    return {"total": len(database) + rng.laplace(size=size),
+            "large": rng.random(size=size) < 0.3, "region": regions[rng.integers(4, size=size)]}
+
+class Weighed(Engine):
+    counts, taught = [0, 0], [0, 0]
+    def results(self, function, jobs, **options):
+        for place, found in Engine.results(self, function, jobs, **options):
+            one = self.counts if jobs[place][1] is None or jobs[place][1] is False else self.taught
+            one[0] += 1
+            one[1] += len(dumps(found))
+            yield place, found
+
+run, trials = globals()[sys.argv[1]], int(float(sys.argv[2]))
+epsilon = 15.0 if run is vector else 1.5
+(result,) = audit_claims(run, epsilon=epsilon, pair=([], [1]), trials=trials, workers=2,
+                         engine=Weighed())
+print(*Weighed.counts, *Weighed.taught, result.draws)
+"""
+
+
+def travel(trials=2e7):
+    """Bytes that come back from workers, and what that makes for 1e9 draws."""
+    print("| output | blocks that teach | bytes of them | blocks that judge | bytes of one |")
+    print("|---|---|---|---|---|")
+    for name in ("scalar", "vector", "fields"):
+        done = subprocess.run(
+            [sys.executable, "-c", TRAVEL, name, str(trials)], capture_output=True, text=True,
+            check=True,
+        )  # fmt: skip
+        judging, counts, teaching, taught, _ = map(int, done.stdout.split())
+        print(f"| {name} | {teaching} | {taught:,} | {judging:,} | {counts / judging:.0f} |")
+
+
+def large(trials=1e9):
+    """One process and very many draws of a vectorised scalar: what it costs and holds."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "own.py").write_text(TARGETS.replace("noisy.block = 32\n", ""))
+        words = ["audit", "own.py:noisy", *ONE[:-3], "--trials", str(trials), "--quiet"]
+        used, memory = spent_by(words, folder)
+    print(f"{trials:,.0f} draws a side: {used:.1f} CPU s, {memory:.0f} MB at most")
+
+
 CALL = """
 import json, sys, time
 from dpwitness.auditors.evidence.write import record_of
@@ -334,6 +442,9 @@ PARTS = {
     "shards": shards,
     "merging": merging,
     "catalogue": catalogue,
+    "gate": gate,
+    "travel": travel,
+    "large": large,
     "speed": speed,
 }
 

@@ -23,6 +23,7 @@ from ..events.choose import learn
 from ..events.events import Event
 from ..results import Pair
 from ..sampling.sampling import Sampler
+from ..sampling.teaching import count_also
 
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
 ORDERS = (1.0, 1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0)
@@ -63,11 +64,13 @@ def privacy_curve(
     judged = max(1, draws - pilot)
     chosen = _events(sampler, pair, pilot, judged, alpha)
     hits = np.zeros((len(chosen), 2), dtype=np.int64)
+    events = [event for event, _ in chosen]
     for chunk, start in enumerate(range(0, judged, CHUNK)):
-        outputs = sampler.draw(pair, "claim", chunk, min(CHUNK, judged - start))
-        for row, (event, turned) in zip(hits, chosen, strict=True):
-            sides = outputs[::-1] if turned else outputs
-            row += [int(np.count_nonzero(event.contains(side))) for side in sides]
+        size = min(CHUNK, judged - start)
+        hits += count_also(sampler, pair, None, events, "claim", chunk, size, size)[1]
+    hits = np.array(
+        [row[::-1] if turned else row for row, (_, turned) in zip(hits, chosen, strict=True)]
+    )
     low, high = _limits(hits, judged, alpha / (2 * len(chosen)))
     deltas = np.maximum(low[:, None] - np.exp(epsilons) * high[:, None], 0).max(axis=0)
     return PrivacyCurve(

@@ -7,7 +7,8 @@ from ..errors import ContractError
 from ..outputs.encoding import show
 from ..results import Pair, Verdict
 from ..sampling.draws import some_databases
-from ..sampling.sampling import Sampler, check_contract
+from ..sampling.probes import check_contract
+from ..sampling.sampling import Sampler
 from .claim_results import ClaimResult, Finding, Table
 
 STATEMENT = (

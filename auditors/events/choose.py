@@ -7,6 +7,7 @@ with the best held-out log-loss stands for all of them; an event of one column t
 only if it promises more by a margin.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 
@@ -20,7 +21,7 @@ from .cuts import Aim, Family, lepski, predicted_bound, smoothed
 from .events import Among, AnyOf, Event, HalfLine
 from .learners import LEARNERS, additive
 from .learners.impossible import Noticing, impossible_values
-from .ledger import Ledger
+from .ledger import Ledger, Tallies
 from .plain import kept, plainest
 
 Floats = NDArray[np.float64]
@@ -122,6 +123,29 @@ class Lesson:
             first, second = first[room:], second[room:]
         if len(first):
             self._ledger.add(first, second)
+
+    @property
+    def whole(self) -> int:
+        """How many draws a side must come as they are before others may come as tallies."""
+        return 0 if self._ledger else (self._fixed or FIRST_NARROW) - len(self._first)
+
+    @property
+    def recent(self) -> int:
+        """How many of the latest draws a side are looked at value by value; 0 before the first."""
+        return self._most_recent
+
+    def blank(self) -> Ledger:
+        """What counts draws elsewhere, by its `tallies`; only where none must come `whole`."""
+        assert self._ledger is not None
+        return self._ledger.blank()
+
+    def enter(self, first: Sequence[Tallies], second: Sequence[Tallies]) -> None:
+        """Learn from draws of both sides, as many, that were counted elsewhere with `blank`."""
+        assert self._ledger is not None
+        for side, counted in enumerate((first, second)):
+            for tallies in counted:
+                self._ledger.enter(side, tallies)
+        self._ledger.draws += sum(tallies.size for tallies in first)
 
     def _remember(self, first: Outputs, second: Outputs) -> None:
         """Keep the latest draws, as many as are looked at value by value."""

@@ -33,6 +33,7 @@ ALIKE = 0.35
 AS_WIDE = 0.5
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
+_NOTHING = np.zeros((2, 2, 0), dtype=np.int64)
 
 
 @dataclass(slots=True)
@@ -97,6 +98,23 @@ def _only_rest(bins: Bins) -> bool:
     return not bins.labels and all(atom is None for atom in bins.atoms)
 
 
+@dataclass(frozen=True, slots=True)
+class Tallies:
+    """What draws of one side add to a ledger, counted where they were made.
+
+    `counts` has shape (2 folds, bins of all counted columns, one column after the other); `codes`
+    has a row for each column whose codes are kept, and `buckets` the kept buckets. Patterns are
+    counted as the `places` of a (fold, bucket) that was seen, and how many `times`.
+    """
+
+    size: int
+    counts: NDArray[np.unsignedinteger]
+    codes: Codes
+    buckets: NDArray[np.uint16]
+    places: NDArray[np.uint32]
+    times: NDArray[np.unsignedinteger]
+
+
 @dataclass(slots=True)
 class Ledger:
     """Counts of all draws, and codes of the first, for bins fixed on `sides`."""
@@ -138,19 +156,67 @@ class Ledger:
 
     def _count(self, side: int, outputs: Outputs, start: int) -> None:
         room = max(0, self.most - start)
-        codes: dict[int, Codes] = {}
-        outputs = columnwise(outputs)
-        for place in sorted(self.coded):
-            column = self.columns[place]
-            found = codes[place] = column.bins.codes(outputs.column(column.bins.feature))
-            _tally(column.counts, side, found, start)
+        codes, buckets = self._coded(outputs)
+        for place, found in codes.items():
+            _tally(self.columns[place].counts[:, side], found, start)
             if room and place in self.wanted:
                 self.kept[place][side].append(found[:room].copy() if room < len(found) else found)
         if self.patterns is not None:
-            buckets = self.patterns.buckets(codes)
-            _tally(self.patterns.counts, side, buckets, start)
+            _tally(self.patterns.counts[:, side], buckets, start)
             if room:
                 self.buckets[side].append(buckets[:room])
+
+    def _coded(self, outputs: Outputs) -> tuple[dict[int, Codes], NDArray[np.uint16]]:
+        """The codes of every counted column, and the buckets if patterns are counted."""
+        outputs, codes = columnwise(outputs), dict[int, Codes]()
+        for place in sorted(self.coded):
+            bins = self.columns[place].bins
+            codes[place] = bins.codes(outputs.column(bins.feature))
+        none = np.zeros(0, dtype=np.uint16)
+        return codes, none if self.patterns is None else self.patterns.buckets(codes)
+
+    def blank(self) -> "Ledger":
+        """The same bins without any draws: what is needed to count draws elsewhere."""
+        columns = [replace(column, counts=_NOTHING) for column in self.columns]
+        patterns = self.patterns and replace(self.patterns, counts=_NOTHING)
+        return Ledger(
+            columns, patterns, most=self.most, coded=set(self.coded), wanted=set(self.wanted)
+        )
+
+    def tallies(self, outputs: Outputs, start: int) -> Tallies:
+        """What these draws add; `start` is the place of the first among all draws of its side."""
+        codes, buckets = self._coded(outputs)
+        room, size = max(0, self.most - start), len(outputs)
+        narrow = np.uint16 if size < 2**16 else np.uint32
+        counts = [np.zeros((2, self.columns[place].bins.size), narrow) for place in codes]
+        for counted, found in zip(counts, codes.values(), strict=True):
+            _tally(counted, found, start)
+        kept = [found[:room] for place, found in codes.items() if place in self.wanted]
+        fold = (np.arange(start, start + len(buckets), dtype=np.uint32) % 2) * np.uint32(BUCKETS)
+        places, times = np.unique(fold + buckets, return_counts=True)
+        return Tallies(
+            size,
+            np.concatenate([np.zeros((2, 0), narrow), *counts], axis=1),
+            np.stack(kept) if kept else np.zeros((0, 0), dtype=np.uint8),
+            buckets[:room],
+            places,
+            times.astype(narrow),
+        )
+
+    def enter(self, side: int, tallies: Tallies) -> None:
+        """Add what was counted elsewhere; those of a side come in the order of their draws."""
+        kept, end = iter(tallies.codes), 0
+        for place in sorted(self.coded):
+            counts = self.columns[place].counts[:, side]
+            start, end = end, end + counts.shape[1]
+            counts += tallies.counts[:, start:end]
+            if place in self.wanted and tallies.codes.shape[1]:
+                self.kept[place][side].append(next(kept))
+        if self.patterns is not None:
+            fold, bucket = np.divmod(tallies.places, BUCKETS)
+            self.patterns.counts[fold, side, bucket] += tallies.times
+            if len(tallies.buckets):
+                self.buckets[side].append(tallies.buckets)
 
     def codes(self, place: int) -> tuple[Codes, Codes]:
         """The kept codes of a column, both sides."""
@@ -191,9 +257,11 @@ def columnwise(outputs: Outputs) -> Outputs:
     return outputs
 
 
-def _tally(counts: Counts, side: int, codes: NDArray[np.unsignedinteger], start: int) -> None:
+def _tally(counts: NDArray[np.integer], codes: NDArray[np.unsignedinteger], start: int) -> None:
+    """Add the codes to the counts of shape (2 folds, bins)."""
     for fold in (0, 1):
-        counts[fold, side] += np.bincount(codes[(fold - start) % 2 :: 2], minlength=counts.shape[2])
+        found = np.bincount(codes[(fold - start) % 2 :: 2], minlength=counts.shape[1])
+        counts[fold] += found.astype(counts.dtype)
 
 
 def _columns(sides: Sides) -> tuple[list[Counted], list[int]]:

@@ -28,6 +28,10 @@ class Numbers:
     kind: str
     values: NDArray[Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What workers send: the numbers in the narrowest type that holds them."""
+        return _numbers, (self.kind, narrowed(self.values), self.values.dtype)
+
     @property
     def count(self) -> int:
         """How many values."""
@@ -109,6 +113,10 @@ class Grid:
     inner: str
     values: NDArray[Any]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What workers send: the numbers in the narrowest type that holds them."""
+        return _grid, (self.kind, self.inner, narrowed(self.values), self.values.dtype)
+
     @property
     def count(self) -> int:
         """How many arrays."""
@@ -126,6 +134,35 @@ class Grid:
         if inner.ndim == 1:
             return Numbers(self.inner, inner)
         return replace(self, values=inner)
+
+
+NARROW = ("i1", "i2", "i4", "f4")
+FEW = 64
+"""Values that are tried before all of them."""
+
+
+def narrowed(values: NDArray[Any]) -> NDArray[Any]:
+    """The same numbers in the narrowest type from which every bit of them comes back."""
+    for kind in NARROW:
+        if np.dtype(kind).itemsize >= values.dtype.itemsize:
+            break
+        if _comes_back(values[:FEW], kind) and _comes_back(values, kind):
+            return values.astype(kind)
+    return values
+
+
+def _comes_back(values: NDArray[Any], kind: str) -> bool:
+    with np.errstate(all="ignore"):
+        back = values.astype(kind).astype(values.dtype)
+    return back.tobytes() == values.tobytes()
+
+
+def _numbers(kind: str, values: NDArray[Any], dtype: np.dtype[Any]) -> Numbers:
+    return Numbers(kind, values.astype(dtype, copy=False))
+
+
+def _grid(kind: str, inner: str, values: NDArray[Any], dtype: np.dtype[Any]) -> Grid:
+    return Grid(kind, inner, values.astype(dtype, copy=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,20 +18,23 @@ from scipy.special import ndtri
 from ...mechanisms.model import PrivacyClaim
 from ..bounds import two_sample
 from ..events.choose import Choice
-from ..outputs.outputs import Outputs
+from ..events.events import Event
 from ..results import Count, Look, Pair
 from ..sampling.sampling import Sampler
+from ..sampling.teaching import Hits, count_also
 
 POWER = 1.645
 """Standard deviations by which the foreseen excess is to pass the threshold: power 0.95."""
 FEWEST_HITS = 12
 FEWEST = 16
 """Hits foreseen, and draws a side, below which no count is worth its error probability."""
-MOST_KEPT = 65_536
-"""Draws a side kept of a count that teaches nothing, to look at a second event."""
+MOST_COMPARED = 65_536
+"""Draws a side of a count that teaches nothing on which a second event is counted too."""
 
 Plan = tuple[tuple[int, float], ...]
 """Looks: draws a side in all when it is made, and its level."""
+Teach = Callable[[Event, str, int, int], Hits]
+"""Draws that teach: (event, stage, chunk, draws a side) to the hits of both sides."""
 EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
 """Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
 LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
@@ -55,13 +58,16 @@ class Test:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """What became of one event: the parts in which it was counted, and the looks made at it."""
+    """What became of one event: the parts in which it was counted, and the looks made at it.
+
+    `compared` is (draws a side, hits of this event, hits of another) among the same first draws.
+    """
 
     choice: Choice
     counts: tuple[Count, ...]
     looks: tuple[Look, ...]
     planned: Plan
-    kept: tuple[Outputs, Outputs]
+    compared: tuple[int, Hits, Hits] | None = None
 
 
 def foreseen(choice: Choice, null: tuple[float, float], level: float) -> float:
@@ -123,7 +129,8 @@ def attempt(
     chunk: int,
     before: int,
     stage: str = "attempt",
-    teach: Callable[[Outputs, Outputs], None] | None = None,
+    teach: Teach | None = None,
+    other: Event | None = None,
     enough: Callable[[Look], bool] = lambda look: False,
     out_of_time: Callable[[], bool] = lambda: False,
 ) -> Attempt:
@@ -132,11 +139,12 @@ def attempt(
     Ends early when a look has refuted and is `enough`, or when time is out; an attempt that teaches
     also when the counts speak for the claim at the second look or later. The streams are `chunk`,
     `chunk` + 1, .. of `stage`; `before` is how many draws a side the pair has cost so far. `teach`
-    is given the draws of every look.
+    counts the draws of every look, given the event, the stream and their number; where there is
+    none, the `other` event is counted too.
     """
     counts: list[Count] = []
     looks: list[Look] = []
-    kept = Outputs.of_list([]), Outputs.of_list([])
+    compared: tuple[int, Hits, Hits] | None = None
     if teach is None:
         sizes = [size for size, _ in plan]
         draws_of_looks = [b - a for a, b in pairwise([0, *sizes])]
@@ -146,14 +154,15 @@ def attempt(
             break
         made = sum(count.trials[0] for count in counts)
         draws = size - made
-        keep = draws if teach is not None else 0 if counts else min(draws, MOST_KEPT)
-        hits, first, second = sampler.count(
-            pair, choice.event, stage, chunk + len(counts), draws, keep
-        )
         if teach is not None:
-            teach(first, second)
-        elif keep:
-            kept = first, second
+            hits = teach(choice.event, stage, chunk + len(counts), draws)
+        elif counts or other is None:
+            hits = sampler.count(pair, choice.event, stage, chunk + len(counts), draws)
+        else:
+            most, events = min(draws, MOST_COMPARED), (choice.event, other)
+            hits, found = count_also(sampler, pair, choice.event, events, stage, chunk, draws, most)
+            (a, b), (c, d) = found.tolist()
+            compared = most, (a, b), (c, d)
         counts.append(counted(stage, chunk + len(counts), choice, hits, (draws, draws)))
         look = looked(tuple(counts), test, level, number=number, draws=before + size)
         looks.append(look)
@@ -164,7 +173,13 @@ def attempt(
             teach and len(looks) > 1 and two_sample.normal_z(look.hits, look.trials, *test.null) < 0
         ):
             break
-    return Attempt(choice=choice, counts=tuple(counts), looks=tuple(looks), planned=plan, kept=kept)
+    return Attempt(
+        choice=choice,
+        counts=tuple(counts),
+        looks=tuple(looks),
+        planned=plan,
+        compared=compared,
+    )
 
 
 def counted(

@@ -13,9 +13,11 @@ from math import ceil, nan
 from scipy.special import ndtri
 
 from ..events.choose import Choice, Lesson
+from ..events.events import Event
 from ..outputs.outputs import Outputs
 from ..results import Count, Learning, Look, Pair
 from ..sampling.sampling import Sampler
+from ..sampling.teaching import teach
 from .attempt import (
     Attempt,
     Plan,
@@ -137,13 +139,14 @@ class Judging:
     def learning(self) -> Learning:
         """From how many draws the last event was learnt, and what the last of them brought."""
         one, gain = self._last, nan
-        if one is not None and self._older is not None and len(one.kept[0]):
-            sizes = len(one.kept[0]), len(one.kept[1])
-            ratios = []
-            for choice in (one.choice, self._older):
-                sides = one.kept[::-1] if choice.reversed else one.kept
-                hits = [int(choice.event.contains(side).sum()) for side in sides]
-                ratios.append(log_ratio((hits[0], hits[1]), sizes, self.test.null[1]))
+        if one is not None and self._older is not None and one.compared is not None:
+            size, *hits = one.compared
+            ratios = [
+                log_ratio(
+                    found[::-1] if choice.reversed else found, (size, size), self.test.null[1]
+                )
+                for found, choice in zip(hits, (one.choice, self._older), strict=True)
+            ]
             gain = (ratios[0] - ratios[1]) / self.test.claim.distance
         return Learning(draws=self.lesson.draws, gain=gain)
 
@@ -224,22 +227,42 @@ class Judging:
         while draws > 0:
             size = min(draws, PIECE)
             chunk = self._chunks["select"]
-            first, second = self.sampler.draw(self.pair, "select", chunk, size)
-            self._chunks["select"] += 1
-            self.made += size
             draws -= size
-            self._drawn(first, second)
+            self._chunks["select"] += 1
+            self._teaching(None, "select", chunk, size, draws)
+            self.made += size
+
+    def _teaching(
+        self, event: Event | None, stage: str, chunk: int, draws: int, later: int = 0
+    ) -> tuple[int, int]:
+        """Learn from fresh draws, and count the event among them; `later` more will follow."""
+        return teach(
+            self.sampler,
+            self.pair,
+            event,
+            stage,
+            chunk,
+            draws,
+            self.lesson,
+            shown=max(ROWS - len(self.rows[0]), SHOWN - len(self.shown[0])),
+            later=later,
+            listen=self._drawn,
+        )
 
     def _drawn(self, first: Outputs, second: Outputs) -> None:
-        """Learn from draws that were made now."""
-        self._taught(first, second)
+        """Keep the first of the draws that are made now."""
+        self._show(first, second)
         room = ROWS - len(self.rows[0])
         if room > 0:
             one, two = self.rows
             self.rows = _joined(one, first[:room]), _joined(two, second[:room])
 
     def _taught(self, first: Outputs, second: Outputs) -> None:
+        """Learn from draws that were made before."""
         self.lesson.add(first, second)
+        self._show(first, second)
+
+    def _show(self, first: Outputs, second: Outputs) -> None:
         room = SHOWN - len(self.shown[0])
         if room > 0:
             old, new = self.shown, (first[:room], second[:room])
@@ -290,7 +313,8 @@ class Judging:
             number=len(self.attempts),
             chunk=self._chunks["attempt"],
             before=self.made,
-            teach=self._drawn if teach else None,
+            teach=self._teaching if teach else None,
+            other=(self._older or self.choice).event,
             enough=self._enough,
             out_of_time=self.out_of_time,
         )

@@ -261,7 +261,7 @@ def _level(evidence: EvidenceRecord, alpha: float) -> float:
 
 
 def _again(sampler: Sampler, pair: Pair, count: Count) -> Count:
-    hits, _, _ = sampler.count(pair, count.event, count.stage, count.chunk, count.trials[0])
+    hits = sampler.count(pair, count.event, count.stage, count.chunk, count.trials[0])
     return replace(count, hits=hits)
 
 

@@ -12,8 +12,9 @@ from ..errors import ContractError, InvalidArgument
 from ..events.choose import learn
 from ..results import AuditResult, Pair
 from ..sampling.paths import check_event
+from ..sampling.probes import check_contract
 from ..sampling.rows import check_rows, opened
-from ..sampling.sampling import Sampler, Tally, check_contract
+from ..sampling.sampling import Sampler, Tally
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
 from . import request as asked

@@ -36,6 +36,10 @@ STAGES = {
     "rows": 9,
     "frozen": 10,
 }
+WHOLE = -1
+"""Asks for the outputs themselves."""
+Ask = Callable[[Outputs, int], Any]
+"""What is asked of a block's outputs where they are, with a number that belongs to the block."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 REMEMBERS = (
@@ -119,21 +123,33 @@ def one_block(
     calls: Calls,
     event: Event | None,
     databases: tuple[Any, Any],
+    ask: Ask | None,
     returned: bool,
     block: Block,
-    keep: bool,
-) -> tuple[float, int, Outputs | None, list[Any] | None]:
-    """Seconds a draw, hits, outputs if `keep`, what single calls returned if that took long."""
+    part: int | None,
+) -> tuple[float, int, Any, list[Any] | None]:
+    """Seconds a draw, hits, what is asked, what single calls returned if that took long.
+
+    Nothing is asked of the outputs where `part` is None; where it is WHOLE they come back
+    themselves, and else `ask(outputs, part)`.
+    """
     name = block.seed, block.pair, block.stage, block.side, block.chunk, block.block
-    made: list[Any] | None = [] if returned and keep and not calls.vectorised else None
+    asked = part is not None
+    made: list[Any] | None = [] if returned and asked and not calls.vectorised else None
     started = monotonic()
     outputs = calls.outputs(
-        databases[block.side], generator(*name), block.size, keep=keep, made=made
+        databases[block.side], generator(*name), block.size, keep=part == WHOLE, made=made
     )
     seconds = monotonic() - started
     if seconds < LONG:
         made = None
-    return seconds / block.size, hits_in(event, outputs), outputs if keep else None, made
+    answer = None if part is None else answered(ask, outputs, part)
+    return seconds / block.size, hits_in(event, outputs), answer, made
+
+
+def answered(ask: Ask | None, outputs: Outputs, part: int) -> Any:
+    """The outputs where `part` is WHOLE, else what is asked of them."""
+    return outputs if ask is None or part == WHOLE else ask(outputs, part)
 
 
 def hits_in(event: Event | None, outputs: Outputs) -> int:

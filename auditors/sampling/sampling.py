@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
-from hashlib import blake2b
 from math import inf, log
-from time import monotonic
-from typing import Any
+from typing import Any, TypeVar
 
 from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
@@ -22,10 +20,21 @@ from ..events.events import Event
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
 from ..results import Pair
-from .calls import REMEMBERS, Calls, generator, hits_in, one_block, pair_key, send_by_value
-from .contract import MechanismRaised, accepts_size, require_signature
-from .memory import forgetting, remembered
-from .surroundings import require_untouched_numpy, shared_surroundings
+from .calls import (
+    WHOLE,
+    Ask,
+    Calls,
+    answered,
+    generator,
+    hits_in,
+    one_block,
+    pair_key,
+    send_by_value,
+)
+from .contract import MechanismRaised, accepts_size
+from .surroundings import shared_surroundings
+
+T = TypeVar("T")
 
 BLOCK = {True: 32768, False: 1024}
 LEAST_BLOCK = 32
@@ -111,7 +120,8 @@ class Sampler:
         object.__setattr__(self, "vectorised", vectorised)
 
     @property
-    def _calls(self) -> Calls:
+    def calls(self) -> Calls:
+        """How the mechanism is called here."""
         return Calls(
             self.run, self.vectorised, self.seeded, self.limit, self.exceptions, self.show_output
         )
@@ -123,7 +133,11 @@ class Sampler:
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
-        _, first, second = self.count(pair, None, stage, chunk, draws, keep=draws)
+        blocks = self.blocks(pair, stage, chunk, draws)
+        _, found = self.results(pair, None, blocks, [WHOLE] * len(blocks))
+        first, second = (
+            Outputs.concatenate(side) if side else Outputs.of_list([]) for side in halves(found)
+        )
         return first, second
 
     def frozen(self, database: Any, draws: int) -> Outputs:
@@ -134,36 +148,38 @@ class Sampler:
         """
         rng = generator(self.seed, 0, "frozen", 0, 0, 0)
         self.tally.add(draws)
-        return self._calls.outputs(database, rng, draws)
+        return self.calls.outputs(database, rng, draws)
 
     def count(
-        self, pair: Pair, event: Event | None, stage: str, chunk: int, draws: int, keep: int = 0
-    ) -> tuple[tuple[int, int], Outputs, Outputs]:
-        """How many of `draws` outputs of each side lie in `event`, and the first `keep` outputs."""
-        starts = self.plan(stage, draws)
-        blocks = self._blocks(pair, stage, chunk, starts)
-        wanted = [index * self.step(stage, draws) < keep for index in range(len(starts))] * 2
-        hits = [0] * len(blocks)
-        kept: dict[int, Outputs] = {}
+        self, pair: Pair, event: Event, stage: str, chunk: int, draws: int
+    ) -> tuple[int, int]:
+        """How many of `draws` outputs of each side lie in `event`."""
+        blocks = self.blocks(pair, stage, chunk, draws)
+        hits, _ = self.results(pair, event, blocks, [None] * len(blocks))
+        return self.total(blocks, hits)
+
+    def total(self, blocks: Sequence[Block], hits: Sequence[int]) -> tuple[int, int]:
+        """Hits of each side, from those of all blocks of a count, which must be independent."""
+        sizes, sides = halves([block.size for block in blocks])[0], halves(hits)
+        for counted in sides:
+            self.tally.require_independent(counted, sizes)
+        return sum(sides[0]), sum(sides[1])
+
+    def results(
+        self,
+        pair: Pair,
+        event: Event | None,
+        blocks: Sequence[Block],
+        parts: Sequence[int | None],
+        ask: Ask | None = None,
+    ) -> tuple[list[int], list[Any]]:
+        """Of every block its hits and what is asked of its outputs: see `one_block`."""
+        hits, answers = [0] * len(blocks), [None] * len(blocks)
         with self.naming(pair):
-            for place, found, outputs in self._results(pair, event, blocks, wanted):
-                hits[place] = found
-                if outputs is not None:
-                    kept[place] = outputs
+            for place, found, answer in self._results(pair, event, blocks, parts, ask):
+                hits[place], answers[place] = found, answer
                 self.tally.add(blocks[place].size)
-        sides = hits[: len(starts)], hits[len(starts) :]
-        if event is not None:
-            sizes = [stop - start for start, stop in starts]
-            for counted in sides:
-                self.tally.require_independent(counted, sizes)
-        parts = [
-            [kept[place] for place in range(first, first + len(starts)) if place in kept]
-            for first in (0, len(starts))
-        ]
-        first, second = (
-            Outputs.concatenate(part)[:keep] if part else Outputs.of_list([]) for part in parts
-        )
-        return (sum(sides[0]), sum(sides[1])), first, second
+        return hits, answers
 
     def ahead(self, pair: Pair, event: Event, stage: str, chunk: int, draws: Sequence[int]) -> None:
         """Tell the book what may be counted: `draws` a side on the streams from `chunk` on.
@@ -175,21 +191,20 @@ class Sampler:
         blocks = [
             block
             for index, size in enumerate(draws)
-            for block in self._blocks(pair, stage, chunk + index, self.plan(stage, size))
+            for block in self.blocks(pair, stage, chunk + index, size)
         ]
 
         def count(some: Sequence[Block]) -> Iterator[tuple[int, int]]:
             with self.naming(pair):
-                for place, found, *_ in self._drawn(pair, event, some, [False] * len(some)):
+                for place, found, *_ in self._drawn(pair, event, some, [None] * len(some)):
                     self.tally.add(some[place].size)
                     yield place, found
 
         self.book.ahead(event, blocks, count)
 
-    def _blocks(
-        self, pair: Pair, stage: str, chunk: int, starts: Sequence[tuple[int, int]]
-    ) -> list[Block]:
-        key = pair_key(pair)
+    def blocks(self, pair: Pair, stage: str, chunk: int, draws: int) -> list[Block]:
+        """The blocks of `draws` draws a side, those of the first side first."""
+        key, starts = pair_key(pair), self.plan(stage, draws)
         return [
             Block(self.seed, key, stage, side, chunk, index, stop - start)
             for side in (0, 1)
@@ -221,65 +236,73 @@ class Sampler:
             raise _disclosure(self, pair, error) from error
 
     def _results(
-        self, pair: Pair, event: Event | None, blocks: Sequence[Block], wanted: Sequence[bool]
-    ) -> Iterator[tuple[int, int, Outputs | None]]:
-        """(place, hits, outputs where `wanted`) of every block: from the book, or drawn now."""
+        self,
+        pair: Pair,
+        event: Event | None,
+        blocks: Sequence[Block],
+        parts: Sequence[int | None],
+        ask: Ask | None,
+    ) -> Iterator[tuple[int, int, Any]]:
+        """(place, hits, what was asked) of every block: from the book, or drawn now."""
         book = self.book
         if book is None:
-            for place, found, outputs, _ in self._drawn(pair, event, blocks, wanted):
-                yield place, found, outputs
+            for place, found, answer, _ in self._drawn(pair, event, blocks, parts, ask):
+                yield place, found, answer
             return
         missing = []
         for place, block in enumerate(blocks):
-            if not wanted[place]:
+            part = parts[place]
+            if part is None:
                 known = None if event is None else book.known(event, block)
                 if known is not None:
                     yield place, known, None
                     continue
             elif not self.vectorised and (returned := book.recall(block)) is not None:
                 outputs = Outputs.of_list(returned)
-                yield place, hits_in(event, outputs), outputs
+                yield place, hits_in(event, outputs), answered(ask, outputs, part)
                 continue
             missing.append(place)
         some = [blocks[place] for place in missing]
-        for number, found, outputs, made in self._drawn(
-            pair, event, some, [wanted[place] for place in missing], returned=True
+        for number, found, answer, made in self._drawn(
+            pair, event, some, [parts[place] for place in missing], ask, returned=True
         ):
             if event is not None:
                 book.enter(event, some[number], found)
             if made is not None:
                 book.remember(some[number], made)
-            yield missing[number], found, outputs
+            yield missing[number], found, answer
 
     def _drawn(
         self,
         pair: Pair,
         event: Event | None,
         blocks: Sequence[Block],
-        wanted: Sequence[bool],
+        parts: Sequence[int | None],
+        ask: Ask | None = None,
         returned: bool = False,
-    ) -> Iterator[tuple[int, int, Outputs | None, list[Any] | None]]:
-        """(place, hits, outputs where `wanted`, what single calls returned if that took long)."""
+    ) -> Iterator[tuple[int, int, Any, list[Any] | None]]:
+        """(place, hits, what was asked, what single calls returned if that took long)."""
         databases, shared = (pair.database, pair.neighbour), self.engine.shares_process
         if not self._sends(blocks):
-            own = partial(one_block, self._calls, event, databases, returned)
+            own = partial(one_block, self.calls, event, databases, ask, returned)
             for place, block in enumerate(blocks):
-                self.tally.pace, found, outputs, made = own(block, wanted[place])
-                yield place, found, outputs, made
+                self.tally.pace, found, answer, made = own(block, parts[place])
+                yield place, found, answer, made
             return
         send_by_value(self.run)
         calls_in_one = 1 if self.vectorised else max(block.size for block in blocks)
+        calls = replace(self.calls, alone=not shared)
         results = self.engine.results(
-            partial(one_block, replace(self._calls, alone=not shared), event, databases, returned),
-            list(zip(blocks, wanted, strict=True)),
+            partial(one_block, calls, event, databases, ask, returned),
+            list(zip(blocks, parts, strict=True)),
             workers=self.workers,
             patience=self.limit * (calls_in_one + 9),
             seconds=self.tally.pace * blocks[0].size or inf,
         )
         with shared_surroundings(self.show_output) if shared else nullcontext():
-            for place, (pace, found, outputs, made) in results:
+            for place, (pace, found, answer, made) in results:
                 self.tally.pace = pace
-                yield place, found, outputs, made
+                yield place, found, answer, made
 
     def _sends(self, blocks: Sequence[Block]) -> bool:
         """Whether workers draw these: where each gets some, or where one alone takes long."""
@@ -289,12 +312,18 @@ class Sampler:
         return slow or len(blocks) >= 2 * self.workers
 
 
+def halves(found: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
+    """What was found of the blocks of the first side, and of the second."""
+    return found[: len(found) // 2], found[len(found) // 2 :]
+
+
 def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> MechanismRaised:
     """The error, or where the mechanism raises on one of the databases only, that this tells."""
     raises = []
-    for side in (0, 1):
+    for side, database in enumerate((pair.database, pair.neighbour)):
+        rng = generator(sampler.seed, pair_key(pair), "contract", side, 103, 0)
         try:
-            _probe(sampler, pair, side, chunk=103)
+            sampler.calls.outputs(database, rng, PROBE)
             raises.append(False)
         except MechanismRaised:
             raises.append(True)
@@ -307,92 +336,3 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
         "type of the exception judged as an output",
         keywords=("exceptions",),
     )
-
-
-def check_contract(sampler: Sampler, pair: Pair) -> str:
-    """Run the mechanism a few times on both databases and check what it promises by its form.
-
-    Returns a digest of the outputs, equal whenever the check is run again on a mechanism that
-    keeps no state. Raises ContractError with the one sentence that says what is broken.
-    """
-    require_signature(sampler.run)
-    require_untouched_numpy()
-    before = remembered(sampler.run)
-    probes = []
-    for attempt in range(3):
-        # The other side runs in between, so that a memory of the last call shows.
-        order = (0, 1) if attempt != 1 else (1, 0)
-        with sampler.naming(pair):
-            sides = {side: _probe(sampler, pair, side) for side in order}
-        probes.append((sides[0], sides[1]))
-    if sampler.seeded and len({(one.digest, two.digest) for one, two in probes}) > 1:
-        raise ContractError(_not_a_function(before, remembered(sampler.run)), keywords=("seeded",))
-    if sampler.seeded and len({(one.state, two.state) for one, two in probes}) > 1:
-        raise ContractError(REMEMBERS)
-    if all(probe.constant for both in probes for probe in both):
-        _require_no_memory(sampler, pair)
-    first, second = probes[0]
-    return first.digest + second.digest
-
-
-def _not_a_function(before: dict[str, str], after: dict[str, str]) -> str:
-    changed = sorted(name for name in after if after[name] != before.get(name))
-    if changed:
-        return (
-            f"the mechanism keeps state between calls: its variable {changed[0]!r} changed, and "
-            "its outputs differ for the same database and rng state; pass all state in"
-        )
-    return (
-        "the mechanism gives different outputs for the same database and rng state; it draws "
-        "randomness from elsewhere than the rng it is given (the operating system, a clock, a "
-        "generator of its own): use the rng, or declare it with seeded=False"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Probe:
-    """A few outputs, where they left the generator, and whether they are all one, made of none."""
-
-    digest: str
-    state: str
-    constant: bool
-
-
-def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
-    database = (pair.database, pair.neighbour)[side]
-    rng = generator(sampler.seed, pair_key(pair), "contract", side, chunk, 0)
-    before = repr(rng.bit_generator.state)
-    started = monotonic()
-    outputs = sampler._calls.outputs(database, rng, PROBE)
-    sampler.tally.pace = (monotonic() - started) / PROBE
-    sampler.tally.add(PROBE)
-    # Digests of the rows: the text of a wide one takes much memory.
-    rows = [
-        blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        for row in outputs.rows(PROBE)
-    ]
-    state = repr(rng.bit_generator.state)
-    return _Probe(
-        digest=blake2b(b"".join(rows), digest_size=16).hexdigest(),
-        state=state,
-        constant=len(set(rows)) == 1 and state == before,
-    )
-
-
-def _require_no_memory(sampler: Sampler, pair: Pair) -> None:
-    """Tell a mechanism without randomness from one that only repeats what it once drew.
-
-    Both answer the same whatever the rng; the second draws anew when its memory is emptied.
-    """
-    for side in (0, 1):
-        fresh = set()
-        for chunk in (101, 102):
-            with forgetting(sampler.run):
-                try:
-                    fresh.add(_probe(sampler, pair, side, chunk).digest)
-                except ContractError as error:
-                    # Anything else it breaks without what it held, a lookup table say, is no news.
-                    if str(error) == REMEMBERS:
-                        raise
-        if len(fresh) > 1:
-            raise ContractError(REMEMBERS)

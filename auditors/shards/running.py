@@ -11,7 +11,7 @@ from ..privacy.request import AuditRequest, Progress
 from ..privacy.run import prepared, run_audit
 from ..privacy.verdicts import Audit
 from ..results import AuditResult
-from ..sampling.sampling import check_contract
+from ..sampling.probes import check_contract
 from .identity import Identity, identity_of
 from .shard import Shard, ShardBook, ShardDrawn
 

@@ -93,12 +93,8 @@ class Coins:
     q: float
     rng: np.random.Generator
 
-    def count(self, pair, event, stage, chunk, draws, keep=0):
-        return (
-            (int(self.rng.binomial(draws, self.p)), int(self.rng.binomial(draws, self.q))),
-            (),
-            (),
-        )
+    def count(self, pair, event, stage, chunk, draws):
+        return int(self.rng.binomial(draws, self.p)), int(self.rng.binomial(draws, self.q))
 
     def ahead(self, *planned):
         """Coins are thrown when they are asked for."""

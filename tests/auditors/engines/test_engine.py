@@ -1,9 +1,11 @@
 """Engines change who draws and never what is counted."""
 
 import importlib
+import math
 import os
 import threading
 import time
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.engines import Engine
+from dpwitness.auditors.engines.book import Block
 from dpwitness.auditors.errors import EngineError
 from dpwitness.auditors.evidence.write import record_of
 from dpwitness.auditors.results import Pair
@@ -24,7 +27,12 @@ def scalar(database, rng):
     return len(database) + rng.laplace()
 
 
-scalar.block = 128
+def slow_scalar(database, rng):
+    time.sleep(1e-3)
+    return len(database) + rng.laplace()
+
+
+scalar.block = slow_scalar.block = 128
 
 
 DIES_ONCE = """
@@ -80,11 +88,47 @@ def test_a_slow_mechanism_gives_the_same_record_wherever_it_is_drawn():
 
 def test_a_slow_count_is_sent_though_it_has_few_blocks():
     lasting_longer = Sampler(run=scalar, seed=0, workers=8)
-    blocks = lasting_longer._blocks(Pair([], [1]), "select", 0, [(0, 64)])
+    blocks = lasting_longer.blocks(Pair([], [1]), "select", 0, 64)
     for pace, sent in ((1e-6, False), (1e-3, True)):
         lasting_longer.tally.pace = pace
         assert lasting_longer._sends(blocks) is sent
         assert not lasting_longer._sends(blocks[:1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted(Engine):
+    """An engine that notes what it was asked for."""
+
+    asked: list[tuple[float, list[Block]]] = field(default_factory=list)
+
+    def results(self, function, jobs, *, seconds, **options):
+        self.asked.append((seconds, [job[0] for job in jobs]))
+        yield from Engine.results(self, function, jobs, seconds=seconds, **options)
+
+
+def test_the_cost_of_a_draw_is_known_before_the_first_is_judged_and_decides_no_block():
+    """A twin that is slow by a fixed time has the same blocks, and the same counts."""
+    options = {"pair": ([], [1]), "epsilon": 0.7, "trials": 1500, "seed": 2, "workers": 2}
+    found = []
+    for run in (scalar, slow_scalar):
+        engine = Noted()
+        result = audit(run, engine=engine, **options)
+        assert engine.asked
+        assert all(0 < seconds < math.inf for seconds, _ in engine.asked)
+        judged = [b for _, some in engine.asked for b in some if b.stage == "attempt"]
+        found.append((judged, essence(result)))
+    assert found[0] == found[1]
+    assert found[0][0]
+
+
+@pytest.mark.parametrize(("seconds", "size"), [(1e-6, 13), (0.01, 5), (0.02, 2), (10.0, 1)])
+def test_the_cost_of_a_draw_decides_how_many_blocks_travel_together(seconds, size, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(
+        Engine, "_once", lambda self, function, todo, *options: sizes.append(options[-1]) or todo
+    )
+    list(Engine().results(abs, [(n,) for n in range(100)], workers=2, patience=9, seconds=seconds))
+    assert sizes == [size]
 
 
 @pytest.mark.parametrize("seconds", [1e-6, 0.01, 10.0])

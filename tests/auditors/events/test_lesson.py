@@ -5,6 +5,7 @@ from math import exp
 
 import numpy as np
 import pytest
+from cloudpickle import dumps, loads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -64,6 +65,32 @@ def test_batches_add_up(make, cuts):
         assert one.sum() == 3000
     for place in whole.wanted:
         for one, two in zip(whole.codes(place), parts.codes(place), strict=True):
+            assert (one == two).all()
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize("cuts", [(1,), (63, 900, 1001)])
+def test_what_was_counted_elsewhere_adds_up(make, cuts):
+    sides = drawn(make, 1500)
+    here = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    there = Ledger.fixed_on((sides[0][:500], sides[1][:500]))
+    for ledger in (here, there):
+        ledger.most = 950
+        if not ledger.patterns and len(ledger.coded) > 3:
+            ledger.forget(max(ledger.coded))
+    here.add(*sides)
+    blank = loads(dumps(there.blank()))
+    for start, end in pairwise((0, *cuts, 1500)):
+        for side, outputs in enumerate(sides):
+            there.enter(side, loads(dumps(blank.tallies(outputs[start:end], start))))
+    there.draws = 1500
+    for one, two in zip(counts_of(here), counts_of(there), strict=True):
+        assert (one == two).all()
+    for place in here.wanted:
+        for one, two in zip(here.codes(place), there.codes(place), strict=True):
+            assert (one == two).all()
+    if here.patterns:
+        for one, two in zip(here.keys(), there.keys(), strict=True):
             assert (one == two).all()
 
 

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, MechanismHangs, Pair, Verdict, audit
-from dpwitness.auditors.sampling.sampling import Sampler, check_contract
+from dpwitness.auditors.sampling.probes import check_contract
+from dpwitness.auditors.sampling.sampling import Sampler
 
 PAIR = Pair([0, 1], [0, 1, 1])
 

@@ -1,0 +1,111 @@
+"""Draws that teach, and what of them comes back from where they were made.
+
+A lesson looks at few draws value by value: the first, which fix its bins, and the latest. Of all
+others it takes counts, which are made by who draws. So what travels is bounded whatever is drawn,
+and what is learnt is the same.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..engines.book import Block
+from ..events.choose import Lesson
+from ..events.events import Event
+from ..outputs.outputs import Outputs
+from ..results import Pair
+from .calls import WHOLE, Ask
+from .sampling import Sampler, halves
+
+Hits = tuple[int, int]
+
+
+def teach(
+    sampler: Sampler,
+    pair: Pair,
+    event: Event | None,
+    stage: str,
+    chunk: int,
+    draws: int,
+    lesson: Lesson,
+    *,
+    shown: int = 0,
+    later: int = 0,
+    listen: Callable[[Outputs, Outputs], None] = lambda first, second: None,
+) -> Hits:
+    """Teach the lesson `draws` draws a side, and count how many of each side lie in the event.
+
+    At least the first `shown` of them come as they are, and `listen` is given those that do, in
+    order. `later` says how many more draws a side follow before the lesson is asked for an event.
+    """
+    blocks = sampler.blocks(pair, stage, chunk, draws)
+    stops = np.cumsum([block.size for block in halves(blocks)[0]])
+    starts = np.concatenate([[0], stops[:-1]])
+
+    def whole(first: Sequence[Outputs], second: Sequence[Outputs]) -> None:
+        if first:
+            sides = Outputs.concatenate(first), Outputs.concatenate(second)
+            lesson.add(*sides)
+            listen(*sides)
+
+    count = len(stops)
+    before = lesson.draws
+    head = int(np.searchsorted(starts, max(lesson.whole, shown)))
+    hits, (one, two) = _asked(sampler, pair, event, blocks, [WHOLE] * head, 0)
+    whole(one, two)
+    if head < count:
+        tail = max(0, lesson.recent - later)
+        last = max(head, int(np.searchsorted(stops, draws - tail, side="right")))
+        parts = [int(before + start) for start in starts[head:last]] + [WHOLE] * (count - last)
+        ask = lesson.blank().tallies
+        more, (one, two) = _asked(sampler, pair, event, blocks, parts, head, ask)
+        lesson.enter(one[: last - head], two[: last - head])
+        whole(one[last - head :], two[last - head :])
+        hits = [*halves(hits)[0], *halves(more)[0], *halves(hits)[1], *halves(more)[1]]
+    return sampler.total(blocks, hits) if event is not None else (0, 0)
+
+
+def count_also(
+    sampler: Sampler,
+    pair: Pair,
+    event: Event | None,
+    also: Sequence[Event],
+    stage: str,
+    chunk: int,
+    draws: int,
+    first: int,
+) -> tuple[Hits, NDArray[np.int64]]:
+    """Hits of the event among `draws` draws a side, and of others among the `first` of them.
+
+    The second has shape (len(also), 2 sides).
+    """
+    blocks = sampler.blocks(pair, stage, chunk, draws)
+    sizes = [block.size for block in halves(blocks)[0]]
+    left = first - np.cumsum([0, *sizes[:-1]])
+    parts = [min(size, int(n)) if n > 0 else None for size, n in zip(sizes, left, strict=True)]
+    hits, sides = _asked(sampler, pair, event, blocks, parts, 0, partial(_hits_of, tuple(also)))
+    found = [sum((n for n in side if n is not None), np.zeros(len(also), int)) for side in sides]
+    return (sampler.total(blocks, hits) if event is not None else (0, 0)), np.stack(found, axis=1)
+
+
+def _hits_of(events: Sequence[Event], outputs: Outputs, first: int) -> NDArray[np.int64]:
+    some = outputs[:first]
+    return np.array([np.count_nonzero(event.contains(some)) for event in events], dtype=np.int64)
+
+
+def _asked(
+    sampler: Sampler,
+    pair: Pair,
+    event: Event | None,
+    blocks: Sequence[Block],
+    parts: Sequence[int | None],
+    start: int,
+    ask: Ask | None = None,
+) -> tuple[list[int], tuple[Sequence[Any], Sequence[Any]]]:
+    """Hits and answers of as many blocks of each side as there are parts, from `start` on."""
+    some = [b for side in halves(blocks) for b in side[start : start + len(parts)]]
+    hits, answers = sampler.results(pair, event, some, [*parts, *parts], ask)
+    return hits, halves(answers)
