@@ -27,7 +27,7 @@ from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
 
-LAW_DRAWS = 10_000
+LAW_DRAWS = 100_000
 """Draws that are compared with the law or the density that the mechanism states."""
 
 
@@ -90,7 +90,8 @@ def audit(
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
     every = given.get("claims", "all") == "all" and "values" in attackers
     if every and isinstance(found.mechanism, Mechanism):
-        wrong = contradicted(found.mechanism, draws=LAW_DRAWS, seed=engine.get("seed", 0))
+        draws = min(budget.trials, LAW_DRAWS)
+        wrong = contradicted(found.mechanism, draws=draws, seed=engine.get("seed", 0))
         if wrong:
             console.warn(wrong)
             statuses.append(FAILED)

@@ -7,25 +7,34 @@ exact binomial tests share the level evenly.
 sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart 1990). Signs
 of neighbouring coordinates agree with probability 1/2, by an exact binomial test.
 
+**A product.** Each part is compared on its own, over the numbers of the output that are its; an
+event of one part and one of the next come together as often as independence says.
+
 **A density.** Let p and q be the densities on two databases with respect to one measure and
 L = ln(p / q). For every s, P(L <= s) = E_Q[exp(L) 1{L <= s}]: draws of one database, weighted by
 what the densities say, must tell how often the other gives an event. The weights are at most
 exp(s). Thresholds s are chosen on other draws and the two confidence bounds share the level. A
-drawn output of density zero refutes with certainty.
+drawn output of density zero refutes with certainty. The same holds where q is the density of the
+mechanism's own outputs with one number moved by a constant, q(x) = p(x + h): that sees noise of
+another scale, which both databases of a pair may have alike.
 """
 
-from math import exp, log, sqrt
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from math import exp, inf, log, prod, sqrt
 from time import monotonic
+from typing import Any
 
 import numpy as np
 from scipy.special import betainc, betaincinv
 
-from ...mechanisms.model import Array, Database, FiniteLaw, LaplaceLaw, Mechanism, PrivacyClaim
+from ...mechanisms.model import Array, Database, FiniteLaw, LaplaceLaw, Law, Mechanism, PrivacyClaim
 from ..bounds.means import betting_lower, betting_upper
 from ..databases.neighbours import pair_source
 from ..errors import InvalidArgument
 from ..outputs.cells import codes
-from ..outputs.encoding import show
+from ..outputs.encoding import canonical, show
 from ..results import Pair, Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import ERROR
@@ -37,7 +46,7 @@ MOST_OUTCOMES = 64
 QUANTILES = (0.1, 0.5, 0.9)
 PILOT = 2000
 """Draws that choose thresholds, at most; never more than a fifth of all."""
-MOST_PAIRS, MOST_NAMED = 3, 4
+MOST_PAIRS, MOST_NAMED, MOST_MOVED = 3, 4, 4
 NEAR = 1e-9
 MOST_WEIGHT = 20.0
 STATEMENT = "draws follow the stated law"
@@ -61,23 +70,16 @@ def follows_law(
     made = 0
     rows: list[Row] = []
     if mechanism.law is not None:
-        databases = _databases(mechanism)
+        databases = {
+            canonical(one): one for one in (*_databases(mechanism), *_stated(mechanism))
+        }.values()
         each, share = max(2, draws // len(databases)), alpha / len(databases)
         for database in databases:
-            law, outputs = mechanism.law(database), source.array(database, "claim", 0, each)
+            outputs = source.array(database, "claim", 0, each)
             made += each
-            if isinstance(law, FiniteLaw):
-                rows += _finite(law, outputs, share, show(database))
-            elif isinstance(law, LaplaceLaw):
-                rows += _laplace(law, outputs, share, show(database))
+            rows += _by_law(mechanism.law(database), outputs, share, show(database))
     else:
-        pairs = _pairs(mechanism)
-        each, share = max(2, draws // (2 * len(pairs))), alpha / len(pairs)
-        for pair in pairs:
-            outputs = source.array(pair.database, "claim", 0, each)
-            others = source.array(pair.neighbour, "pilot", 0, each)
-            made += 2 * each
-            rows += _dense(mechanism, (pair.database, pair.neighbour), (outputs, others), share)
+        rows, made = _by_density(mechanism, source, draws, alpha)
     wrong = [row for row in rows if row[4]]
     verdict = Verdict.REFUTED if wrong else Verdict.NOT_REFUTED
     return ClaimResult(
@@ -101,6 +103,29 @@ def follows_law(
         seconds=monotonic() - started,
         seed=seed,
     )
+
+
+def _by_density(
+    mechanism: Mechanism, source: Draws, draws: int, alpha: float
+) -> tuple[list[Row], int]:
+    """All tests of the density, and how many draws they took."""
+    pairs, alone = _pairs(mechanism), _stated(mechanism)
+    each = max(2, draws // (2 * len(pairs) + len(alone)))
+    drawn = [(pair.database, source.array(pair.database, "claim", 0, each)) for pair in pairs]
+    drawn += [(database, source.array(database, "claim", 0, each)) for database in alone]
+    compared = [
+        (one, (pair.neighbour, source.array(pair.neighbour, "pilot", 0, each)))
+        for one, pair in zip(drawn, pairs, strict=False)
+    ]
+    # Far from each other two databases differ in more than neighbours, and in the noise's scale.
+    compared += pairwise(drawn)
+    share = alpha / (len(compared) + len(drawn))
+    rows: list[Row] = []
+    for one, two in compared:
+        rows += _dense(mechanism, (one[0], two[0]), (one[1], two[1]), share)
+    for database, outputs in drawn:
+        rows += _moved(mechanism, database, outputs, share)
+    return rows, each * (2 * len(pairs) + len(alone))
 
 
 def contradicted(mechanism: Mechanism, *, draws: int, seed: int) -> str:
@@ -140,6 +165,16 @@ def _databases(mechanism: Mechanism) -> tuple[Database, ...]:
         return tuple(named[:MOST_NAMED])
 
 
+def _stated(mechanism: Mechanism) -> tuple[Database, ...]:
+    """Databases that other claims than privacy name, as those on which their bounds are near."""
+    named = [
+        database
+        for claim in mechanism.claims
+        for database in tuple(getattr(claim, "databases", None) or ())[:MOST_NAMED]
+    ]
+    return tuple({canonical(one): one for one in named}.values())[:MOST_NAMED]
+
+
 def _pairs(mechanism: Mechanism) -> list[Pair]:
     """Pairs that are near, so that the weights of one database's draws for the other stay small."""
     for claim in mechanism.claims:
@@ -149,6 +184,41 @@ def _pairs(mechanism: Mechanism) -> list[Pair]:
             if found:
                 return [found[place] for place in places.tolist()]
     raise InvalidArgument(f"no neighbouring databases of {mechanism.name} can be made up")
+
+
+def _by_law(law: Law, outputs: Array, alpha: float, what: str) -> list[Row]:
+    match law:
+        case FiniteLaw():
+            return _finite(law, outputs, alpha, what)
+        case LaplaceLaw():
+            return _laplace(law, outputs, alpha, what)
+    flat, used = outputs.reshape(len(outputs), -1), 0
+    share = alpha / (2 * len(law.parts))
+    rows: list[Row] = []
+    events: list[tuple[Array, float]] = []
+    for place, part in enumerate(law.parts):
+        shape = part.outcomes.shape[1:] if isinstance(part, FiniteLaw) else np.shape(part.centres)
+        own = flat[:, used : used + prod(shape)].reshape(len(flat), *shape)
+        used += prod(shape)
+        rows += _by_law(part, own, share, f"{what}, part {place}")
+        events.append(_event(part, own))
+    for place, ((one, first), (two, second)) in enumerate(pairwise(events)):
+        both = int(np.count_nonzero(one & two))
+        wrong = not _credible(both, len(flat), first * second, share)
+        told = f"an event of part {place} and one of part {place + 1}"
+        rows.append((what, told, first * second, both / len(flat), wrong))
+    return rows
+
+
+def _event(part: FiniteLaw | LaplaceLaw, drawn: Array) -> tuple[Array, float]:
+    """Which draws of a part show an event, and the probability that its law gives it."""
+    if isinstance(part, LaplaceLaw):
+        above = drawn.reshape(len(drawn), -1)[:, 0] > np.ravel(part.centres)[0]
+        return above, 0.5
+    place = int(np.argmax(part.log_probabilities))
+    same = (drawn == part.outcomes[place]).reshape(len(drawn), -1).all(axis=1)
+    alike = (part.outcomes == part.outcomes[place]).reshape(len(part.outcomes), -1).all(axis=1)
+    return same, float(np.exp(np.asarray(part.log_probabilities)[alike]).sum())
 
 
 def _finite(law: FiniteLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
@@ -223,12 +293,70 @@ def _dense(
         if impossible:
             continue
         # ln of the density here over that there, at draws from either side.
-        here = own - logs[side][1 - side]
-        there = logs[1 - side][side] - logs[1 - side][1 - side]
+        with np.errstate(invalid="ignore"):
+            here = own - logs[side][1 - side]
+            there = logs[1 - side][side] - logs[1 - side][1 - side]
         if np.isnan(there).any():
             continue
         rows += _reweighted(here, there, alpha / 2, what, show(databases[1 - side]))
     return rows
+
+
+def _moved(mechanism: Mechanism, database: Database, outputs: Array, alpha: float) -> list[Row]:
+    """Draws against themselves with one number moved, reweighted by what the density says."""
+    assert mechanism.log_probability is not None
+    density = partial(mechanism.log_probability, database)
+    if outputs.dtype.kind not in "iuf":
+        return []
+    flat = outputs.reshape(len(outputs), -1)
+    found = [(place, _range(flat, place)) for place in range(flat.shape[1])]
+    movable = [(place, known) for place, known in found if known is not None]
+    some = np.unique(np.linspace(0, len(movable) - 1, MOST_MOVED).round().astype(int)).tolist()
+    own = np.asarray(density(outputs), dtype=float)
+    rows: list[Row] = []
+    for place, (step, inside) in [movable[one] for one in some] if movable else []:
+        shift = np.zeros_like(flat[0])
+        shift[place] = step
+        here, there = (
+            np.asarray(density((flat + way).reshape(outputs.shape)), dtype=float)
+            for way in (-shift, shift)
+        )
+        if np.isfinite(own).all() and not np.isnan([here, there]).any():
+            numbers = flat[:, place]
+            held = inside(numbers)
+            here = np.where(held & inside(numbers - step), own - here, inf)
+            there = np.where(held & inside(numbers + step), there - own, -inf)
+            what = f"{show(database)}, number {place} moved by {step:.4g}"
+            rows += _reweighted(here, there, alpha / len(some), what, "itself")
+    return rows
+
+
+def _range(flat: Array, place: int) -> tuple[Any, Callable[[Array], Array]] | None:
+    """How far to move a number of the outputs, and where its density has been seen to hold.
+
+    A density need not be right where the mechanism never comes. A number that takes few values
+    stays among those of the first draws, and is moved only where it is the whole output: others
+    may belong to a value of it. Of a continuous one the values that occur again are left out.
+    """
+    numbers = flat[:, place]
+    few = numbers[: max(1, min(PILOT, len(numbers) // 5))]
+    values, counts = np.unique(numbers[np.isfinite(numbers)], return_counts=True)
+    again = values[counts > 1]
+    continuous = 5 * np.count_nonzero(counts == 1) >= max(1, counts.sum())
+    few = few[np.isfinite(few) & ~(continuous & np.isin(few, again))]
+    if few.size < 2 or not (continuous or flat.shape[1] == 1):
+        return None
+    low, high = np.quantile(few, (0.25, 0.75), method="nearest")
+    step = high - low or few.max() - few.min()
+    least, most, known = few.min(), few.max(), np.unique(few)
+
+    def inside(points: Array) -> Array:
+        if not continuous:
+            return np.isin(points, known)
+        between = (points >= least) & (points <= most) & ~np.isin(points, again)
+        return between | np.isnan(points)
+
+    return (step, inside) if step else None
 
 
 def _reweighted(here: Array, there: Array, alpha: float, what: str, other: str) -> list[Row]:

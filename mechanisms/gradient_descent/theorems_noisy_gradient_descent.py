@@ -194,7 +194,7 @@ THEOREMS: tuple[Theorem, ...] = (
     _theorem(
         "GD-T2",
         "E[L(average) - L(w*)] <= (eta / 2) (G^2 + 2 d b^2) + R^2 / (2 eta T)",
-        _parameters(3, 1e-5, steps=2000, records=2000),
+        _parameters(3, 1e-5, steps=500, records=1000),
         _excess,
         plot=_excess_plot,
     ),

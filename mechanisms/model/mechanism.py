@@ -23,7 +23,8 @@ class Mechanism:
     Where the law of the output is known exactly, one of three says so, all in nats:
     `law(database)`; `privacy_loss(database, neighbour)`, the law of the privacy loss; and
     `log_probability(database, outputs)`, the log-probability or log-density of given outputs
-    (with any leading shape) with respect to a measure that is the same for all databases.
+    (with any leading shape) with respect to a measure that is the same for all databases,
+    Lebesgue or counting, and -inf for outputs that cannot come.
     """
 
     name: str

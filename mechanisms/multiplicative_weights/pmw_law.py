@@ -5,7 +5,7 @@ vectors of one positive answer each.
 """
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from math import inf
 from typing import Any
@@ -17,6 +17,8 @@ from ..sparse_vector.sparse_vector_law import ABOVE, BELOW, HALTED, log_bits
 from .pmw_updates import Queries, expected, replay, shares_of
 
 ROUNDING = 1e-9
+KEPT = 1 << 15
+"""Iterations whose integral is remembered."""
 
 
 def log_probability(
@@ -54,15 +56,26 @@ def log_probability(
         )
     rounded = np.concatenate([kinds, margins.round(12)], axis=1)
     patterns, inverse = np.unique(rounded, axis=0, return_inverse=True)
-    # Few iterations differ in bits and margins, whatever the number of transcripts.
-    iteration = cache(
-        partial(log_bits, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0)
+    iteration = partial(
+        _iteration, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0
     )
     bits = []
     for pattern in patterns:
         signs, gaps = np.split(pattern, 2)
         bits.append(_log_run(signs, gaps, iteration, updates))
     return (logs + np.array(bits)[inverse.reshape(-1)]).reshape(outputs.shape[:-2])
+
+
+@lru_cache(maxsize=KEPT)
+def _iteration(
+    below: tuple[float, ...],
+    above: tuple[float, ...],
+    *,
+    threshold_scale: float,
+    query_scale: float,
+) -> float:
+    """`log_bits`, kept: few iterations differ in bits and margins, whatever the transcripts."""
+    return log_bits(below, above, threshold_scale=threshold_scale, query_scale=query_scale)
 
 
 def _log_run(kinds: Array, margins: Array, iteration: Callable[..., float], updates: int) -> float:

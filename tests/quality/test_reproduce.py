@@ -73,7 +73,7 @@ EXACT = {
     "PAC-IP-EM": ("exact", 0.7990, 5e-5),
     "CONJ-P1": ("exact", 1.0, 5e-5),
     "CONJ-P2-PRIV": ("exact", 0.6140, 5e-5),
-    "GD-T2": ("claimed", 0.0641, 5e-5),
+    "GD-T2": ("claimed", 0.1281, 5e-5),
 }
 """What the default instances come to, to the digits that are published."""
 

@@ -82,3 +82,73 @@ def test_a_check_stops_at_draws_beside_the_density():
     lax = PrivacyClaim(epsilon=3.0, relation=Relation.ADD_REMOVE)
     with pytest.raises(HarnessError, match="contradict the law"):
         check(Subject(claim=lax, mechanism=replace(wrong, claims=(lax,))), trials=10_000)
+
+
+def with_a_second(database, rng, *, scale, size=None):
+    """A noisy sum and a number that is alike on all databases."""
+    first = noisy(database, rng, scale=1.0, size=size)
+    return np.stack([first, rng.laplace(0.0, scale, size=size)], axis=-1)
+
+
+def of_both(database, outputs):
+    outputs = np.asarray(outputs)
+    return density(database, outputs[..., 0]) - np.abs(outputs[..., 1]) - np.log(2)
+
+
+def at_times(database, rng, *, scale, size=None):
+    """0 and 0, or 1 and a noisy sum."""
+    kinds = rng.integers(2, size=size)
+    return np.stack([kinds, np.where(kinds, noisy(database, rng, scale=scale, size=size), 0.0)], -1)
+
+
+def careless(database, outputs):
+    # Right wherever an output can come, and wrong beside: with a 0 any number would do.
+    outputs = np.asarray(outputs)
+    return np.where(outputs[..., 0] > 0, density(database, outputs[..., 1]), 0.0) - np.log(2)
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.25])
+def test_noise_that_is_alike_on_all_databases_is_compared_too(scale):
+    stated = replace(dense(1.0), log_probability=of_both)
+    right, wrong = (replace(stated, run=partial(with_a_second, scale=one)) for one in (1.0, scale))
+    assert not follows_law(right, alpha=ALPHA, draws=200_000).refuted
+    assert follows_law(wrong, alpha=ALPHA, draws=200_000).refuted
+
+
+def test_a_density_is_not_asked_about_another_kind_of_answer():
+    stated = replace(dense(1.0), log_probability=careless)
+    right, wrong = (replace(stated, run=partial(at_times, scale=scale)) for scale in (1.0, 1.4))
+    assert not follows_law(right, alpha=ALPHA, draws=200_000).refuted
+    assert follows_law(wrong, alpha=ALPHA, draws=200_000).refuted
+
+
+def bits(database, rng, *, scale, size=None):
+    shape = () if size is None else (size,)
+    return (sum(database) + rng.laplace(0.0, scale, size=(*shape, 2)) >= 20).astype(int)
+
+
+def of_bits(database, outputs):
+    margin = (np.where(np.asarray(outputs) > 0, 1, -1) * (sum(database) - 20)) / 8
+    tail = np.exp(-np.abs(margin)) / 2
+    return np.log(np.where(margin > 0, 1 - tail, tail)).sum(axis=-1)
+
+
+def test_the_noise_behind_two_bits_is_compared_on_databases_far_apart():
+    stated = replace(dense(1.0), log_probability=of_bits)
+    right, wrong = (replace(stated, run=partial(bits, scale=one)) for one in (8.0, 12.0))
+    assert not follows_law(right, alpha=ALPHA, draws=100_000).refuted
+    assert follows_law(wrong, alpha=ALPHA, draws=100_000).refuted
+
+
+@pytest.mark.parametrize("name", ["composed", "boxes", "sampled-query-counts"])
+def test_each_part_of_a_product_is_compared(name):
+    mechanism = CATALOGUE.entry(name)
+    found = follows_law(mechanism, alpha=ALPHA, draws=20_000)
+    assert found.finding.table.rows
+    assert not found.refuted
+
+    def first_of_all(database, rng, *, size=None):
+        made = mechanism.run(database, rng, size=size)
+        return np.broadcast_to(made[..., :1], made.shape)
+
+    assert follows_law(replace(mechanism, run=first_of_all), alpha=ALPHA, draws=20_000).refuted
