@@ -7,7 +7,7 @@ import numpy as np
 
 from .choices import Block, Choice, Example
 from .dictionary import runs
-from .scout import Seen, sides_of
+from .scout import Seen, records_in, sides_of
 from .suggestions import MARKS, Suggestions, far, mark, simplest
 from .tries import Tries
 
@@ -82,8 +82,7 @@ def listed(seen: Seen) -> tuple[Example, int] | None:
 
 def length_of(database: Any) -> int:
     """The rows of a database; 0 where it has none or is a text."""
-    known = hasattr(database, "__len__") and not isinstance(database, (str, bytes))
-    return len(database) if known else 0
+    return 0 if isinstance(database, (str, bytes)) else records_in(database) or 0
 
 
 def shortest(seen: Seen) -> int:

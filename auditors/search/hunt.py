@@ -21,7 +21,7 @@ from .explore import explore
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
 from .reach import Lines, reached
-from .scout import Enough, Gross, Scout, Seen
+from .scout import Enough, Gross, Scout, Seen, sizes_of
 from .stages import Stages
 
 PLATEAU = 4
@@ -253,8 +253,7 @@ def _landed(scout: Scout, source: Source) -> Found:
                 return 0.0
             seen = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), None, key)
             scout.seen[key] = seen
-            sides = (pair.database, pair.neighbour)
-            scout.sizes += [len(side) for side in sides if hasattr(side, "__len__")]
+            scout.sizes += sizes_of(pair)
         return scout.ordinary(scout.seen[key])
 
     for template in source.templates:

@@ -119,7 +119,7 @@ class Scout:
             # Its noise cannot be frozen: ordinary draws are all there is to go by.
             score = self.ordinary(found)
             found.shift = Shift(max(0.0, score), 0.0, 0.0, 0.0)
-            self.sizes += [len(side) for side in sides_of(pair) if hasattr(side, "__len__")]
+            self.sizes += sizes_of(pair)
         if (drawn := self._gross(found)) is not None:
             raise Gross(found, drawn)
         if self.looks and self.plan.most - self.left() >= self.looks[0]:
@@ -139,8 +139,8 @@ class Scout:
             with self.lines.followed():
                 outputs = self.sampler.frozen(database, self.frozen_size)
             self.probes[encoded] = probe(outputs)
-            if hasattr(database, "__len__"):
-                self.sizes.append(len(database))
+            if (size := records_in(database)) is not None:
+                self.sizes.append(size)
         return self.probes[encoded]
 
     def ordinary(self, seen: Seen) -> float:
@@ -207,6 +207,21 @@ class Scout:
                     raise Gross(seen, sides)
                 ranks.append((score, seen))
             listed = [seen for _, seen in sorted(ranks, key=lambda rank: -rank[0])]
+
+
+def records_in(database: Any) -> int | None:
+    """How many records a database has; None where it is one value, of which nothing is counted."""
+    try:
+        return len(database)
+    except Exception:  # noqa: BLE001 - a number has no length, and a class of the user's may raise
+        # A sparse matrix refuses to say whether it means its rows or its entries.
+        shape = getattr(database, "shape", None)
+    return int(shape[0]) if isinstance(shape, tuple) and shape else None
+
+
+def sizes_of(pair: Pair) -> list[int]:
+    """The records of both sides, of those that have any to count."""
+    return [size for side in sides_of(pair) if (size := records_in(side)) is not None]
 
 
 def sides_of(pair: Pair) -> tuple[Any, Any]:

@@ -293,3 +293,28 @@ def test_a_raw_cell_of_a_table_costs_few_draws_where_only_the_verdict_is_wanted(
     assert result.draws < 2000
     assert len(result.witness.database) == 1
     assert result.draws > 2 * result.evidence.decided_after
+
+
+class Reluctant(list):
+    """A list that does not say how long it is."""
+
+    def __len__(self):
+        raise ValueError("ask me not")
+
+
+@pytest.mark.parametrize("make", ["sparse", "reluctant"])
+@pytest.mark.parametrize("seeded", [True, False])
+def test_databases_that_refuse_to_say_their_length_are_searched(make, seeded):
+    from scipy import sparse
+
+    rows = st.lists(st.integers(0, 9), min_size=1, max_size=4)
+    whole = {"sparse": lambda x: sparse.csr_matrix([[row] for row in x]), "reluctant": Reluctant}
+    databases = st.tuples(rows, st.integers(0, 9)).map(
+        lambda found: Pair(*(whole[make](side) for side in (found[0], [*found[0][1:], found[1]])))
+    )
+    result = audit(
+        lambda database, rng: float(sum(map(np.sum, database)) + rng.laplace()),
+        epsilon=1, relation="declared", databases=databases, seeded=seeded, trials=2000,
+        precision=None,
+    )  # fmt: skip
+    assert result.refuted
