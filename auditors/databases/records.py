@@ -82,7 +82,8 @@ def _of_sequence(database: Any) -> Records:
         rows[place] = row if cell is None else _with_cell(rows[place], cell, row)
         return rebuilt(rows)
 
-    keys = [set(row) for row in database if isinstance(row, Mapping)]
+    mappings = any(issubclass(kind, Mapping) for kind in set(map(type, database)))
+    keys = [set(row) for row in database if isinstance(row, Mapping)] if mappings else []
     cells = tuple(database[0]) if keys and all(k == keys[0] for k in keys) else ()
     named = len(keys) == len(database) and all(isinstance(name, str) for name in cells)
     return Records(

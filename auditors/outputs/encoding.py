@@ -7,6 +7,7 @@ with a dollar sign: `{"$tuple": [...]}`, `{"$float": "nan"}`, `{"$ndarray": {...
 import base64
 import dataclasses
 import json
+import marshal
 import math
 import sys
 import types
@@ -26,7 +27,11 @@ from .kinds import attributes
 
 DEEPEST = 60
 PLAIN = frozenset({bool, int, str, type(None)})
+STAMPED = frozenset({bool, int, float, type(None)})
+"""Types that marshal writes alike whenever they are equal and of one type; strings it does not."""
 SHOWN = 240
+SHORT = 100
+"""Items up to which the repr of a row costs nothing."""
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
@@ -41,7 +46,8 @@ def to_json(value: Any, depth: int = 0) -> Any:
     if kind in PLAIN or (kind is float and math.isfinite(value)):
         return value
     if kind is list:
-        if depth < DEEPEST and PLAIN.issuperset(map(type, value)):
+        kinds = set(map(type, value)) if depth < DEEPEST else {object}
+        if PLAIN.issuperset(kinds) or (kinds == {float} and all(map(math.isfinite, value))):
             return list(value)
         return [to_json(item, depth + 1) for item in value]
     if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
@@ -160,7 +166,8 @@ def _array_to_json(array: np.ndarray[Any, Any], depth: int) -> Any:
         kind: Any = [[name, array.dtype[name].str] for name in array.dtype.names]
         return {"$records": {"dtype": kind, "shape": list(array.shape), "data": to_json(rows)}}
     kind = "object" if array.dtype.hasobject else array.dtype.str
-    data = [to_json(item, depth + 1) for item in array.ravel().tolist()]
+    # The items come as a list of their own, which is mostly one of plain values.
+    data = to_json(array.ravel().tolist(), depth)
     return {"$ndarray": {"dtype": kind, "shape": list(array.shape), "data": data}}
 
 
@@ -171,6 +178,25 @@ def _class_name(kind: type) -> str:
 def canonical(value: Any) -> bytes:
     """Bytes that are equal exactly when two values have the same JSON form, in any key order."""
     return _text(_ordered(to_json(value))).encode()
+
+
+def stamp(value: Any) -> bytes:
+    """Bytes by which a change of a value shows, for one process; quick for long plain ones."""
+    if type(value) is np.ndarray and not value.dtype.hasobject:
+        # Its form is part of it, which a mechanism may change too.
+        return repr((value.dtype, value.shape)).encode() + value.tobytes()
+    if type(value) is list and STAMPED.issuperset(map(type, value)):
+        return marshal.dumps(value, 2)
+    return canonical(value)
+
+
+def told(row: Any) -> bytes:
+    """Bytes that are equal where two rows of outputs have the same repr, and only there."""
+    if type(row) in (list, tuple):
+        if len(row) > SHORT and STAMPED.issuperset(map(type, row)):
+            return marshal.dumps(row, 2)
+        return b"(" + b",".join(map(told, row)) + b")"
+    return repr(row).encode("utf-8", "surrogatepass")
 
 
 def _text(data: Any) -> str:

@@ -6,7 +6,7 @@ A worker needs no more than this, and the block's name, to draw a block.
 import importlib.util
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import monotonic
 from typing import Any
@@ -16,7 +16,7 @@ import numpy as np
 from ..engines.book import Block
 from ..errors import ContractError
 from ..events.events import Event
-from ..outputs.encoding import canonical
+from ..outputs.encoding import canonical, stamp
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results import Pair
@@ -40,6 +40,8 @@ WHOLE = -1
 """Asks for the outputs themselves."""
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
+LARGE = 10_000
+"""Rows from which working out a pair's number takes long enough to remember it."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 REMEMBERS = (
@@ -56,6 +58,28 @@ def pair_key(pair: Pair) -> int:
         encoded = canonical(database)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return int.from_bytes(digest.digest(), "big")
+
+
+@dataclass(slots=True)
+class PairKeys:
+    """Numbers of pairs; those of large ones, which take long to work out, are remembered."""
+
+    known: dict[bytes, int] = field(default_factory=dict)
+
+    def of(self, pair: Pair) -> int:
+        """The number that names the pair."""
+        sides = (pair.database, pair.neighbour)
+        if not any(map(_is_long, sides)):
+            return pair_key(pair)
+        name = b"".join(blake2b(stamp(side)).digest() for side in sides)
+        if name not in self.known:
+            self.known[name] = pair_key(pair)
+        return self.known[name]
+
+
+def _is_long(database: Any) -> bool:
+    kind = type(database)
+    return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
 
 
 def generator(

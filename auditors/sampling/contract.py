@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
-from ..outputs.encoding import canonical, show
+from ..outputs.encoding import show, stamp
 from .deadline import due
 from .surroundings import surroundings
 
@@ -171,7 +171,7 @@ def guarded(
     are seeded from `rng` where the mechanism is `seeded`, and the process is left as it was. Calls
     that are not `alone` in the process leave that to who started their threads.
     """
-    before = canonical(database)
+    before = stamp(database)
     try:
         with ExitStack() as stack:
             if alone:
@@ -188,7 +188,7 @@ def guarded(
             f"the mechanism raised {_describe(error)} on database {show(database)}; "
             "it must return an output for every database it is given"
         ) from error
-    if canonical(database) != before:
+    if stamp(database) != before:
         raise ContractError(
             f"the mechanism changed the database it was given into {show(database)}; "
             "it must leave its input alone, for instance by working on a copy"

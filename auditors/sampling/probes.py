@@ -5,8 +5,9 @@ from hashlib import blake2b
 from time import monotonic
 
 from ..errors import ContractError
+from ..outputs.encoding import told
 from ..results import Pair
-from .calls import REMEMBERS, generator, pair_key
+from .calls import REMEMBERS, generator
 from .contract import require_signature
 from .memory import forgetting, remembered
 from .sampling import PROBE, Sampler
@@ -64,17 +65,14 @@ class _Probe:
 
 def _probe(sampler: Sampler, pair: Pair, side: int, chunk: int = 0) -> _Probe:
     database = (pair.database, pair.neighbour)[side]
-    rng = generator(sampler.seed, pair_key(pair), "contract", side, chunk, 0)
+    rng = generator(sampler.seed, sampler.tally.keys.of(pair), "contract", side, chunk, 0)
     before = repr(rng.bit_generator.state)
     started = monotonic()
     outputs = sampler.calls.outputs(database, rng, PROBE)
     sampler.tally.pace = (monotonic() - started) / PROBE
     sampler.tally.add(PROBE)
     # Digests of the rows: the text of a wide one takes much memory.
-    rows = [
-        blake2b(repr(row).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        for row in outputs.rows(PROBE)
-    ]
+    rows = [blake2b(told(row), digest_size=16).digest() for row in outputs.rows(PROBE)]
     state = repr(rng.bit_generator.state)
     return _Probe(
         digest=blake2b(b"".join(rows), digest_size=16).hexdigest(),

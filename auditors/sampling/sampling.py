@@ -24,11 +24,11 @@ from .calls import (
     WHOLE,
     Ask,
     Calls,
+    PairKeys,
     answered,
     generator,
     hits_in,
     one_block,
-    pair_key,
     send_by_value,
 )
 from .contract import MechanismRaised, accepts_size
@@ -61,6 +61,7 @@ class Tally:
     draws: int = 0
     dispersion: Dispersion = field(default_factory=Dispersion)
     """The bets on clumps among the draws counted so far."""
+    keys: PairKeys = field(default_factory=PairKeys)
     pace: float = 0.0
     """Seconds that a draw took when last measured; decides who draws and never what."""
 
@@ -204,7 +205,7 @@ class Sampler:
 
     def blocks(self, pair: Pair, stage: str, chunk: int, draws: int) -> list[Block]:
         """The blocks of `draws` draws a side, those of the first side first."""
-        key, starts = pair_key(pair), self.plan(stage, draws)
+        key, starts = self.tally.keys.of(pair), self.plan(stage, draws)
         return [
             Block(self.seed, key, stage, side, chunk, index, stop - start)
             for side in (0, 1)
@@ -321,7 +322,7 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
     """The error, or where the mechanism raises on one of the databases only, that this tells."""
     raises = []
     for side, database in enumerate((pair.database, pair.neighbour)):
-        rng = generator(sampler.seed, pair_key(pair), "contract", side, 103, 0)
+        rng = generator(sampler.seed, sampler.tally.keys.of(pair), "contract", side, 103, 0)
         try:
             sampler.calls.outputs(database, rng, PROBE)
             raises.append(False)

@@ -30,6 +30,9 @@ LOOKS = (1500, 5000, 12_000)
 """Draws of the search after which the pairs that stand out so far are tried by ordinary draws."""
 ROUNDS = ((128, 6), (128, 3), (256, 1), (512, 1))
 """Draws a side that are added in a round of such a look, and the pairs that are left in it."""
+MOST_READ = 10**8
+"""Bytes of databases, as evidence writes them, that a search looks at; ordinary ones come to a few
+million. It bounds time and memory where a database has a million rows."""
 CERTAIN = 5.0
 """Deviations by which a pair must break the claim for a look to end the search."""
 
@@ -78,6 +81,8 @@ class Scout:
     probes: dict[bytes, Probe] = field(default_factory=dict)
     sizes: list[int] = field(default_factory=list)
     started: int = 0
+    read: int = 0
+    """Bytes of the databases looked at so far."""
     checks: int = CHECKS
     looks: list[int] = field(default_factory=lambda: list(LOOKS))
     failed: list[float] = field(default_factory=lambda: [0.0] * 4)
@@ -104,7 +109,9 @@ class Scout:
         if known is not None:
             return known
         needed = 4 * self.frozen_size if self.sampler.seeded else 2 * self.plan.draws
-        if self.left() < needed or (self.seen and self.out_of_time()):
+        self.read += len(key[0]) + len(key[1])
+        over = self.read > MOST_READ or self.out_of_time()
+        if self.left() < needed or (self.seen and over):
             raise Enough
         found = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), example, key)
         if self.sampler.seeded:
