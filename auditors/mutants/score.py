@@ -19,13 +19,15 @@ from . import trial
 from .apart import apart
 from .faults import Fault, faults_of
 from .planting import Unplantable, is_faithful, planted
-from .sources import makers_of, recipe_of, sources_of
+from .sources import Recipe, Source, makers_of, recipe_of, sources_of
 from .trial import EQUIVALENT, HANGS, SEEN, UNJUDGED, UNPLANTABLE, UNSEEN, Court
 
 LADDER = (0.5, 0.8, 0.9, 0.93, 0.95, 0.98)
 """Sizes of a fault, the largest first; as many above 1, at the inverse."""
 SLOWEST = 10.0
 """Times as long as the original needs before its claims; then a mutant is given up."""
+A_THEOREM = 120.0
+"""Seconds more for each theorem that is asked."""
 
 Tell = Callable[[str, int, int], None]
 
@@ -85,7 +87,7 @@ class _Trials:
 
     mechanism: Mechanism
     court: Court
-    recipe: Any
+    recipe: Recipe | None
     databases: list[Any]
     original: list[str]
     limit: float
@@ -149,18 +151,8 @@ def mutants_of(
         claims=mechanism.claims, theorems=tuple(theorems), pair=pair, trials=trials, alpha=alpha,
         seed=seed, timeout=timeout,
     )  # fmt: skip
-    sources = [one for one in sources_of(mechanism.run) if is_faithful(one)]
-    recipe = recipe_of(mechanism)
-    if recipe is not None:
-        makers = makers_of(recipe, mechanism.run, sources)
-        sources += [one for one in makers if is_faithful(one)]
-    if not sources:
-        raise InvalidArgument(
-            f"the text of {mechanism.name} is not at hand; expected a Python function in a file"
-        )
-    faults = [
-        one for one in faults_of(sources, mechanism.run, accepts_size(mechanism.run)) if only(one)
-    ]
+    sources, recipe, every = planned(mechanism)
+    faults = [one for one in every if only(one)]
     databases = trial.probes(mechanism, court)
     original = trial.outputs_on(mechanism, databases, timeout)
     started = monotonic()
@@ -173,7 +165,7 @@ def mutants_of(
     needed = monotonic() - started
     trials_ = _Trials(
         mechanism=mechanism, court=court, recipe=recipe, databases=databases, original=original,
-        limit=max(60.0, SLOWEST * needed), end=begun + seconds,
+        limit=max(60.0, SLOWEST * needed) + A_THEOREM * len(theorems), end=begun + seconds,
         asked={},
     )  # fmt: skip
     found = []
@@ -205,6 +197,23 @@ def mutants_of(
         seed=seed,
         seconds=monotonic() - begun,
     )
+
+
+def planned(mechanism: Mechanism) -> tuple[list[Source], Recipe | None, list[Fault]]:
+    """The functions that faults can be planted in, how the mechanism is made, and all faults.
+
+    Raises InvalidArgument where no text of its function is at hand.
+    """
+    sources = [one for one in sources_of(mechanism.run) if is_faithful(one)]
+    recipe = recipe_of(mechanism)
+    if recipe is not None:
+        makers = makers_of(recipe, mechanism.run, sources)
+        sources += [one for one in makers if is_faithful(one)]
+    if not sources:
+        raise InvalidArgument(
+            f"the text of {mechanism.name} is not at hand; expected a Python function in a file"
+        )
+    return sources, recipe, faults_of(sources, mechanism.run, accepts_size(mechanism.run))
 
 
 def _climbed(trials: _Trials, fault: Fault, rungs: list[float]) -> Mutant:

@@ -7,7 +7,7 @@ and only the index of the one selected is released.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from math import ceil, log
+from math import ceil, exp, log
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,9 @@ from ..model import (
     UtilityClaim,
 )
 from ..queries import column_totals, counts, histogram
+
+ROUNDING = 1e-9
+"""By so much a level is raised, so that its bound is reached by the number that it was made of."""
 
 
 def noise_scale(*, sensitivity: float, epsilon: float, monotone: bool = False) -> float:
@@ -130,8 +133,11 @@ class Selection:
             return scale * log(self.candidates / beta)
 
         if self.ahead is not None and "databases" not in described:
-            described["databases"] = tuple(
-                self.ahead(ceil(bound(beta))) for beta in (0.01, 0.05, 0.5)
+            # Scores are whole numbers: the levels are those whose bounds a score can reach.
+            leads = [ceil(bound(beta)) for beta in (0.01, 0.05, 0.5)]
+            described["databases"] = tuple(self.ahead(lead) for lead in leads)
+            described["levels"] = tuple(
+                self.candidates * exp(-lead / scale) * (1 + ROUNDING) for lead in reversed(leads)
             )
         return UtilityClaim(loss=loss, bound=bound, **described)
 
