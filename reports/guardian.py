@@ -103,8 +103,9 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
     status, sentence = _waited(child, page, ours)
     if sentence:
         tell(sentence)
-    if status not in (0, 1, 2, 3):
-        _end_all(before)
+    if status in (0, 1, 2, 3) and _still_left(before):
+        tell("a process that was started meanwhile, most likely by the mechanism, was ended")
+    _end_all(before)
     return status
 
 
@@ -254,6 +255,22 @@ def _children() -> set[int]:
         with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
             return {int(number) for number in file.read().split()}
     return set()
+
+
+def _still_left(before: set[int]) -> bool:
+    """Whether processes of the child's go on although it ended well, after some seconds' grace.
+
+    One of them may hold our output open, and a pipe that reads it would wait for it.
+    """
+    ends = time.monotonic() + GRACE
+    while left := _children() - before:
+        for number in left:
+            with suppress(OSError):
+                os.waitpid(number, os.WNOHANG)
+        if time.monotonic() > ends:
+            return True
+        time.sleep(0.02)
+    return False
 
 
 def _end_all(before: set[int]) -> None:

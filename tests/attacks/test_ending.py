@@ -10,6 +10,8 @@ import pytest
 MECHANISMS = """
 import atexit, ctypes, itertools, os, signal, sys, threading, time
 
+PARENTS = []
+
 def leaves(database, rng):
     os._exit(0)
 
@@ -126,6 +128,14 @@ def wordless(database, rng):
 def long(database, rng):
     return 10**5000 + int(rng.integers(10))
 
+def leaves_a_child(database, rng):
+    if not PARENTS:
+        PARENTS.append(os.getpid())
+        if os.fork() == 0:
+            time.sleep(1000)
+            os._exit(0)
+    return sum(database) + rng.laplace()
+
 def threads(database, rng):
     if threading.active_count() < 3:
         threading.Thread(target=time.sleep, args=(1000,), name="left over").start()
@@ -137,7 +147,7 @@ STOPS = (
     "closes_python", "ignores_alarms", "swallows", "sleeps", "endless", "holds_itself", "nested",
     "patches", "raises_bad", "raises_base", "raises_exit", "terminates", "interrupts",
 )  # fmt: skip
-GOES_ON = ("hooks", "wordless", "long", "threads")
+GOES_ON = ("hooks", "wordless", "long", "threads", "leaves_a_child")
 """These give outputs that can be compared: the audit has a verdict, and keeps it."""
 
 
@@ -179,6 +189,8 @@ def test_an_audit_that_goes_on_keeps_its_status(tmp_path, name):
     assert "Traceback" not in done.stderr
     if name == "threads":
         assert "left over" in done.stderr
+    if name == "leaves_a_child":
+        assert "a process that was started meanwhile" in done.stderr
 
 
 @pytest.mark.slow
