@@ -7,11 +7,11 @@ with a dollar sign: `{"$tuple": [...]}`, `{"$float": "nan"}`, `{"$ndarray": {...
 import base64
 import dataclasses
 import json
-import marshal
 import math
 import sys
 import types
-from collections.abc import Callable, Mapping
+from array import array as packed
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -28,7 +28,7 @@ from .kinds import attributes
 DEEPEST = 60
 PLAIN = frozenset({bool, int, str, type(None)})
 STAMPED = frozenset({bool, int, float, type(None)})
-"""Types that marshal writes alike whenever they are equal and of one type; strings it does not."""
+"""Types whose repr is short and says everything."""
 SHOWN = 240
 SHORT = 100
 """Items up to which the repr of a row costs nothing."""
@@ -186,15 +186,22 @@ def stamp(value: Any) -> bytes:
         # Its form is part of it, which a mechanism may change too.
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
     if type(value) is list and STAMPED.issuperset(map(type, value)):
-        return marshal.dumps(value, 2)
+        return _packed(value)
     return canonical(value)
+
+
+def _packed(items: Sequence[Any]) -> bytes:
+    kind = type(items).__name__.encode()
+    if set(map(type, items)) == {float}:
+        return kind + packed("d", items).tobytes()  # their repr takes long
+    return kind + repr(items).encode()
 
 
 def told(row: Any) -> bytes:
     """Bytes that are equal where two rows of outputs have the same repr, and only there."""
     if type(row) in (list, tuple):
         if len(row) > SHORT and STAMPED.issuperset(map(type, row)):
-            return marshal.dumps(row, 2)
+            return _packed(row)
         return b"(" + b",".join(map(told, row)) + b")"
     return repr(row).encode("utf-8", "surrogatepass")
 
