@@ -306,12 +306,13 @@ def gate(size=2000, files=20, jobs=2):
         clock, own, memory, audits, most = json.loads(done.stdout.splitlines()[-1])
         found = json.loads(Path(folder, "found.json").read_text())
         sizes = [Path(folder, name).stat().st_size for name in ("found.json", "f.html")]
-    verdicts = [one["verdict"] for one in found["results"]]
+    refuted = {one["target"] for one in found["results"] if one["verdict"] == "refuted"}
     print(
         f"{size:,} entries, --jobs {jobs}: {clock / 60:.0f} minutes by the clock, {audits:,.0f} "
         f"CPU s in audits of {most:.0f} MB at most, {own:.0f} CPU s and {memory:.0f} MB in the "
         f"gate's own process, {sizes[0]:,} bytes of JSON, {sizes[1]:,} of HTML; "
-        f"{verdicts.count('refuted')} refuted of {len(verdicts):,}, {len(broken)} are broken"
+        f"{len(refuted)} refuted of {len(found['results']):,}, just the {len(broken)} broken ones: "
+        f"{'yes' if refuted == broken else 'NO'}"
     )
 
 
