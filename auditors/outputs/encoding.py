@@ -30,6 +30,7 @@ PLAIN = frozenset({bool, int, str, type(None)})
 STAMPED = frozenset({bool, int, float, type(None)})
 """Types whose repr is short and says everything."""
 SHOWN = 240
+DEEPEST_SHOWN = 8
 SHORT = 100
 """Items up to which the repr of a row costs nothing."""
 
@@ -227,11 +228,40 @@ def show(value: Any) -> str:
         value = value.tolist()
     if isinstance(value, np.generic):
         value = value.item()
+    value = _readable(value)
     if isinstance(value, (list, tuple)) and len(value) > 6:
         text = _show_runs(value)
     else:
         text = " ".join(_shown_table(value).split()) if hasattr(value, "columns") else repr(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
+
+
+class _Said:
+    """Stands for an object whose own words say nothing of what is in it."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _readable(value: Any, depth: int = 0) -> Any:
+    """The value with what is in plain objects and small sparse matrices, at any depth within."""
+    kind = type(value)
+    if depth > DEEPEST_SHOWN:
+        return value
+    if kind in (list, tuple):
+        return kind(_readable(item, depth + 1) for item in value)
+    if kind is dict:
+        return {key: _readable(item, depth + 1) for key, item in value.items()}
+    own: Any = kind.__repr__
+    if own is object.__repr__ and hasattr(value, "__dict__"):
+        parts = (f"{key}={_readable(item, depth + 1)!r}" for key, item in vars(value).items())
+        return _Said(f"{kind.__name__}({', '.join(parts)})")
+    if kind.__module__.startswith("scipy.sparse") and math.prod(value.shape) <= SHOWN:
+        return _Said(f"{kind.__name__}({value.toarray().tolist()!r})")
+    return value
 
 
 def _shown_table(table: Any) -> str:

@@ -277,6 +277,22 @@ def test_types_without_a_json_form_are_named():
         to_json(i for i in range(3))
 
 
+def test_show_says_what_is_in_objects_without_words_of_their_own():
+    from scipy import sparse
+
+    class Person:
+        def __init__(self, age, friends=()):
+            self.age, self.friends = age, friends
+
+    ben = Person(3)
+    assert show([Person(2, [ben])]) == "[Person(age=2, friends=[Person(age=3, friends=())])]"
+    assert show({"a": (ben,)}) == "{'a': (Person(age=3, friends=()),)}"
+    assert show(sparse.csr_matrix([[0, 1]])) == "csr_matrix([[0, 1]])"
+    assert show([sparse.coo_array([[2.5]])]) == "[coo_array([[2.5]])]"
+    ben.friends = [ben]
+    assert len(show(ben)) < 300
+
+
 def test_show_abridges_repetitions():
     assert show([0] * 30) == "[0] * 30"
     assert show([0] * 9 + [1]) == "[0] * 9 + [1]"
