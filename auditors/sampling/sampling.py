@@ -151,6 +151,29 @@ class Sampler:
         self.tally.add(draws)
         return self.calls.outputs(database, rng, draws)
 
+    def paired(self, pair: Pair, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
+        """`draws` outputs of each side, made from the same generator states for all databases.
+
+        The noise that two sides share cancels in their difference, so such outputs rank pairs with
+        far fewer draws than independent ones; they never judge one. The streams of `chunk` 0 are
+        those of `frozen`.
+        """
+        blocks = [
+            Block(self.seed, 0, "frozen", 0, chunk, index, stop - start)
+            for index, (start, stop) in enumerate(self.plan("search", draws))
+        ]
+        sides = []
+        with self.naming(pair):
+            for database in (pair.database, pair.neighbour):
+                parts: dict[int, Outputs] = {}
+                alone = Pair(database, database)
+                for place, _, outputs, _ in self._drawn(alone, None, blocks, [True] * len(blocks)):
+                    if outputs is not None:
+                        parts[place] = outputs
+                    self.tally.add(blocks[place].size)
+                sides.append(Outputs.concatenate([parts[place] for place in sorted(parts)]))
+        return sides[0], sides[1]
+
     def count(
         self, pair: Pair, event: Event, stage: str, chunk: int, draws: int
     ) -> tuple[int, int]:

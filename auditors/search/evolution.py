@@ -35,7 +35,7 @@ class Evolution:
                 parents = self._parents()
             if not parents:
                 return
-            choices = self._mutated(self._random.choice(parents))
+            choices = self.mutated(self._random.choice(parents))
             told, known = len(tries.telling), tries.known
             tries.try_(choices)
             tries.made += 1 if known == tries.known else 0
@@ -50,7 +50,8 @@ class Evolution:
         ]
         return [*best, *self._tries.telling[-LATEST:]]
 
-    def _mutated(self, parent: Seen) -> list[Any]:
+    def mutated(self, parent: Seen) -> list[Any]:
+        """The choices that made a pair, with one or two changes."""
         example = parent.example
         assert example is not None
         choices = list(example.values)

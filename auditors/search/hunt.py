@@ -20,6 +20,7 @@ from .constants import codes_of, constants_of
 from .explore import explore
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
+from .promise import promise
 from .reach import Lines, reached
 from .scout import Enough, Gross, Scout, Seen, sizes_of
 from .stages import Stages
@@ -33,6 +34,13 @@ CLEAR = 4.0
 """Deviations from which a finalist needs no second look for rare leaks."""
 TOLD = 3.0
 """Deviations from which draws tell two pairs apart; below, luck would, and frozen runs decide."""
+PROMISING = 400
+"""Draws a side from which the bound they promise ranks the pairs."""
+CLEARLY = 1.5
+"""How many times the claim a promise must be for no climb to be made."""
+CLIMBS = 2
+LAST = 8
+"""The first chunk of shared noise for finalists, that no step before has looked at."""
 LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
 UNFROZEN = 200
@@ -74,14 +82,15 @@ def hunt(
     space = choice_space(source.strategy)
     if not sampler.seeded:
         scout.plan = replace(plan, examples=UNFROZEN)
-    found = None
+    found, stages = None, None
     try:
         if space is None:
             found = _landed(scout, source)
         else:
             for template in source.templates:
                 scout.visit(template)
-            Stages(space, scout, constants_of(sampler.run), sampler.seed).run()
+            stages = Stages(space, scout, constants_of(sampler.run), sampler.seed)
+            stages.run()
             scout.look()
     except Enough:
         pass
@@ -99,7 +108,7 @@ def hunt(
         first = source.first(sampler.seed)
         nothing = Outputs.of_list([])
         return Found(first, nothing, nothing)
-    found = found or _best(scout, source)
+    found = found or _best(scout, source, stages)
     return replace(found, scout=scout, reach=reached(scout))
 
 
@@ -110,24 +119,32 @@ def _drawn(scout: Scout, seen: Seen) -> Found:
     return Found(seen.pair, first, second, {}, seen)
 
 
-def _best(scout: Scout, source: Source) -> Found:
-    """The shortlist by ordinary draws, the finalists by ever more, and a look for rare leaks."""
+def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
+    """The shortlist by a few draws, a climb from its best, the finalists by ever more draws.
+
+    A look for rare leaks comes last, where nothing is clear by then.
+    """
     listed = []
+    patterned = stages.patterned if stages is not None else []
     try:
-        for seen in _shortlist(scout, source):
+        for seen in _shortlist(scout, source, patterned):
             if scout.out_of_time() or scout.left() < 2 * scout.plan.draws:
                 break
-            scout.ordinary(seen)
+            _rate(scout, seen)
             listed.append(seen)
     except Enough:
         pass
     if not listed:
         every = list(scout.seen.values())
         return _drawn(scout, max(every, key=lambda seen: seen.shift.moved + seen.shift.counts))
-    order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[: scout.plan.finalists]
+    half = scout.plan.finalists // 2
+    order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[:half]
+    promising = sorted(listed, key=lambda seen: -seen.promise)[:half]
     for index in (0, 2):
         order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
-    found, deviations = _halve(scout, list(dict.fromkeys(order)))
+    if stages is not None:
+        order += _climbed(scout, stages, promising)
+    found, deviations = _halve(scout, list(dict.fromkeys([*order, *promising])))
     if deviations < CLEAR and not scout.out_of_time():
         rare = _rare(scout, source)
         if rare is not None:
@@ -135,14 +152,37 @@ def _best(scout: Scout, source: Source) -> Found:
     return found
 
 
-def _shortlist(scout: Scout, source: Source) -> list[Seen]:
-    """Pairs in turn from the order by each score, the templates and the rest."""
+def _rate(scout: Scout, seen: Seen) -> None:
+    """Both scores of a pair on the same few draws, their noise shared where it can be."""
+    if not scout.sampler.seeded:
+        scout.ordinary(seen)
+        return
+    sides = scout.sampler.paired(seen.pair, 1, scout.plan.draws)
+    if seen.score is None:
+        seen.score = quick_score(*sides, epsilon=scout.epsilon, delta=scout.delta)
+    seen.promise = promise(*sides, delta=scout.delta, trials=scout.plan.counted)
+
+
+def _climbed(scout: Scout, stages: Stages, promising: list[Seen]) -> list[Seen]:
+    """What a climb from the best pairs comes to; none where a claim is broken beyond doubt."""
+    plan = scout.plan
+    starts = [seen for seen in promising if seen.example is not None][:CLIMBS]
+    if not scout.sampler.seeded or not starts:
+        return []
+    if not plan.thorough and promising[0].promise > CLEARLY * max(scout.epsilon, 0.1):
+        return []
+    most = min(plan.climbing, scout.left() // 4) // len(starts)
+    return [stages.climbed(seen, plan.counted, 2 * plan.draws, most) for seen in starts]
+
+
+def _shortlist(scout: Scout, source: Source, patterned: list[Seen]) -> list[Seen]:
+    """Pairs in turn from the order by each score, the templates, the patterns and the rest."""
     every = list(scout.seen.values())
     most = scout.plan.shortlist if scout.sampler.vectorised else scout.plan.shortlist // 2
     orders = [_by(every, index) for index in range(4)]
     templates = {canonical(pair.database) + canonical(pair.neighbour) for pair in source.templates}
     orders.append([seen for seen in every if seen.key[0] + seen.key[1] in templates])
-    orders.append(every)
+    orders += [patterned[::2], patterned[1::2], every]
     chosen: dict[int, Seen] = {}
     for place in range(len(every)):
         for order in orders:
@@ -166,12 +206,16 @@ def _by(every: list[Seen], index: int) -> list[Seen]:
 
 
 def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
-    """Ever more draws for ever fewer pairs; what draws cannot tell apart, frozen runs decide."""
+    """Ever more draws for ever fewer pairs, the one that promises the largest bound last.
+
+    Where the noise cannot be shared, or the draws are too few to promise anything, deviations
+    from the claim rank the pairs, and what draws cannot tell apart, frozen runs decide.
+    """
     plan, sampler = scout.plan, scout.sampler
     drawn: dict[int, tuple[Outputs, Outputs]] = {}
-    chunk, draws, deviations = 0, plan.draws, 0.0
+    chunk, draws = 0, plan.draws
     first = listed[0]
-    if scout.left() >= 2 * plan.draws:
+    if not sampler.seeded and scout.left() >= 2 * plan.draws:
         drawn[id(first)] = sampler.draw(first.pair, "search", 0, plan.draws)
     while len(listed) > 1:
         chunk += 1
@@ -182,23 +226,35 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
                 draws = max(0, scout.left() // 2)
             if draws < 2:
                 break
-            new = sampler.draw(seen.pair, "search", chunk, draws)
+            if sampler.seeded:
+                new = sampler.paired(seen.pair, LAST + chunk, draws)
+            else:
+                new = sampler.draw(seen.pair, "search", chunk, draws)
             old = drawn.get(id(seen))
             both = new if old is None else _joined(old, new)
             drawn[id(seen)] = both
-            score = quick_score(*both, epsilon=scout.epsilon, delta=scout.delta)
-            clear = score * sqrt(len(both[0]))
-            told = round(clear) if abs(clear) >= TOLD else 0
+            clear = told = 0.0
+            if sampler.seeded and len(both[0]) >= PROMISING:
+                told = promise(*both, delta=scout.delta, trials=plan.counted)
+            else:
+                clear = _deviations(scout, both)
+                told = float(round(clear) if abs(clear) >= TOLD else 0)
             ranks.append((told, seen.shift.moved + seen.shift.counts, clear, seen))
         if len(ranks) < len(listed):
             break
         ranks.sort(key=lambda rank: rank[:3], reverse=True)
-        deviations = ranks[0][2]
         listed = [rank[3] for rank in ranks[: len(ranks) // 2]]
     best = listed[0]
     if id(best) not in drawn:
-        return _drawn(scout, best), deviations
-    return Found(best.pair, *drawn[id(best)], {}, best), deviations
+        return _drawn(scout, best), 0.0
+    both = drawn[id(best)]
+    return Found(best.pair, *both, {}, best), _deviations(scout, both)
+
+
+def _deviations(scout: Scout, both: tuple[Outputs, Outputs]) -> float:
+    """By how many standard deviations the draws of a pair break the claim."""
+    score = quick_score(*both, epsilon=scout.epsilon, delta=scout.delta)
+    return score * sqrt(len(both[0]))
 
 
 def _joined(old: tuple[Outputs, Outputs], new: tuple[Outputs, Outputs]) -> tuple[Outputs, Outputs]:

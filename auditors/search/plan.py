@@ -25,6 +25,16 @@ class SearchPlan:
         """About how many outputs the search draws, on both sides together."""
         return min(self.most, 2 * self.draws * (self.shortlist + 6 * self.finalists) + 60_000)
 
+    @property
+    def counted(self) -> int:
+        """About how many draws a side will be counted on the pair that is found."""
+        return max(self.draws, self.most // 4)
+
+    @property
+    def climbing(self) -> int:
+        """Outputs, of both sides, that climbing from the best pairs may draw."""
+        return self.most // (4 if self.thorough else 20)
+
     @classmethod
     def for_trials(
         cls, trials: int, *, thorough: bool = False, brief: bool = False

@@ -139,18 +139,21 @@ def rare_moves(one: Probe, two: Probe) -> int:
     for place in range(len(one.paths)):
         noise = float(np.nan_to_num([one.spread[place], two.spread[place]]).max())
         first, second = one.numbers[:, place], two.numbers[:, place]
-        lost = np.isnan(first) != np.isnan(second)
-        move = np.abs(first - second)[~(np.isnan(first) | np.isnan(second))]
+        gone = np.isnan(first), np.isnan(second)
+        # Where both sides have numbers and others, that one becomes the other is no leak by itself.
+        lost = (gone[0] != gone[1]) & (not gone[0].any() or not gone[1].any())
+        numbers = ~(gone[0] | gone[1])
+        move = np.abs(first - second)[numbers]
         usual = float(np.median(move)) if len(move) else 0.0
         if usual > noise:
             # The two runs do not share their noise.
             continue
-        if noise > 0:
-            far = move > STEP * max(usual, 1e-9 * noise)
-            # Rounding and the last bits of a float are no leak that a sample can show.
-            far &= move > noise
-        else:
-            far = move > 0
+        # Rounding and the last bits of a float are no leak that a sample can show.
+        far = (move > STEP * max(usual, 1e-9 * noise)) & (move > noise)
+        if one.few[place] is not None and two.few[place] is not None:
+            # Of few values those tell that the other side never has.
+            a, b = first[numbers], second[numbers]
+            far &= ~np.isin(a, b) | ~np.isin(b, a)
         many = int(far.sum()) + int(lost.sum())
         most = max(most, many if many < len(one.numbers) / 4 else 0)
     return most

@@ -15,6 +15,7 @@ from ..sampling.sampling import Sampler
 from .choices import Example
 from .plan import SearchPlan
 from .probe import Probe, Shift, probe, shift
+from .promise import promise
 from .reach import Lines
 
 FROZEN = {True: 64, False: 24}
@@ -58,6 +59,8 @@ class Seen:
     example: Example | None
     key: tuple[bytes, bytes]
     score: float | None = None
+    promise: float = 0.0
+    """The bound on epsilon (nats) that draws with shared noise promise; 0 before they are made."""
     listed: tuple[Example, int] | None = None
     """The example with the place of the collection whose elements are the rows of a side."""
 
@@ -156,6 +159,11 @@ class Scout:
             first, second = self.sampler.draw(seen.pair, "search", 0, self.plan.draws)
             seen.score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
         return seen.score
+
+    def promised(self, seen: Seen, chunk: int, draws: int, trials: int) -> float:
+        """The bound on epsilon that draws with shared noise promise."""
+        sides = self.sampler.paired(seen.pair, chunk, draws)
+        return promise(*sides, delta=self.delta, trials=trials)
 
     def _gross(self, seen: Seen) -> tuple[Outputs, Outputs] | None:
         """The few draws by whose score a pair that looks gross is so; None where it is not."""
