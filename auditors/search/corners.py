@@ -1,20 +1,29 @@
-"""Choices at their ends, and all values of choices that have few.
+"""Choices at their ends, all values of choices that have few, and patterns of like choices.
 
 Random generation meets a corner of many coordinates almost never, and it is where the two databases
-of a pair are furthest apart.
+of a pair are furthest apart. Where a database is a list of numbers and its neighbour may differ in
+each, the worst pair is seldom one at random either: all answers rise, or some rise and the others
+fall. What rises may be a choice of its own beside the numbers, so that the patterns of every group
+of like choices are combined.
 """
 
 import math
 from collections.abc import Iterator
 from itertools import islice, product
+from random import Random
 from typing import Any
 
-from .choices import Example
-from .suggestions import ENUMERATED, Suggestions, all_of, changed, far
+from .choices import Choice, Example
+from .suggestions import ENUMERATED, Suggestions, all_of, anything, changed, far, simplest
 from .tries import in_turn
 
 BESIDE = 12
 """Ways to set the choices beside a group of like ones."""
+FEW_LEVELS = 4
+FEWEST = 3
+"""Like choices that make a group."""
+MOST_GROUPS = 3
+MOST_PATTERNS = 24
 
 
 def enumerated(examples: list[Example]) -> Iterator[list[Any]]:
@@ -92,3 +101,102 @@ def _pattern(group: list[int], ends: list[Any], pattern: str) -> dict[int, Any]:
 def _depth(chosen: tuple[tuple[int, Any], ...]) -> tuple[int, int]:
     places = [place for place, _ in chosen]
     return max(places, default=0), sum(places)
+
+
+def groups_of(example: Example) -> list[list[int]]:
+    """The places of like choices, those of different collections apart."""
+    home = {
+        place: number
+        for number, block in enumerate(example.blocks)
+        for start, end in block.elements
+        for place in range(start, end)
+    }
+    groups: list[list[int]] = []
+    for place, choice in enumerate(example.choices):
+        if choice.kind not in ("integer", "float") and not _coin(choice):
+            continue
+        for group in groups:
+            if home.get(group[0]) == home.get(place) and example.choices[group[0]].alike(choice):
+                group.append(place)
+                break
+        else:
+            groups.append([place])
+    return groups
+
+
+def _coin(choice: Choice) -> bool:
+    """Whether a choice of yes or no is a value; those that go on or stop have odds of their own."""
+    return choice.kind == "boolean" and choice.constraints.get("p") == 0.5
+
+
+def levels(choice: Choice) -> list[Any]:
+    """All values where they are few, else the simplest, what lies halfway, and both ends."""
+    if choice.size() <= FEW_LEVELS:
+        found = all_of(choice)
+        return [found[-1], found[0], *found[1:-1]]
+    low, high = far(choice)
+    try:
+        middle = type(low)(low / 2 + high / 2)
+    except (OverflowError, ValueError):
+        middle = low
+    found = [simplest(choice), middle, high, low]
+    return [value for value in dict.fromkeys(found) if choice.permits(value)]
+
+
+def patterned(example: Example) -> Iterator[list[Any]]:
+    """The choices with all groups in patterns, the plainest patterns of all groups first."""
+    groups = [group for group in groups_of(example) if len(group) >= FEWEST][:MOST_GROUPS]
+    ways = [list(_patterns(example, group))[:MOST_PATTERNS] for group in groups]
+    if not groups or not all(ways):
+        return
+    combined = sorted(product(*(enumerate(way) for way in ways)), key=_rank)
+    for chosen in combined:
+        changes: dict[int, Any] = {}
+        for _, pattern in chosen:
+            changes |= pattern
+        yield changed(example, changes)
+
+
+def _rank(chosen: tuple[tuple[int, Any], ...]) -> int:
+    rank = 1
+    for place, _ in chosen:
+        rank *= place + 1
+    return rank
+
+
+def _patterns(example: Example, group: list[int]) -> Iterator[dict[int, Any]]:
+    """Every value for all; then two values, half and half, one against the rest, in turn."""
+    values, count = levels(example.choices[group[0]]), len(group)
+    for value in values[:2]:
+        yield dict.fromkeys(group, value)
+    two = [(a, b) for i, a in enumerate(values) for b in values[i + 1 :]]
+    for a, b in two:
+        for one, other in ((a, b), (b, a)):
+            yield dict(
+                zip(group, [one] * (count // 2) + [other] * (count - count // 2), strict=True)
+            )
+            yield dict(zip(group, [one] + [other] * (count - 1), strict=True))
+        yield {place: (a, b)[index % 2] for index, place in enumerate(group)}
+        for one, other in ((a, b), (b, a)):
+            yield dict(zip(group, [other] * (count - 1) + [one], strict=True))
+    for value in values[2:]:
+        yield dict.fromkeys(group, value)
+
+
+def regrouped(example: Example, random: Random) -> list[Any] | None:
+    """One change to a group: of one choice, of all, of those before or after one; None without."""
+    groups = [group for group in groups_of(example) if group]
+    if not groups:
+        return None
+    # A group counts once and not by its size: else the numbers hide what is beside them.
+    group = random.choice(groups)
+    choice = example.choices[group[0]]
+    values = levels(choice)
+    value = random.choice([*values, anything(choice, random)])
+    at, way = random.randrange(len(group)), random.randrange(5)
+    places = (group[at:][:1], group[at:], group[: at + 1], group, group[at:][:2])[way]
+    if way == 4 and len(places) == 2:
+        # A turn of two that are neighbours keeps what is true of the group as a whole.
+        one, two = (example.values[place] for place in places)
+        return changed(example, {places[0]: two, places[1]: one})
+    return changed(example, dict.fromkeys(places, value))

@@ -11,11 +11,10 @@ from typing import Any
 
 from .bank import Bank
 from .choices import Choice, ChoiceSpace, Example
-from .corners import corners, enumerated
+from .corners import corners, enumerated, patterned, regrouped
 from .dictionary import dictionary
 from .evolution import Evolution
 from .ladder import Ladder, base_of
-from .patterns import patterned, regrouped
 from .scout import Enough, Gross, Scout, Seen
 from .suggestions import Suggestions
 from .tries import Tries, in_turn
