@@ -41,7 +41,10 @@ class PrivacyClaim:
     examples: tuple[tuple[Database, Database], ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
-        """Reject numbers outside the definition's range."""
+        """Reject numbers outside the definition's range, and a relation that is none."""
+        if not isinstance(self.relation, Relation):
+            known = ", ".join(f"Relation.{one.name}" for one in Relation)
+            raise ValueError(f"relation must be one of {known}, got {self.relation!r}")
         if not (0 <= self.epsilon < float("inf")):
             raise ValueError(f"epsilon must be finite and at least 0 (nats), got {self.epsilon!r}")
         if not (0 <= self.delta < 1):

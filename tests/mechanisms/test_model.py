@@ -15,11 +15,12 @@ from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
         ({"delta": -1e-9}, "delta must be in"),
         ({"distance": 0}, "distance must be a whole number >= 1"),
         ({"distance": 1.5}, "distance must be a whole number >= 1"),
+        ({"relation": "add-remove"}, "relation must be one of Relation.ADD_REMOVE"),
     ],
 )
 def test_claims_outside_the_definition_are_refused(numbers, message):
     with pytest.raises(ValueError, match=message):
-        PrivacyClaim(**({"epsilon": 1} | numbers), relation=Relation.ADD_REMOVE)
+        PrivacyClaim(**{"epsilon": 1, "relation": Relation.ADD_REMOVE, **numbers})
 
 
 def test_a_claim_names_its_relation():
