@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import signal
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -100,4 +99,4 @@ def test_each_is_refused_and_a_dying_worker_is_no_pass(sample):
     assert re.search(r"no result     checks/test_crash.py::test_dies: the worker died", done.stdout)
     assert re.search(r"2 failed, 9 passed", done.stdout)
     alone = run(sample, "checks/test_crash.py")
-    assert alone.returncode in (-signal.SIGSEGV, 128 + signal.SIGSEGV)
+    assert alone.returncode == 4
