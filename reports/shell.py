@@ -76,6 +76,9 @@ class Sentences(click.Group):
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)  # the guardian knows who sent it, and says so
         except Exception as error:  # noqa: BLE001 - the last place that can turn it into words
+            if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
+                # So Python up to 3.11 hands on an interruption that comes while a class is made.
+                ctx.exit(INTERRUPTED)
             if os.environ.get("DPWITNESS_DEBUG") == "1":
                 traceback.print_exc()
             sentence, status = _explained(error)

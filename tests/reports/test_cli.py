@@ -20,6 +20,7 @@ from dpwitness.auditors.privacy.replay import Replay
 from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.reports import cli, files, listing
+from dpwitness.reports.shell import Sentences
 from dpwitness.reports.record import evidence
 from dpwitness.reports.terminal import ProgressLine
 
@@ -539,3 +540,16 @@ def test_an_option_of_the_program_after_a_command_is_told_its_place(run, option)
     result = run("audit", "laplace", option)
     assert result.exit_code == 2
     assert f"{option} stands before the command" in result.stderr
+
+
+def test_an_interruption_that_python_wraps_is_one():
+    @click.group(cls=Sentences)
+    def group():
+        pass
+
+    @group.command()
+    def loads():
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    done = CliRunner().invoke(group, ["loads"])
+    assert (done.exit_code, done.output) == (130, "")
