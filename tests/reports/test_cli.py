@@ -20,8 +20,8 @@ from dpwitness.auditors.privacy.replay import Replay
 from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.reports import cli, files, listing
-from dpwitness.reports.shell import Sentences
 from dpwitness.reports.record import evidence
+from dpwitness.reports.shell import Sentences
 from dpwitness.reports.terminal import ProgressLine
 
 CODE = """
