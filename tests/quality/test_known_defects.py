@@ -134,7 +134,9 @@ CASES = {
     ),
     "half of the noise that a score without a direction needs": (
         quantile(1.0), quantile(2.0),
-        {"databases": replace_one(st.lists(st.floats(-1, 4), min_size=2, max_size=6)), **rows},
+        # At 20,000 trials the search misses the worst pair at two seeds of ten.
+        {"databases": replace_one(st.lists(st.floats(-1, 4), min_size=2, max_size=6)),
+         "trials": 200_000, **rows},
     ),
 }  # fmt: skip
 
