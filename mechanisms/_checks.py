@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from math import inf
+from numbers import Real
 from operator import index
 from typing import Any
 
 import numpy as np
 
 from .model import Array, Database, Size
+from .model.domains import short
 
 MOST_LISTED = 2**22
 """The longest list of outcomes that a law or a class is spelt out to."""
@@ -16,6 +18,8 @@ MOST_LISTED = 2**22
 def require_positive(**parameters: float) -> None:
     """Raise ValueError naming the first parameter that is not a positive finite number."""
     for name, value in parameters.items():
+        if not isinstance(value, Real):
+            raise ValueError(f"{name} must be a positive number, got {short(value)}")
         if not value > 0:
             raise ValueError(f"{name} must be positive, got {value}")
         if value == inf:

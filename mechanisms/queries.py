@@ -29,11 +29,14 @@ def histogram(database: Database, *, categories: int) -> Array:
 def counts(database: Database) -> Array:
     """The counts of a histogram: floats of shape (bins,), one of which a record moves by 1.
 
-    Raises ValueError where a count is negative or no finite number.
+    Raises ValueError where a count is negative or no whole number.
     """
     numbers = table_of_numbers(database, columns=1, what="bin")[:, 0]
     if (numbers < 0).any():
         raise ValueError(f"a histogram has counts from 0, got {numbers.min()}")
+    if (numbers != np.floor(numbers)).any():
+        part = numbers[numbers != np.floor(numbers)][0]
+        raise ValueError(f"a histogram has whole counts, got {part}")
     return numbers.astype(float)
 
 

@@ -1,6 +1,7 @@
 """Which databases a mechanism works on, and when two of them are neighbours."""
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
@@ -99,15 +100,15 @@ def misfit(domain: Domain, database: Database) -> str:
         case Value(row=row):
             return _stranger(row, [database], "the record")
         case Rows(row=row):
-            try:
-                records = list(database)
-            except TypeError:
+            if _length(database) < 0:
                 return f"the database must be a list of records, got {type(database).__name__}"
-            return _stranger(row, records, "record")
+            return _stranger(row, list(database), "record")
         case Histogram(bins=bins):
             if _length(database) != bins:
                 return f"the database must be a list of {bins} counts, got {short(database)}"
-            return _stranger(Interval(low=0, high=inf, integer=True), list(database), "count")
+            # One record more must be another float.
+            count = Interval(low=0, high=2**53, integer=True)
+            return _stranger(count, list(database), "count")
 
 
 def _stranger(row: Row, records: Sequence[Any], what: str) -> str:
@@ -145,7 +146,7 @@ def _wanted(row: Row, record: Any) -> str:
                     return ""
             return f"a {'whole ' if integer else ''}number from {low:g} to {high:g}"
         case Choices(values=values):
-            return "" if record in values else f"one of {short(values)}"
+            return "" if _among(values, record) else f"one of {short(values)}"
         case Record(fields=fields):
             if not isinstance(record, Mapping) or set(record) != set(fields):
                 return f"a record with the fields {', '.join(fields)}"
@@ -156,7 +157,7 @@ def _wanted(row: Row, record: Any) -> str:
             )
             return next(found, "")
         case Product(parts=parts):
-            if np.ndim(record) == 0 or isinstance(record, str) or len(record) != len(parts):
+            if _length(record) != len(parts):
                 return f"a list of {len(parts)} values"
             pairs = enumerate(zip(parts, record, strict=True))
             found = (
@@ -166,7 +167,7 @@ def _wanted(row: Row, record: Any) -> str:
             )
             return next(found, "")
         case Rows(row=inner):
-            if np.ndim(record) == 0 or isinstance(record, str):
+            if _length(record) < 0:
                 return "a list"
             return next(
                 (
@@ -178,10 +179,23 @@ def _wanted(row: Row, record: Any) -> str:
             )
 
 
-def _length(database: Database) -> int:
-    """How many entries it has; -1 for a text and for what has no length."""
+def _among(values: tuple[Any, ...], record: Any) -> bool:
+    """Whether the record is one of the values; an array, which has no one truth, is none."""
     try:
-        return -1 if isinstance(database, str) else len(database)
+        return bool(record in values)
+    except (TypeError, ValueError):
+        return False
+
+
+def _length(database: Database) -> int:
+    """How many entries it has; -1 for what is no list: it has no length, order or repetition.
+
+    A mapping would be read as its keys, bytes as numbers, and an iterator would be used up here.
+    """
+    if isinstance(database, (str, bytes, bytearray, memoryview, Mapping, AbstractSet)):
+        return -1
+    try:
+        return len(database)
     except TypeError:
         return -1
 

@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
+from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.mechanisms._checks import MOST_LISTED, grid_numbers, table_of_numbers
 from dpwitness.mechanisms.boosting.base_synopsis import histograms
 from dpwitness.mechanisms.catalogue import CATALOGUE
@@ -20,6 +21,7 @@ from dpwitness.mechanisms.model import (
     Choices,
     Histogram,
     Interval,
+    PrivacyClaim,
     Product,
     Record,
     Rows,
@@ -216,11 +218,55 @@ def test_what_is_said_of_a_large_array_is_one_line(domain):
     assert len(told) < 300
 
 
+NO_NUMBERS = (
+    *("a stranger", None, 5, object(), b"01", {0: 1}, {1}, np.array(3.0)),
+    *(["a stranger"], [None], [np.nan], [np.inf], [-np.inf], [10**30], [1j], [object()]),
+    *([[]], [[[]]], [[0], [1, 2]], [{}], [np.zeros((2, 2))], np.zeros((2, 3, 2)), [[np.nan] * 3]),
+    np.array(["2020-01-01"], dtype="datetime64[D]"),
+)
+
+
+def spoilt(domain, database):
+    """The database with one record, or one number of one record, that its domain does not have."""
+    yield from NO_NUMBERS
+    if isinstance(domain, Value) or not len(database):
+        return
+    records = list(database)
+    for stranger in (None, "1", 1j, np.nan, np.inf, -1e9, 10**30, [[0]], 0.123):
+        yield [stranger, *records[1:]]
+        yield [*records[:-1], stranger]
+        if isinstance(records[0], (list, tuple)):
+            yield [[stranger, *records[0][1:]], *records[1:]]
+            yield [[*records[0][:-1], stranger], *records[1:]]
+    if isinstance(records[0], (list, tuple)):
+        yield [[*records[0], 0], *records[1:]]
+        yield [list(records[0])[:-1], *records[1:]]
+    if isinstance(domain, Histogram):
+        yield [*records, 1]
+        yield records[:-1]
+    # An iterator is used up by whoever looks at it first.
+    yield iter(records)
+
+
 @pytest.mark.parametrize("mechanism", CATALOGUE, ids=lambda mechanism: mechanism.name)
-def test_a_mechanism_refuses_a_stranger_before_it_draws(mechanism):
-    strangers = {Rows: ["a stranger"], Histogram: [-1], Value: "a stranger"}
+def test_a_mechanism_refuses_strangers_in_one_sentence_before_it_draws(mechanism):
+    claim = next(one for one in mechanism.claims if isinstance(one, PrivacyClaim))
+    source = pair_source(mechanism.databases, claim.relation, claim.distance, 0)
+    fitting = source.templates[-1].database if source.templates else [*claim.examples, [[]]][0][0]
+    assert misfit(mechanism.databases, fitting) == ""
     generator = np.random.default_rng(0)
     state = generator.bit_generator.state
-    with pytest.raises(ValueError, match=mechanism.name):
-        mechanism(strangers[type(mechanism.databases)], generator)
+    refused = 0
+    for stranger in spoilt(mechanism.databases, fitting):
+        if (
+            not isinstance(stranger, (list, tuple, np.ndarray))
+            or misfit(mechanism.databases, stranger) != ""
+        ):
+            with pytest.raises(ValueError, match=f"^{mechanism.name}: [^\n]{{10,300}}$"):
+                mechanism(stranger, generator)
+            refused += 1
+        else:
+            # What the domain has, such as a number between two others, is released.
+            mechanism(stranger, np.random.default_rng(0))
     assert generator.bit_generator.state == state
+    assert refused >= 20
