@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 from operator import index
 from typing import Any
 
@@ -24,6 +24,27 @@ def require_positive(**parameters: float) -> None:
             raise ValueError(f"{name} must be positive, got {value}")
         if value == inf:
             raise ValueError(f"{name} must be finite, got {value}")
+
+
+def require_whole(**parameters: float) -> None:
+    """Raise ValueError naming the first parameter that is not a whole number from 1."""
+    for name, value in parameters.items():
+        if not isinstance(value, Integral) or not value >= 1:
+            raise ValueError(f"{name} must be a whole number from 1, got {short(value)}")
+
+
+def require_number(**parameters: float) -> None:
+    """Raise ValueError naming the first parameter that is not a finite number."""
+    for name, value in parameters.items():
+        if not isinstance(value, Real) or not -inf < value < inf:
+            raise ValueError(f"{name} must be a finite number, got {short(value)}")
+
+
+def require_delta(**parameters: float) -> None:
+    """Raise ValueError naming the first parameter that is no number in [0, 1)."""
+    for name, value in parameters.items():
+        if not isinstance(value, Real) or not 0 <= value < 1:
+            raise ValueError(f"{name} must be a number in [0, 1), got {short(value)}")
 
 
 def grid_numbers(database: Database, *, values: int, what: str = "record") -> Array:

@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
 from math import exp, expm1, inf, lgamma, log, log1p, prod, sqrt
+from numbers import Real
 
 import numpy as np
 
@@ -202,6 +203,6 @@ def _require_all_positive(epsilons: Sequence[float]) -> None:
 
 
 def _logarithm(delta: float) -> float:
-    if not 0 < delta < 1:
+    if not (isinstance(delta, Real) and 0 < delta < 1):
         raise ValueError(f"delta must be between 0 and 1, got {delta}")
     return -log(delta)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_listable, require_positive, sample_shape
+from .._checks import require_delta, require_listable, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
@@ -184,6 +184,9 @@ def base_mechanism(
     `weights`, in [0, 1] and of shape (queries, bins), are the queries; synopses have `small`
     records. The scale of the noise follows from (epsilon, delta) unless it is given.
     """
+    require_whole(small=small, records=records)
+    require_positive(epsilon=epsilon)
+    require_delta(delta=delta)
     if scale is None:
         scale = base_scale(
             samples=len(sampled), sensitivity=1 / records, epsilon=epsilon, delta=delta

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_number, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Database,
@@ -155,7 +155,10 @@ def boosting_mechanism(
     lose (sample_epsilon, sample_delta) and each synopsis `base_epsilon`. The attenuation follows
     unless it is given. Accuracy is promised where the samples are enough for it.
     """
-    require_positive(base_epsilon=base_epsilon, records=records)
+    require_positive(base_epsilon=base_epsilon, sample_epsilon=sample_epsilon)
+    require_whole(records=records, small=small, samples=samples, rounds=rounds)
+    require_number(accuracy=accuracy)
+    require_delta(sample_delta=sample_delta)
     if attenuation is None:
         attenuation = attenuation_for(
             advantage=advantage,

@@ -7,6 +7,7 @@ it little. With agreements a_1, ..., a_t of a query its weight is exp(-rate (a_1
 
 from collections.abc import Callable, Sequence
 from math import atanh, floor, log, sqrt
+from numbers import Real
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def linear_answers(database: Database, *, weights: Sequence[Sequence[float]]) ->
 
 def weight_rate(advantage: float) -> float:
     """The rate alpha = ln((1 + 2 eta) / (1 - 2 eta)) / 2 for the advantage eta in (0, 1/2)."""
-    if not 0 < advantage < 0.5:
+    if not (isinstance(advantage, Real) and 0 < advantage < 0.5):
         raise ValueError(f"advantage must be in (0, 1/2), got {advantage}")
     return atanh(2 * advantage)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_number, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Database,
@@ -124,6 +124,9 @@ def sampled_query_mechanism(
     identifier: str = "",
 ) -> Mechanism:
     """`sampled_query` on linear queries with weights in [0, 1], shape (queries, bins)."""
+    require_positive(attenuation=attenuation)
+    require_whole(records=records)
+    require_number(accuracy=accuracy)
     answers = partial(linear_answers, weights=weights)
     public = np.asarray(synopses, dtype=float)
     reweighting: dict[str, Any] = {"accuracy": accuracy, "attenuation": attenuation}
@@ -183,6 +186,9 @@ def sampled_query_counts_mechanism(
 
     `calibration_delta` is what the attenuation is calculated from, `delta` unless given.
     """
+    require_positive(epsilon=epsilon)
+    require_whole(records=records, samples=samples)
+    require_number(accuracy=accuracy)
     answers = partial(linear_answers, weights=weights)
     public = np.asarray(synopses, dtype=float)
     attenuation = attenuation_for(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import sample_shape
+from .._checks import require_delta, sample_shape
 from ..accounting.composition import basic_composition, zcdp_composition
 from ..accounting.privacy_loss import compose_losses
 from ..model import (
@@ -89,6 +89,7 @@ def compose(
     """
     if not mechanisms:
         raise ValueError("mechanisms must be at least one, got none")
+    require_delta(delta=delta)
     if any(part.databases != mechanisms[0].databases for part in mechanisms):
         raise ValueError(f"databases of {[part.name for part in mechanisms]} differ")
 

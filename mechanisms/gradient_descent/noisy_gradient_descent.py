@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Claim,
@@ -123,7 +123,9 @@ def noisy_gradient_descent_mechanism(
     The step size is the balanced one unless given; databases have up to `records` rows in
     [-1, 1]^d unless given. The average point comes with its expected excess loss.
     """
-    require_positive(radius=radius)
+    require_positive(radius=radius, lipschitz=lipschitz, epsilon=epsilon)
+    require_whole(steps=steps, records=records)
+    require_delta(delta=delta)
     if step_size is None:
         step_size = balanced_step_size(diameter=2 * radius, lipschitz=lipschitz, steps=steps)
     of_law: dict[str, Any] = {

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
@@ -130,6 +130,9 @@ def vector_sum_mechanism(
     Replacing a row moves the sum twice as far as adding one. Databases are rows of numbers in
     [-norm, norm] unless given.
     """
+    require_whole(dimension=dimension)
+    require_positive(epsilon=epsilon, norm=norm)
+    require_delta(delta=delta)
     moves = norm if relation is Relation.ADD_REMOVE else 2 * norm
     if scale is None:
         scale = l2_scale(norm=moves, epsilon=epsilon, delta=delta)

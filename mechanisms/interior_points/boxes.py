@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import grid_columns, require_listable, require_positive, sample_shape
+from .._checks import (
+    grid_columns,
+    require_delta,
+    require_listable,
+    require_positive,
+    require_whole,
+    sample_shape,
+)
 from ..accounting.composition import zcdp_root
 from ..accounting.tails import log_laplace_cdf
 from ..learning.labelled import grid_points
@@ -244,6 +251,11 @@ def boxes_mechanism(
     `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
     law is a list of all boxes and known where there are at most MOST_BOXES.
     """
+    require_whole(dimension=dimension, grid=grid, block=block, records=records)
+    require_positive(epsilon=epsilon)
+    require_delta(delta=delta)
+    if count_epsilon is not None:
+        require_positive(count_epsilon=count_epsilon)
     counted = 0.0 if count_epsilon is None else count_epsilon
     shared = 0.0 if recursive else delta
     each = call_epsilon or call_privacy(dimension, epsilon - counted, shared)

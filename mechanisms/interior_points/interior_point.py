@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import grid_numbers, require_positive, sample_shape
+from .._checks import grid_numbers, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Database,
@@ -85,6 +85,8 @@ def interior_point_mechanism(
     *, points: int, grid: int, epsilon: float, name: str = "interior-point", identifier: str = ""
 ) -> Mechanism:
     """`interior_point` for `points` points, with its privacy and utility claims."""
+    require_whole(points=points, grid=grid)
+    require_positive(epsilon=epsilon)
     bound = failure_bound(points=points, grid=grid, epsilon=epsilon)
     return Mechanism(
         name=name,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_positive, require_whole, sample_shape
 from ..accounting.tails import log_laplace_cdf
 from ..model import (
     Array,
@@ -222,6 +222,8 @@ def rec_concave_mechanism(
     identifier: str = "",
 ) -> Mechanism:
     """`rec_concave` for `points` points with its privacy claim and its exact law."""
+    require_whole(points=points, grid=grid, base=base)
+    require_positive(epsilon=epsilon, delta=delta)
     parameters: dict[str, Any] = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
     return Mechanism(
         name=name,

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
 from ..accounting.tails import log_laplace_cdf
 from ..model import (
@@ -166,7 +166,9 @@ def noisy_conjunction_mechanism(
     It is (epsilon, delta)-private under replace-one. Under add-remove a point violates d
     literals only, and without delta epsilon / 2 is claimed.
     """
-    require_positive(dimension=dimension, epsilon=epsilon, beta=beta)
+    require_positive(epsilon=epsilon, beta=beta)
+    require_whole(dimension=dimension)
+    require_delta(delta=delta)
     if delta and relation is Relation.ADD_REMOVE:
         raise ValueError("the calibration with delta is for replace-one")
     scale = laplace_scale(dimension, epsilon, delta)

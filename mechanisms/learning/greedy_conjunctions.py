@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Database,
@@ -135,7 +135,9 @@ def greedy_conjunction_mechanism(
     identifier: str = "",
 ) -> Mechanism:
     """`greedy_conjunction` at fixed parameters, with the theorems it is claimed to satisfy."""
-    require_positive(dimension=dimension, most_literals=most_literals, rounds=rounds)
+    require_whole(dimension=dimension, most_literals=most_literals, rounds=rounds)
+    require_positive(epsilon=epsilon)
+    require_delta(delta=delta)
     each = round_privacy(epsilon, rounds, delta)
     bound: dict[str, Any] = {
         "dimension": dimension,

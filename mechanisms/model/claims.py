@@ -11,6 +11,7 @@ theorem that promises it.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
+from numbers import Real
 from typing import Any, ClassVar
 
 from .domains import Array, Database, Domain, Relation, Row
@@ -45,9 +46,9 @@ class PrivacyClaim:
         if not isinstance(self.relation, Relation):
             known = ", ".join(f"Relation.{one.name}" for one in Relation)
             raise ValueError(f"relation must be one of {known}, got {self.relation!r}")
-        if not (0 <= self.epsilon < float("inf")):
+        if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < float("inf")):
             raise ValueError(f"epsilon must be finite and at least 0 (nats), got {self.epsilon!r}")
-        if not (0 <= self.delta < 1):
+        if not (isinstance(self.delta, Real) and 0 <= self.delta < 1):
             raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
         if self.distance != int(self.distance) or self.distance < 1:
             raise ValueError(f"distance must be a whole number >= 1, got {self.distance!r}")

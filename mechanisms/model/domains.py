@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum
 from math import inf
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -64,6 +65,10 @@ class Rows:
     least: int = 0
     most: int = 40
 
+    def __post_init__(self) -> None:
+        """Refuse sizes that are no whole numbers from 0."""
+        _require_sizes(least=self.least, most=self.most)
+
 
 Row = Interval | Choices | Record | Product | Rows
 
@@ -79,6 +84,10 @@ class Histogram:
     most: int = 20
     total: int | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse sizes that are no whole numbers from 0."""
+        _require_sizes(bins=self.bins, most=self.most, total=self.total or 0)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Value:
@@ -88,6 +97,12 @@ class Value:
 
 
 Domain = Rows | Histogram | Value
+
+
+def _require_sizes(**sizes: int) -> None:
+    for name, size in sizes.items():
+        if not isinstance(size, Integral) or size < 0:
+            raise ValueError(f"{name} must be a whole number from 0, got {short(size)}")
 
 
 def misfit(domain: Domain, database: Database) -> str:

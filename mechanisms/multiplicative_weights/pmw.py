@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
@@ -139,7 +139,9 @@ def private_multiplicative_weights_mechanism(
     `noise_epsilon` follows from (epsilon, delta) unless it is given. The stream must not look
     at the data.
     """
-    require_positive(accuracy=accuracy, epsilon=epsilon, records=records)
+    require_positive(accuracy=accuracy, epsilon=epsilon)
+    require_whole(length=length, bins=bins, records=records, updates=updates)
+    require_delta(delta=delta)
     if noise_epsilon is None:
         noise_epsilon = noise_epsilon_for(epsilon=epsilon, delta=delta, updates=updates)
     bound: dict[str, Any] = {

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_positive, require_whole, sample_shape
 from ..accounting.privacy_loss import discrete_laplace_loss
 from ..model import (
     Array,
@@ -141,6 +141,8 @@ def grid_laplace_mechanism(
     and half a step of rounding. The exact law is known for every output, and for a number
     that of the privacy loss.
     """
+    if coordinates is not None:
+        require_whole(coordinates=coordinates)
     step = default_granularity(sensitivity) if granularity is None else granularity
     width = coordinates or 1
     scale = grid_scale(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Database,
@@ -73,6 +73,8 @@ def laplace_mechanism(
     answer, None when the answer is a number.
     """
     require_positive(sensitivity=sensitivity, epsilon=epsilon)
+    if coordinates is not None:
+        require_whole(coordinates=coordinates)
 
     def worst_error(database: Database, output: Any) -> Array:
         errors = np.abs(np.asarray(output) - query(database))

@@ -11,7 +11,7 @@ from math import expm1, inf, log1p
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import log_responses
 from ..accounting.privacy_loss import loss_of
 from ..model import (
@@ -114,9 +114,9 @@ def leaky_response_mechanism(
 
 
 def _check(database: Database, epsilon: float, delta: float, rounds: int) -> None:
-    require_positive(epsilon=epsilon, rounds=rounds)
-    if not 0 <= delta < 1:
-        raise ValueError(f"delta must be in [0, 1), got {delta}")
+    require_positive(epsilon=epsilon)
+    require_whole(rounds=rounds)
+    require_delta(delta=delta)
     if database not in (0, 1):
         raise ValueError(f"the database must be 0 or 1, got {database!r}")
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_number, require_positive, require_whole, sample_shape
 from ..model import (
     Array,
     Claim,
@@ -134,6 +134,8 @@ def above_threshold_mechanism(
     loses at most threshold_epsilon + query_epsilon nats. `length` is the number of queries, each
     of which moves by at most `sensitivity` under `relation`.
     """
+    require_whole(length=length, positives=positives)
+    require_number(threshold=threshold)
     scales = noise_scales(
         sensitivity=sensitivity,
         threshold_epsilon=threshold_epsilon,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive, sample_shape
+from .._checks import require_number, require_positive, require_whole, sample_shape
 from ..model import Array, Database, Domain, Histogram, Mechanism, Relation, Size, UtilityClaim
 from .above_threshold import above_threshold_law, bit_claims, compare, noise_scales, take
 from .sparse_vector_law import ABOVE
@@ -109,6 +109,8 @@ def numeric_sparse_vector_mechanism(
     The rest as in `above_threshold_mechanism`; the loss is the sum of the three epsilons.
     """
     require_positive(answer_epsilon=answer_epsilon)
+    require_whole(length=length, positives=positives)
+    require_number(threshold=threshold)
     scales = noise_scales(
         sensitivity=sensitivity,
         threshold_epsilon=threshold_epsilon,

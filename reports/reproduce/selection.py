@@ -9,7 +9,7 @@ from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 from ..shell import meant
-from ..targets import find_theorem
+from ..targets import find_theorem, is_file
 from .sections import CONTROLS, OWN
 
 MOST_SETTINGS = 50
@@ -68,6 +68,11 @@ def find(identifier: str) -> Theorem:
     for theorem in (*THEOREMS, *controls()):
         if theorem.identifier == identifier:
             return theorem
+    if is_file(identifier):
+        raise InvalidArgument(
+            f"{identifier!r} names a file; add the name of a theorem in it, "
+            f"`dpwitness reproduce {identifier}:NAME`"
+        )
     known = [theorem.identifier for theorem in (*THEOREMS, *controls())]
     longer = [name for name in known if name.casefold().startswith(identifier.casefold())]
     near = f" (did you mean {' or '.join(longer[:3])}?)" if longer else meant(identifier, known)

@@ -1,11 +1,14 @@
 """A researcher's own data: what does not fit is refused before anything is released."""
 
+import ast
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import pytest
 
 from dpwitness.auditors.databases.neighbours import pair_source
+from dpwitness.auditors.mutants.sources import recipe_of
 from dpwitness.mechanisms._checks import MOST_LISTED, grid_numbers, table_of_numbers
 from dpwitness.mechanisms.boosting.base_synopsis import histograms
 from dpwitness.mechanisms.catalogue import CATALOGUE
@@ -270,3 +273,40 @@ def test_a_mechanism_refuses_strangers_in_one_sentence_before_it_draws(mechanism
             mechanism(stranger, np.random.default_rng(0))
     assert generator.bit_generator.state == state
     assert refused >= 20
+
+
+def parameters_of(mechanism):
+    """The function that makes a mechanism of the catalogue, its arguments, and those of a size."""
+    recipe = recipe_of(mechanism)
+    call, names = recipe.statement.value, vars(recipe.module)
+
+    def value(node):
+        # The statement is of the catalogue itself.
+        return eval(compile(ast.Expression(node), recipe.name, "eval"), names)  # noqa: S307
+
+    given = []
+    for one in call.args:
+        given += value(one.value) if isinstance(one, ast.Starred) else [value(one)]
+    named = {}
+    for one in call.keywords:
+        named |= {one.arg: value(one.value)} if one.arg else value(one.value)
+    maker = value(call.func)
+    for name, one in signature(maker).parameters.items():
+        if one.default is not one.empty:
+            named.setdefault(name, one.default)
+    sizes = {k: v for k, v in named.items() if type(v) in (int, float)}
+    return partial(maker, *given), named, sizes
+
+
+@pytest.mark.parametrize("mechanism", CATALOGUE, ids=lambda mechanism: mechanism.name)
+def test_what_makes_a_mechanism_refuses_a_size_that_is_none(mechanism):
+    maker, named, sizes = parameters_of(mechanism)
+    assert maker(**named).name == mechanism.name
+    for name, size in sizes.items():
+        strangers = [np.nan, np.inf, -np.inf, "1", 1j, [1, 2], object()]
+        # A part of a whole is none; the sensitivity of counts may be a part.
+        strangers += [size + 0.5] if type(size) is int and name != "sensitivity" else []
+        strangers += [-1] if name not in ("threshold", "accuracy") else []
+        for stranger in strangers:
+            with pytest.raises(ValueError, match=r"must be [^\n]{5,200}$"):
+                maker(**named | {name: stranger})

@@ -62,8 +62,8 @@ def test_leaky_response_is_as_private_as_claimed_and_no_more():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"delta": 1.0}, r"delta must be in \[0, 1\), got 1.0"),
-        ({"rounds": 0}, "rounds must be positive, got 0"),
+        ({"delta": 1.0}, r"delta must be a number in \[0, 1\), got 1.0"),
+        ({"rounds": 0}, "rounds must be a whole number from 1, got 0"),
         ({"database": 2}, "the database must be 0 or 1, got 2"),
     ],
 )

@@ -87,3 +87,9 @@ def test_every_theorem_has_a_part(theorem):
 def test_negative_controls_are_a_part_of_their_own():
     assert {control.part for control in controls()} == {CONTROLS}
     assert CONTROLS not in PARTS
+
+
+@pytest.mark.parametrize("file", ["mine.py", "folder/mine.py", "/there/mine.py"])
+def test_a_file_without_a_name_is_told_to_add_one(file):
+    with pytest.raises(InvalidArgument, match=f"add the name .*`dpwitness reproduce {file}:NAME`"):
+        select([file], [])
