@@ -23,6 +23,7 @@ from .faces import as_text, wording
 from .formats import table
 from .record import reading
 from .replaying import made_by_this_version, replayed, unread
+from .replaying_claims import ClaimReplay, claims_of, claims_replayed
 from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
@@ -81,7 +82,8 @@ def audit(
         else:
             results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
     budget = Budget(**{key: engine[key] for key in ("alpha", "trials", "seed") if key in engine})
-    beside = Beside(found.text, found.name, tuple(check_within(budget, one) for one in others))
+    checked = tuple(check_within(budget, one) for one in others)
+    beside = Beside(found.text, found.name, checked, budget)
     if results or beside.results:
         statuses.append(
             deliver(console, results, beside, replay, rerun, paths=paths, github=github)
@@ -195,12 +197,18 @@ def replay(
     """
     verdicts, differs = [], False
     data = reading.load_document(path)
-    records = reading.entries_of(data, repr(path))
+    records, claims = reading.entries_of(data, repr(path)), claims_of(data)
+    ran: list[str] = []
+
+    def run(target: str) -> None:
+        console.warn(f"running {target}")
+        ran.append(target)
+
     for record, outcome in replayed(
         records,
         workers=workers,
         timeout=timeout,
-        tell=lambda target: console.warn(f"running {target}"),
+        tell=run,
         named=named,
         program=program,
         ask=ask,
@@ -212,6 +220,13 @@ def replay(
         differs = differs or not outcome.same
     if left := len(records) - len(verdicts):
         console.warn(f"{left} of {len(records)} results are of targets not named; left out")
+    for again in claims_replayed(
+        claims, whole=made_by_this_version(data), warn=console.warn, ran=ran, named=named,
+        program=program, ask=ask, path=path, timeout=timeout,
+    ):  # fmt: skip
+        console.say("\n".join(_claim_replayed(again, console.width)))
+        verdicts.append(again.verdict)
+        differs = differs or bool(again.differences)
     if sentence := unread(data):
         console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
     return FAILED if differs else status_of(verdicts)
@@ -243,6 +258,19 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
         ) + believed  # fmt: skip
     lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
     for difference in outcome.differences:
+        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+    return lines
+
+
+def _claim_replayed(again: ClaimReplay, width: int) -> list[str]:
+    name = printable(f"{again.record['mechanism']}, {again.record['identifier']}")
+    if not again.differences:
+        word = wording.verdict_word(again.verdict)
+        return as_text.wrapped(
+            f"{word}: {name} ({again.record['kind']}). The same finding, made again.", width
+        )
+    lines = as_text.wrapped(f"Differs from the record: {name}.", width)
+    for difference in again.differences:
         lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
     return lines
 

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import cast
 
 from ..auditors.claims.claim_results import ClaimResult
 from ..auditors.evidence.record import ClaimCheckRecord
+from ..auditors.privacy.budget import Budget
 from ..auditors.results import AuditResult, Verdict
 from .ci.entries import source_of
 from .console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
@@ -27,6 +28,8 @@ class Beside:
     target: str = ""
     name: str = ""
     results: tuple[ClaimResult, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    """What each of them was checked with."""
 
 
 def deliver(
@@ -70,7 +73,7 @@ def deliver(
 
 def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: str) -> Told:
     data = evidence.document(results, replay=replay)
-    checks = [_claim_to_json(one, beside) for one in beside.results]
+    checks = [claim_to_json(one, beside) for one in beside.results]
     if checks:
         data["claims"] = checks
 
@@ -112,7 +115,8 @@ def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: st
     )
 
 
-def _claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
+def claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
+    """What was found of one claim, and all that checking it again needs beside the mechanism."""
     data = {
         "mechanism": beside.name,
         "target": beside.target,
@@ -125,6 +129,7 @@ def _claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
         "bound_words": claim_faces.bound_phrase(one),
         "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
         "story": [list(line) for line in claim_faces.story(one)],
+        "plan": {"trials": beside.budget.trials, "alpha": beside.budget.alpha},
     }
     return cast(ClaimCheckRecord, data)
 

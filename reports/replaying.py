@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
-from math import isclose
 from os import PathLike, fspath
 from typing import Any
 
@@ -16,6 +15,7 @@ from ..auditors.privacy.rerun import audited_again
 from ..auditors.results import AuditResult
 from ..mechanisms.model import Mechanism, NegativeControl
 from . import trust
+from .comparing import MOST_NAMED, unlike, without
 from .record import evidence, reading
 
 
@@ -84,6 +84,8 @@ def replayed(
     to the user; see `trust`. With `whole` the audit is also made again where the record holds all
     that was asked, and all that it says is compared.
     """
+    if not records:
+        return
     if mechanism is not None:
         for record in records:
             outcome = recount(mechanism, record, workers=workers, timeout=timeout)
@@ -108,7 +110,7 @@ def replayed(
         yield record, outcome
 
 
-READ = frozenset({"schema", "results", "environment"})
+READ = frozenset({"schema", "results", "environment", "claims"})
 
 
 def unread(data: Mapping[str, Any]) -> str:
@@ -121,7 +123,6 @@ BELIEVED = frozenset({"seconds", "target", "replay"})
 """What no rerun decides: how long it took, and words about where it was run."""
 UNDECIDED = ("environment", "plan.precision")
 """What a rerun is made with; another wish for precision may lead to the same audit."""
-MOST_NAMED = 8
 
 
 def _compared(
@@ -144,42 +145,42 @@ def _compared(
             f"the evidence asks for an audit that cannot be made ({error!r:.120})"
         ) from None
     if again is None:
-        return outcome
+        return _doubted(outcome, mechanism, record, name, workers, timeout)
     believed = (*sorted(BELIEVED), *UNDECIDED)
+    named = tuple(islice(_differences(record, again), MOST_NAMED))
+    return replace(outcome, differences=named, believed=believed)
+
+
+def _differences(record: ResultRecord, again: AuditResult) -> Iterator[str]:
     now = json.loads(evidence.to_text(evidence.document([again], replay="")))["results"][0]
     then = json.loads(json.dumps(dict(record)))
     skipped = BELIEVED | ({"draws"} if float(then["claim"]["epsilon"]) == 0 else set())
-    old, new = (
-        {key: value for key, value in one.items() if key not in skipped} for one in (then, now)
-    )
-    unlike = [*islice(_unlike(old, new, ""), MOST_NAMED)]
-    return replace(outcome, differences=tuple(unlike), believed=believed)
+    return unlike(without(then, skipped), without(now, skipped), "")
 
 
-def _unlike(then: Any, now: Any, place: str) -> Iterator[str]:
-    """Each field that differs, by its path, with both values."""
-    if isinstance(then, dict) and isinstance(now, dict):
-        for key in dict.fromkeys((*then, *now)):
-            inner = f"{place}.{key}" if place else key
-            if key not in then or key not in now:
-                which = "missing" if key not in then else "not one that this audit writes"
-                yield f"{inner}: {which}"
-            else:
-                yield from _unlike(then[key], now[key], inner)
-    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
-        for index, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from _unlike(one, other, f"{place}[{index}]")
-    elif type(then) is bool or type(now) is bool or not _near(then, now):
-        if then is not now:
-            yield f"{place}: recorded {_short(then)}, the same audit now gives {_short(now)}"
+def _doubted(
+    outcome: Replay,
+    mechanism: Any,
+    record: ResultRecord,
+    name: str,
+    workers: int,
+    timeout: float,
+) -> Replay:
+    """The outcome of a record that says that its audit cannot be made again.
 
-
-def _near(one: Any, other: Any) -> bool:
-    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
-        return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
-    return bool(one == other)
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    Where the audit that the record denies gives all the rest of it, the denial is named: a clock
+    that decides costs draws, which are counted, and leaves a trace.
+    """
+    if float(record["claim"]["epsilon"]) == 0 or not record["note"]:
+        return outcome
+    try:
+        again = audited_again(
+            mechanism, record, name=name, workers=workers, timeout=timeout, boldly=True
+        )
+    except (DpWitnessError, KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return outcome
+    if again is None:
+        return outcome
+    named = [one for one in _differences(record, again) if not one.startswith("plan.search")]
+    alone = len(named) == 1 and named[0].startswith("note")
+    return replace(outcome, differences=tuple(named)) if alone else outcome

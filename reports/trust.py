@@ -20,7 +20,7 @@ from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from ..auditors.errors import InvalidArgument
-from ..auditors.evidence.record import ResultRecord
+from ..auditors.evidence.record import ClaimCheckRecord, ResultRecord
 from ..mechanisms.model import Mechanism, NegativeControl
 from . import targets
 
@@ -32,7 +32,7 @@ Ask = Callable[[str], bool]
 
 
 def allowed(
-    records: Sequence[ResultRecord],
+    records: Sequence[ResultRecord] | Sequence[ClaimCheckRecord],
     named: Sequence[str],
     *,
     program: str | None = None,

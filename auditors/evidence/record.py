@@ -161,6 +161,13 @@ class ResultRecord(JudgedRecord):
     sketch: SketchRecord | None
 
 
+class CheckPlan(TypedDict):
+    """What a claim of another kind was checked with; the seed stands beside it."""
+
+    trials: int
+    alpha: float
+
+
 class ClaimCheckRecord(TypedDict):
     """What was found of a claim of another kind than privacy; `story` are lines (label, text)."""
 
@@ -178,6 +185,7 @@ class ClaimCheckRecord(TypedDict):
     found_words: str
     scope: NotRequired[str]
     story: Sequence[Sequence[str]]
+    plan: NotRequired[CheckPlan]
 
 
 class Document(TypedDict):

@@ -25,23 +25,32 @@ MOST_TRIALS = 2_000_000
 
 
 def audited_again(
-    mechanism: Any, record: ResultRecord, *, name: str, workers: int, timeout: float
+    mechanism: Any,
+    record: ResultRecord,
+    *,
+    name: str,
+    workers: int,
+    timeout: float,
+    boldly: bool = False,
 ) -> AuditResult | None:
     """The result that the same request gives now; None where the record does not hold all of it.
 
     It does not where the pair came from other databases than the mechanism's own, where the
     mechanism draws its own randomness, where a clock decided, and for a witness counted again.
+    With `boldly` the first and the third are tried as if the record were wrong about them.
     Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
     note = str(record.get("note", ""))
     timed = note == OUT_OF_TIME or FITTED in note
     searched = record.get("reached") is not None
-    own = "search" in record["plan"]
-    if record["plan"].get("search", "own") != "own":
+    where = str(record["plan"].get("search"))
+    if where not in (("own", "asked") if searched else ("given",)):
         raise EvidenceFormatError(
-            f'plan.search must be "own" or absent, got {record["plan"].get("search")!r:.40}'
+            f"plan.search says where the pair came from, {'own or asked' if searched else 'given'} "
+            f"in this record, got {where!r:.40}"
         )
-    if (searched and not own) or timed or not record["seeded"]:
+    own = where == "own" or (searched and boldly)
+    if ((where == "asked" or timed) and not boldly) or not record["seeded"]:
         return None
     pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)
     if counts[0].stage != "attempt" or test.trials > MOST_TRIALS:

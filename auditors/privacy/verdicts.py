@@ -349,11 +349,18 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "vectorised": sampler.vectorised,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
             **({"domain": audit.domain} if audit.domain else {}),
-            **({"search": "own"} if audit.own and not audit.bounding else {}),
+            "search": _searched(audit),
         },
         judged=judging.counts,
         source=fingerprint(audit.subject.run),
     )
+
+
+def _searched(audit: Audit) -> str:
+    """Where the pair came from: whether a record alone tells how it was searched for."""
+    if audit.given is not None:
+        return "given"
+    return "own" if audit.own and not audit.bounding else "asked"
 
 
 def _growth(judging: Judging) -> tuple[tuple[int, float], ...]:

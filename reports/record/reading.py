@@ -46,7 +46,7 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
             f"{label} follows the schema {data['schema']!r:.60}; this version reads {SCHEMA!r}"
         )
     results = data.get("results")
-    if not isinstance(results, list) or not results:
+    if not isinstance(results, list) or not (results or data.get("claims")):
         raise EvidenceFormatError(f"{label} holds no results")
     if len(results) > MOST_RESULTS:
         raise EvidenceFormatError(f"{label} holds more than {MOST_RESULTS:,} results")
