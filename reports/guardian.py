@@ -21,6 +21,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from . import streams
+
 FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
 GRACE = 5.0
 """Seconds that a child has to end after it has finished, or was told to end."""
@@ -28,6 +30,8 @@ LATE = 12.0
 """Seconds after which a call that ignores its time limit is ended from outside."""
 SAID, STATUS, STOPPED = 0, 1, 2
 DEADLINE = slice(8, 16)
+UNHEARD = slice(16, 4096)
+"""What the child could not say itself, for the parent to say."""
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
 
 
@@ -90,7 +94,7 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
     stopping = [getattr(signal, name) for name in STOPPING]
     ours = [number for number in stopping if signal.getsignal(number) is not signal.SIG_IGN]
     _flush()
-    before = _children()
+    before = children(os.getpid())
     signal.pthread_sigmask(signal.SIG_BLOCK, [*ours, signal.SIGCHLD])
     prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what the child leaves behind becomes ours
     parent = os.getpid()
@@ -101,6 +105,8 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
             os._exit(FAILED)
         _work(work, page, ours)
     status, sentence = _waited(child, page, ours)
+    for line in page[UNHEARD].rstrip(b"\0").decode("utf-8", "replace").splitlines():
+        tell(line)
     if sentence:
         tell(sentence)
     if status in (0, 1, 2, 3) and _still_left(before):
@@ -122,6 +128,7 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
         signal.signal(number, stop)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
     me, status = os.getpid(), FAILED
+    streams.say_into(memoryview(page)[UNHEARD])
     try:
         from ..auditors.sampling.deadline import deadline_in
 
@@ -178,6 +185,11 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
 
 def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tuple[int, str]:
     done = page[SAID] and not (page[STOPPED] and page[STATUS] == INTERRUPTED)
+    if done and page[STATUS] == INTERRUPTED and not signals:
+        return FAILED, (
+            "the mechanism raised KeyboardInterrupt, which means that somebody interrupts, and "
+            f"nobody did; {_NOTHING}"
+        )
     if done and not (signals and signals[0] != signal.SIGINT):
         return page[STATUS], ""
     if signals:
@@ -205,6 +217,10 @@ def ended(state: int) -> str:
         number = os.WTERMSIG(state)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)
         why = {"SIGKILL": ", as when memory runs out", "SIGSEGV": ", a crash in native code",
+               "SIGXCPU": ", as when a limit of CPU time is used up",
+               "SIGPROF": ", a timer that nobody waits for",
+               "SIGVTALRM": ", a timer that nobody waits for",
+               "SIGALRM": ", a timer that nobody waits for",
                "SIGABRT": ", a crash in native code"}.get(name, "")  # fmt: skip
         return f"died of {name}{why}"
     return f"ended by itself with status {os.WEXITSTATUS(state)}, past every handler"
@@ -250,9 +266,10 @@ def prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
 
 
-def _children() -> set[int]:
+def children(process: int) -> set[int]:
+    """The processes whose parent this one is, by its main thread; none where it cannot be told."""
     with suppress(OSError, ValueError):
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as file:
+        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
             return {int(number) for number in file.read().split()}
     return set()
 
@@ -263,7 +280,7 @@ def _still_left(before: set[int]) -> bool:
     One of them may hold our output open, and a pipe that reads it would wait for it.
     """
     ends = time.monotonic() + GRACE
-    while left := _children() - before:
+    while left := children(os.getpid()) - before:
         for number in left:
             with suppress(OSError):
                 os.waitpid(number, os.WNOHANG)
@@ -276,7 +293,7 @@ def _still_left(before: set[int]) -> bool:
 def _end_all(before: set[int]) -> None:
     """End what is left of the child's processes, their children after them."""
     for _ in range(50):
-        left = _children() - before
+        left = children(os.getpid()) - before
         if not left:
             return
         for number in left:

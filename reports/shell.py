@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
+from ..auditors.sampling.process_state import Changed, ProcessState, blamed
+from .streams import hand_over, place_of, require_errors
 from .terminal import ProgressLine, printable
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ class Sentences(click.Group):
         for stream in (sys.stdout, sys.stderr):
             with suppress(AttributeError, ValueError, OSError):
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        state = ProcessState()
         try:
             return super().invoke(ctx)
         except click.NoSuchOption as error:
@@ -75,24 +78,33 @@ class Sentences(click.Group):
             raise
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)  # the guardian knows who sent it, and says so
-        except Exception as error:  # noqa: BLE001 - the last place that can turn it into words
+        except SystemExit:
+            raise
+        except BaseException as error:  # noqa: BLE001 - the last place to turn it into words
             if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
                 # So Python up to 3.11 hands on an interruption that comes while a class is made.
                 ctx.exit(INTERRUPTED)
             if os.environ.get("DPWITNESS_DEBUG") == "1":
                 traceback.print_exc()
-            sentence, status = _explained(error)
+            sentence, status = _explained(error, state)
             _warn(sentence)
             ctx.exit(status)
 
 
-def _explained(error: Exception) -> tuple[str, int]:
+def _explained(error: BaseException, state: ProcessState | None = None) -> tuple[str, int]:
     # An error of ours can only come from a module that is loaded; loading it here might fail too.
     ours = sys.modules.get("dpwitness.auditors.errors")
     if ours is not None and isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError)):
         return error.spelled(_option), UNUSABLE
     if ours is not None and isinstance(error, ours.DpWitnessError):
         return error.spelled(_option), FAILED
+    # What code of others did to the process is told before what came of it.
+    changed = state.put_back() if state is not None else Changed([], [], [])
+    refused = isinstance(error, OSError) and error.errno in {*DENIED, errno.EPIPE, errno.ENOSPC}
+    if not refused or changed.replaced or changed.lost:
+        sentence = blamed(error, changed)
+        if sentence:
+            return sentence, FAILED
     try:
         os.getcwd()
     except FileNotFoundError:
@@ -119,8 +131,11 @@ def _option(keyword: str, value: str) -> str:
 
 def _warn(sentence: str) -> None:
     line = printable(sentence.replace("\n", " "))[:MOST_ERROR]
-    with suppress(OSError, ValueError):
+    try:
+        require_errors()
         click.echo(f"dpwitness: {line}", err=True)
+    except (OSError, ValueError):
+        hand_over(line)
 
 
 class Output:
@@ -128,25 +143,33 @@ class Output:
 
     def __init__(self) -> None:
         self.failed = self.closed = False
+        self._place = place_of(1)
 
     def say(self, text: str) -> None:
         """Print; a reader that went away is no error, a full disk is."""
         try:
+            if self._place not in (None, place_of(1)):
+                raise ValueError("another file is there now")
             click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
             sys.stdout.flush()
         except BrokenPipeError:
-            _stop_writing()
+            self._stop()
         except (ValueError, OSError) as error:
             if isinstance(error, ValueError) or error.errno == errno.EBADF:
                 self.closed = True
                 _warn(
-                    "standard output was closed while the command ran, most likely by the "
-                    "mechanism, so the result could not be told; it must leave open files alone"
+                    "standard output was closed or led elsewhere while the command ran, most "
+                    "likely by the mechanism, so the result could not be told; it must leave open "
+                    "files alone"
                 )
                 return
             self.failed = True
-            _stop_writing()
+            self._stop()
             _warn(f"could not write to standard output: {(error.strerror or str(error)).lower()}")
+
+    def _stop(self) -> None:
+        self._place = None
+        _stop_writing()
 
 
 def _stop_writing() -> None:

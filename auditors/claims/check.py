@@ -26,6 +26,7 @@ from ..outputs.encoding import canonical
 from ..privacy.budget import Budget
 from ..results import Pair, Verdict
 from ..sampling.draws import some_databases
+from ..sampling.process_state import unharmed
 from ..sampling.rows import check_rows
 from ..sampling.sampling import Sampler
 from .claim_results import ClaimResult, Finding
@@ -77,11 +78,12 @@ def check_within(
     subject = subject_of(statement, parameters)
     claim = subject.claim
     identifier = getattr(statement, "identifier", "") or claim.identifier
-    for sampler, database in _called(claim, subject.mechanism, budget.seed):
-        pair = Pair(database, database)
-        calls = CALLS[_seconds(sampler, pair) > DEAR]
-        check_rows(sampler, pair, made=ROWS, sides=(0,), calls=calls)
-    found = _find(claim, subject.mechanism, budget)
+    with unharmed():
+        for sampler, database in _called(claim, subject.mechanism, budget.seed):
+            pair = Pair(database, database)
+            calls = CALLS[_seconds(sampler, pair) > DEAR]
+            check_rows(sampler, pair, made=ROWS, sides=(0,), calls=calls)
+        found = _find(claim, subject.mechanism, budget)
     if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
         raise HarnessError(
             f"{identifier}: draws refute at error {found.error:g} what the "

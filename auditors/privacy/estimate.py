@@ -6,6 +6,7 @@ from ..arguments import asking
 from ..claims.curves import PrivacyCurve, privacy_curve
 from ..errors import InvalidArgument
 from ..results import AuditResult, Witness
+from ..sampling.process_state import unharmed
 from ..sampling.surroundings import legacy_normal_kept
 from .request import Request
 from .run import prepared, run_audit
@@ -80,7 +81,7 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
         result = run_audit(audit, request.progress)
         curve = None
         if curved:
-            with legacy_normal_kept():
+            with unharmed(), legacy_normal_kept():
                 curve = privacy_curve(
                     audit.sampler,
                     result.pair,

@@ -10,6 +10,7 @@ from ..events.choose import Choice
 from ..evidence.record import ResultRecord
 from ..results import AuditResult, Evidence, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
+from ..sampling.process_state import unharmed
 from ..sampling.sampling import Tally
 from . import request
 from .attempt import Test, attempt
@@ -49,10 +50,11 @@ def recheck(
     choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
     sampler = replace(sampler, seed=seed, tally=Tally())
     test = Test(claim=wanted[0], trials=budget.trials, alpha=budget.alpha)
-    counted = attempt(
-        sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
-        stage="recheck",
-    )  # fmt: skip
+    with unharmed():
+        counted = attempt(
+            sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
+            stage="recheck",
+        )  # fmt: skip
     (look,) = counted.looks
     bound = look.epsilon_lower
     refuted = bound >= test.claim.epsilon

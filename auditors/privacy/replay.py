@@ -10,6 +10,7 @@ from ..errors import EvidenceFormatError, InvalidArgument
 from ..evidence.read import read_claim, read_count, read_number, read_pair
 from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
 from ..results import Count, Pair, Verdict
+from ..sampling.process_state import unharmed
 from ..sampling.sampling import Sampler
 from . import request, retrace
 from .attempt import Test, bound_of
@@ -55,6 +56,13 @@ def recount(
     `retrace.NOT_RECOMPUTED`. Raises EvidenceFormatError when the record is malformed and
     ContractError when the mechanism fails.
     """
+    with unharmed():
+        return _recounted(mechanism, record, name, workers, timeout)
+
+
+def _recounted(
+    mechanism: Any, record: ResultRecord, name: str, workers: int, timeout: float
+) -> Replay:
     pair, test, counts, level, sampler = read_record(mechanism, record, workers, timeout)
     with _damage():
         blocks = (int(record["plan"]["block"]), sampler.block)

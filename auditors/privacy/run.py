@@ -13,6 +13,7 @@ from ..events.choose import learn
 from ..results import AuditResult, Pair
 from ..sampling.paths import check_event
 from ..sampling.probes import check_contract
+from ..sampling.process_state import unharmed
 from ..sampling.rows import check_rows, opened
 from ..sampling.sampling import Sampler, Tally
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
@@ -144,7 +145,7 @@ def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Sou
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     """One audit from the check of the contract to its result, telling `progress` of its draws."""
     started = replace(audit, clock=Clock(audit.budget.seconds))
-    with legacy_normal_kept():
+    with unharmed(), legacy_normal_kept():
         return _run(_reporting(started, progress))
 
 

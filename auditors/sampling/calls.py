@@ -20,7 +20,7 @@ from ..outputs.encoding import canonical, stamp
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results import Pair
-from .capture import captured
+from .capture import captured, require_small
 from .contract import Watch, guarded
 
 STAGES = {
@@ -122,14 +122,19 @@ class Calls:
         with surrounded, watch.running():
             if self.vectorised:
                 made = self.run(database, rng, size=size)
+                require_small(made, size)
                 return Outputs.of(captured(made) if keep else made, size)
             call = self._or_raised if self.exceptions == "output" else self.run
             before = rng.bit_generator.state
-            raw = [captured(call(database, rng))]
+            first = call(database, rng)
+            require_small(first)
+            raw = [captured(first)]
             after_one = rng.bit_generator.state
-            for _ in range(size - 1):
+            for number in range(1, size):
                 watch.arm()
                 raw.append(captured(call(database, rng)))
+                if not number & (number - 1):
+                    require_small(raw[number])  # of all would take time, and one tells enough
         if self.seeded and size > 2 and before != after_one == rng.bit_generator.state:
             raise ContractError(REMEMBERS)
         if made is not None:

@@ -25,6 +25,45 @@ UNCHANGING = frozenset(
 """Types whose values cannot change, so that a reference to one is as good as a copy."""
 
 
+LARGEST = 2**20
+"""Bytes that one output may take: a block keeps 1,024 of them."""
+ITEM = 48
+"""Bytes that an item of a list, a set or a dict takes, with its share of copies."""
+
+
+def require_small(value: Any, rows: int = 1) -> None:
+    """Raise ContractError where `rows` outputs take more than `LARGEST` bytes each.
+
+    Only what plain types hold is counted, so that no code of the mechanism runs.
+    """
+    if _extent(value, LARGEST * rows) > LARGEST * rows:
+        raise ContractError(
+            f"the mechanism returned an output of type {type(value).__name__} that takes more than "
+            f"{LARGEST // 2**20} MB, or holds itself, and an audit keeps a thousand of them; audit "
+            "a part or a statistic of the output: a violation that shows there is one of the whole"
+        )
+
+
+def _extent(value: Any, most: int) -> int:
+    """Bytes that a value takes, about; where there are more than `most`, some number above it."""
+    found, left = 0, [value]
+    while left and found <= most:
+        one = left.pop()
+        kind = type(one)
+        if kind is str or kind is bytes:
+            found += len(one)
+        elif kind is int:
+            found += one.bit_length() // 8
+        elif kind is np.ndarray:
+            found += one.size * one.itemsize
+        elif kind in (list, tuple, set, frozenset, dict):
+            found += ITEM * len(one)
+            if found <= most:
+                left += one
+                left += one.values() if kind is dict else ()
+    return found
+
+
 def captured(value: Any) -> Any:
     """A copy of an output that nobody else can change; the value itself where nobody can.
 

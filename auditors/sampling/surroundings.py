@@ -6,6 +6,7 @@ The working folder, the environment, the warning filters and numpy's error handl
 what is printed or warned meanwhile is kept from our own output.
 """
 
+import builtins
 import io
 import os
 import random
@@ -22,6 +23,9 @@ from ..errors import ContractError
 
 _SPARE = np.random.RandomState(0)
 _NUMPY = {name: value for name, value in vars(np).items() if callable(value)}
+_ENVIRON = os.environ
+_LEAVE = os._exit
+_BUILTINS = vars(builtins)
 
 
 @contextmanager
@@ -33,6 +37,8 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
     """
     folder, environment = _folder(), _environment().copy()
     filters, errors = list(warnings.filters), np.geterr()
+    functions, limit = _BUILTINS.copy(), sys.getrecursionlimit()
+    traced, profiled, process = sys.gettrace(), sys.getprofile(), os.getpid()
     with ExitStack() as stack:
         if not show_output:
             sink = _Sink()
@@ -44,6 +50,20 @@ def surroundings(rng: np.random.Generator | None, *, show_output: bool) -> Itera
         try:
             yield
         finally:
+            if os.getpid() != process:
+                # A copy that the mechanism forked must not go on as if it were we.
+                _LEAVE(4)
+            # Of these our own code is made, from the next line on.
+            replaced = {} if functions == _BUILTINS else _BUILTINS.copy()
+            _BUILTINS.update(functions)
+            if sys.gettrace() is not traced:
+                sys.settrace(traced)
+            if sys.getprofile() is not profiled:
+                sys.setprofile(profiled)
+            if sys.getrecursionlimit() != limit:
+                sys.setrecursionlimit(limit)
+            if replaced:
+                _require_functions(functions, replaced)
             _put_back(folder, environment)
             if filters != warnings.filters:
                 warnings.filters[:] = filters  # type: ignore[index]
@@ -131,7 +151,18 @@ def _folder() -> str | None:
         return None
 
 
+def _require_functions(before: dict[str, Any], after: dict[str, Any]) -> None:
+    # Whoever looks at the value of an expression in an interactive Python sets "_".
+    names = [name for name, one in before.items() if after.get(name) is not one and name != "_"]
+    if names:
+        raise ContractError(
+            f"the mechanism replaced builtins.{names[0]}, a function of Python itself, for the "
+            "whole process; it must leave Python's own functions alone"
+        )
+
+
 def _put_back(folder: str | None, environment: dict[Any, Any]) -> None:
+    os.environ = _ENVIRON  # noqa: B003 - the object itself, where it was replaced
     if folder is not None and folder != _folder():
         os.chdir(folder)
     now = _environment()

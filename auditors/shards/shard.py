@@ -40,7 +40,7 @@ class Shard:
         return blocks[self.number - 1 :: self.count]
 
 
-class ShardDrawn(Exception):
+class ShardDrawn(BaseException):
     """All blocks of the shard are counted."""
 
 

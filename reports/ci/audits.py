@@ -29,6 +29,7 @@ from ..sharding.options import ENGINE, engine_of
 from . import witnesses
 from .locate import target_of
 from .state import HISTORY, PROPERTY, Line, Run, Share
+from .watch import WATCH
 
 WIDTH = 88
 
@@ -52,6 +53,13 @@ class DpAudit:
         decides; `seed` and `trials` or `seconds` replace those of the run. Raises
         PrivacyViolation when a claim is refuted.
         """
+        __tracebackhide__ = True
+        with self.item.config.stash[WATCH].audits():
+            return self._audited(mechanism, options)
+
+    def _audited(
+        self, mechanism: Any, options: dict[str, Any]
+    ) -> AuditResult | tuple[AuditResult, ...]:
         __tracebackhide__ = True
         number = self._begin(options)
         name = self.item.nodeid + (f" #{number}" if number > 1 else "")

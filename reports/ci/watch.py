@@ -18,18 +18,23 @@ import sys
 import threading
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import pytest
 
-from ..guardian import FAILED, LATE, ended, prctl
+from ..guardian import FAILED, LATE, children, ended, prctl
 from ..terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
-BEGUN, SAID, STATUS, PAUSED = range(4)
+SAID, STATUS, PAUSED, AUDITS = range(4)
 DEADLINE = slice(8, 16)
 NAME = slice(16, 16 + 2000)
+STARTED = slice(2048, 4096)
+"""Numbers of processes that were started while an audit ran, four bytes each."""
+GRACE = 20.0
+"""Seconds that the process has to end once it has said how the session ended."""
 NOT_OURS = ("SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH", "SIGPIPE",
             "SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP", "SIGABRT", "SIGSYS")  # fmt: skip
 """Signals that the parent leaves alone; it hands the others on."""
@@ -57,6 +62,7 @@ class Watch:
         with warnings.catch_warnings():
             # Python 3.12 warns of threads, also of those that numerical libraries keep for forks.
             warnings.simplefilter("ignore", DeprecationWarning)
+            prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what an audit leaves behind becomes ours
             child = os.fork()
         if child:
             _wait(child, self._page, handed_on)
@@ -77,6 +83,30 @@ class Watch:
     def pause(self) -> None:
         """No call is too long any more: somebody debugs."""
         self._page[PAUSED] = 1
+
+    @contextmanager
+    def audits(self) -> Iterator[None]:
+        """Have the processes that are started in the block ended with the session."""
+        if not self._mine():
+            yield
+            return
+        before = self._processes()
+        self._page[AUDITS] = 1
+        try:
+            yield
+        finally:
+            if self._mine():
+                new = self._processes() - before
+                kept = bytes(self._page[STARTED]).rstrip(b"\0")
+                kept = kept.ljust(-(-len(kept) // 4) * 4, b"\0")
+                kept += b"".join(struct.pack("I", number) for number in sorted(new))
+                size = STARTED.stop - STARTED.start
+                self._page[STARTED] = kept[-size:].ljust(size, b"\0")
+                self._page[AUDITS] = 0
+
+    def _processes(self) -> set[int]:
+        """Processes of this one, and those whose own parents have left them to who waits."""
+        return (children(os.getpid()) | children(os.getppid())) - {os.getpid()}
 
     def runs(self, test: str) -> None:
         """Name the test that runs; "" for none."""
@@ -107,7 +137,7 @@ def _possible() -> bool:
 
 def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoReturn:
     """The parent: wait for the child, and end as it ended."""
-    hung, sent = False, set()
+    hung, late, sent, said = False, False, set(), 0.0
     while True:
         found, state = os.waitpid(child, os.WNOHANG)
         if found:
@@ -116,12 +146,27 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         if not page[PAUSED] and 0 < deadline < time.monotonic() - LATE:
             hung = True
             os.kill(child, signal.SIGKILL)
+        said = said or (time.monotonic() if page[SAID] else 0.0)
+        if said and time.monotonic() - said > GRACE and not page[PAUSED]:
+            late = True
+            os.kill(child, signal.SIGKILL)
         news = signal.sigtimedwait(handed_on, 0.5)
         # What the terminal sends, Ctrl-C say, has reached the child too.
         if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
             sent.add(news.si_signo)
             os.kill(child, news.si_signo)
     status, sentence = _outcome(state, page, hung)
+    if late:
+        sentence = (
+            f"every test had ended, and the process had not after {GRACE:g} s, so it was ended; a "
+            "thread, a process or a function registered for the end, most likely of a mechanism, "
+            "kept it"
+        )
+    left = _end_processes(page)
+    if left and not sentence:
+        sentence = (
+            "a process that was started while an audit ran, most likely by the mechanism, was ended"
+        )
     if os.WIFSIGNALED(state) and not page[SAID] and os.WTERMSIG(state) in sent:
         # It died of what was sent to this process, and so does this one.
         number = os.WTERMSIG(state)
@@ -132,6 +177,23 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         with suppress(OSError):
             os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
     os._exit(status)
+
+
+def _end_processes(page: mmap.mmap) -> int:
+    """End what audits left behind, and all there is where one was interrupted; how many."""
+    numbers = {number for (number,) in struct.iter_unpack("I", page[STARTED]) if number}
+    others = set() if page[AUDITS] else children(os.getpid()) - numbers
+    ended = 0
+    for _ in range(50):
+        # The children of those that were ended have become ours.
+        left = children(os.getpid()) - others
+        for number in left:
+            with suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+                ended += os.waitpid(number, 0)[0] > 0
+        if not left:
+            break
+    return ended
 
 
 def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
