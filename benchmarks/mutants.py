@@ -7,8 +7,7 @@
 became of each in benchmarks/mutants.json, which it writes after every mechanism; those that are in
 it are left out, unless they are named. Another seed adds faults to those that are there. Sizes are
 a half too small and twice too large. Privacy is judged on the pair that an audit of the original
-finds worst; what that misses by a whole audit, and then by those theorems of the mechanism's system
-that are not slow.
+finds worst; what that misses by a whole audit, and then by the theorems of the mechanism's system.
 `page` writes the page from that file and from benchmarks/survivors.json, where a person says of
 each survivor why it is one.
 """
@@ -40,9 +39,8 @@ def read(path):
 
 def scored(name, sample, seconds, trials, seed, before):
     system = CATALOGUE.systems[name]
-    theorems = [
-        one for one in THEOREMS if THEOREMS.systems[one.identifier] == system and not one.slow
-    ]
+    theorems = [one for one in THEOREMS if THEOREMS.systems[one.identifier] == system]
+    theorems.sort(key=lambda one: one.slow)
     mechanism = CATALOGUE.entry(name)
     every = sorted({fault.told for fault in planned(mechanism)[2]})
     kept = [] if seed == SEED else before.get("mutants", [])

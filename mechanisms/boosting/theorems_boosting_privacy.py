@@ -1,12 +1,16 @@
 """Boosting for queries: what the sampled queries and the synopses reveal, and what they cost."""
 
 from dataclasses import replace
+from functools import partial
 from math import tanh
 from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
+    Histogram,
+    IdentityClaim,
     Interval,
     InvariantClaim,
     Mechanism,
@@ -151,6 +155,29 @@ def _whole(
     )
 
 
+def _samples_spend(samples: int, earlier: int, epsilon: float, digits: float) -> IdentityClaim:
+    """The samples of a round after t others have losses in an interval of 4 alpha t rho / mu."""
+    made = _samples(samples, earlier, epsilon, digits)
+    assert isinstance(made.databases, Histogram)
+    assert made.databases.total is not None
+    of_a_round = partial(
+        sampling_loss,
+        advantage=made.run.keywords["advantage"],
+        sensitivity=1 / made.databases.total,
+        attenuation=made.run.keywords["attenuation"],
+    )
+    ranged = [of_a_round(earlier=t + 1) for t in range(earlier)] * samples
+    return spends(lambda: [Spending(ranged=ranged, delta=10**-digits)], epsilon=epsilon)
+
+
+def _answers_spend(epsilon: float, delta: float, pairs: int) -> IdentityClaim:
+    def answers(slack: float) -> Spending:
+        made = _noisy(epsilon, slack, pairs)
+        return Spending(pure=[1 / 20 / made.run.keywords["scale"]] * 2 * pairs, delta=slack)
+
+    return spends(lambda: [answers(0.0), answers(delta)], epsilon=epsilon)
+
+
 def _base(epsilon: float, sampled: int) -> Mechanism:
     queries = indicator_queries(4)
     return base_mechanism(
@@ -211,6 +238,18 @@ THEOREMS: tuple[Theorem, ...] = (
         },
     ),
     Theorem(
+        identifier="BQ-MU-SPENT",
+        statement="with that mu the samples of all rounds lose just epsilon by zero concentration",
+        reference=f"{BOOK}, with constants",
+        subject=_samples_spend,
+        parameters={
+            "samples": whole(42, 1, 1000, "queries sampled in a round, k"),
+            "earlier": whole(5, 1, 100, "rounds before the last, T - 1"),
+            "epsilon": EPSILON,
+            "digits": number(3, 1, 10, "-log10 of delta"),
+        },
+    ),
+    Theorem(
         identifier="BQ-6.1-PRIV",
         statement="all synopses together lose epsilon_sample + T epsilon_base, but for delta",
         reference=f"{SOURCE}(2), with constants",
@@ -238,6 +277,17 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="noise of scale rho sqrt(k / 2) / s(epsilon, delta) on k answers suffices",
         reference=f"{BASE}, with constants",
         subject=_noisy,
+        parameters={
+            "epsilon": EPSILON,
+            "delta": replace(DELTA, default=0.01),
+            "pairs": whole(8, 1, 50, "answers to either of two queries, k / 2"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-BASE-SPENT",
+        statement="k noisy answers lose just epsilon together, with delta and without",
+        reference=f"{BASE}, with constants",
+        subject=_answers_spend,
         parameters={
             "epsilon": EPSILON,
             "delta": replace(DELTA, default=0.01),

@@ -6,6 +6,7 @@ from functools import partial
 from math import log, sqrt
 from typing import Any
 
+from ..accounting.spending import Spending, spends
 from ..model import IdentityClaim, Mechanism, Parameter, Relation, Theorem, number, whole
 from .gradient_descent import SOURCE
 from .vector_sum import (
@@ -92,6 +93,21 @@ def _replacing(epsilon: float, delta: float, dimension: int, norm: float) -> Mec
     return _sum(dimension, norm, scale, epsilon, delta, Relation.REPLACE_ONE)
 
 
+def _rows_spend(epsilon: float, delta: float, norm: float) -> IdentityClaim:
+    """The squared moves of all coordinates add up to that of the row: one step of its length."""
+
+    def row(relation: Relation, moved: float) -> Spending:
+        made = vector_sum_mechanism(
+            dimension=4, epsilon=epsilon, delta=delta, norm=norm, relation=relation
+        )
+        return Spending(pure=[moved / made.run.keywords["scale"]], delta=delta)
+
+    return spends(
+        lambda: [row(Relation.ADD_REMOVE, norm), row(Relation.REPLACE_ONE, 2 * norm)],
+        epsilon=epsilon,
+    )
+
+
 def _necessary(epsilon: float, delta: float) -> IdentityClaim:
     def compute() -> float:
         constant = necessary_constant(epsilon=epsilon, delta=delta)
@@ -143,6 +159,13 @@ THEOREMS: tuple[Theorem, ...] = (
             "norm": NORM,
         },
         _replacing,
+    ),
+    Theorem(
+        identifier="GD-T3-SPENT",
+        statement="a row of norm D that comes or goes, and 2 D that is replaced, lose just epsilon",
+        reference=f"{SOURCE}, Theorem 3, with its constant",
+        subject=_rows_spend,
+        parameters={"epsilon": EPSILON, "delta": DELTA, "norm": NORM},
     ),
     Theorem(
         identifier="GD-T3-NEC",

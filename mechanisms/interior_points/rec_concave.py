@@ -24,6 +24,7 @@ from ..model import (
     Rows,
     Size,
 )
+from ..queries import counts
 from ..selection.categorical import draw_index, normalised
 from .interior_point import SOURCE, depth_scores
 
@@ -52,7 +53,7 @@ def rec_concave(
     shape `size`. Raises ValueError on a parameter that is not positive.
     """
     require_positive(grid=grid, epsilon=epsilon, delta=delta, base=base)
-    step, stable = _budget(grid, epsilon, delta, base)
+    step, stable = step_budget(grid, epsilon, delta, base)
     shape = sample_shape(size)
     scores = depth_scores(database, grid=grid).astype(float)
     runs = int(np.prod(shape))
@@ -61,7 +62,8 @@ def rec_concave(
     return found.reshape(shape)[()]
 
 
-def _budget(grid: int, epsilon: float, delta: float, base: int) -> tuple[float, float]:
+def step_budget(grid: int, epsilon: float, delta: float, base: int = BASE) -> tuple[float, float]:
+    """The epsilon of each of 3 N + 1 steps and the delta of each of 2 N choices, at depth N."""
     levels = depth(grid, base)
     return epsilon / (3 * levels + 1), delta / max(2 * levels, 1)
 
@@ -85,14 +87,11 @@ def _recurse(
     # Runs with the same scale share all that follows but their noise.
     for power in np.unique(scale[scale >= 0]):
         here = np.flatnonzero(scale == power)
-        blocks = _partitions(len(padded), 2 ** int(power))
+        blocks = partitions(len(padded), 2 ** int(power))
         chosen = np.zeros((2, len(here)), dtype=bool)
         best = []
         for index, starts in enumerate(blocks):
-            gap, top = _gap(padded, starts)
-            chosen[index] = gap + rng.laplace(scale=2 / epsilon, size=len(here)) > _bar(
-                epsilon, delta
-            )
+            chosen[index], top = _named(padded, starts, epsilon, delta, rng, len(here))
             best.append(top)
         for pattern in ((True, True), (True, False), (False, True)):
             some = here[(chosen == np.array(pattern)[:, None]).all(axis=0)]
@@ -121,11 +120,49 @@ def _scales(scores: Array, promise: float, slack: float) -> tuple[Array, Array]:
     return padded, np.minimum(good[:-1] - (1 - slack) * promise, promise - good[1:])
 
 
-def _partitions(length: int, scale: int) -> tuple[Array, Array]:
+def partitions(length: int, scale: int) -> tuple[Array, Array]:
     """First places of intervals of length 8 scale, and of the same shifted by half of it."""
     even = np.arange(0, length, 8 * scale)
     shifted = np.append(0, np.arange(4 * scale, length, 8 * scale))
     return even, shifted
+
+
+def _named(
+    padded: Array, starts: Array, epsilon: float, delta: float, rng: np.random.Generator, runs: int
+) -> tuple[Array, tuple[int, int]]:
+    """In which runs the best interval is named, for its lead is large, and its ends."""
+    lead, ends = _gap(padded, starts)
+    return lead + rng.laplace(scale=2 / epsilon, size=runs) > _bar(epsilon, delta), ends
+
+
+def stable_choice(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    epsilon: float,
+    delta: float,
+    size: Size = None,
+) -> Array:
+    """Name the largest of the counts in `database` if it leads by much, else -1.
+
+    The choice that `rec_concave` makes between intervals, each a single place here. It is
+    (epsilon, delta)-private where one score moves up by at most 1 and another down. Returns whole
+    numbers of shape `size`.
+    """
+    scores, shape = counts(database), sample_shape(size)
+    starts = np.arange(len(scores))
+    named, (best, _) = _named(scores, starts, epsilon, delta, rng, int(np.prod(shape)))
+    return np.where(named, best, -1).reshape(shape)[()]
+
+
+def stable_choice_law(database: Database, *, epsilon: float, delta: float) -> FiniteLaw:
+    """Exact law of `stable_choice`."""
+    scores = counts(database)
+    lead, (best, _) = _gap(scores, np.arange(len(scores)))
+    noise = (lead - _bar(epsilon, delta)) * epsilon / 2
+    logs = np.full(1 + len(scores), -np.inf)
+    logs[[0, 1 + best]] = log_laplace_cdf(-noise), log_laplace_cdf(noise)
+    return FiniteLaw(outcomes=np.arange(-1, len(scores)), log_probabilities=logs)
 
 
 def _gap(padded: Array, starts: Array) -> tuple[float, tuple[int, int]]:
@@ -150,7 +187,7 @@ def rec_concave_law(
     database: Database, *, grid: int, epsilon: float, delta: float, base: int = BASE
 ) -> FiniteLaw:
     """The exact law of `rec_concave`: the outcomes are -1, 0, .., grid - 1."""
-    step, stable = _budget(grid, epsilon, delta, base)
+    step, stable = step_budget(grid, epsilon, delta, base)
     scores = depth_scores(database, grid=grid).astype(float)
     law = _law(scores, ceil(len(database) / 2), 0.5, step, stable, base)
     with np.errstate(divide="ignore"):
@@ -169,7 +206,7 @@ def _law(
     scales = _law(inner, slack * promise / 2, 0.25, epsilon, delta, base)
     law[0] = scales[0]
     for power, weight in enumerate(scales[1:]):
-        parts = [_gap(padded, starts) for starts in _partitions(len(padded), 2**power)]
+        parts = [_gap(padded, starts) for starts in partitions(len(padded), 2**power)]
         leads = np.array([gap for gap, _ in parts])
         named = np.exp(log_laplace_cdf((leads - _bar(epsilon, delta)) * epsilon / 2))
         for pattern in ((True, True), (True, False), (False, True), (False, False)):
@@ -193,7 +230,7 @@ def points_promised(
     levels = depth(grid, base)
     if levels < 1:
         raise ValueError(f"grid must be above {base} for a recursion, got {grid}")
-    step, stable = _budget(grid, epsilon, delta, base)
+    step, stable = step_budget(grid, epsilon, delta, base)
     share = beta / (2 * levels + 1)
     least = max(
         8 / step * log(base / share),

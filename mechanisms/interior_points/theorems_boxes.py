@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
     Array,
     Choices,
@@ -178,6 +179,26 @@ def _privacy(*, epsilon: float, dimension: int) -> Mechanism:
     )
 
 
+def _calls_spend(*, epsilon: float, delta: float, dimension: int) -> IdentityClaim:
+    def calls(slack: float, count: float | None = None) -> Spending:
+        made = boxes_mechanism(
+            dimension=dimension,
+            grid=GRID,
+            block=4,
+            records=4,
+            epsilon=epsilon,
+            delta=slack,
+            count_epsilon=count,
+        )
+        each = made.run.keywords["interior"].keywords["epsilon"]
+        counted = [] if count is None else [made.run.keywords["count_epsilon"]]
+        return Spending(pure=counted, ranged=[each] * 2 * dimension, delta=slack)
+
+    return spends(
+        lambda: [calls(0.0), calls(delta), calls(0.0, count=epsilon / 3)], epsilon=epsilon
+    )
+
+
 def _with_delta(
     *, epsilon: float, delta: float, dimension: int, recursive: bool = False
 ) -> Subject:
@@ -268,6 +289,16 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-ADVANCED",
         "2 d calls of 2 s(epsilon, delta) / sqrt(d) each are (epsilon, delta)-DP together.",
         _with_delta,
+        parameters={
+            "epsilon": replace(EPSILON, default=1.0),
+            "delta": number(0.01, 1e-9, 0.1, "delta"),
+            "dimension": DIMENSION,
+        },
+    ),
+    _plain(
+        "PAC-BOX-SPENT",
+        "2 d calls, and the count, lose just epsilon together, with delta and without.",
+        _calls_spend,
         parameters={
             "epsilon": replace(EPSILON, default=1.0),
             "delta": number(0.01, 1e-9, 0.1, "delta"),

@@ -1,16 +1,22 @@
 """Theorems on interior points, by the exponential mechanism and by recursion."""
 
-from math import ceil
+from functools import partial
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
+    Histogram,
+    IdentityClaim,
     Interval,
     InvariantClaim,
     Mechanism,
     Parameter,
+    PrivacyClaim,
     Record,
+    Relation,
     Rows,
     Theorem,
     ThresholdClaim,
@@ -25,7 +31,15 @@ from .interior_point import (
     not_interior,
     points_needed,
 )
-from .rec_concave import points_promised, rec_concave_mechanism
+from .rec_concave import (
+    depth,
+    partitions,
+    points_promised,
+    rec_concave_mechanism,
+    stable_choice,
+    stable_choice_law,
+    step_budget,
+)
 
 EPSILON = number(1.0, 0.05, 10, "epsilon, in nats")
 BETA = number(0.1, 1e-3, 0.5, "chance of failure")
@@ -107,6 +121,70 @@ def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float
     )
 
 
+def _steps_spend(*, epsilon: float, delta: float, grid: int) -> IdentityClaim:
+    def shares() -> list[Spending]:
+        step, stable = step_budget(grid, epsilon, delta)
+        levels = depth(grid)
+        # Deltas add up as epsilons do; theirs are told in parts of epsilon.
+        choices = [stable / delta * epsilon] * 2 * levels
+        return [Spending(pure=[step] * (3 * levels + 1)), Spending(pure=choices)]
+
+    return spends(shares, epsilon=epsilon)
+
+
+def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
+    parameters = {"epsilon": epsilon, "delta": delta}
+    claim = PrivacyClaim(
+        epsilon=epsilon,
+        delta=delta,
+        relation=Relation.REPLACE_ONE,
+        identifier="PAC-IP-CHOOSE",
+        reference=RECURSIVE,
+    )
+    return Mechanism(
+        name="stable-choice",
+        run=partial(stable_choice, **parameters),
+        databases=Histogram(bins=2, total=records),
+        claims=(claim,),
+        law=partial(stable_choice_law, **parameters),
+    )
+
+
+def _blocks_margin(case: Any) -> float:
+    """How far a place is from the borders of one of the two partitions, and the blocks' length.
+
+    A place 2 K or more from every border has all good scores about it in its block; blocks of
+    8 K at most leave 16 K candidates.
+    """
+    scale, length = 2 ** case["power"], 2 ** (case["power"] + case["more"])
+    place = case["place"] % length
+    distances, longest = [], 0
+    for starts in partitions(length, scale):
+        borders = starts[1:]
+        # A border lies between two places, before the first of a block.
+        away = np.where(borders > place, borders - 1 - place, place - borders)
+        distances.append(min([*away.tolist(), inf]))
+        longest = max(longest, int(np.diff(np.append(starts, length)).max()))
+    return min(max(distances) + 1 - 2 * scale, 8 * scale - longest)
+
+
+def _blocks() -> InvariantClaim:
+    def whole_from(low: int, high: int) -> Interval:
+        return Interval(low=low, high=high, integer=True)
+
+    fields = {
+        "power": whole_from(0, 6),
+        "more": whole_from(0, 7),
+        "place": whole_from(0, 2**13 - 1),
+    }
+    return InvariantClaim(
+        cases=Record(fields=fields),
+        margin=_blocks_margin,
+        # The first place of a block of one partition is in the middle of one of the other.
+        examples=tuple({"power": 1, "more": 5, "place": place} for place in (8, 15, 16, 23)),
+    )
+
+
 DELTA = number(1e-3, 1e-12, 0.4, "delta")
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -147,6 +225,36 @@ THEOREMS: tuple[Theorem, ...] = (
             "grid": _grid(64, 33),
             "points": whole(41, 1, 10_000, "points m"),
         },
+    ),
+    Theorem(
+        identifier="PAC-IP-REC-SPENT",
+        statement="3N + 1 steps lose just epsilon, and 2N choices just delta.",
+        reference=RECURSIVE,
+        subject=_steps_spend,
+        parameters={
+            "epsilon": EPSILON,
+            "delta": DELTA,
+            "grid": _grid(1000, 33),
+        },
+    ),
+    Theorem(
+        identifier="PAC-IP-CHOOSE",
+        statement="The best is named, if it leads by 2 + (2/epsilon) ln(1/(2 delta)) after noise, "
+        "(epsilon, delta)-privately.",
+        reference=RECURSIVE,
+        subject=_choice,
+        parameters={
+            "epsilon": EPSILON,
+            "delta": Parameter(default=0.02, within=DELTA.within, meaning=DELTA.meaning),
+            "records": whole(20, 2, 100, "records in all"),
+        },
+    ),
+    Theorem(
+        identifier="PAC-IP-REC-BLOCKS",
+        statement="Every place is 2 K places from the borders of one of the two partitions into "
+        "blocks of at most 8 K.",
+        reference=RECURSIVE,
+        subject=_blocks,
     ),
     Theorem(
         identifier="PAC-IP-REC-UTILITY",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
     Array,
     Database,
@@ -120,6 +121,18 @@ def _private(*, dimension: int, delta: float = 0.0, **parameters: Any) -> Subjec
     return Subject(claim=claim, mechanism=made)
 
 
+def _literals_spend(*, dimension: int, epsilon: float, delta: float) -> IdentityClaim:
+    """A replaced positive moves d counts down and d others up, each by one."""
+
+    def counts(slack: float) -> Spending:
+        made = noisy_conjunction_mechanism(
+            dimension=dimension, epsilon=epsilon, delta=slack, beta=0.1
+        )
+        return Spending(pure=[1 / made.run.keywords["scale"]] * 2 * dimension, delta=slack)
+
+    return spends(lambda: [counts(0.0), counts(delta)], epsilon=epsilon)
+
+
 def _mistakes(**parameters: Any) -> Subject:
     made = noisy_conjunction_mechanism(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)
@@ -179,6 +192,17 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=_take_1,
         subject=partial(_private, relation=Relation.ADD_REMOVE),
         parameters=_budget,
+    ),
+    Theorem(
+        identifier="CONJ-P1-SPENT",
+        statement="The noisy counts of 2 d literals lose just epsilon, with delta and without",
+        reference=_take_1,
+        subject=_literals_spend,
+        parameters={
+            "dimension": whole(4, 1, 12, "variables, d"),
+            "epsilon": _epsilon,
+            "delta": _delta,
+        },
     ),
     Theorem(
         identifier="CONJ-P1-ADVANCED",

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
     Array,
     Database,
     EqualityClaim,
+    IdentityClaim,
     Interval,
     PrivacyClaim,
     Size,
@@ -53,6 +55,22 @@ def _advanced(*, dimension: int, **parameters: Any) -> Subject:
     point = [1] + [0] * (dimension - 1)
     (claim,) = (one for one in made.claims if isinstance(one, PrivacyClaim))
     return Subject(claim=replace(claim, examples=(([[*point, 1]], [[*point, 0]]),)), mechanism=made)
+
+
+def _rounds_spend(
+    *, dimension: int, most_literals: int, rounds: int, epsilon: float, delta: float
+) -> IdentityClaim:
+    def chosen(slack: float) -> Spending:
+        made = greedy_conjunction_mechanism(
+            dimension=dimension,
+            most_literals=most_literals,
+            rounds=rounds,
+            epsilon=epsilon,
+            delta=slack,
+        )
+        return Spending(ranged=[made.run.keywords["round_epsilon"]] * rounds, delta=slack)
+
+    return spends(lambda: [chosen(0.0), chosen(delta)], epsilon=epsilon)
 
 
 def _same_law(**parameters: Any) -> Subject:
@@ -161,6 +179,17 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="J rounds with sqrt(8 / J) s(epsilon, delta) each are (epsilon, delta)-private",
         reference=TAKE_2,
         subject=_advanced,
+        parameters={
+            **_choosing,
+            "rounds": whole(4, 1, 5, "rounds"),
+            "delta": replace(_delta, default=0.01),
+        },
+    ),
+    Theorem(
+        identifier="CONJ-P2-SPENT",
+        statement="J rounds lose just epsilon together, with delta and without",
+        reference=TAKE_2,
+        subject=_rounds_spend,
         parameters={
             **_choosing,
             "rounds": whole(4, 1, 5, "rounds"),

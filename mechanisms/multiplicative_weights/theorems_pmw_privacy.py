@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import Spending, spends
 from ..model import (
     Array,
     Database,
@@ -94,6 +95,14 @@ def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
     )
 
 
+def _updates_spend(epsilon: float, delta: float, updates: int) -> IdentityClaim:
+    def iterations(slack: float) -> Spending:
+        made = _whole_run(epsilon, slack, updates)
+        return Spending(pure=[4 * made.run.keywords["noise_epsilon"]] * updates, delta=slack)
+
+    return spends(lambda: [iterations(0.0), iterations(delta)], epsilon=epsilon)
+
+
 def _changing_scale(distance: float, records: int, epsilon: float) -> IdentityClaim:
 
     def compute() -> float:
@@ -178,6 +187,17 @@ THEOREMS: tuple[Theorem, ...] = (
         },
         weak="an iteration loses 4 noise_epsilon, the bound that PMW-ITER comes near, only where "
         "many comparisons stay below first; such losses are too rare to add up over ten iterations",
+    ),
+    Theorem(
+        identifier="PMW-SPENT",
+        statement="iterations of 4 noise_epsilon each lose just epsilon, with delta and without",
+        reference=SOURCE,
+        subject=_updates_spend,
+        parameters={
+            "epsilon": Parameter(default=4.0, within=EPSILON, meaning="nats, of the whole run"),
+            "delta": number(0.05, 1e-9, 0.1, "of the whole run"),
+            "updates": whole(10, 1, 24, "iterations"),
+        },
     ),
     Theorem(
         identifier="ERR-PMW-1",

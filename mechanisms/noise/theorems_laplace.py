@@ -11,6 +11,7 @@ from ..accounting.privacy_loss import laplace_hockey_stick
 from ..model import (
     Array,
     Database,
+    EqualityClaim,
     ExpectationClaim,
     FiniteLaw,
     IdentityClaim,
@@ -103,6 +104,26 @@ def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
     )
 
 
+def _grid_law(*, scale: int) -> Subject:
+    """Steps so coarse that the noise is often 0, and every part of its sampler counts."""
+    mechanism = grid_laplace_mechanism(
+        query=count,
+        sensitivity=float(scale),
+        epsilon=1.0,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=1, integer=True), most=8),
+        granularity=1.0,
+    )
+
+    def differences(database: Database, rng: np.random.Generator, *, size: Any = None) -> Array:
+        first, second = (rng.geometric(-np.expm1(-1 / scale), size=size) for _ in range(2))
+        return np.asarray(len(database) + first - second, dtype=float)
+
+    return Subject(
+        claim=EqualityClaim(other=differences, databases=([], [1] * 8)), mechanism=mechanism
+    )
+
+
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="T-LAP-2",
@@ -152,5 +173,13 @@ THEOREMS: tuple[Theorem, ...] = (
             "sensitivity": SENSITIVITY,
             "fineness": whole(10, 0, 14, "the step of the grid is 2**-fineness"),
         },
+    ),
+    Theorem(
+        identifier="T-GRID-LAW",
+        statement="noise of scale b on a grid has the law of the difference of two geometric "
+        "numbers with ratio exp(-1 / b)",
+        reference="Canonne, Kamath and Steinke (2020), Proposition 29",
+        subject=_grid_law,
+        parameters={"scale": whole(3, 1, 1000, "of the noise, in steps")},
     ),
 )

@@ -36,6 +36,20 @@ def _bits(threshold_epsilon: float, query_epsilon: float, positives: int) -> Mec
     )
 
 
+def _stream(threshold_epsilon: float, query_epsilon: float, length: int) -> Mechanism:
+    """All queries but the last move with a record one way: that all stay below costs e1."""
+    return above_threshold_mechanism(
+        queries=partial(take, bins=(1,) * (length - 1) + (0,)),
+        length=length,
+        threshold=10.0,
+        sensitivity=1.0,
+        threshold_epsilon=threshold_epsilon,
+        query_epsilon=query_epsilon,
+        relation=Relation.REPLACE_ONE,
+        databases=Histogram(bins=2, total=20),
+    )
+
+
 def _numbers(answer_epsilon: float, **bits: Any) -> Mechanism:
     """One count, asked for again and again: a record moves all answers the same way."""
     return numeric_sparse_vector_mechanism(
@@ -62,6 +76,17 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{LYU}, Theorem 4",
         subject=_bits,
         parameters=BITS,
+    ),
+    Theorem(
+        identifier="SVT-STREAM",
+        statement="e1 + e2 is lost however many queries stay below before one is above",
+        reference=f"{LYU}, Theorem 4",
+        subject=_stream,
+        parameters={
+            "threshold_epsilon": BITS["threshold_epsilon"],
+            "query_epsilon": BITS["query_epsilon"],
+            "length": whole(12, 1, 40, "queries"),
+        },
     ),
     Theorem(
         identifier="SVT-NUMERIC",

@@ -1,0 +1,87 @@
+"""Faults in the arithmetic and the samplers that no small instance would show are seen by a law."""
+
+import numpy as np
+import pytest
+
+from dpwitness import check
+from dpwitness.auditors.results import Verdict
+from dpwitness.mechanisms.catalogue import THEOREMS
+from dpwitness.mechanisms.interior_points import rec_concave
+from dpwitness.mechanisms.noise import discrete_laplace
+from dpwitness.mechanisms.sparse_vector import above_threshold
+
+BY_NAME = {theorem.identifier: theorem for theorem in THEOREMS}
+ROOM = "dpwitness.mechanisms."
+
+
+def scaled(place, name, factor):
+    """The function with all numbers that it gives scaled."""
+    found = getattr(__import__(ROOM + place, fromlist=[name]), name)
+
+    def faulty(*given, **named):
+        result = found(*given, **named)
+        return tuple(np.multiply(result, factor).tolist()) if np.ndim(result) else result * factor
+
+    return faulty
+
+
+CALIBRATIONS = [
+    ("multiplicative_weights.pmw", "noise_epsilon_for", "PMW-SPENT"),
+    ("boosting.sampled_queries", "attenuation_for", "BQ-MU-SPENT"),
+    ("boosting.base_synopsis", "base_scale", "BQ-BASE-SPENT"),
+    ("interior_points.boxes", "call_privacy", "PAC-BOX-SPENT"),
+    ("interior_points.theorems_interior_point", "step_budget", "PAC-IP-REC-SPENT"),
+    ("learning.conjunctions", "laplace_scale", "CONJ-P1-SPENT"),
+    ("learning.greedy_conjunctions", "round_privacy", "CONJ-P2-SPENT"),
+    ("gradient_descent.theorems_noisy_gradient_descent", "l2_multiplier", "GD-SPENT"),
+    ("gradient_descent.theorems_noisy_gradient_descent", "coordinate_multiplier", "GD-SPENT"),
+    ("gradient_descent.vector_sum", "l2_scale", "GD-T3-SPENT"),
+]
+
+
+@pytest.mark.parametrize("factor", [0.99, 1.01])
+@pytest.mark.parametrize(("place", "name", "theorem"), CALIBRATIONS)
+def test_a_calibration_that_spends_a_hundredth_more_or_less_is_refuted(
+    monkeypatch, place, name, theorem, factor
+):
+    assert check(BY_NAME[theorem]).verdict is Verdict.PROVED
+    monkeypatch.setattr(ROOM + f"{place}.{name}", scaled(place, name, factor))
+    assert check(BY_NAME[theorem]).verdict is Verdict.REFUTED
+
+
+def narrow(length, scale):
+    """Blocks of half the length."""
+    return np.arange(0, length, 4 * scale), np.append(0, np.arange(2 * scale, length, 4 * scale))
+
+
+def twice_the_zeros(rng, scale, count):
+    noise = rng.geometric(-np.expm1(-1 / scale), size=count) - 1
+    return np.where(rng.random(count) < 0.5, noise, -noise)
+
+
+SCALES = above_threshold.noise_scales
+
+
+def quiet(**named):
+    """The noise of the threshold halved."""
+    found = SCALES(**named)
+    return found | {"threshold_scale": found["threshold_scale"] / 2}
+
+
+def low_bar(epsilon, delta):
+    return 2 + 2 / epsilon
+
+
+FAULTS = [
+    (f"{ROOM}interior_points.theorems_interior_point.partitions", narrow, "PAC-IP-REC-BLOCKS"),
+    (f"{rec_concave.__name__}._bar", low_bar, "PAC-IP-CHOOSE"),
+    (f"{discrete_laplace.__name__}._attempts", twice_the_zeros, "T-GRID-LAW"),
+    (f"{above_threshold.__name__}.noise_scales", quiet, "SVT-STREAM"),
+]
+
+
+@pytest.mark.parametrize(("place", "fault", "theorem"), FAULTS, ids=[name for *_, name in FAULTS])
+def test_a_fault_in_a_branch_breaks_its_own_theorem(monkeypatch, place, fault, theorem):
+    assert check(BY_NAME[theorem], trials=20_000).verdict is not Verdict.REFUTED
+    monkeypatch.setattr(place, fault)
+    assert check(BY_NAME[theorem], trials=20_000).verdict is Verdict.REFUTED
