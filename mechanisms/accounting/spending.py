@@ -4,10 +4,12 @@ An exact law is at hand on small instances only, where a mechanism may lose far 
 A calibration is arithmetic: its steps, composed again, must give the budget back.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from ..model import IdentityClaim
+from ..model import IdentityClaim, Mechanism
 from .composition import bounded_range_to_zcdp, pure_to_zcdp, zcdp_to_epsilon
 
 
@@ -26,6 +28,12 @@ class Spending:
             return sum(self.pure) + sum(self.ranged)
         rho = sum(map(pure_to_zcdp, self.pure)) + sum(map(bounded_range_to_zcdp, self.ranged))
         return zcdp_to_epsilon(rho, self.delta)
+
+
+def bound(mechanism: Mechanism) -> Mapping[str, Any]:
+    """The parameters that the mechanism's function is bound to, as it ships."""
+    assert isinstance(mechanism.run, partial)
+    return mechanism.run.keywords
 
 
 def spends(spendings: Callable[[], Sequence[Spending]], *, epsilon: float) -> IdentityClaim:

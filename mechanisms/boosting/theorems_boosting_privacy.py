@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Histogram,
     IdentityClaim,
@@ -162,9 +162,9 @@ def _samples_spend(samples: int, earlier: int, epsilon: float, digits: float) ->
     assert made.databases.total is not None
     of_a_round = partial(
         sampling_loss,
-        advantage=made.run.keywords["advantage"],
+        advantage=bound(made)["advantage"],
         sensitivity=1 / made.databases.total,
-        attenuation=made.run.keywords["attenuation"],
+        attenuation=bound(made)["attenuation"],
     )
     ranged = [of_a_round(earlier=t + 1) for t in range(earlier)] * samples
     return spends(lambda: [Spending(ranged=ranged, delta=10**-digits)], epsilon=epsilon)
@@ -173,7 +173,7 @@ def _samples_spend(samples: int, earlier: int, epsilon: float, digits: float) ->
 def _answers_spend(epsilon: float, delta: float, pairs: int) -> IdentityClaim:
     def answers(slack: float) -> Spending:
         made = _noisy(epsilon, slack, pairs)
-        return Spending(pure=[1 / 20 / made.run.keywords["scale"]] * 2 * pairs, delta=slack)
+        return Spending(pure=[1 / 20 / bound(made)["scale"]] * 2 * pairs, delta=slack)
 
     return spends(lambda: [answers(0.0), answers(delta)], epsilon=epsilon)
 

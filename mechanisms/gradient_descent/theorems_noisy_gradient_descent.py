@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..accounting.composition import zcdp_root
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
     ExpectationClaim,
@@ -109,7 +109,7 @@ def _steps_spend(epsilon: float, delta: float, dimension: int, steps: int) -> Id
 
     def gradients(calibration: Callable[..., float], coordinates: int) -> Spending:
         made = _private(calibration, epsilon, delta, dimension, steps, records=1)
-        each = 2 / made.run.keywords["multiplier"]
+        each = 2 / bound(made)["multiplier"]
         return Spending(pure=[each] * steps * coordinates, delta=delta)
 
     return spends(

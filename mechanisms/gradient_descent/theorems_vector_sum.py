@@ -6,7 +6,7 @@ from functools import partial
 from math import log, sqrt
 from typing import Any
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import IdentityClaim, Mechanism, Parameter, Relation, Theorem, number, whole
 from .gradient_descent import SOURCE
 from .vector_sum import (
@@ -100,7 +100,7 @@ def _rows_spend(epsilon: float, delta: float, norm: float) -> IdentityClaim:
         made = vector_sum_mechanism(
             dimension=4, epsilon=epsilon, delta=delta, norm=norm, relation=relation
         )
-        return Spending(pure=[moved / made.run.keywords["scale"]], delta=delta)
+        return Spending(pure=[moved / bound(made)["scale"]], delta=delta)
 
     return spends(
         lambda: [row(Relation.ADD_REMOVE, norm), row(Relation.REPLACE_ONE, 2 * norm)],

@@ -161,7 +161,7 @@ def stable_choice_law(database: Database, *, epsilon: float, delta: float) -> Fi
     lead, (best, _) = _gap(scores, np.arange(len(scores)))
     noise = (lead - _bar(epsilon, delta)) * epsilon / 2
     logs = np.full(1 + len(scores), -np.inf)
-    logs[[0, 1 + best]] = log_laplace_cdf(-noise), log_laplace_cdf(noise)
+    logs[[0, 1 + best]] = log_laplace_cdf(np.array([-noise, noise]))
     return FiniteLaw(outcomes=np.arange(-1, len(scores)), log_probabilities=logs)
 
 

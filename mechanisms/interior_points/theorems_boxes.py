@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
     Choices,
@@ -190,8 +190,8 @@ def _calls_spend(*, epsilon: float, delta: float, dimension: int) -> IdentityCla
             delta=slack,
             count_epsilon=count,
         )
-        each = made.run.keywords["interior"].keywords["epsilon"]
-        counted = [] if count is None else [made.run.keywords["count_epsilon"]]
+        each = bound(made)["interior"].keywords["epsilon"]
+        counted = [] if count is None else [bound(made)["count_epsilon"]]
         return Spending(pure=counted, ranged=[each] * 2 * dimension, delta=slack)
 
     return spends(

@@ -133,7 +133,7 @@ def _steps_spend(*, epsilon: float, delta: float, grid: int) -> IdentityClaim:
 
 
 def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
-    parameters = {"epsilon": epsilon, "delta": delta}
+    parameters: dict[str, Any] = {"epsilon": epsilon, "delta": delta}
     claim = PrivacyClaim(
         epsilon=epsilon,
         delta=delta,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
     Database,
@@ -128,7 +128,7 @@ def _literals_spend(*, dimension: int, epsilon: float, delta: float) -> Identity
         made = noisy_conjunction_mechanism(
             dimension=dimension, epsilon=epsilon, delta=slack, beta=0.1
         )
-        return Spending(pure=[1 / made.run.keywords["scale"]] * 2 * dimension, delta=slack)
+        return Spending(pure=[1 / bound(made)["scale"]] * 2 * dimension, delta=slack)
 
     return spends(lambda: [counts(0.0), counts(delta)], epsilon=epsilon)
 

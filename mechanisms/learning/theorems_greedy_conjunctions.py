@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
     Database,
@@ -68,7 +68,7 @@ def _rounds_spend(
             epsilon=epsilon,
             delta=slack,
         )
-        return Spending(ranged=[made.run.keywords["round_epsilon"]] * rounds, delta=slack)
+        return Spending(ranged=[bound(made)["round_epsilon"]] * rounds, delta=slack)
 
     return spends(lambda: [chosen(0.0), chosen(delta)], epsilon=epsilon)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
     Database,
@@ -98,7 +98,7 @@ def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
 def _updates_spend(epsilon: float, delta: float, updates: int) -> IdentityClaim:
     def iterations(slack: float) -> Spending:
         made = _whole_run(epsilon, slack, updates)
-        return Spending(pure=[4 * made.run.keywords["noise_epsilon"]] * updates, delta=slack)
+        return Spending(pure=[4 * bound(made)["noise_epsilon"]] * updates, delta=slack)
 
     return spends(lambda: [iterations(0.0), iterations(delta)], epsilon=epsilon)
 
