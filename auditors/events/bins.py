@@ -27,6 +27,8 @@ SELDOM = 0.3
 """Share of values seen only once beyond which few different values are no sign of a list."""
 QUANTILES = 40
 QUANTILES_ALONE = 100
+TAIL = 2**0.5
+"""By how much the draws beyond an edge grow from one edge in a tail to the next."""
 CELLS = 2048
 SEVERAL = 255
 """Mark of a cell that an edge divides."""
@@ -309,7 +311,7 @@ def _continuous(
     size = len(ordered)
     parts = QUANTILES_ALONE if alone else QUANTILES
     parts = max(2, min(parts, size // 8))
-    tails = [8 * 2**k for k in range(20) if 8 * 2**k < size // parts]
+    tails = [t for t in (int(8 * TAIL**k) for k in range(200)) if t < size // parts]
     places = sorted({*tails, *(size - t for t in tails),
                      *(size * k // parts for k in range(1, parts))})  # fmt: skip
     edges = {tidy(ordered[i - 1], ordered[i]) for i in places if ordered[i - 1] < ordered[i]}

@@ -35,7 +35,7 @@ RECENT = 2**19
 """Values of a side that are looked at one by one, over all coordinates."""
 FINALISTS = 6
 GAIN = 0.005
-SLACK = 1.0
+SLACK = 0.5
 RICHER = 3.0
 """Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
@@ -323,9 +323,16 @@ def _cut(family: Family, parts: Floats, curves: Floats, aim: Aim) -> list[_Trial
         bound, curve = float(foreseen[2][0][cut]), float(foreseen[2][1][cut])
         if np.isfinite(bound) and np.isfinite(value) and y > 0:
             value, ratio = (value + bound) / 2, (ratio + curve) / 2
+            # The cut of both folds together may be rarer than those that were held out.
+            error = max(error, _noise(*parts[2][:, cut].tolist()))
             error *= CURVE_SPREAD
         found.append(_Trial(family, cut, value, ratio, error, *_whole(x, y, total)))
     return found
+
+
+def _noise(x: float, y: float) -> float:
+    """The standard error of the log-ratio of two counts."""
+    return sqrt(1 / max(x, 0.5) + 1 / max(y, 0.5))
 
 
 def _whole(x: float, y: float, total: Floats) -> tuple[tuple[int, int], tuple[int, int]]:

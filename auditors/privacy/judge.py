@@ -37,9 +37,8 @@ FIRST = 64
 PIECE = 131_072
 """Draws a side taught at a time, so that memory stays flat however many teach."""
 AHEAD = 16
-LEARNING = {1: 0.25}
-SEVERAL = 0.5
-"""Part of the draws that may teach, for outputs of one coordinate and of several."""
+LEARNING = 0.25
+"""Part of the draws that may teach: more of them would teach less than they would count."""
 MOST_TAUGHT = 4_000_000
 
 EARLIEST = 128
@@ -217,11 +216,7 @@ class Judging:
 
     def _most_taught(self) -> int:
         """Draws a side that may teach before the last attempt."""
-        share = LEARNING.get(self._coordinates(), SEVERAL)
-        return max(1, min(int(share * self.test.trials), MOST_TAUGHT))
-
-    def _coordinates(self) -> int:
-        return max(1, *(len(side.paths()) if len(side) else 1 for side in self.shown))
+        return max(1, min(int(LEARNING * self.test.trials), MOST_TAUGHT))
 
     def _teach(self, draws: int) -> None:
         while draws > 0:
