@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from ..events.choose import learn
+from ..events.choose import Lesson
 from ..events.events import Event
 from ..results import Pair
 from ..sampling.sampling import Sampler
@@ -90,10 +90,11 @@ def privacy_curve(
 def _events(
     sampler: Sampler, pair: Pair, pilot: int, judged: int, alpha: float
 ) -> list[tuple[Event, bool]]:
-    first, second = sampler.draw(pair, "pilot", 0, pilot)
+    lesson = Lesson()
+    lesson.add(*sampler.draw(pair, "pilot", 0, pilot))
     found: dict[str, tuple[Event, bool]] = {}
     for aim in AIMS:
-        choice = learn(first, second, epsilon=0.0, delta=aim, trials=judged, level=alpha)
+        choice = lesson.choice(epsilon=0.0, delta=aim, trials=judged, level=alpha, more=True)
         found[f"{choice.event.to_json()} {choice.reversed}"] = (choice.event, choice.reversed)
     return list(found.values())
 

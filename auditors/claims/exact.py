@@ -27,17 +27,19 @@ HAND_MADE = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExactPrivacy:
-    """The worst pair in its worse order.
+    """The worst pair in its worse order, and the one that draws tell most of.
 
-    `epsilon` is the smallest that holds at the claim's delta on all pairs and `delta` bounds
-    the largest delta at the claim's epsilon from both sides, for the claim's distance (not of a
-    single step). `rows` are (database, neighbour, epsilon or delta) of the worst pairs.
+    They differ where the largest loss is that of an output which nearly never comes. `epsilon`
+    is the smallest that holds at the claim's delta on all pairs and `delta` bounds the largest
+    delta at the claim's epsilon from both sides, for the claim's distance (not of a single step).
+    `rows` are (database, neighbour, epsilon or delta) of the worst pairs.
     """
 
     verdict: Verdict
     epsilon: float
     delta: tuple[float, float]
     pair: Pair
+    telling: Pair
     scope: str
     rows: tuple[tuple[str, str, float], ...]
 
@@ -89,11 +91,18 @@ def exact_privacy(
                     pair, least = turned, smallest_epsilon(others, delta)
         verdict = _verdict(deltas, delta)
     rows = sorted(scored, key=lambda one: -one[0])[:10]
+    telling = pair
+    if delta == 0:
+        # How often an event happens beyond what a loss of this size allows; of a true claim, beyond
+        # half of it.
+        beyond = epsilon if verdict is Verdict.REFUTED else epsilon / 2
+        telling = max(scored, key=lambda one: laws.deltas(one[2], beyond)[0])[1]
     return ExactPrivacy(
         verdict=verdict,
         epsilon=least,
         delta=bounds,
         pair=pair,
+        telling=telling,
         scope=scope,
         rows=tuple((show(p.database), show(p.neighbour), value) for value, p, _ in rows),
     )

@@ -75,6 +75,15 @@ class _Trial:
     sizes: tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What the draws so far say, whatever the test that an event is wanted for."""
+
+    ledger: Ledger
+    scored: list[additive.Scored]
+    singles: list[Family]
+
+
 class Lesson:
     """What the draws of one pair teach: add draws as they come, ask for an event at any time.
 
@@ -94,6 +103,7 @@ class Lesson:
         self._recent: list[tuple[Outputs, Outputs]] = []
         self._most_recent = 0
         self._promised = -np.inf
+        self._known: _Known | None = None
 
     @property
     def draws(self) -> int:
@@ -106,6 +116,7 @@ class Lesson:
         if not size:
             return
         first, second = first[:size], second[:size]
+        self._known = None
         self._seen = kept(self._seen, first, second)
         self._remember(first, second)
         if self._ledger is None:
@@ -142,6 +153,7 @@ class Lesson:
     def enter(self, first: Sequence[Tallies], second: Sequence[Tallies]) -> None:
         """Learn from draws of both sides, as many, that were counted elsewhere with `blank`."""
         assert self._ledger is not None
+        self._known = None
         for side, counted in enumerate((first, second)):
             for tallies in counted:
                 self._ledger.enter(side, tallies)
@@ -180,19 +192,19 @@ class Lesson:
             low, high = (low, middle) if value - error > self._promised else (middle, high)
         return Noticing(draws, high)
 
-    def choice(self, *, epsilon: float, delta: float, trials: int, level: float) -> Choice:
+    def choice(
+        self, *, epsilon: float, delta: float, trials: int, level: float, more: bool = False
+    ) -> Choice:
         """The event with the best bound foreseen for a test of `trials` draws a side at `level`.
 
-        `epsilon` (nats) only breaks ties.
+        `epsilon` (nats) only breaks ties. With `more` nothing is let go of that an event for
+        another delta could be made of.
         """
         if self.draws < FEWEST:
             return _everything(self._example)
-        ledger = self._ledger or _counted(self._first, self._second)
+        known = self._known = self._known or self._counted()
+        ledger, scored, singles = known.ledger, known.scored, known.singles
         aim = Aim(trials, delta, float(-ndtri(level)))
-        retired = self._retired if self._ledger else set()
-        scored = additive.scores(ledger, retired)
-        singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
-        singles += impossible_values(*self._latest())
         alone = _finalists(singles, aim)
         joint = _joint(ledger, scored, aim)
         if not alone and not joint:
@@ -201,9 +213,16 @@ class Lesson:
         # The best of many owes a part of its promise to luck.
         self._promised = _margin(chosen)
         choice = _as_choice(chosen, aim)
-        if self._ledger is not None and ledger.draws >= IDLE_FROM:
-            _let_go(ledger, scored, retired, singles, chosen, aim)
+        if self._ledger is not None and ledger.draws >= IDLE_FROM and not more:
+            _let_go(ledger, scored, self._retired, singles, chosen, aim)
+            self._known = None
         return replace(choice, event=plainest(choice.event, *self._seen))
+
+    def _counted(self) -> "_Known":
+        ledger = self._ledger or _counted(self._first, self._second)
+        scored = additive.scores(ledger, self._retired if self._ledger else set())
+        singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+        return _Known(ledger, scored, [*singles, *impossible_values(*self._latest())])
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

@@ -4,7 +4,7 @@ Given the transcript so far everything public is known, so the iterations are in
 vectors of one positive answer each.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from math import inf
@@ -44,8 +44,8 @@ def log_probability(
     kinds, answers = flat[..., 0].astype(np.int64), flat[..., 1]
     margins = np.empty(kinds.shape)
     logs = np.zeros(len(flat))
-    steps = replay(truth, flat, queries=queries, learning_rate=learning_rate)
-    for step, (query, synthetic) in zip(range(kinds.shape[1]), steps, strict=False):
+    shares = replay(truth, flat, queries=queries, learning_rate=learning_rate)
+    for step, (query, synthetic) in zip(range(kinds.shape[1]), shares, strict=False):
         estimate, exact = expected(query, synthetic), expected(query, truth)
         margins[:, step] = np.abs(exact - estimate) - threshold
         noise = np.abs(answers[:, step] - exact) / scale
@@ -59,10 +59,11 @@ def log_probability(
     iteration = partial(
         _iteration, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0
     )
-    bits = []
-    for pattern in patterns:
-        signs, gaps = np.split(pattern, 2)
-        bits.append(_log_run(signs, gaps, iteration, updates))
+    steps = kinds.shape[1]
+    bits = [
+        _log_run(pattern[:steps], pattern[steps:], iteration, updates)
+        for pattern in patterns.tolist()
+    ]
     return (logs + np.array(bits)[inverse.reshape(-1)]).reshape(outputs.shape[:-2])
 
 
@@ -78,18 +79,26 @@ def _iteration(
     return log_bits(below, above, threshold_scale=threshold_scale, query_scale=query_scale)
 
 
-def _log_run(kinds: Array, margins: Array, iteration: Callable[..., float], updates: int) -> float:
+def _log_run(
+    kinds: Sequence[float],
+    margins: Sequence[float],
+    iteration: Callable[..., float],
+    updates: int,
+) -> float:
     """Log-probability of a run's bits, given its margins gap - threshold.
 
     `iteration(below, above)` is that of one outer iteration with these margins.
     """
-    tops = np.flatnonzero(kinds == ABOVE)
+    tops = [place for place, kind in enumerate(kinds) if kind == ABOVE]
     end = tops[updates - 1] + 1 if len(tops) >= updates else len(kinds)
-    if len(tops) > updates or (kinds[:end] == HALTED).any() or (kinds[end:] != HALTED).any():
+    halted = [kind == HALTED for kind in kinds]
+    if len(tops) > updates or any(halted[:end]) or not all(halted[end:]):
         return -inf
     total = 0.0
-    for start, stop in pairwise(sorted({0, end, *(tops + 1)})):
-        part, margin = kinds[start:stop], margins[start:stop]
-        below, above = (np.sort(margin[part == kind]) for kind in (BELOW, ABOVE))
-        total += iteration(tuple(below.tolist()), tuple(above.tolist()))
+    for start, stop in pairwise(sorted({0, end, *(top + 1 for top in tops)})):
+        part = sorted(zip(margins[start:stop], kinds[start:stop], strict=True))
+        below, above = (
+            tuple(margin for margin, kind in part if kind == wanted) for wanted in (BELOW, ABOVE)
+        )
+        total += iteration(below, above)
     return total

@@ -156,3 +156,20 @@ def test_the_pairs_a_claim_names_are_judged_too():
     # What a claim is does not depend on where it is best tested.
     assert claim == CLAIM
     assert hash(claim) == hash(CLAIM)
+
+
+def test_draws_are_made_on_the_pair_of_the_most_telling_event():
+    # The loss of one row more grows with the rows before it, while the event gets rarer:
+    # the pair of the largest loss is one that no draws could show.
+    found = exact_privacy(choosing(0.5), CLAIM)
+
+    def beyond(pair):
+        p, q = (
+            np.exp(law_of(side, 0.5).log_probabilities) for side in (pair.database, pair.neighbour)
+        )
+        return float(np.maximum(p - np.e * q, 0).sum())
+
+    assert found.telling != found.pair
+    assert beyond(found.telling) > 10 * beyond(found.pair)
+    statement = Subject(claim=CLAIM, mechanism=choosing(0.5))
+    assert check(statement, trials=20_000).finding.sampled is Verdict.REFUTED
