@@ -38,9 +38,10 @@ def picture(drawn: Drawn, *, prefix: str, style: PaperStyle = PLAIN) -> Picture:
     with figure(style.width, style.size, serif=style.serif) as (drawing, axes):
         drawn.paint(axes)
         _legend(axes, style)
+        # Where everything goes is settled once: each format would work it out again, by a drawing.
+        drawing.get_layout_engine().execute(drawing)
+        drawing.set_layout_engine(None)
         text = svg(drawing, f"{prefix}-{drawn.key}", drawn.title, drawn.caption)
-        # Where everything goes is settled; working it out again would cost as much as drawing.
-        drawing.set_layout_engine("none")
         return Picture(
             key=drawn.key, title=drawn.title, caption=drawn.caption, svg=text, pdf=pdf(drawing)
         )
