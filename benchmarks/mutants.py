@@ -94,14 +94,18 @@ def page(kept, reasons):
     harmless = harmless_of(kept, reasons)
     places = sum(one["faults"] for one in kept.values())
     share = seen / max(seen + unseen - harmless, 1)
+    again = [name for name, one in kept.items() if len(one.get("drawn", [SEED])) > 1]
+    more = f"; in {len(again)} of them eight more, seed 15" if again else ""
+    untried = len(CATALOGUE) - len(kept)
     lines = [
         "# Mutants of the catalogue",
         "",
         "Written by `python benchmarks/mutants.py page` from what `try` found on two shared x86-64",
         "cores, 2026-11-22. A mutant is a mechanism with one small fault; sizes are a half",
         f"too small and twice too large. Of the {places:,} places of these mechanisms up to eight",
-        f"in each were drawn at random (seed {SEED}). A mutant is judged by the claims of its",
-        f"mechanism, at {min(one['trials'] for one in kept.values()):,} trials a side, privacy on",
+        f"in each were drawn at random (seed {SEED}{more}).",
+        "A mutant is judged by the claims of its mechanism, at",
+        f"{min(one['trials'] for one in kept.values()):,} trials a side, privacy on",
         "the pair that an audit of the original finds worst and, if that shows nothing, by a whole",
         "audit; by the law or density that it states; and by the theorems of its system.",
         "`dpwitness mutants NAME` does the same with a finer ladder. Faults that raise or do not",
@@ -113,8 +117,8 @@ def page(kept, reasons):
         f"are seen. {total['equivalent']} are equivalent, {total['raises']} raise,",
         f"{total['does not end']} do not end, and for {left} the seconds",
         "were spent before they were tried. A fault that is seen need not break a claim: noise",
-        "above what the law states is seen too. The other mechanisms of the catalogue, which has",
-        f"{len(CATALOGUE)}, were not tried.",
+        "above what the law states is seen too. Mechanisms of the catalogue that were not tried:",
+        f"{untried}.",
         "",
         *wrap(reasons.get("remark", ""), 95),
         "",

@@ -15,6 +15,25 @@ from dpwitness.mechanisms.catalogue import THEOREMS
 
 PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
 WEAK = 1 / 20
+BRANCHES = {
+    "noise of the base generator with delta": ("BQ-BASE-ADVANCED", "BQ-BASE-SPENT"),
+    "several positive answers": ("SVT-PRIV", "SVT-NUMERIC", "SVT-NUMERIC-ACC"),
+    "a long stream with one positive answer": ("SVT-STREAM",),
+    "several sampled queries a round": ("BQ-6.1-PRIV", "BQ-MU", "BQ-MU-SPENT"),
+    "boxes in more than two dimensions": ("PAC-BOX-ADVANCED", "PAC-BOX-ADVANCED-MAIN"),
+    "boxes with delta, d^1.5": ("PAC-BOX-ADVANCED", "PAC-BOX-ADVANCED-MAIN", "PAC-BOX-SPENT"),
+    "boxes that count first": ("PAC-BOX-TEST", "PAC-BOX-SPENT"),
+    "RecConcave inside boxes": ("PAC-BOX-REC",),
+    "the choice and the blocks of RecConcave": ("PAC-IP-CHOOSE", "PAC-IP-REC-BLOCKS"),
+    "vector sums where a row is replaced": ("GD-T3-SUB", "GD-T3-SPENT"),
+    "Theorem 2 of gradient descent with its T": ("GD-T2-STEPS",),
+    "take 1 with delta": ("CONJ-P1-ADVANCED", "CONJ-P1-ADVANCED-UTILITY", "CONJ-P1-SPENT"),
+    "take 2, sample size": ("CONJ-P2-MAIN", "CONJ-P2-ADVANCED-MAIN"),
+    "take 2 with delta": ("CONJ-P2-ADVANCED", "CONJ-P2-SPENT"),
+    "multiplicative weights with delta": ("PMW-PRIV", "PMW-SPENT"),
+    "grid noise that is often 0": ("T-GRID-LAW",),
+}
+"""Parts of mechanisms that their defaults do not run, and the statements that do."""
 LOSSES = ("privacy", "utility", "threshold", "expectation")
 """Kinds of claim with a bound that something measured is a part of."""
 
@@ -31,6 +50,19 @@ def share_of(row):
     found = [number(row["exact"]), number((row["measured"] or {}).get("value"))]
     shares = [value / bound for value in found if value is not None]
     return max(shares) if shares else None
+
+
+def seen(row):
+    """The bound of a statement and what was seen of it, as two cells."""
+    if row is None:
+        return " | not run"
+    bound, exact = number(row["claimed"]), number(row["exact"])
+    measured = number((row["measured"] or {}).get("value"))
+    if row["kind"] not in LOSSES:
+        return f" | {row['kind']}, {row['verdict']}"
+    parts = [f"{word} {value:.4g}" for word, value in (("measured", measured), ("exact", exact))
+             if value is not None]  # fmt: skip
+    return f"{bound:.4g} | {', '.join(parts)}"
 
 
 def page(results, note=""):
@@ -65,6 +97,20 @@ def page(results, note=""):
         )]  # fmt: skip
         why = reasons[row["id"]].replace("|", "\\|") if share < WEAK else ""
         lines.append(f"| {row['id']} | {row['kind']} | {' | '.join(cells)} | {share:.3f} | {why} |")
+    lines += [
+        "",
+        "## Branches",
+        "",
+        "What only some settings run, and the statements that run it.",
+        "",
+        "| branch | statement | at | bound | seen |",
+        "|---|---|---|---|---|",
+    ]
+    settings = {theorem.identifier: theorem.parameters for theorem in THEOREMS}
+    for branch, names in BRANCHES.items():
+        for name in names:
+            at = ", ".join(f"{key} {one.default:g}" for key, one in settings[name].items())
+            lines.append(f"| {branch} | {name} | {at} | {seen(found.get(name))} |")
     without = [row["id"] for row, share in rated if share is None]
     lines += ["", f"Without a ratio: {', '.join(without)}."]
     return "\n".join(lines) + "\n"

@@ -5,7 +5,8 @@ exact binomial tests share the level evenly.
 
 **Laplace noise.** The draws of each coordinate are compared with the distribution function;
 sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart 1990). Signs
-of neighbouring coordinates agree with probability 1/2, by an exact binomial test.
+of two coordinates agree with probability 1/2, by exact binomial tests of all pairs of the first 64
+and of neighbours beyond, which share the level evenly.
 
 **A product.** Each part is compared on its own, over the numbers of the output that are its; an
 event of one part and one of the next come together as often as independence says.
@@ -21,7 +22,7 @@ another scale, which both databases of a pair may have alike.
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import exp, inf, log, prod, sqrt
 from time import monotonic
 from typing import Any
@@ -48,6 +49,7 @@ PILOT = 2000
 """Draws that choose thresholds, at most; never more than a fifth of all."""
 MOST_PAIRS, MOST_NAMED, MOST_MOVED = 3, 4, 4
 NEAR = 1e-9
+MOST_COUPLED = 64
 MOST_WEIGHT = 20.0
 STATEMENT = "draws follow the stated law"
 
@@ -264,10 +266,19 @@ def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[R
         steps = np.arange(n + 1) / n
         gap = float(max((steps[1:] - stated).max(), (stated - steps[:-1]).max()))
         rows.append((what, f"sup |F_n - F| of number {place}", allowed, gap, gap > allowed))
-    for place in range(coordinates - 1):
-        same = int(np.count_nonzero((noise[:, place] > 0) == (noise[:, place + 1] > 0)))
+    # Noise used again comes a step later, which may be any number of coordinates.
+    signs = np.where(noise > 0, 1.0, -1.0)
+    some = signs[:, :MOST_COUPLED]
+    products = some.T @ some
+    couples = {pair: float(products[pair]) for pair in combinations(range(some.shape[1]), 2)}
+    beyond = pairwise(range(MOST_COUPLED - 1, coordinates))
+    couples |= {(one, two): float(signs[:, one] @ signs[:, two]) for one, two in beyond}
+    level = alpha / (2 * max(1, len(couples)))
+    for (one, two), product in couples.items():
+        same = round((n + product) / 2)
         wrong = not _credible(same, n, 0.5, level)
-        rows.append((what, f"signs of numbers {place}, {place + 1} agree", 0.5, same / n, wrong))
+        if wrong or two == one + 1:
+            rows.append((what, f"signs of numbers {one}, {two} agree", 0.5, same / n, wrong))
     return rows
 
 

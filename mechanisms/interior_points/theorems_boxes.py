@@ -292,7 +292,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "epsilon": replace(EPSILON, default=1.0),
             "delta": number(0.01, 1e-9, 0.1, "delta"),
-            "dimension": DIMENSION,
+            "dimension": replace(DIMENSION, default=3),
         },
     ),
     _plain(

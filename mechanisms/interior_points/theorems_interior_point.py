@@ -248,6 +248,8 @@ THEOREMS: tuple[Theorem, ...] = (
             "delta": Parameter(default=0.02, within=DELTA.within, meaning=DELTA.meaning),
             "records": whole(20, 2, 100, "records in all"),
         },
+        weak="the loss is in delta: counts 11 and 9 name the first with probability delta, and "
+        "counts 9 and 11 never do; at the bound's epsilon the exact delta is the stated one",
     ),
     Theorem(
         identifier="PAC-IP-REC-BLOCKS",

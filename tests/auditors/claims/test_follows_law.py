@@ -11,6 +11,7 @@ from dpwitness.auditors.claims.check import check
 from dpwitness.auditors.claims.follows_law import contradicted, follows_law
 from dpwitness.auditors.errors import HarnessError, InvalidArgument
 from dpwitness.mechanisms.catalogue import CATALOGUE
+from dpwitness.mechanisms.model import LaplaceLaw
 
 ALPHA = 1e-9
 """Of every check here: the flakes of this file stay below 1e-7."""
@@ -152,3 +153,20 @@ def test_each_part_of_a_product_is_compared(name):
         return np.broadcast_to(made[..., :1], made.shape)
 
     assert follows_law(replace(mechanism, run=first_of_all), alpha=ALPHA, draws=20_000).refuted
+
+
+@pytest.mark.parametrize("lag", [1, 2, 5, 39])
+def test_noise_that_comes_again_some_numbers_later_is_seen(lag):
+    def law(database):
+        return LaplaceLaw(centres=np.full(40, float(sum(database))), scale=1.0)
+
+    def run(database, rng, *, size=None, again=0):
+        noise = rng.laplace(size=(*np.atleast_1d(size or ()), 40))
+        if again:
+            noise[..., again:] = noise[..., : 40 - again]
+        return noise + sum(database)
+
+    honest = replace(dense(1.0), run=run, log_probability=None, law=law)
+    assert not follows_law(honest, alpha=ALPHA, draws=20_000).refuted
+    again = replace(honest, run=partial(run, again=lag))
+    assert follows_law(again, alpha=ALPHA, draws=20_000).refuted
