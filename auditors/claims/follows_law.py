@@ -28,9 +28,10 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc
 
 from ...mechanisms.model import Array, Database, FiniteLaw, LaplaceLaw, Law, Mechanism, PrivacyClaim
+from ..bounds.holm import intervals
 from ..bounds.means import betting_lower, betting_upper
 from ..databases.neighbours import pair_source
 from ..errors import InvalidArgument
@@ -268,14 +269,13 @@ def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[R
         rows.append((what, f"sup |F_n - F| of number {place}", allowed, gap, gap > allowed))
     # Noise used again comes a step later, which may be any number of coordinates.
     signs = np.where(noise > 0, 1.0, -1.0)
-    some = signs[:, :MOST_COUPLED]
-    products = some.T @ some
-    couples = {pair: float(products[pair]) for pair in combinations(range(some.shape[1]), 2)}
-    beyond = pairwise(range(MOST_COUPLED - 1, coordinates))
-    couples |= {(one, two): float(signs[:, one] @ signs[:, two]) for one, two in beyond}
+    products = signs[:, :MOST_COUPLED].T @ signs[:, :MOST_COUPLED]
+    couples = {pair: products[pair] for pair in combinations(range(len(products)), 2)}
+    for one, two in pairwise(range(MOST_COUPLED - 1, coordinates)):
+        couples[one, two] = signs[:, one] @ signs[:, two]
     level = alpha / (2 * max(1, len(couples)))
     for (one, two), product in couples.items():
-        same = round((n + product) / 2)
+        same = round((n + float(product)) / 2)
         wrong = not _credible(same, n, 0.5, level)
         if wrong or two == one + 1:
             rows.append((what, f"signs of numbers {one}, {two} agree", 0.5, same / n, wrong))
@@ -388,7 +388,7 @@ def _reweighted(here: Array, there: Array, alpha: float, what: str, other: str) 
         if most > MOST_WEIGHT:
             # A few heavy weights decide: nothing could be told from so many draws.
             continue
-        low, high = _interval(hits, n, level)
+        ((low, high),) = intervals([hits], n, level)
         least, largest = (
             betting_lower(values, 0.0, level / 2),
             betting_upper(values, most, level / 2),
@@ -397,10 +397,3 @@ def _reweighted(here: Array, there: Array, alpha: float, what: str, other: str) 
         mean = float(values.mean())
         rows.append((what, f"P[ratio <= {cut:.4g}] from {other}", mean, hits / n, wrong))
     return rows
-
-
-def _interval(hits: int, n: int, level: float) -> tuple[float, float]:
-    """Clopper and Pearson's, wrong with probability at most `level`."""
-    low = float(betaincinv(hits, n - hits + 1, level / 2)) if hits else 0.0
-    high = float(betaincinv(hits + 1, n - hits, 1 - level / 2)) if hits < n else 1.0
-    return low, high
