@@ -17,6 +17,8 @@ import numpy as np
 from hypothesis import strategies as st
 from scipy.special import log_ndtr, ndtr
 
+from dpwitness.mechanisms.multiplicative_weights.pmw import PMW_ITERATION
+
 UP_DOWN = ([0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5)
 NODES = 4001
 
@@ -433,7 +435,7 @@ def noisy_max_weights_wide(scores, *, noise):
 
 
 def given():
-    """The textbook mechanisms at epsilon 1, on the pair where they are tight."""
+    """The textbook mechanisms, nearly all at epsilon 1, on the pair where they are tight."""
     sigma = sigma_of(1.0, 1e-5)
     correct = {"threshold": 0.0, "rho": 2, "nu": 4, "most": 1}
     broken = {"threshold": 0.0, "rho": 2, "nu": 2}
@@ -460,7 +462,16 @@ def given():
                 true=1.0, delta=1e-5),
         Subject(name="sparse-vector-broken", **with_law(sparse_vector, flags_law, **broken),
                 pair=UP_DOWN, true=5.0),
+        # Five comparisons that fall short and one that does not, each moved by the pair.
+        Subject(name="pmw-transcript", run=PMW_ITERATION.run, law=transcript_law,
+                pair=((17, 19, 2, 2), (18, 18, 2, 2)), true=4.0),
+        *(s for s in sniper()
+          if s.name in ("PrefixSum", "RAPPOR", "OneTimeRAPPOR", "LaplaceParallel")),
     ]  # fmt: skip
+
+
+def transcript_law(y, database):
+    return PMW_ITERATION.log_probability(database, y)
 
 
 def held_out():

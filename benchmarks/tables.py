@@ -1,9 +1,9 @@
 """Write benchmarks/README.md and a figure for each table from the JSON of the benchmarks.
 
     python benchmarks/power.py sniper --search --seeds 1 --json benchmarks/results/search.json
-    python benchmarks/power.py given --seeds 2 --json benchmarks/results/given.json
+    python benchmarks/power.py given --seeds 3 --json benchmarks/results/given.json
     python benchmarks/stopping.py --seeds 20 --json benchmarks/results/stopping.json
-    python benchmarks/needles.py --seeds 2 --json benchmarks/results/needles.json
+    python benchmarks/needles.py --seeds 10 --json benchmarks/results/needles.json
     python benchmarks/output_cost.py --json benchmarks/results/output_cost.json
     python benchmarks/tables.py
 

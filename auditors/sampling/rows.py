@@ -59,8 +59,11 @@ PROBES = 8
 """Calls of each way that start from one state."""
 A_CALL = 16
 """Draws of an audit for which one single call, and one call with size=2, is made."""
-CHEAP = 1024
-"""Draws a side up to which the judging's own rows are tested, and no large call is made."""
+GROSS = 1024
+"""Draws a side up to which 64 of the judging's own rows do, and beyond half of those wanted."""
+CHEAP = 16_384
+"""Draws a side up to which the judging's own rows are tested where they are enough, and no large
+call is made: a call of 4,096 rows would cost as much as the judging."""
 ROOM = 1 << 26
 """Bytes that the rows of one call may take together; wider outputs are looked at in fewer rows."""
 MOST_COLUMNS = 8
@@ -125,10 +128,9 @@ def check_rows(
                 Outputs.concatenate([first.single, more.single]),
                 Outputs.concatenate([first.couples, more.couples]),
             )
-        if size > CHEAP:
-            batch = _batch(sampler, pair, side, size)
-        elif batch is None or len(batch) < SIZES[0]:
-            batch = _batch(sampler, pair, side, size if drawn is None else SIZES[0])
+        few = drawn is not None and size <= GROSS
+        if batch is None or made > CHEAP or len(batch) < (SIZES[0] if few else size // 2):
+            batch = _batch(sampler, pair, side, SIZES[0] if few else size)
         rows = batch[: max(size for size in SIZES if size <= len(batch))]
         _require_alike(first.single, first.couples, rows, LEVEL / (2 * len(SIZES)))
 
