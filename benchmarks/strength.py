@@ -28,7 +28,7 @@ BRANCHES = {
     "vector sums where a row is replaced": ("GD-T3-SUB", "GD-T3-SPENT"),
     "Theorem 2 of gradient descent with its T": ("GD-T2-STEPS",),
     "take 1 with delta": ("CONJ-P1-ADVANCED", "CONJ-P1-ADVANCED-UTILITY", "CONJ-P1-SPENT"),
-    "take 2, sample size": ("CONJ-P2-MAIN", "CONJ-P2-ADVANCED-MAIN"),
+    "take 2, sample size": ("CONJ-P2-MAIN", "CONJ-P2-ADVANCED-MAIN", "CONJ-P2-SIZE"),
     "take 2 with delta": ("CONJ-P2-ADVANCED", "CONJ-P2-SPENT"),
     "multiplicative weights with delta": ("PMW-PRIV", "PMW-SPENT"),
     "grid noise that is often 0": ("T-GRID-LAW",),

@@ -2,11 +2,12 @@
 
 from dataclasses import replace
 from functools import partial
-from math import log
+from math import ceil, log, sqrt
 from typing import Any
 
 import numpy as np
 
+from ..accounting.composition import zcdp_root
 from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
@@ -23,7 +24,7 @@ from ..model import (
     whole,
 )
 from .conjunctions import SOURCE
-from .greedy_bounds import greedy_rounds
+from .greedy_bounds import greedy_rounds, greedy_sample_size
 from .greedy_conjunctions import greedy_conjunction_mechanism, greedy_conjunction_threshold
 from .greedy_invariants import (
     best_score_is_zero,
@@ -71,6 +72,32 @@ def _rounds_spend(
         return Spending(ranged=[bound(made)["round_epsilon"]] * rounds, delta=slack)
 
     return spends(lambda: [chosen(0.0), chosen(delta)], epsilon=epsilon)
+
+
+def _least_rows(
+    *, dimension: int, most_literals: int, epsilon: float, alpha: float, beta: float, delta: float
+) -> IdentityClaim:
+    """Of the promised number of rows and one less, with delta and without, which are enough."""
+
+    def enough(rows: int, slack: float) -> bool:
+        rounds = ceil(2 * most_literals * log(rows))
+        each = sqrt(8 / rounds) * zcdp_root(epsilon, slack) if slack else epsilon / rounds
+        shortfall = 2 / each * log((2 * dimension + 1) * rounds / beta)
+        return rows >= (rounds + 2 * most_literals) * shortfall / alpha
+
+    def right() -> float:
+        size = partial(
+            greedy_sample_size,
+            dimension=dimension,
+            most_literals=most_literals,
+            epsilon=epsilon,
+            alpha=alpha,
+            beta=beta,
+        )
+        found = [(size(delta=slack), slack) for slack in (0.0, delta)]
+        return float(sum(enough(n, d) + (not enough(n - 1, d)) for n, d in found))
+
+    return IdentityClaim(compute=right, stated=4.0)
 
 
 def _same_law(**parameters: Any) -> Subject:
@@ -239,6 +266,13 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=greedy_conjunction_threshold,
         parameters={**_big, "delta": _delta},
         weak=_three_bounds,
+    ),
+    Theorem(
+        identifier="CONJ-P2-SIZE",
+        statement="The number of rows promised is the least n >= (J + 2 k) Delta / alpha",
+        reference=TAKE_2,
+        subject=_least_rows,
+        parameters={**_big, "delta": _delta},
     ),
     Theorem(
         identifier="CONJ-P2-DELTA-LIT",

@@ -7,6 +7,7 @@ from dpwitness import check
 from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.mechanisms.interior_points import rec_concave
+from dpwitness.mechanisms.learning import greedy_bounds
 from dpwitness.mechanisms.noise import discrete_laplace
 from dpwitness.mechanisms.sparse_vector import above_threshold
 
@@ -59,6 +60,7 @@ def twice_the_zeros(rng, scale, count):
     return np.where(rng.random(count) < 0.5, noise, -noise)
 
 
+FIRST_SIZE = greedy_bounds.greedy_sample_size
 SCALES = above_threshold.noise_scales
 
 
@@ -72,7 +74,12 @@ def low_bar(epsilon, delta):
     return 2 + 2 / epsilon
 
 
+def fewer_rows(**named):
+    return 9 * FIRST_SIZE(**named) // 10
+
+
 FAULTS = [
+    (f"{ROOM}learning.theorems_greedy_conjunctions.greedy_sample_size", fewer_rows, "CONJ-P2-SIZE"),
     (f"{ROOM}interior_points.theorems_interior_point.partitions", narrow, "PAC-IP-REC-BLOCKS"),
     (f"{rec_concave.__name__}._bar", low_bar, "PAC-IP-CHOOSE"),
     (f"{discrete_laplace.__name__}._attempts", twice_the_zeros, "T-GRID-LAW"),
