@@ -32,7 +32,7 @@ SAID, STATUS, STOPPED = 0, 1, 2
 DEADLINE = slice(8, 16)
 UNHEARD = slice(16, 4096)
 """What the child could not say itself, for the parent to say."""
-STOPPING = ("SIGINT", "SIGTERM", "SIGHUP")
+STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
 
 
 def run() -> NoReturn:

@@ -9,7 +9,17 @@ from typing import Any
 
 from ..auditors.arguments import checked
 from ..auditors.errors import DpWitnessError, EvidenceFormatError
-from ..auditors.evidence.record import ResultRecord
+from ..auditors.evidence.record import (
+    ClaimRecord,
+    EvidenceRecord,
+    LearningRecord,
+    PairRecord,
+    PlanRecord,
+    ReachRecord,
+    ResultRecord,
+    SketchRecord,
+    WitnessRecord,
+)
 from ..auditors.privacy.replay import Replay, recount
 from ..auditors.privacy.rerun import audited_again
 from ..auditors.results import AuditResult
@@ -136,6 +146,8 @@ def _compared(
     """The outcome with the fields in which the same audit, made again, says something else."""
     if not outcome.same:
         return outcome
+    if missing := tuple(islice(_missing(record), MOST_NAMED)):
+        return replace(outcome, differences=missing)
     try:
         again = audited_again(mechanism, record, name=name, workers=workers, timeout=timeout)
     except DpWitnessError:
@@ -149,6 +161,29 @@ def _compared(
     believed = (*sorted(BELIEVED), *UNDECIDED)
     named = tuple(islice(_differences(record, again), MOST_NAMED))
     return replace(outcome, differences=named, believed=believed)
+
+
+PARTS = {
+    "claim": ClaimRecord, "pair": PairRecord, "evidence": EvidenceRecord, "plan": PlanRecord,
+    "learning": LearningRecord, "sketch": SketchRecord, "reached": ReachRecord,
+    "witness": WitnessRecord,
+}  # fmt: skip
+"""Parts of a result, and what each must hold."""
+
+
+def _missing(record: ResultRecord) -> Iterator[str]:
+    """The fields that every result of this version has and this one lacks."""
+    whole: Mapping[str, Any] = record
+    shapes: list[tuple[str, Any, Any]] = [("", record, ResultRecord)]
+    shapes += [(f"{name}.", whole[name], shape) for name, shape in PARTS.items() if name in whole]
+    for place, part, shape in shapes:
+        if isinstance(part, Mapping):
+            for key in sorted(shape.__required_keys__ - part.keys()):
+                yield f"{place}{key}: missing"
+    attempted = any(one["stage"] == "attempt" for one in record["evidence"]["counts"])
+    for key in ("precision", "search", "vectorised"):
+        if attempted and key not in record["plan"]:
+            yield f"plan.{key}: missing"
 
 
 def _differences(record: ResultRecord, again: AuditResult) -> Iterator[str]:

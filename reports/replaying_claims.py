@@ -110,6 +110,8 @@ def claims_again(
             f"claims: the file holds {len(records)} of {found.name}, which makes {len(subjects)} "
             "beside its privacy"
         )
+    if any(map(_is_long, records)):
+        raise EvidenceFormatError(f"claims: over {MOST_TRIALS:,} trials are not made again")
     for record, subject in zip(records, subjects, strict=True):
         plan: Mapping[str, Any] = record["plan"]
         try:

@@ -32,6 +32,12 @@ DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.EMFILE, er
 """What the system may refuse to anybody; no bug of ours."""
 
 
+_HOOKED = (
+    "{} was raised at whatever dpwitness did next, even at telling an error: the mechanism, or its "
+    "module, left a hook behind; there is no verdict"
+)
+
+
 class Sentences(click.Group):
     """A group whose commands end with a sentence and a status, never with a traceback."""
 
@@ -86,7 +92,10 @@ class Sentences(click.Group):
                 ctx.exit(INTERRUPTED)
             if os.environ.get("DPWITNESS_DEBUG") == "1":
                 traceback.print_exc()
-            sentence, status = _explained(error, state)
+            try:
+                sentence, status = _explained(error, state)
+            except BaseException as second:  # noqa: BLE001 - a hook may raise at everything
+                sentence, status = _HOOKED.format(type(second).__name__), FAILED
             _warn(sentence)
             ctx.exit(status)
 
@@ -134,7 +143,7 @@ def _warn(sentence: str) -> None:
     try:
         require_errors()
         click.echo(f"dpwitness: {line}", err=True)
-    except (OSError, ValueError):
+    except BaseException:  # noqa: BLE001 - whatever keeps it from being said here
         hand_over(line)
 
 

@@ -15,16 +15,28 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
-from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, session_mechanism
+from dpwitness import (
+    Interval,
+    Mechanism,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    UtilityClaim,
+    session_mechanism,
+)
 from dpwitness.auditors.bounds import two_sample
+from dpwitness.auditors.claims.check import check_within, claims_beside
 from dpwitness.auditors.errors import DpWitnessError
 from dpwitness.auditors.privacy import power
+from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_session import sparse_vector_interaction
+from dpwitness.reports.delivering import Beside, claim_to_json
 from dpwitness.reports.record import evidence
 from dpwitness.reports.replaying import replay
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.replaying_claims import claims_again, claims_of
+from dpwitness.reports.targets import Target, find_target
 
 MANY = int(os.environ.get("DPWITNESS_CHANGES", "300"))
 """Changes of the longer test; 3000 is a thorough run."""
@@ -249,6 +261,100 @@ def test_a_forged_field_is_named(records, path, value, word):
     again = recount(mechanism, record, name="noisy")
     assert not again.same
     assert word in " ".join(again.differences)
+
+
+def inner_nodes(value, path=()):
+    """The paths of everything in the data, leaves or not."""
+    if path:
+        yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from inner_nodes(inner, (*path, key))
+
+
+def without(data, path):
+    changed = copy.deepcopy(data)
+    place = changed
+    for key in path[:-1]:
+        place = place[key]
+    del place[path[-1]]
+    return changed
+
+
+def removed(records, place, seed, number):
+    """Remove one thing at a time; the failures."""
+    rng, seen, failures = random.Random(seed), Counter(), []
+    for _ in range(number):
+        mechanism, data = rng.choice(records)
+        which = rng.randrange(len(data["results"]))
+        paths = [*inner_nodes(data["results"][which])]
+        fields = [path for path in paths if isinstance(path[-1], str)]
+        path = rng.choice(rng.choice([paths, fields]))
+        changed = without(data, ("results", which, *path))
+        changed["results"] = [changed["results"][which]]
+        found, again = outcome(mechanism, changed, place)
+        seen[found] += 1
+        if found == "unseen" and (isinstance(path[-1], str) or not believed(path, again[0])):
+            failures.append((record_name(mechanism), path))
+    print(f"{number} files with something removed: {dict(seen)}; {len(failures)} failures")
+    return failures
+
+
+def test_whatever_is_removed_is_missed(small_records, tmp_path):
+    assert removed(small_records, tmp_path / "less.json", seed=14, number=40) == []
+
+
+@pytest.mark.slow
+def test_whatever_is_removed_from_many_is_missed(more_records, tmp_path):
+    assert removed(more_records, tmp_path / "less.json", seed=15, number=MANY) == []
+
+
+def beside(database, rng, *, size=None):
+    return len(database) + rng.laplace(scale=2.0, size=size)
+
+
+USEFUL = Mechanism(
+    name="useful", run=beside, databases=Rows(row=Interval(low=0, high=1)),
+    claims=tuple(
+        UtilityClaim(
+            loss=lambda database, output: np.abs(np.asarray(output) - len(database)),
+            bound=lambda beta, scale=scale: scale * np.log(1 / beta), databases=([],),
+            identifier=f"TAIL-{scale}",
+        )
+        for scale in (1, 2)
+    ),
+)  # fmt: skip
+
+
+def test_every_change_of_a_claim_beside_privacy_is_refused_or_named():
+    """The seconds that it took, and the words of the target, are believed, and must be there."""
+    found = Target(text="", name="useful", mechanism=USEFUL)
+    budget = Budget(trials=400, seed=3)
+    told = Beside("", "useful", (), budget)
+    checked = [check_within(budget, one) for one in claims_beside(USEFUL)]
+    claims = json.loads(json.dumps([claim_to_json(one, told) for one in checked]))
+    assert [one.differences for one in claims_again(claims, found)] == [(), ()]
+    rng, failures, cases = random.Random(16), [], 0
+    for path in inner_nodes(claims):
+        old = claims
+        for key in path:
+            old = old[key]
+        changes = [without(claims, path)]
+        if not isinstance(old, dict | list):
+            new = other(old, rng)
+            same = type(new) is type(old) and new == old
+            if not same and path[-1] not in ("seconds", "target"):
+                changes.append(put(claims, path, new))
+        for changed in changes:
+            cases += 1
+            try:
+                again = [*claims_again(claims_of({"claims": changed}), found)]
+            except DpWitnessError:
+                continue
+            if not any(one.differences for one in again):
+                failures.append(path)
+    print(f"{cases} changed claims; {len(failures)} failures")
+    assert failures == []
 
 
 @pytest.mark.slow

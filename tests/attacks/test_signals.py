@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-INSTANTS = int(os.environ.get("DPWITNESS_INSTANTS", "3"))
+INSTANTS = int(os.environ.get("DPWITNESS_INSTANTS", "4"))
 """How many instants each command is tried at; 30 is a thorough run."""
 
 pytestmark = pytest.mark.skipif(
@@ -99,7 +99,7 @@ def told(folder, words, number, after):
 def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path, name):
     chance, failures = random.Random(name), []
     for case in range(INSTANTS):
-        number = (signal.SIGTERM, signal.SIGINT)[case % 2]
+        number = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)[case % 4]
         after = chance.uniform(0, 5)
         status, said, processes, seconds = told(tmp_path, COMMANDS[name], number, after)
         wanted = 130 if number == signal.SIGINT else 143

@@ -63,7 +63,13 @@ def sound():
         power=((0.5, 1.21), (0.01, 2.5), (0.001, inf)),
         learning=Learning(draws=1000, gain=0.003),
         sketch=sketch,
-        plan={"trials": 4000, "block": 32768, "vectorised": True},
+        plan={
+            "trials": 4000,
+            "block": 32768,
+            "vectorised": True,
+            "precision": 0.05,
+            "search": "given",
+        },
     )
 
 
