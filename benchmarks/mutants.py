@@ -95,7 +95,7 @@ def page(kept, reasons):
     places = sum(one["faults"] for one in kept.values())
     share = seen / max(seen + unseen - harmless, 1)
     again = [name for name, one in kept.items() if len(one.get("drawn", [SEED])) > 1]
-    more = f"; in {len(again)} of them eight more, seed 15" if again else ""
+    more = f"; in {len(again)} of them eight more, seeds 15 and 16" if again else ""
     untried = len(CATALOGUE) - len(kept)
     lines = [
         "# Mutants of the catalogue",
