@@ -143,6 +143,22 @@ def test_rows_of_both_databases_are_looked_at(pair):
         check_rows(Sampler(run=only_where_someone_is, seed=5), pair)
 
 
+def test_what_is_refuted_soon_makes_no_large_call_for_the_check():
+    """Its own rows are checked; 256 single answers and pairs of rows a side are the most added."""
+
+    def loud(database, rng, *, size=None):
+        return database + rng.laplace(scale=1 / 1.3, size=size)
+
+    seen = []
+    for seed in range(6):
+        found = audit(loud, epsilon=1.0, pair=(0, 1), alpha=0.05, precision=None, seed=seed)
+        decided = found.evidence.decided_after
+        if decided is not None and 2048 <= decided <= 16_384:
+            seen.append(decided)
+            assert found.draws <= 2 * decided + 2 * 3 * 256 + 250
+    assert seen
+
+
 def test_a_gross_violation_pays_little_for_the_check():
     # The checks learn from, and look at, draws that the judging needs anyway.
     def loud(database, rng, *, size=None):
