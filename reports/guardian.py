@@ -136,6 +136,10 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
         status = work()
     except KeyboardInterrupt:
         status = INTERRUPTED
+    except Exception:
+        if not page[STOPPED]:
+            raise
+        status = INTERRUPTED  # an import that is interrupted may fail as a circular one
     finally:
         _flush()
         if os.getpid() == me:  # and not a copy that the mechanism made and let run on
