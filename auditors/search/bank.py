@@ -24,6 +24,7 @@ class Bank:
     def __init__(self, tries: Tries, suggestions: Suggestions) -> None:
         """Nothing is collected yet."""
         self._tries, self._suggestions = tries, suggestions
+        self.constants = suggestions.constants
         self._rows: dict[tuple[str, ...], list[Row]] = {}
 
     def rows(self, block: Block, example: Example) -> list[Row]:

@@ -138,8 +138,11 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
         every = list(scout.seen.values())
         return _drawn(scout, max(every, key=lambda seen: seen.shift.moved + seen.shift.counts))
     half = scout.plan.finalists // 2
-    order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[:half]
-    promising = sorted(listed, key=lambda seen: -seen.promise)[:half]
+    # Few draws promise nothing of most pairs: their places go to those that stand out by score.
+    telling = [seen for seen in listed if seen.promise > 0 or not scout.sampler.seeded]
+    promising = sorted(telling, key=lambda seen: -seen.promise)[:half]
+    places = scout.plan.finalists - len(promising)
+    order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[:places]
     for index in (0, 2):
         order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
     if stages is not None:

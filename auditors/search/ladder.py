@@ -24,6 +24,7 @@ COPIES = 7
 MOST_DIFFERENT = 120
 SWEEPS = 30
 MOST_SWEPT = 64
+MOST_NAMED = 8
 
 
 def base_of(tries: Tries) -> tuple[Example, int] | None:
@@ -41,6 +42,9 @@ class Ladder:
         self.block = self.base.blocks[place]
         self.bank = bank.rows(self.block, self.base)
         self.largest = LARGEST
+        whole = dict.fromkeys(c for c in bank.constants if type(c) is int and 1 < c <= LARGEST)
+        self.named = [size for c in list(whole)[:MOST_NAMED] for size in (c, c + 1)]
+        """Sizes that the mechanism's code may compare with, and the next."""
 
     def run(self, most: int) -> None:
         """All steps, as long as fewer than `most` examples were made by them."""
@@ -119,7 +123,8 @@ class Ladder:
                 break
             rungs[count] = made
             count *= 2
-        for count in (self.largest, self.largest - 1) if self.largest < LARGEST else ():
+        ends = (self.largest, self.largest - 1) if self.largest < LARGEST else ()
+        for count in (*ends, *(size for size in self.named if size < self.largest)):
             made = self._rung(rows, change, count)
             if made is not None:
                 rungs[count] = made
