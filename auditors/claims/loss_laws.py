@@ -11,6 +11,7 @@ two atoms of Laplace noise, which then are not rounded at all.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, expm1, inf
 
@@ -93,15 +94,29 @@ def _largest(part: Loss) -> float:
 
 def delta_bounds(parts: list[Loss], epsilon: float) -> tuple[float, float]:
     """Lower and upper bound of the hockey-stick divergence at `epsilon`, in this order."""
+    return delta_curve(parts, (epsilon,))[0]
+
+
+def delta_curve(parts: list[Loss], epsilons: Sequence[float]) -> list[tuple[float, float]]:
+    """The bounds of `delta_bounds` at each of `epsilons`, from one sum of the parts."""
     if not parts:
-        return 0.0, 0.0
+        return [(0.0, 0.0)] * len(epsilons)
     if len(parts) == 1:
-        delta = _delta(parts[0], epsilon)
-        return delta * (1 - RELATIVE), min(1.0, delta * (1 + RELATIVE))
-    if epsilon_of(parts) <= epsilon * (1 - RELATIVE):
-        return 0.0, 0.0
-    high, low = (_tail(*_convolved(parts, up=up), epsilon) for up in (True, False))
-    return low * (1 - RELATIVE), min(1.0, high * (1 + RELATIVE))
+        deltas = [_delta(parts[0], epsilon) for epsilon in epsilons]
+        return [(delta * (1 - RELATIVE), min(1.0, delta * (1 + RELATIVE))) for delta in deltas]
+    largest = epsilon_of(parts)
+    if largest <= min(epsilons) * (1 - RELATIVE):
+        return [(0.0, 0.0)] * len(epsilons)
+    down, up = (_convolved(parts, up=way) for way in (False, True))
+    return [
+        (0.0, 0.0)
+        if largest <= epsilon * (1 - RELATIVE)
+        else (
+            _tail(*down, epsilon) * (1 - RELATIVE),
+            min(1.0, _tail(*up, epsilon) * (1 + RELATIVE)),
+        )
+        for epsilon in epsilons
+    ]
 
 
 def smallest_epsilon(parts: list[Loss], delta: float) -> float:

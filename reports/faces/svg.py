@@ -17,6 +17,7 @@ import numpy as np
 
 from ...auditors.results import AuditResult, Sketch
 from ..terminal import printable
+from .letters import letters
 
 FIRST = "#0072B2"
 SECOND = "#D55E00"
@@ -257,7 +258,7 @@ def figure(
     import matplotlib
     from matplotlib.figure import Figure
 
-    family = "serif" if serif else "sans-serif"
+    family = letters("serif" if serif else "sans-serif")
     style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": family}
     with matplotlib.rc_context(style):
         drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout="constrained")

@@ -7,7 +7,7 @@ import numpy as np
 
 from ...auditors.bounds.two_sample import at_distance
 from ...auditors.claims.exact import pair_losses
-from ...auditors.claims.loss_laws import delta_bounds
+from ...auditors.claims.loss_laws import delta_curve
 from ...auditors.results import AuditResult
 from ...mechanisms.model import PrivacyClaim
 from ..faces.svg import draw_sketch, few_ticks, thousands
@@ -131,7 +131,7 @@ def _exact_curve(statement: Statement, width: float) -> tuple[Any, Any, Any] | N
     if parts is None:
         return None
     epsilons = np.linspace(0, width, POINTS)
-    low, high = np.array([delta_bounds(parts, float(epsilon)) for epsilon in epsilons]).T
+    low, high = np.array(delta_curve(parts, epsilons.tolist())).T
     return epsilons, low, high
 
 

@@ -6,6 +6,7 @@ import pytest
 from dpwitness.auditors.claims.loss_laws import (
     Shift,
     delta_bounds,
+    delta_curve,
     epsilon_of,
     losses_of,
     smallest_epsilon,
@@ -109,3 +110,12 @@ def test_equal_laws_lose_nothing():
 def test_laws_that_cannot_be_compared(one, two):
     with pytest.raises(HarnessError):
         losses_of(one, two)
+
+
+def test_a_curve_is_the_bounds_at_each_of_its_points():
+    losses = LossLaw(losses=np.array([-1.0, 0.5]), probabilities=np.array([0.4, 0.6]), infinite=0.0)
+    parts = [losses, Shift(0.7), Shift(0.7)]
+    epsilons = (0.0, 0.3, 1.9, 5.0)
+    assert delta_curve(parts, epsilons) == [delta_bounds(parts, one) for one in epsilons]
+    assert delta_curve(parts, epsilons)[0][0] > 0.2
+    assert delta_curve(parts, epsilons)[-1] == (0.0, 0.0)
