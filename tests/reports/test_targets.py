@@ -17,8 +17,12 @@ def as_before(monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     loaded = set(sys.modules)
     yield
+    # Libraries that were loaded meanwhile stay: half of one loaded anew would not fit the other.
     for name in set(sys.modules) - loaded:
-        del sys.modules[name]
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(Path(place).is_relative_to(tmp_path) for place in places):
+            del sys.modules[name]
 
 
 @pytest.fixture

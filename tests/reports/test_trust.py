@@ -1,6 +1,7 @@
 """What replay runs, and what it never runs: an evidence file is data from anybody."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -73,8 +74,12 @@ def release(tmp_path, monkeypatch):
     (tmp_path / "release.py").write_text(SOURCE)
     (tmp_path / "sibling.py").write_text(SIBLING)
     yield tmp_path
+    # Libraries that were loaded meanwhile stay: half of one loaded anew would not fit the other.
     for name in set(sys.modules) - loaded:
-        del sys.modules[name]
+        module = sys.modules[name]
+        places = [getattr(module, "__file__", None) or "", *getattr(module, "__path__", ())]
+        if any(Path(place).is_relative_to(tmp_path) for place in places):
+            del sys.modules[name]
 
 
 def of(*targets):
