@@ -6,6 +6,7 @@ about those pairs and no others; "refuted" comes with the worst of them.
 """
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -130,7 +131,7 @@ class _Laws:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.known: dict[bytes, Law] = {}
-        self.shifted: dict[tuple[float, ...], tuple[float, float]] = {}
+        self.summed: dict[tuple[float | bytes, ...], tuple[float, float]] = {}
 
     def law(self, database: Database) -> Any:
         key = canonical(database)
@@ -144,14 +145,21 @@ class _Laws:
         return losses_of(self.law(pair.database), self.law(pair.neighbour))
 
     def deltas(self, parts: list[Loss], epsilon: float) -> tuple[float, float]:
-        """Bounds of delta at the one epsilon of the check; equal shifts are convolved once."""
-        shifts = [part.size for part in parts if isinstance(part, Shift)]
-        if len(shifts) < len(parts):
-            return delta_bounds(parts, epsilon)
-        key = tuple(sorted(shifts))
-        if key not in self.shifted:
-            self.shifted[key] = delta_bounds(parts, epsilon)
-        return self.shifted[key]
+        """Bounds of delta at `epsilon`; equal losses are summed once."""
+        key = (epsilon, *sorted(map(_named, parts)))
+        if key not in self.summed:
+            self.summed[key] = delta_bounds(parts, epsilon)
+        return self.summed[key]
+
+
+def _named(part: Loss) -> bytes:
+    """What tells one loss from another, in a few bytes."""
+    if isinstance(part, Shift):
+        return repr(part.size).encode()
+    digest = blake2b(repr(part.infinite).encode(), digest_size=16)
+    for numbers in (part.losses, part.probabilities):
+        digest.update(np.asarray(numbers, dtype=float).tobytes())
+    return digest.digest()
 
 
 def _pairs(

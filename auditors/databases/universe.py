@@ -92,6 +92,8 @@ def _adjacent(one: _Known, two: _Known, domain: Domain, relation: Relation) -> b
     if isinstance(domain, Value):
         return relation is Relation.REPLACE_ONE
     if isinstance(domain, Rows):
+        if abs(len(one.rows) - len(two.rows)) != (relation is Relation.ADD_REMOVE):
+            return False
         counts = _moves(one.rows, two.rows)
     else:
         counts = _shifts(one.database, two.database)
@@ -107,8 +109,6 @@ def _shifts(one: list[int], two: list[int]) -> tuple[int, int]:
 
 
 def _moves(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
-    if abs(len(one) - len(two)) > 1:
-        return 2, 2
     rest, gone = list(two), 0
     for key in one:
         if key in rest:

@@ -173,3 +173,18 @@ def test_draws_are_made_on_the_pair_of_the_most_telling_event():
     assert beyond(found.telling) > 10 * beyond(found.pair)
     statement = Subject(claim=CLAIM, mechanism=choosing(0.5))
     assert check(statement, trials=20_000).finding.sampled is Verdict.REFUTED
+
+
+def test_the_telling_pair_of_a_true_claim_is_the_one_of_the_largest_loss_of_laplace_noise():
+    # Of sums of several numbers with Laplace noise, the pair that moves furthest tells most.
+    claim = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE, identifier="sum")
+    mechanism = Mechanism(
+        name="sum",
+        run=lambda rows, rng: sum(rows) + rng.laplace(scale=3.0),
+        databases=Rows(row=Choices(values=(1, 2, 3))),
+        law=lambda rows: LaplaceLaw(centres=np.array([float(sum(rows))]), scale=3.0),
+        claims=(claim,),
+    )
+    found = exact_privacy(mechanism, claim)
+    assert found.verdict is Verdict.PROVED
+    assert abs(sum(found.telling.database) - sum(found.telling.neighbour)) == 3
