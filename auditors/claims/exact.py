@@ -131,7 +131,7 @@ class _Laws:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.known: dict[bytes, Law] = {}
-        self.summed: dict[tuple[float | bytes, ...], tuple[float, float]] = {}
+        self.summed: dict[tuple[float, tuple[bytes, ...]], tuple[float, float]] = {}
 
     def law(self, database: Database) -> Any:
         key = canonical(database)
@@ -146,7 +146,7 @@ class _Laws:
 
     def deltas(self, parts: list[Loss], epsilon: float) -> tuple[float, float]:
         """Bounds of delta at `epsilon`; equal losses are summed once."""
-        key = (epsilon, *sorted(map(_named, parts)))
+        key = epsilon, tuple(sorted(_named(part) for part in parts))
         if key not in self.summed:
             self.summed[key] = delta_bounds(parts, epsilon)
         return self.summed[key]

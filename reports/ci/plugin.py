@@ -7,7 +7,9 @@ the test's user properties, which the JUnit report carries too.
 """
 
 import json
+import os
 import secrets
+import sys
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +35,8 @@ DRAWING = ("workers", "backend", "scheduler", "address")
 
 RUN = pytest.StashKey[Run]()
 SHARE = pytest.StashKey[Share]()
+CLOSED = pytest.StashKey[list[str]]()
+"""Standard streams that were closed when pytest was started."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -58,8 +62,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
                     help="Write the lock file that keeps every test's share of alpha.")  # fmt: skip
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None, None, None]:
+    """Give pytest streams to end with where it has none, before it captures them."""
+    closed: list[str] = []
+    if sys.stdout is None:
+        closed.append("standard output is")
+        sys.stdout = Path(os.devnull).open("w")
+    if sys.stderr is None:
+        closed.append("standard error is")
+        sys.stderr = sys.stdout
+    early_config.stash[CLOSED] = closed
+    return (yield)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Read the settings; a bad one is a usage error, in a sentence."""
+    closed: list[str] = config.stash.get(CLOSED, [])
+    if closed:
+        # pytest would end with 1, as it does for a test that fails, whatever came of the tests.
+        raise pytest.UsageError(
+            f"dpwitness: {' and '.join(closed)} closed, where pytest tells what came "
+            "of the tests; open it, as with > pytest.log 2>&1"
+        )
     config.addinivalue_line(
         "markers",
         "dp(weight=1, budget=None, audits=1): share of the run's alpha, budget (draws a side, or "

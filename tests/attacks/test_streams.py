@@ -93,3 +93,17 @@ def test_a_file_does_not_take_the_place_of_a_closed_stream(folder):
     )  # fmt: skip
     assert done.returncode == 1, done
     assert json.loads((folder / "out.json").read_text())["results"][0]["verdict"] == "refuted"
+
+
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_pytest_without_a_stream_is_a_usage_error(tmp_path, closed):
+    # It would end with 1, as for a test that failed.
+    (tmp_path / "test_one.py").write_text("def test_one():\n    pass\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_one.py"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        preexec_fn=lambda: [os.close(stream) for stream in closed],
+    )  # fmt: skip
+    assert done.returncode == 4
+    if len(closed) == 1:
+        assert "dpwitness: standard " in done.stdout + done.stderr
