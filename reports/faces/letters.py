@@ -7,7 +7,6 @@ out of a copy without these tables, kept where matplotlib keeps what it knows of
 
 import os
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
@@ -16,7 +15,6 @@ NAMES = (1, 16)
 """Where a font says the name of its family."""
 
 
-@cache
 def letters(kind: str) -> str:
     """The family that matplotlib sets letters of a kind in, "serif" or "sans-serif", as a copy.
 
@@ -28,6 +26,8 @@ def letters(kind: str) -> str:
     font = Path(findfont(FontProperties(family=[kind])))
     copy = Path(matplotlib.get_cachedir()) / f"{font.stem}-{matplotlib.__version__}-without.ttf"
     name = f"{font.stem} without ligatures"
+    if any(known.name == name for known in fontManager.ttflist):
+        return name
     with suppress(OSError):
         if not copy.exists():
             _write(font, copy, name)
