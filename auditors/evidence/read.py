@@ -165,6 +165,8 @@ def read_count(data: CountRecord) -> Count:
     if stage not in STAGES or chunk < 0:
         raise EvidenceFormatError(f"no stream is named stage {stage!r:.40}, chunk {chunk}")
     rates = [read_number(rate) for rate in data["rates"]]
+    if len(rates) != 2:
+        raise EvidenceFormatError(f"rates must be two numbers, got {len(rates)}")
     return Count(
         stage=stage,
         chunk=chunk,
