@@ -43,7 +43,7 @@ def audit_privacy_claim(
         raise InvalidArgument("a privacy claim needs the mechanism it is about")
     subject = replace(mechanism, claims=(claim,))
     alpha, seed = budget.alpha, budget.seed
-    exact = exact_privacy(subject, claim, seed=seed, check=False)
+    exact = exact_privacy(subject, claim)
     dense = exact is None and mechanism.log_probability is not None and claim.delta > 0
     share = SHARE * alpha if dense else 0.0
     telling = exact.telling if exact is not None else None

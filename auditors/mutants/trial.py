@@ -186,7 +186,7 @@ def _refuted_exactly(mutant: Mechanism, claim: Claim) -> bool:
     """Whether the law that the mutant states breaks the claim: it may share the faulty function."""
     if not isinstance(claim, PrivacyClaim):
         return False
-    found = exact_privacy(replace(mutant, claims=(claim,)), claim, check=False)
+    found = exact_privacy(replace(mutant, claims=(claim,)), claim)
     return found is not None and found.verdict is Verdict.REFUTED
 
 

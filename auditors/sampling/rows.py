@@ -20,8 +20,8 @@ No verdict is given before both databases of the pair have passed. To keep that 
 is grossly violated, `opened` makes the first single answers and pairs of rows before the judging,
 which learns from them, and `check_rows` tests them with the rows that the judging drew itself; only
 an audit that drew more pays for more single calls and for one large call of its own. How many are
-compared is one of `SIZES`, which the judging's draws decide; each draw is a fresh one whatever went
-before, so that at each of these sizes the tests are exact, and the level is shared among them.
+compared, the judging's draws decide: one of `CHOICES`. Each of them is exact by itself, and the
+level is shared among them.
 
 Most mechanisms answer a call with size=1 by the very answer of a single call from the same state of
 the generator. Those that do not (`one_path`) are called singly sixteen times as often, and what
@@ -54,7 +54,15 @@ either of two databases."""
 
 FEWEST_CALLS = 48
 SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
-"""Rows that may be compared, and for which the level is shared."""
+"""Rows that may be compared."""
+CHOICES = 25
+"""Numbers of single calls and of rows that the course of a judging can lead to; the level is shared
+among them.
+
+Of the judging's own rows: 48 single calls and 64, 128, 256 or 512 rows; 64 and 64 to 1,024; 128 and
+1,024 or 2,048; 256 (where there are two paths, 512 or 1,024 too) and 2,048 or 4,096. Of one large
+call: 48 or 64 single calls and 64 rows; 128 and 2,048; 256 (or 512 to 4,096) and 4,096.
+"""
 PROBES = 8
 """Calls of each way that start from one state."""
 A_CALL = 16
@@ -132,7 +140,7 @@ def check_rows(
         if batch is None or made > CHEAP or len(batch) < (SIZES[0] if few else size // 2):
             batch = _batch(sampler, pair, side, SIZES[0] if few else size)
         rows = batch[: max(size for size in SIZES if size <= len(batch))]
-        _require_alike(first.single, first.couples, rows, LEVEL / (2 * len(SIZES)))
+        _require_alike(first.single, first.couples, rows, LEVEL / (2 * CHOICES))
 
 
 def _require_alike(single: Outputs, couples: Outputs, batch: Outputs, level: float) -> None:

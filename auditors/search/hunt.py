@@ -139,7 +139,7 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
         return _drawn(scout, max(every, key=lambda seen: seen.shift.moved + seen.shift.counts))
     half = scout.plan.finalists // 2
     # Few draws promise nothing of most pairs: their places go to those that stand out by score.
-    telling = [seen for seen in listed if seen.promise > 0 or not scout.sampler.seeded]
+    telling = [seen for seen in listed if seen.promise > 0]
     promising = sorted(telling, key=lambda seen: -seen.promise)[:half]
     places = scout.plan.finalists - len(promising)
     order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[:places]
