@@ -14,11 +14,11 @@ import numpy as np
 
 from ...mechanisms.model import InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
+from ..databases.examples import explore
 from ..errors import HarnessError
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
 from ..results import Verdict
-from ..search.explore import explore
 from .claim_results import Estimate, Finding, Table
 
 SHARE = 200

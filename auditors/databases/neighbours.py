@@ -16,6 +16,7 @@ from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
 from .distance import relation_of, require_neighbours
+from .examples import harvest
 from .records import SINGLE, Records, records
 from .rows import corners, different, edited_lists, list_templates, row_strategy
 
@@ -34,7 +35,7 @@ class Source:
         """A simple pair, the same for the same seed."""
         if self.templates:
             return self.templates[0]
-        pair: Pair = _harvest(self.strategy, seed, examples=1)[0]
+        pair: Pair = harvest(self.strategy, seed, examples=1)[0]
         return pair
 
 
@@ -168,7 +169,7 @@ def _value_source(domain: Value, relation: Relation) -> Source:
 def _strategy_source(
     databases: "SearchStrategy[Any]", relation: Relation, distance: int, seed: int
 ) -> Source:
-    found = _harvest(databases, seed)
+    found = harvest(databases, seed)
     if isinstance(found[0], Pair):
         return Source((), databases.map(_checked(relation, distance)))
     known = [records(database) for database in found]
@@ -195,12 +196,12 @@ def yields_pairs(databases: Any, seed: int) -> bool:
 
     if not isinstance(databases, SearchStrategy):
         return False
-    return isinstance(_harvest(databases, seed, examples=1)[0], Pair)
+    return isinstance(harvest(databases, seed, examples=1)[0], Pair)
 
 
 def relation_of_pairs(pairs: "SearchStrategy[Pair]", distance: int, seed: int) -> Relation:
     """The relation under which all of some pairs of a strategy are near; else only declared."""
-    found = {relation_of(pair, distance) for pair in _harvest(pairs, seed) if not _equal(pair)}
+    found = {relation_of(pair, distance) for pair in harvest(pairs, seed) if not _equal(pair)}
     return found.pop() if len(found) == 1 else Relation.DECLARED
 
 
@@ -232,28 +233,6 @@ def _least_size(sizes: list[int], distance: int) -> int:
             keywords=("relation",),
         )
     return min(sizes)
-
-
-def _harvest(databases: "SearchStrategy[Any]", seed: int, examples: int = 80) -> list[Any]:
-    from hypothesis import HealthCheck, Phase, given, settings
-    from hypothesis import seed as seeded
-
-    found: list[Any] = []
-
-    @seeded(seed)
-    @settings(
-        max_examples=examples,
-        database=None,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(databases)
-    def collect(database: Any) -> None:
-        found.append(database)
-
-    collect()
-    return found
 
 
 def _removed(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import sqrt
 
+from ..databases.examples import explore
 from ..databases.neighbours import Source
 from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
@@ -17,7 +18,6 @@ from ..results import Pair, Reach
 from ..sampling.sampling import Sampler
 from .choices import choice_space
 from .constants import codes_of, constants_of
-from .explore import explore
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
 from .promise import promise

@@ -1,0 +1,106 @@
+"""Examples that Hypothesis makes of a strategy: the same ones for the same seed.
+
+Hypothesis puts constants of the modules that happen to be loaded among its examples. Which are
+loaded depends on what the process did before and on how this package was installed, so these
+constants are left out; `search.constants` reads those of the mechanism's own code.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+
+def harvest(strategy: "SearchStrategy[Any]", seed: int, examples: int = 80) -> list[Any]:
+    """Examples of a strategy, in the order they were made."""
+    from hypothesis import Phase
+
+    found: list[Any] = []
+
+    def collect(example: Any) -> None:
+        found.append(example)
+
+    _run(strategy, collect, seed, examples, [Phase.generate])
+    return found
+
+
+def explore(
+    strategy: "SearchStrategy[Any]",
+    seed: int,
+    examples: int,
+    visit: Callable[[Any], float],
+    attempts: int | None = None,
+) -> None:
+    """Visit examples of a strategy, steered towards those where `visit` is large.
+
+    With `attempts` the run ends after so many tries to make an example: climbing a plateau of
+    equal values can take thousands that come to nothing.
+    """
+    from hypothesis import Phase, target
+    from hypothesis import strategies as st
+    from hypothesis.errors import Flaky
+
+    made = [0]
+
+    @st.composite
+    def limited(draw: Any) -> Any:
+        made[0] += 1
+        if attempts is not None and made[0] > attempts:
+            raise _Enough
+        return draw(strategy)
+
+    def test(example: Any) -> None:
+        target(max(-1e6, min(1e6, visit(example))))
+
+    try:
+        phases = [Phase.generate, Phase.target]
+        _run(strategy if attempts is None else limited(), test, seed, examples, phases)
+    except (_Enough, Flaky, ExceptionGroup):
+        # How Hypothesis reports that the last attempt failed.
+        if attempts is None or made[0] <= attempts:
+            raise
+
+
+class _Enough(Exception):
+    """The attempts are used up."""
+
+
+def _run(
+    strategy: "SearchStrategy[Any]",
+    test: Callable[[Any], None],
+    seed: int,
+    examples: int,
+    phases: list[Any],
+) -> None:
+    from hypothesis import HealthCheck, Verbosity, given, settings
+    from hypothesis import seed as seeded
+
+    test_of: Any = given(strategy)
+    decorate: Any = settings(
+        max_examples=examples,
+        database=None,
+        deadline=None,
+        phases=phases,
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+        verbosity=Verbosity.quiet,
+        print_blob=False,
+    )
+    with_seed: Any = seeded(seed)
+    with _no_loaded_constants():
+        with_seed(decorate(test_of(test)))()
+
+
+@contextmanager
+def _no_loaded_constants() -> Iterator[None]:
+    from hypothesis.internal.conjecture.providers import HypothesisProvider
+
+    name = "_maybe_draw_constant"
+    if not hasattr(HypothesisProvider, name):
+        yield
+        return
+    with patch.object(HypothesisProvider, name, lambda *_, **__: None):
+        yield
