@@ -4,7 +4,7 @@ Given the transcript so far everything public is known, so the iterations are in
 vectors of one positive answer each.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
 from itertools import pairwise
 from math import inf
@@ -51,8 +51,9 @@ def log_probability(
         noise = np.abs(answers[:, step] - exact) / scale
         public = np.where(np.abs(answers[:, step] - estimate) <= ROUNDING, 0.0, -inf)
         answered = np.nan_to_num(-noise - np.log(2 * scale), nan=-inf)
+        kind = kinds[:, step]
         logs += np.select(
-            [kinds[:, step] == ABOVE, kinds[:, step] == BELOW], [answered, public], 0.0
+            [kind == ABOVE, kind == BELOW, kind == HALTED], [answered, public, 0.0], -inf
         )
     rounded = np.concatenate([kinds, margins.round(12)], axis=1)
     patterns, inverse = np.unique(rounded, axis=0, return_inverse=True)
@@ -80,8 +81,8 @@ def _iteration(
 
 
 def _log_run(
-    kinds: Sequence[float],
-    margins: Sequence[float],
+    kinds: list[float],
+    margins: list[float],
     iteration: Callable[..., float],
     updates: int,
 ) -> float:
@@ -91,14 +92,12 @@ def _log_run(
     """
     tops = [place for place, kind in enumerate(kinds) if kind == ABOVE]
     end = tops[updates - 1] + 1 if len(tops) >= updates else len(kinds)
-    halted = [kind == HALTED for kind in kinds]
-    if len(tops) > updates or any(halted[:end]) or not all(halted[end:]):
+    after = len(kinds) - end
+    if len(tops) > updates or HALTED in kinds[:end] or kinds.count(HALTED) != after:
         return -inf
     total = 0.0
     for start, stop in pairwise(sorted({0, end, *(top + 1 for top in tops)})):
-        part = sorted(zip(margins[start:stop], kinds[start:stop], strict=True))
-        below, above = (
-            tuple(margin for margin, kind in part if kind == wanted) for wanted in (BELOW, ABOVE)
-        )
-        total += iteration(below, above)
+        # An iteration ends with its only positive answer, or goes on to the end of the run.
+        top = stop - 1 if kinds[stop - 1] == ABOVE else stop
+        total += iteration(tuple(sorted(margins[start:top])), tuple(margins[top:stop]))
     return total
