@@ -5,10 +5,9 @@ picture, nearly all of it for ligatures and marks, which matplotlib never sets. 
 out of a copy without these tables, kept where matplotlib keeps what it knows of fonts.
 """
 
-import os
 from contextlib import suppress
 from pathlib import Path
-from tempfile import NamedTemporaryFile
+from tempfile import TemporaryDirectory
 
 UNUSED = ("GDEF", "GPOS", "GSUB")
 NAMES = (1, 16)
@@ -47,6 +46,7 @@ def _write(font: Path, copy: Path, name: str) -> None:
             if record.nameID in NAMES:
                 record.string = name
         # Another process may write it at the same time: it is there whole or not at all.
-        with NamedTemporaryFile(dir=copy.parent, delete=False) as made:
+        with TemporaryDirectory(dir=copy.parent) as folder:
+            made = Path(folder) / copy.name
             whole.save(made, reorderTables=None)
-        os.replace(made.name, copy)
+            made.replace(copy)
