@@ -41,8 +41,8 @@ from .utility import audit_utility
 ROWS = 1024
 """Rows of a call with size= that are compared with single calls before a claim is judged."""
 DEAR = 0.02
-"""Seconds of a call that is dear. No number reported follows this clock: these calls have streams of
-their own, and are compared with one another only."""
+"""Seconds of a call that is dear. No number reported follows this clock: these calls have streams
+of their own, and are compared with one another only."""
 CALLS = (48, 8)
 """Single calls, and of those that are dear; eight still show rows that repeat."""
 

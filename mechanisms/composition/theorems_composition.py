@@ -4,9 +4,7 @@ They are put to the mechanism that loses the most of all, leaky randomized respo
 privacy is known exactly; Kairouz, Oh and Viswanath (2015).
 """
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
@@ -67,20 +65,23 @@ def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
     return [float(epsilon) for epsilon in np.linspace(smallest, largest, parts)]
 
 
-def _heterogeneous(
-    formula: Callable[[list[float], float], float],
-    *,
-    parts: int,
-    smallest: float,
-    largest: float,
-    digits: float,
-) -> Subject:
+def _heterogeneous(*, parts: int, smallest: float, largest: float, digits: float) -> Subject:
     epsilons, delta = _spread(parts=parts, smallest=smallest, largest=largest), 10**-digits
     made = compose(*(leaky_response_mechanism(epsilon=epsilon) for epsilon in epsilons))
     claim = PrivacyClaim(
-        epsilon=formula(epsilons, delta), delta=delta, relation=Relation.REPLACE_ONE
+        epsilon=heterogeneous_composition(epsilons, delta),
+        delta=delta,
+        relation=Relation.REPLACE_ONE,
     )
     return Subject(claim=claim, mechanism=made)
+
+
+def _composed(
+    *, parts: int, smallest: float, largest: float, digits: float, leak: float
+) -> Subject:
+    epsilons = _spread(parts=parts, smallest=smallest, largest=largest)
+    made = [leaky_response_mechanism(epsilon=epsilon, delta=leak) for epsilon in epsilons]
+    return _privacy(compose(*made, delta=10**-digits))
 
 
 def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
@@ -144,15 +145,19 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="T-COMP-HET",
         statement="pure parts are sum 2 eps_i^2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
         reference=STEMMER,
-        subject=partial(_heterogeneous, heterogeneous_composition),
+        subject=_heterogeneous,
         parameters=SPREAD,
     ),
     Theorem(
         identifier="T-COMP-HET*",
-        statement="pure parts are sum eps_i^2 / 2 + sqrt(2 ln(1/delta) sum eps_i^2) at delta",
+        statement="parts are (sum eps_i^2 / 2 + sqrt(2 ln(1/D) sum eps_i^2), D + sum delta_i)",
         reference=BUN,
-        subject=partial(_heterogeneous, zcdp_composition),
-        parameters=SPREAD,
+        subject=_composed,
+        parameters={
+            **SPREAD,
+            "digits": replace(SPREAD["digits"], meaning="D is 10**-digits"),
+            "leak": number(0.002, 0, 0.05, "delta of each part"),
+        },
     ),
     Theorem(
         identifier="T-COMP-ADV-ZCDP",

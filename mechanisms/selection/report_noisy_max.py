@@ -19,7 +19,7 @@ from .selection import Selection, by_occurrences, by_votes, noise_scale, scaled_
 BOOK = "Dwork and Roth (2014)"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 PIECE = 2.0
-MOST_IN_CLOSED_FORM = 20
+MOST_ONE_BY_ONE = 20
 
 
 def report_noisy_max(
@@ -71,14 +71,22 @@ def noisy_max_log_probabilities(
 ) -> Array:
     """Log-probability of each candidate under the law of `report_noisy_max`; shape (m,), nats.
 
-    In closed form for a few candidates and by quadrature for more.
+    One candidate after another for a few, all in one integral for more.
     """
     scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
-    if scaled.size > MOST_IN_CLOSED_FORM:
+    if scaled.size > MOST_ONE_BY_ONE:
         return laplace_max_by_quadrature(scaled)
+    return laplace_max_one_by_one(scaled)
+
+
+def laplace_max_one_by_one(scaled: Array) -> Array:
+    """Log-probability that each score plus standard Laplace noise is the greatest; shape (m,).
+
+    The others stay below the noisy score of the winner, as queries below a noisy threshold: an
+    integral for each candidate.
+    """
 
     def selected(index: int) -> float:
-        # The others stay below the noisy score of this one, as queries below a noisy threshold.
         margins = np.delete(scaled, index) - scaled[index]
         return log_bits(margins.tolist(), (), threshold_scale=1.0, query_scale=1.0)
 

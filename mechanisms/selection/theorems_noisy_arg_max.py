@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import sample_shape
 from ..model import (
     Array,
     EqualityClaim,
+    FiniteLaw,
     IdentityClaim,
     Interval,
     InvariantClaim,
@@ -18,6 +20,7 @@ from ..model import (
     PrivacyClaim,
     Relation,
     Rows,
+    Size,
     Subject,
     Theorem,
     number,
@@ -26,7 +29,11 @@ from ..model import (
 from .exponential import exponential, exponential_by_weights, log_probabilities, probabilities
 from .one_sided_noisy_arg_max import one_sided_log_probabilities, one_sided_noisy_arg_max_mechanism
 from .permute_and_flip import permute_and_flip, permute_and_flip_log_probabilities
-from .report_noisy_max import report_gumbel_max_mechanism, report_noisy_max_mechanism
+from .report_noisy_max import (
+    laplace_max_one_by_one,
+    report_gumbel_max_mechanism,
+    report_noisy_max_mechanism,
+)
 from .selection import by_counts, by_votes
 
 BOOK = "Dwork and Roth (2014)"
@@ -104,6 +111,26 @@ def _one_sided_printed(epsilon: float, ahead: int) -> Subject:
     )
 
 
+def _exponential_differences(
+    database: Any, rng: np.random.Generator, *, counts: list[int], epsilon: float, size: Size = None
+) -> Array:
+    """The arg-max of counts with Laplace noise of scale 2 / epsilon, made in another way."""
+    noise = rng.exponential(2 / epsilon, size=(2, *sample_shape(size), len(counts)))
+    return np.argmax(noise[0] - noise[1] + counts, axis=-1)
+
+
+def _two_halves(epsilon: float, candidates: int) -> Subject:
+    counts = [place % 5 for place in range(candidates)]
+    logs = laplace_max_one_by_one(np.array(counts) * epsilon / 2)
+    claim = EqualityClaim(
+        other=partial(_exponential_differences, counts=counts, epsilon=epsilon),
+        law=lambda _: FiniteLaw(outcomes=np.arange(candidates), log_probabilities=logs),
+        databases=(counts,),
+    )
+    problem = by_counts(candidates, most=4)
+    return Subject(claim=claim, mechanism=report_noisy_max_mechanism(problem, epsilon=epsilon))
+
+
 def _less_regret(epsilon: float) -> InvariantClaim:
     def margin(case: Any) -> float:
         scores = np.asarray(case, dtype=float)
@@ -141,6 +168,13 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{BOOK}, Claim 3.9",
         subject=partial(_of_voters, report_noisy_max_mechanism),
         parameters=_VOTERS,
+    ),
+    Theorem(
+        identifier="EM-RNM-LAW",
+        statement="Laplace noise of scale b selects like differences of two noises of mean b",
+        reference="Kotz, Kozubowski and Podgorski (2001), Section 2.2",
+        subject=_two_halves,
+        parameters={"epsilon": EPSILON, "candidates": whole(40, 21, 200, "candidates")},
     ),
     Theorem(
         identifier="EM-OSNM",
