@@ -6,6 +6,7 @@ where these have a kink the integrand is analytic and Gauss-Legendre quadrature 
 rounding. Everything is in logarithms: far in the tails 1 - F is lost by subtraction.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import ceil, exp, inf, log, log1p
@@ -47,10 +48,11 @@ def log_bits(
     half = np.diff(edges)[:, None] / 2
     noise = (edges[:-1, None] + half) + half * NODES
     logs = np.log(half * WEIGHTS) - np.abs(noise) / threshold_scale - log(2 * threshold_scale)
-    for margin in below:
-        logs = logs + log_laplace_cdf((noise - margin) / query_scale)
-    for margin in above:
-        logs = logs + log_laplace_cdf((margin - noise) / query_scale)
+    # Queries that are asked again have the same margin.
+    for margin, times in Counter(below).items():
+        logs = logs + times * log_laplace_cdf((noise - margin) / query_scale)
+    for margin, times in Counter(above).items():
+        logs = logs + times * log_laplace_cdf((margin - noise) / query_scale)
     top = logs.max()
     return float(top + np.log(np.exp(logs - top).sum()))
 
