@@ -112,25 +112,27 @@ def check_rows(
     drawn: tuple[Outputs, Outputs] | None = None,
     made: int = SIZES[-1],
     sides: tuple[int, ...] = (0, 1),
-    calls: int = FEWEST_CALLS,
+    calls: int | None = None,
 ) -> None:
     """Compare the two ways to call a vectorised mechanism; ContractError says what differs.
 
-    `opening` is what `opened` gave and `drawn` rows of calls with size= made since, both sides;
-    `made` is how many draws a side were made in all. `calls` single calls, and as many with size=2,
-    are made where there is no opening. Done on both databases, or on the `sides` named, on streams
-    of its own. A mechanism without `size=` has one way only: nothing is drawn.
+    `opening` is what `opened` gave and `drawn` rows of calls with size= made since, both sides.
+    `made` is how many draws a side were made in all; it decides how many single calls, and calls
+    with size=2, are made beside them, unless `calls` does. Done on both databases, or on the
+    `sides` named, on streams of its own. A mechanism without `size=` has one way only: nothing is
+    drawn.
     """
     if not sampler.vectorised:
         return
     size = max((size for size in SIZES if size <= made), default=SIZES[0])
+    begun = range(calls or FEWEST_CALLS)
     for side in sides:
-        first = opening[side] if opening else _opened(sampler, pair, side, range(calls))
+        first = opening[side] if opening else _opened(sampler, pair, side, begun)
         batch = drawn[side] if drawn is not None else None
         enough = size // A_CALL
         if size == SIZES[-1] and not one_path(sampler, pair, side):
             enough = max(other for other in SIZES if other <= made // A_CALL)
-        if enough > FEWEST_CALLS:
+        if calls is None and enough > FEWEST_CALLS:
             more = _opened(sampler, pair, side, range(len(first.single), enough))
             first = Opening(
                 Outputs.concatenate([first.single, more.single]),
