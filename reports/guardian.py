@@ -21,6 +21,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn
 
+from ..auditors.sampling.limits import limits, limits_of, lowered, said
 from . import streams
 
 FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
@@ -162,8 +163,8 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
     passed_on, since, hung = 0, None, False
     while True:
-        ended, state = os.waitpid(child, os.WNOHANG)
-        if ended:
+        state, low = reaped(child)
+        if state is not None:
             break
         now = time.monotonic()
         if since is None and (signals or page[SAID]):
@@ -184,10 +185,24 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
         with suppress(BlockingIOError):
             os.read(reader, 4096)
     signal.set_wakeup_fd(-1)
-    return _outcome(state, page, signals, hung)
+    return _outcome(state, low, page, signals, hung)
 
 
-def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tuple[int, str]:
+def reaped(child: int) -> tuple[int | None, list[str]]:
+    """(what os.waitpid gives, limits lower than our own) of a child that ended; else (None, [])."""
+    low: list[str] = []
+    if hasattr(os, "waitid"):
+        # Its limits are known until it is waited for.
+        if os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+            return None, low
+        low = lowered(limits(), limits_of(child))
+    found, state = os.waitpid(child, os.WNOHANG)
+    return (state if found else None), low
+
+
+def _outcome(
+    state: int, low: list[str], page: mmap.mmap, signals: list[int], hung: bool
+) -> tuple[int, str]:
     done = page[SAID] and not (page[STOPPED] and page[STATUS] == INTERRUPTED)
     if done and page[STATUS] == INTERRUPTED and not signals:
         return FAILED, (
@@ -212,11 +227,16 @@ def _outcome(state: int, page: mmap.mmap, signals: list[int], hung: bool) -> tup
         )
     if not os.WIFSIGNALED(state) and os.WEXITSTATUS(state) == FAILED:
         return FAILED, ""  # it said why before it left
-    return FAILED, f"the process that ran the mechanism {ended(state)}; {_NOTHING}"
+    return FAILED, f"the process that ran the mechanism {ended(state, low)}; {_NOTHING}"
 
 
-def ended(state: int) -> str:
-    """How a process ended that did not say so, in words, from what os.waitpid gives."""
+def ended(state: int, low: list[str]) -> str:
+    """How a process ended that did not say so, in words, from what `reaped` gives."""
+    after = f", after {said(low)} of the process had been lowered" if low else ""
+    return _way(state) + after
+
+
+def _way(state: int) -> str:
     if os.WIFSIGNALED(state):
         number = os.WTERMSIG(state)
         name = signal.Signals(number).name if number in set(signal.Signals) else str(number)

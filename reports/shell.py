@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
+from ..auditors.sampling.limits import said
 from ..auditors.sampling.process_state import Changed, ProcessState, blamed
 from .streams import hand_over, place_of, require_errors
 from .terminal import ProgressLine, printable
@@ -35,6 +36,11 @@ DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.EMFILE, er
 _HOOKED = (
     "{} was raised at whatever dpwitness did next, even at telling an error: the mechanism, or its "
     "module, left a hook behind; there is no verdict"
+)
+
+_LOWERED = (
+    "the mechanism, or its module, lowered {} of its process, and {} was raised at whatever "
+    "dpwitness did next; there is no verdict"
 )
 
 
@@ -95,7 +101,8 @@ class Sentences(click.Group):
             try:
                 sentence, status = _explained(error, state)
             except BaseException as second:  # noqa: BLE001 - a hook may raise at everything
-                sentence, status = _HOOKED.format(type(second).__name__), FAILED
+                hooked = _LOWERED.format(said(state.lowered), "{}") if state.lowered else _HOOKED
+                sentence, status = hooked.format(type(second).__name__), FAILED
             _warn(sentence)
             ctx.exit(status)
 
@@ -103,14 +110,19 @@ class Sentences(click.Group):
 def _explained(error: BaseException, state: ProcessState | None = None) -> tuple[str, int]:
     # An error of ours can only come from a module that is loaded; loading it here might fail too.
     ours = sys.modules.get("dpwitness.auditors.errors")
-    if ours is not None and isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError)):
-        return error.spelled(_option), UNUSABLE
-    if ours is not None and isinstance(error, ours.DpWitnessError):
-        return error.spelled(_option), FAILED
     # What code of others did to the process is told before what came of it.
-    changed = state.put_back() if state is not None else Changed([], [], [])
+    changed = state.put_back() if state is not None else Changed([], [], [], [])
+    if ours is not None and isinstance(error, ours.DpWitnessError):
+        sentence = error.spelled(_option)
+        low = [one for one in state.lowered if one not in sentence] if state is not None else []
+        if low:
+            return (
+                f"the mechanism, or its module, lowered {said(low)} of its process; then {sentence}"
+            ), FAILED
+        unusable = isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError))
+        return sentence, UNUSABLE if unusable else FAILED
     refused = isinstance(error, OSError) and error.errno in {*DENIED, errno.EPIPE, errno.ENOSPC}
-    if not refused or changed.replaced or changed.lost:
+    if not refused or changed.replaced or changed.lost or changed.limits:
         sentence = blamed(error, changed)
         if sentence:
             return sentence, FAILED

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
 from ..outputs.encoding import show, stamp
+from . import limits
 from .deadline import due
 from .surroundings import surroundings
 
@@ -171,23 +172,37 @@ def guarded(
     are seeded from `rng` where the mechanism is `seeded`, and the process is left as it was. Calls
     that are not `alone` in the process leave that to who started their threads.
     """
-    before = stamp(database)
+    before, held = stamp(database), limits.limits()
+    low: list[str] = []
+    lost: list[str] = []
+
+    def restore() -> None:
+        for found, one in zip((low, lost), limits.restore(held), strict=True):
+            found.extend(one)
+
     try:
         with ExitStack() as stack:
             if alone:
                 if threading.current_thread() is not threading.main_thread():
                     stack.enter_context(_ONE_AT_A_TIME)
                 stack.enter_context(surroundings(rng if seeded else None, show_output=show_output))
+                stack.callback(restore)  # before anything else of ours runs, which needs memory
             yield
     except (KeyboardInterrupt, ContractError):
         raise
     except _Outside as outside:
         raise outside.error from None
     except BaseException as error:
+        why = f"lowered {limits.said(low)} of its process and then " if low else ""
         raise MechanismRaised(
-            f"the mechanism raised {_describe(error)} on database {show(database)}; "
+            f"the mechanism {why}raised {_describe(error)} on database {show(database)}; "
             "it must return an output for every database it is given"
         ) from error
+    if lost:
+        raise ContractError(
+            f"the mechanism lowered {limits.said(lost)} of its process for good, so there is no "
+            "verdict; it must leave what the system grants the process as it is"
+        )
     if stamp(database) != before:
         raise ContractError(
             f"the mechanism changed the database it was given into {show(database)}; "

@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from ..errors import ContractError, DpWitnessError
+from . import limits
 
 PLAIN = ("builtins", "io", "os", "json", "json.decoder", "json.encoder", "math", "time", "random",
          "signal", "struct", "copy", "functools", "itertools", "operator", "threading",
@@ -43,10 +44,12 @@ class Changed(NamedTuple):
     settings: list[str]
     lost: list[str]
     """Settings that could not be put back."""
+    limits: list[str]
+    """Limits of the system that were lowered: whatever failed may have failed for want of them."""
 
     def told(self) -> str:
-        """Both, as the middle of a sentence; empty where nothing was changed."""
-        found = self.replaced + self.lost + self.settings
+        """All, as the middle of a sentence; empty where nothing was changed."""
+        found = self.limits + self.replaced + self.lost + self.settings
         more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
         return ", ".join(found[:MOST_NAMED]) + more
 
@@ -55,6 +58,9 @@ class ProcessState:
     """The state of this process when it was made."""
 
     def __init__(self) -> None:
+        self._limits = limits.limits()
+        self.lowered: list[str] = []
+        """Limits found lowered, known even where all else that `put_back` does fails."""
         self._builtins = dict(_BUILTINS)
         self._modules = dict(sys.modules)
         self._attributes = [(owner, name, getattr(owner, name)) for owner, name in ATTRIBUTES]
@@ -68,10 +74,13 @@ class ProcessState:
 
     def put_back(self) -> Changed:
         """Make the process what it was, and say what was not."""
-        # Whatever is called below is looked up here.
+        # First what memory and files are had by, then the functions that are called below.
+        low, lost = limits.restore(self._limits)
+        self.lowered.extend(low)
         now = _BUILTINS.copy()
         _BUILTINS.update(self._builtins)
-        changed = Changed([], [], [])
+        changed = Changed([], [], [limits.said([one]) for one in lost], [])
+        changed.limits.extend(limits.said([one]) for one in low if one not in lost)
         changed.replaced.extend(
             f"builtins.{name}" for name, one in self._builtins.items()
             if now.get(name, ProcessState) is not one and name != "_"
@@ -80,10 +89,10 @@ class ProcessState:
             if getattr(owner, name, ProcessState) is not value:
                 setattr(owner, name, value)
                 changed.settings.append(f"{owner.__name__}.{name}")
-        lost = [name for name, one in self._modules.items() if sys.modules.get(name) is not one]
-        for name in lost:
+        gone = [name for name, one in self._modules.items() if sys.modules.get(name) is not one]
+        for name in gone:
             sys.modules[name] = self._modules[name]
-        changed.replaced.extend(f"sys.modules[{name!r}]" for name in lost[:MOST_NAMED])
+        changed.replaced.extend(f"sys.modules[{name!r}]" for name in gone[:MOST_NAMED])
         for module, functions in self._functions:
             names = vars(module)
             for name, one in functions.items():
@@ -140,15 +149,6 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object
         lambda: signal.pthread_sigmask(signal.SIG_BLOCK, ()),
         lambda mask: signal.pthread_sigmask(signal.SIG_SETMASK, mask),
     )
-    import resource
-
-    for name in (one for one in dir(resource) if one.startswith("RLIMIT_")):
-        number = getattr(resource, name)
-        yield (
-            f"the limit {name}",
-            lambda n=number: resource.getrlimit(n),  # type: ignore[misc]
-            lambda limits, n=number: _limit(n, limits),  # type: ignore[misc]
-        )
 
 
 def _collector() -> Any:
@@ -183,23 +183,12 @@ def _handle(number: int, handler: Any) -> None:
         signal.signal(number, handler)
 
 
-def _limit(number: int, limits: tuple[int, int]) -> None:
-    import resource
-
-    try:
-        resource.setrlimit(number, limits)
-    except (OSError, ValueError):
-        # Nobody but root raises a hard limit again.
-        _, hard = resource.getrlimit(number)
-        resource.setrlimit(number, (min(limits[0], hard) if hard >= 0 else limits[0], hard))
-
-
 @contextmanager
 def unharmed() -> Iterator[None]:
     """Leave the process as it was, and lay at the mechanism's door what it did to it.
 
-    ContractError where functions of the process were replaced, or where something failed that
-    the mechanism changed or that its own code raised.
+    ContractError where functions of the process were replaced, where limits of the system stay
+    lowered, or where something failed that the mechanism changed or that its own code raised.
     """
     state = ProcessState()
     try:
@@ -207,7 +196,8 @@ def unharmed() -> Iterator[None]:
     except Exception as error:
         changed = state.put_back()
         if isinstance(error, DpWitnessError):
-            if changed.replaced:
+            text = str(error)
+            if changed.replaced or any(one not in text for one in changed.lost + changed.limits):
                 raise ContractError(
                     f"the mechanism changed the process it runs in: {changed.told()}; then {error}",
                     keywords=error.keywords,

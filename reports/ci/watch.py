@@ -24,7 +24,7 @@ from typing import NoReturn
 
 import pytest
 
-from ..guardian import FAILED, LATE, children, ended, prctl
+from ..guardian import FAILED, LATE, children, ended, prctl, reaped
 from ..terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
@@ -139,8 +139,8 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
     """The parent: wait for the child, and end as it ended."""
     hung, late, sent, said = False, False, set(), 0.0
     while True:
-        found, state = os.waitpid(child, os.WNOHANG)
-        if found:
+        state, low = reaped(child)
+        if state is not None:
             break
         (deadline,) = struct.unpack("d", page[DEADLINE])
         if not page[PAUSED] and 0 < deadline < time.monotonic() - LATE:
@@ -155,7 +155,7 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
             sent.add(news.si_signo)
             os.kill(child, news.si_signo)
-    status, sentence = _outcome(state, page, hung)
+    status, sentence = _outcome(state, low, page, hung)
     if late:
         sentence = (
             f"every test had ended, and the process had not after {GRACE:g} s, so it was ended; a "
@@ -196,16 +196,16 @@ def _end_processes(page: mmap.mmap) -> int:
     return ended
 
 
-def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
+def _outcome(state: int, low: list[str], page: mmap.mmap, hung: bool) -> tuple[int, str]:
     if page[SAID]:
         if page[STATUS] or state == 0:
             return page[STATUS], ""
-        return FAILED, f"every test had ended when the process that ran them {ended(state)}"
+        return FAILED, f"every test had ended when the process that ran them {ended(state, low)}"
     test = one_line(page[NAME].rstrip(b"\0").decode("utf-8", "backslashreplace"))
     if not test:
         return (
             FAILED,
-            f"the process that ran the tests {ended(state)}, before it told what came of it",
+            f"the process that ran the tests {ended(state, low)}, before it told what came of it",
         )
     lost = "it has no verdict, and the tests after it did not run"
     if hung:
@@ -214,6 +214,6 @@ def _outcome(state: int, page: mmap.mmap, hung: bool) -> tuple[int, str]:
             f"could not be stopped from inside, so the process was ended; {lost}"
         )
     return FAILED, (
-        f"the process that ran the tests {ended(state)}, while {test} ran; {lost}. pytest -n 1, of "
-        "pytest-xdist, goes on after it"
+        f"the process that ran the tests {ended(state, low)}, while {test} ran; {lost}. pytest "
+        "-n 1, of pytest-xdist, goes on after it"
     )

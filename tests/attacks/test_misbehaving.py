@@ -31,7 +31,11 @@ SAYS = {
     "patches_open": "builtins.open", "patches_len": "builtins.len", "patches_json": "json.dumps",
     "patches_math": "math.exp", "patches_numpy": "numpy.where", "patches_us": "dpwitness.auditors",
     "empties_modules": "sys.modules", "forges_modules": "sys.modules['json']",
-    "audit_hook": "misbehaves.py:", "limits_memory": "RLIMIT_AS", "limits_time_softly": "SIGXCPU",
+    "audit_hook": "misbehaves.py:", "limits_memory": "RLIMIT_AS", "fills_memory": "RLIMIT_AS",
+    "limits_time": "RLIMIT_CPU", "limits_time_softly": "RLIMIT_CPU",
+    "limits_files": "RLIMIT_NOFILE", "limits_files_for_good": "RLIMIT_NOFILE",
+    "limits_file_size": "RLIMIT_FSIZE", "limits_stack": "RLIMIT_STACK",
+    "limits_processes": "RLIMIT_NPROC",
     "stops_itself": "far beyond its time limit", "long_text": "more than 1 MB",
     "large_array": "more than 1 MB", "many_keys": "more than 1 MB", "odd": "misbehaves.py:",
     "replaces_stdout": "standard output", "raises_keyboard": "KeyboardInterrupt",
@@ -120,7 +124,14 @@ def under_audit(folder, name):
 
 
 def test_a_few_of_them_under_audit(tmp_path):
-    names = ("limits_memory", "patches_len", "forges_modules", "audit_hook", "long_text")
+    names = (
+        "limits_memory",
+        "limits_files_for_good",
+        "patches_len",
+        "forges_modules",
+        "audit_hook",
+        "long_text",
+    )
     judged({name: under_audit(tmp_path / name, name) for name in names})
 
 
