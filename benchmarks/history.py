@@ -16,7 +16,6 @@ from click.testing import CliRunner
 
 from dpwitness.reports.cli import main
 from dpwitness.reports.history.entry import entries_of
-from dpwitness.reports.history.growth import grow
 from dpwitness.reports.history.recorder import record
 from dpwitness.reports.history.store import add, open_store
 
@@ -50,7 +49,6 @@ def measure(runs: int) -> None:
         begun = time.process_time()
         for number in range(runs):
             add(store, entries_of(f"r{number}", [result(number)], ["t"], "1")[0])
-            grow(store)
         store.close()
         spent = time.process_time() - begun
         print(f"{runs} runs made in {spent:.1f} CPU s, {1000 * spent / runs:.1f} ms each")

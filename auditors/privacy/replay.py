@@ -127,10 +127,12 @@ def _follows(
     yield from retrace.looks_again(looks, judged, test, alphas, precision, "evidence.looks")
     bound = read_number(record["epsilon_lower"])
     yield from retrace.summary_again(evidence, bound, looks, epsilon, "evidence")
-    yield from retrace.growth_again(record["growth"], looks)
     yield from retrace.power_again(record, looks, test)
     yield from retrace.words_again(record["claim"], subject)
-    if not judged or judged[0].stage != "recheck":
+    rechecked = bool(judged) and judged[0].stage == "recheck"
+    if record["growth"] or not rechecked:  # a recheck draws no picture
+        yield from retrace.growth_again(record["growth"], looks)
+    if not rechecked:
         yield from retrace.note_again(record, test)
     if looks and record["draws"] < 2 * looks[-1]["draws"]:
         yield f"draws: {record['draws']} are fewer than the looks of this pair took"

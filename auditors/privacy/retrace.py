@@ -295,8 +295,6 @@ def words_again(claim: ClaimRecord, subject: Mechanism) -> Iterator[str]:
 
 def growth_again(growth: Sequence[Sequence[Number]], looks: Sequence[LookRecord]) -> Iterator[str]:
     """The points of the picture, from the looks."""
-    if not growth:
-        return
     points, highest = [], 0.0
     for look in looks:
         highest = max(highest, number_of(look["epsilon_lower"]))

@@ -13,6 +13,7 @@ from .. import files
 from ..ci.settings import SettingsError, read_settings
 from ..console import FAILED, UNUSABLE, Console, count, save
 from .export import export_text, kind_of, statement, write_parquet
+from .heads import FILE
 from .reading import (
     Subject,
     audit_rows,
@@ -111,7 +112,7 @@ def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside
     if broken:
         console.warn(
             f"the history was changed after it was written: {broken}; nothing is added to it. "
-            "Restore it from a copy, or move it out of the folder to begin a new one"
+            f"Restore it from a copy, or move it and {FILE} out of the folder to begin a new one"
         )
         return FAILED
     runs = len({row["run"] for row in rows})

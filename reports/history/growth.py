@@ -21,23 +21,21 @@ from ...auditors.privacy.accumulate import (
 )
 from ...mechanisms.model import PrivacyClaim, Relation
 from .schema import digest, row_digest
-from .store import Store, transaction
 
 REPEATED = "repeated seed"
 UNKNOWN_SOURCE = "unknown source"
 
 
-def grow(store: Store) -> int:
-    """Add every recorded audit that is not in the evidence yet, in order; how many there were."""
+def grow(connection: sqlite3.Connection) -> int:
+    """Add every recorded audit that is not in the evidence yet, in order; how many there were.
+
+    In the transaction that recorded them, so that no audit is ever without its row.
+    """
     added = 0
-    connection = store.connection
-    while True:
-        with transaction(connection):
-            row = _next_audit(connection)
-            if row is None:
-                return added
-            _add(connection, row)
+    while row := _next_audit(connection):
+        _add(connection, row)
         added += 1
+    return added
 
 
 def _next_audit(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
@@ -106,8 +104,8 @@ def _latest(connection: sqlite3.Connection, key: str) -> Capital | None:
         return capital_from_json(json.loads(row[0]))
     except ValueError as error:
         raise EvidenceFormatError(
-            f"the evidence accumulated in the history cannot be read ({error!r:.80}); empty its "
-            "table capital and it is made again from the counts"
+            f"the evidence accumulated in the history cannot be read ({error!r:.80}), so nothing "
+            "is added to it"
         ) from None
 
 

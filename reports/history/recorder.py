@@ -16,7 +16,8 @@ from ..ci.witnesses import IGNORED
 from ..record.evidence import release
 from . import lines
 from .entry import entries_of
-from .growth import REPEATED, grow
+from .growth import REPEATED
+from .heads import FILE, gone_back, write_head
 from .places import is_on_network
 from .store import NAME, HistoryError, Store, add, open_store
 from .verify import verify_end
@@ -76,16 +77,16 @@ def _to_store(
         return (f"{error}; the run was kept in {directory / lines.FOLDER} instead",)
     told = list(store.notices)
     try:
-        if broken := verify_end(store):
+        if broken := verify_end(store) or gone_back(directory, store):
             raise HistoryError(
                 f"the history is not as it was written: {broken}. Nothing is added to it; "
                 f"`dpwitness history` looks at all of it. Restore {NAME} from a copy, or move it "
-                "out of the folder to begin a new one"
+                f"and {FILE} out of the folder to begin a new one"
             )
         while left:
             add(store, left[0])
             left.pop(0)
-        grow(store)
+        told += _headed(directory, store)
         told += _news(store, run_id, seed)
     except (DpWitnessError, sqlite3.Error, ValueError, OverflowError) as error:
         told.append(str(error))
@@ -95,6 +96,17 @@ def _to_store(
     finally:
         store.close()
     return tuple(told)
+
+
+def _headed(directory: Path, store: Store) -> list[str]:
+    """Name the newest row in the file beside the store; a sentence where that cannot be done."""
+    try:
+        write_head(directory, store)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        return [f"{FILE}, by which an older copy of the history is found out, cannot be written: "
+                f"{reason}"]  # fmt: skip
+    return []
 
 
 def _news(store: Store, run_id: str, seed: int) -> list[str]:

@@ -4,7 +4,7 @@
     counts       one row for each side of each judged chunk; written with its audit or not at all
     definitions  the JSON text behind a digest: claims, pairs and events
     arrivals     when each audit was stored, and the definitions that came with it
-    capital      evidence accumulated after each audit
+    capital      evidence accumulated after each audit; written with it
 
 Every row but those of `definitions` holds a digest of itself and of the row before it in its
 table. Each audit holds a digest of its own counts; the digests of `arrivals` and `capital` are
@@ -66,7 +66,7 @@ MIGRATIONS = (
 )
 
 WITH_ARRIVALS = 2
-"""The version from which every audit has a row in `arrivals`."""
+"""The version from which every audit has a row in `arrivals` and, from its start, in `capital`."""
 
 KEYS = {
     "audits": ("run", "test"),

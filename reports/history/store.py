@@ -15,13 +15,26 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import DpWitnessError
-from .schema import APPLICATION, COLUMNS, KEYS, MIGRATIONS, arrive, migrate, row_digest, values
+from .growth import grow
+from .schema import (
+    APPLICATION,
+    COLUMNS,
+    KEYS,
+    MIGRATIONS,
+    WITH_ARRIVALS,
+    arrive,
+    migrate,
+    row_digest,
+    values,
+)
 
 NAME = "history.db"
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-COMPANIONS = ("-wal", "-shm")
+HEAD = "-head"
+"""Ending of the file that says how far the history beside it had come; see `heads`."""
+COMPANIONS = ("-wal", "-shm", HEAD)
 
 
 class HistoryError(DpWitnessError):
@@ -97,6 +110,8 @@ def _opened(path: Path, whole: bool) -> sqlite3.Connection:
         with transaction(connection):
             _require_ours(connection, path)
             version = migrate(connection)
+            if version < WITH_ARRIVALS:
+                grow(connection)
         if version > len(MIGRATIONS):
             raise HistoryError(f"{path} was made by a newer dpwitness; update this one to read it")
         _require_tables(connection, path)
@@ -198,7 +213,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def add(store: Store, entry: Mapping[str, Any]) -> bool:
-    """Record an entry; False when it was there already.
+    """Record an entry and add it to the evidence; False when it was there already.
 
     Raises HistoryError when something else is recorded under its key.
     """
@@ -214,6 +229,7 @@ def add(store: Store, entry: Mapping[str, Any]) -> bool:
             if fresh:
                 head = connection.execute("SELECT max(sequence) FROM audits").fetchone()
                 arrive(connection, head[0], tuple(entry["definitions"]))
+                grow(connection)
     except (sqlite3.Error, OverflowError) as error:
         raise HistoryError(f"the history could not be written: {error}") from None
     return fresh

@@ -17,9 +17,9 @@ TOLERATED = 60.0
 def verify(store: Store) -> str:
     """The first row that is not as it was written, in a sentence; empty when all are.
 
-    Rows changed, taken out, put in or moved are found. Rows cut off at the end leave a shorter
-    history that is whole: compare its head with one kept elsewhere, such as in an exported
-    statement.
+    Rows changed, taken out, put in or moved are found. Rows cut off at the end of all tables leave
+    a shorter history that is whole: `heads` compares it with the file beside it, and who has the
+    head of an exported statement can compare that.
     """
     connection = store.connection
     for table in ("audits", "counts"):
@@ -38,7 +38,7 @@ def verify_end(store: Store) -> str:
     """
     connection = store.connection
     (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM audits").fetchone()
-    for table in ("audits", "counts", "arrivals"):
+    for table in ("audits", "counts", "arrivals", "capital"):
         # Each by itself, as only so it is read off an index.
         number, lowest, highest = connection.execute(
             f"SELECT (SELECT count(*) FROM {table}), "
@@ -57,6 +57,7 @@ def verify_end(store: Store) -> str:
     return (
         _broken(connection, "audits", since)
         or _broken(connection, "counts", counted)
+        or _missing_counts(connection, since)
         or _arrivals(connection, since)
         or _capital(connection, since)
     )
@@ -90,13 +91,21 @@ def _broken(connection: sqlite3.Connection, table: str, since: int = 0) -> str:
     return ""
 
 
-def _missing_counts(connection: sqlite3.Connection) -> str:
+def _missing_counts(connection: sqlite3.Connection, since: int = 0) -> str:
     columns = COLUMNS["counts"]
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in connection.execute(f"SELECT {', '.join(columns)} FROM counts"):
+    counts = f"SELECT {', '.join(f'counts.{name}' for name in columns)} FROM "
+    # CROSS: the few audits first, and the counts of each by their key.
+    newest = "audits CROSS JOIN counts USING (run, test) WHERE audits.sequence > ?"
+    rows = (
+        connection.execute(counts + newest, (since,))
+        if since
+        else connection.execute(counts + "counts")
+    )
+    for row in rows:
         found.setdefault((row[0], row[1]), []).append(dict(zip(columns, row, strict=True)))
-    audits = "SELECT sequence, run, test, evidence FROM audits ORDER BY sequence"
-    for sequence, run, test, evidence in connection.execute(audits):
+    audits = "SELECT sequence, run, test, evidence FROM audits WHERE sequence > ? ORDER BY sequence"
+    for sequence, run, test, evidence in connection.execute(audits, (since,)):
         if evidence_digest(found.get((run, test), [])) != evidence:
             return f"row {sequence} of audits (run {run}, test {test}) has not all of its counts"
     return ""
@@ -133,11 +142,13 @@ def _arrivals(connection: sqlite3.Connection, since: int = 0) -> str:
                 f"row before it was at {before}"
             )
         previous, before = link, stored
+    if beyond := _beyond(connection, "arrivals", since):
+        return beyond
     if not since:
         stored_names = {name for (name,) in connection.execute("SELECT digest FROM definitions")}
         if extra := stored_names - known:
             return f"definition {min(extra)} came with no audit"
-    return _beyond(connection, "arrivals", since)
+    return ""
 
 
 def _beyond(connection: sqlite3.Connection, table: str, since: int) -> str:
@@ -158,7 +169,7 @@ def _moment(stored: str) -> float:
 def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
     """The first accumulated evidence that is not as it was written."""
     newest: dict[str, int] = {}
-    previous, ended = _link(connection, "capital", since), False
+    previous = _link(connection, "capital", since)
     for sequence, audit, link, state, state_digest, *said in connection.execute(
         "SELECT audits.sequence, audits.digest, capital.digest, state, state_digest, key, counted, "
         "remark, log_wealth, capital.epsilon_lower FROM audits LEFT JOIN capital USING (sequence) "
@@ -166,11 +177,8 @@ def _capital(connection: sqlite3.Connection, since: int = 0) -> str:
         (since,),
     ):
         row = f"row {sequence} of capital"
-        if link is None:  # the newest audits may not be added up yet
-            ended = True
-            continue
-        if ended:
-            return f"a row of capital before {row} is missing"
+        if link is None:
+            return f"{row} is missing"
         if row_digest(previous, sequence, [audit, *said, state_digest]) != link:
             return f"{row} is not as it was written"
         if said[0] not in newest:

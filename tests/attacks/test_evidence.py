@@ -253,6 +253,7 @@ def test_every_change_is_refused_or_named(small_records, tmp_path):
         (("evidence", "level"), 9e-4, "level"),
         (("witness", "event", "description"), "output is lovely", "witness.event"),
         (("pair", "neighbour"), [0, 1, 1, 1], "pair"),
+        (("growth",), [], "growth"),
     ],
 )
 def test_a_forged_field_is_named(records, path, value, word):

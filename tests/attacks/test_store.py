@@ -87,17 +87,15 @@ def edits(path):
                 made.append(
                     (f"UPDATE {table} SET {name} = ? WHERE {order} = ?", (edited(kind, old), key))
                 )
-            if (table, key) != ("capital", RUNS):  # the newest may be made again from the counts
-                made.append((f"DELETE FROM {table} WHERE {order} = ?", (key,)))
+            made.append((f"DELETE FROM {table} WHERE {order} = ?", (key,)))
         if order == "sequence":
             last = keys[-1]
             made += [
                 (f"UPDATE {table} SET sequence = ? WHERE sequence = ?", (2**63 - 1, last)),
                 (f"UPDATE {table} SET sequence = sequence + 7 WHERE sequence = ?", (last,)),
                 (f"UPDATE {table} SET sequence = -sequence", ()),
-                (f"DELETE FROM {table}", ())
-                if table != "capital"
-                else (f"DELETE FROM {table} WHERE sequence < ?", (last,)),
+                (f"DELETE FROM {table}", ()),
+                (f"DELETE FROM {table} WHERE sequence < ?", (last,)),
             ]
     made += [("INSERT INTO definitions VALUES ('00', '{}')", ()),
              ("CREATE TRIGGER t AFTER INSERT ON audits BEGIN DELETE FROM audits; END", ()),
@@ -222,6 +220,75 @@ def test_rows_in_each_others_place_are_named(whole, tmp_path, table):
     connection.close()
     assert history(folder)[0] == 4
     assert "row" in history(folder)[1]
+
+
+@pytest.mark.parametrize("table", ["audits", "counts", "arrivals", "capital", "definitions"])
+def test_a_whole_table_that_is_gone_is_named_and_takes_nothing(whole, tmp_path, table):
+    folder = copied(whole, tmp_path)
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute(f"DELETE FROM {table}")
+    connection.close()
+    status, told = history(folder)
+    assert status == 4
+    assert table.rstrip("s") in told
+    assert "kept in" in " ".join(record(folder, "new", [result(8)], ["t"], 8))
+    assert history(folder)[0] == 4
+
+
+def grown(folder, *numbers):
+    for number in numbers:
+        assert record(folder, f"r{number}", [result(number)], ["t"], number) == ()
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("later", "elsewhere", "word"),
+    [
+        ((10, 11), (), "an older copy was put in the place of the history"),
+        ((10, 11), (12,), "an older copy was put in the place of the history"),
+        ((10,), (12,), "a copy that went on by itself"),
+        ((10,), (12, 13, 14), "a copy that went on by itself"),
+        ((), (12,), ""),
+    ],
+)
+def test_a_copy_in_the_place_of_the_history_is_named(whole, tmp_path, later, elsewhere, word):
+    """The copy is whole; the file beside the history names a row that it does not hold."""
+    here, there = copied(whole, tmp_path), tmp_path / "there"
+    there.mkdir()
+    grown(here)
+    shutil.copy(here / NAME, there / NAME)
+    grown(here, *later)
+    grown(there, *elsewhere)
+    assert history(here)[0] == history(there)[0] == 0
+    shutil.copy(there / NAME, here / NAME)
+    status, told = history(here)
+    assert status == (4 if word else 0)
+    assert word in " ".join(told.split())
+    if word:
+        assert "kept in" in " ".join(record(here, "new", [result(8)], ["t"], 8))
+        assert history(here)[0] == 4
+        (here / f"{NAME}-head").unlink()
+        assert history(here)[0] == 0
+
+
+@pytest.mark.parametrize("text", ["", "4", "4 ", "x y", "-1 a", "9" * 30 + " a", "4 \udcff\n"])
+def test_a_spoilt_file_beside_the_history_is_named(whole, tmp_path, text):
+    folder = copied(whole, tmp_path)
+    (folder / f"{NAME}-head").write_text(text, "utf-8", "surrogateescape")
+    assert history(folder)[0] == 4
+    assert history(folder)[0] == 4
+
+
+def test_a_history_that_was_removed_is_named(whole, tmp_path):
+    folder = copied(whole, tmp_path)
+    grown(folder, 10)
+    (folder / NAME).unlink()
+    assert "kept in" in " ".join(record(folder, "new", [result(8)], ["t"], 8))
+    status, told = history(folder)
+    assert status == 4
+    assert "names row 5 of audits, which is missing" in " ".join(told.split())
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_what_is_added_up_can_be_made_again(tmp_path, result):
     before = capital(tmp_path)
     store = open_store(tmp_path)
     store.connection.execute("DELETE FROM capital")
-    assert grow(store) == 3
+    assert grow(store.connection) == 3
     store.close()
     assert capital(tmp_path) == before
 
