@@ -117,6 +117,8 @@ def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: st
 
 def claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
     """What was found of one claim, and all that checking it again needs beside the mechanism."""
+    # The words are of the seconds that are written, or a replay would find that they differ.
+    one = replace(one, seconds=round(one.seconds, 4))
     data = {
         "mechanism": beside.name,
         "target": beside.target,

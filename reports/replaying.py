@@ -8,8 +8,10 @@ from os import PathLike, fspath
 from typing import Any
 
 from ..auditors.arguments import checked
-from ..auditors.errors import DpWitnessError, EvidenceFormatError
+from ..auditors.claims.check import claims_beside
+from ..auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ..auditors.evidence.record import (
+    ClaimCheckRecord,
     ClaimRecord,
     EvidenceRecord,
     LearningRecord,
@@ -27,6 +29,8 @@ from ..mechanisms.model import Mechanism, NegativeControl
 from . import trust
 from .comparing import MOST_NAMED, unlike, without
 from .record import evidence, reading
+from .replaying_claims import ClaimReplay, are_long, claims_again, claims_of, claims_replayed
+from .targets import Target
 
 
 @checked
@@ -44,8 +48,13 @@ def replay(
     is not, because somebody else may have written the file.
     `workers` are processes to draw in, `timeout` the seconds one call may take.
 
+    What a file says of claims beside privacy is checked again too. A difference is among those of
+    the result of the same target, or of the first result; where the claims could not be compared,
+    "claims" is among what is `believed`.
+
     Raises EvidenceFormatError for evidence that is damaged, InvalidArgument where it names no
-    target and no mechanism is given, and ContractError when the mechanism fails.
+    target and no mechanism is given, or holds claims beside privacy alone, and ContractError when
+    the mechanism fails.
     """
     if isinstance(recorded, AuditResult):
         recorded = dict(evidence.document([recorded], replay=""))
@@ -53,16 +62,58 @@ def replay(
         data, label = dict(recorded), "the evidence"
     else:
         data, label = reading.load_document(fspath(recorded)), repr(fspath(recorded))
-    return tuple(
+    records, claims = reading.entries_of(data, label), claims_of(data)
+    if claims and not records:
+        raise InvalidArgument(
+            f"{label} holds claims beside privacy and no result to count again; `dpwitness replay` "
+            "checks them"
+        )
+    whole = made_by_this_version(data)
+    outcomes = [
         outcome
         for _, outcome in replayed(
-            reading.entries_of(data, label),
-            mechanism,
-            workers=workers,
-            timeout=timeout,
-            whole=made_by_this_version(data),
+            records, mechanism, workers=workers, timeout=timeout, whole=whole
         )
-    )
+    ]
+    skipped: list[str] = []
+    if mechanism is None:
+        ran = [record["target"] for record in records]
+        again = claims_replayed(claims, whole=whole, warn=skipped.append, ran=ran, timeout=timeout)
+    else:
+        again = _claims_of_given(mechanism, claims, whole=whole, warn=skipped.append)
+    for one in again:
+        _say_of_claim(outcomes, records, one)
+    if skipped:
+        outcomes = [replace(one, believed=(*one.believed, "claims")) for one in outcomes]
+    return tuple(outcomes)
+
+
+def _claims_of_given(
+    mechanism: Any,
+    claims: Sequence[ClaimCheckRecord],
+    *,
+    whole: bool,
+    warn: Callable[[str], None],
+) -> Iterator[ClaimReplay]:
+    """The claims of a mechanism that was given, checked again; `warn` hears why they are not."""
+    beside = claims_beside(mechanism) if isinstance(mechanism, Mechanism) else ()
+    if not (claims or beside):
+        return
+    if not (claims and beside and whole and mechanism.seeded) or are_long(claims):
+        warn("the claims beside privacy are not compared")
+        return
+    yield from claims_again(claims, Target(text="", name=mechanism.name, mechanism=mechanism))
+
+
+def _say_of_claim(
+    outcomes: list[Replay], records: Sequence[ResultRecord], again: ClaimReplay
+) -> None:
+    """Put what differs in a claim among the differences of the result of its target."""
+    name = again.record["target"]
+    same = (i for i, one in enumerate(records) if trust.same_target(name, one["target"]))
+    number = next(same, 0)
+    outcome = outcomes[number]
+    outcomes[number] = replace(outcome, differences=(*outcome.differences, *again.differences))
 
 
 def made_by_this_version(data: Mapping[str, Any]) -> bool:

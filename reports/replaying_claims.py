@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -85,15 +85,16 @@ def claims_replayed(
         found = trust.find(target, timeout)
         if isinstance(found.mechanism, Mechanism) and not found.mechanism.seeded:
             warn(f"{target} is not seeded, so its claims beside privacy are not compared")
-        elif any(_is_long(one) for one in own):
+        elif are_long(own):
             warn(f"claims of {target} took over {MOST_TRIALS:,} trials and are not compared")
         else:
             yield from claims_again(own, found)
 
 
-def _is_long(record: ClaimCheckRecord) -> bool:
-    trials = record["plan"].get("trials")
-    return isinstance(trials, (int, float)) and trials > MOST_TRIALS
+def are_long(records: Sequence[ClaimCheckRecord]) -> bool:
+    """Whether one of them took more trials than are made again."""
+    every = (record["plan"].get("trials") for record in records)
+    return any(isinstance(one, (int, float)) and one > MOST_TRIALS for one in every)
 
 
 def claims_again(
@@ -110,7 +111,7 @@ def claims_again(
             f"claims: the file holds {len(records)} of {found.name}, which makes {len(subjects)} "
             "beside its privacy"
         )
-    if any(map(_is_long, records)):
+    if are_long(records):
         raise EvidenceFormatError(f"claims: over {MOST_TRIALS:,} trials are not made again")
     for record, subject in zip(records, subjects, strict=True):
         plan: Mapping[str, Any] = record["plan"]
@@ -121,7 +122,13 @@ def claims_again(
                 f"claims: the plan or the seed of {record['identifier']!r:.60} is impossible: "
                 f"{error}"
             ) from None
-        result = check_within(budget, subject)
+        seconds = record.get("seconds")
+        if not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
+            raise EvidenceFormatError(
+                f"claims: the seconds of {record['identifier']!r:.60} must be a number, at least 0"
+            )
+        # Believed, and so what is told of them need only agree with them.
+        result = replace(check_within(budget, subject), seconds=seconds)
         now = claim_to_json(result, Beside(found.text, found.name, (), budget))
         old, new = (without(json.loads(json.dumps(dict(one))), BELIEVED) for one in (record, now))
         yield ClaimReplay(

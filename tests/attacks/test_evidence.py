@@ -358,6 +358,77 @@ def test_every_change_of_a_claim_beside_privacy_is_refused_or_named():
     assert failures == []
 
 
+BOTH = Mechanism(
+    name="both", run=beside, databases=Rows(row=Interval(low=0, high=1)),
+    claims=(PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE), *USEFUL.claims),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def with_claims(once):
+    """An evidence file of a mechanism that claims more than its privacy."""
+    budget = Budget(trials=400, seed=3)
+    data = written(BOTH, trials=400, seed=3)
+    told = Beside("", "both", (), budget)
+    checked = [check_within(budget, one) for one in claims_beside(BOTH)]
+    data["claims"] = json.loads(json.dumps([claim_to_json(one, told) for one in checked]))
+    return data
+
+
+def test_replay_in_python_checks_the_claims_beside_privacy_too(with_claims):
+    (again,) = replay(with_claims, BOTH)
+    assert again.same, again.differences
+    assert "claims" not in again.believed
+    forged = put(with_claims, ("claims", 1, "verdict"), "refuted")
+    (again,) = replay(forged, BOTH)
+    assert "verdict" in " ".join(again.differences)
+    less = {**with_claims, "claims": with_claims["claims"][:1]}
+    with pytest.raises(DpWitnessError, match="which makes 2"):
+        replay(less, BOTH)
+    for data, mechanism in (
+        ({**with_claims, "claims": []}, BOTH),
+        ({**with_claims, "environment": {**with_claims["environment"], "numpy": "0"}}, BOTH),
+    ):
+        assert "claims" in replay(data, mechanism)[0].believed
+    with pytest.raises(DpWitnessError, match="no result to count again"):
+        replay({**with_claims, "results": []}, BOTH)
+
+
+@pytest.mark.slow
+def test_many_changes_of_claims_in_a_file_are_refused_or_named(with_claims):
+    """The whole file, as somebody sends it: one field of its claims is another or is gone."""
+    rng, failures, seen = random.Random(17), [], Counter()
+    paths = [*inner_nodes(with_claims["claims"])]
+    for _ in range(MANY):
+        path = rng.choice(paths)
+        old = with_claims["claims"]
+        for key in path:
+            old = old[key]
+        place = ("claims", *path)
+        if rng.random() < 0.5:
+            changed = without(with_claims, place)
+        else:
+            new = other(old, rng)
+            same = type(new) is type(old) and new == old
+            if same or path[-1] in ("seconds", "target"):
+                continue
+            changed = put(with_claims, place, new)
+        try:
+            again = replay(changed, BOTH)
+        except DpWitnessError:
+            seen["refused"] += 1
+            continue
+        except Exception as error:  # noqa: BLE001 - whatever escapes is a failure of the reader
+            failures.append((path, repr(error)[:200]))
+            continue
+        named = not all(one.same for one in again)
+        seen["named" if named else "unseen"] += 1
+        if not named:
+            failures.append(path)
+    print(f"{sum(seen.values())} changed files: {dict(seen)}; {len(failures)} failures")
+    assert failures == []
+
+
 @pytest.mark.slow
 def test_every_change_of_many_is_refused_or_named(more_records, tmp_path):
     assert attacked(more_records, tmp_path / "changed.json", seed=13, number=MANY) == []
