@@ -9,11 +9,13 @@ import sys
 import time
 import warnings
 from functools import lru_cache, partial
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 from dpwitness import ContractError, MechanismHangs, Pair, Verdict, audit
+from dpwitness.auditors.sampling.contract import Watch
 from dpwitness.auditors.sampling.probes import check_contract
 from dpwitness.auditors.sampling.sampling import Sampler
 
@@ -420,3 +422,27 @@ def test_leaving_the_process_is_a_broken_contract():
     with pytest.raises(ContractError, match=r"called os\._exit\(0\)"):
         check(lambda database, rng: os._exit(0))
     assert os._exit is leave
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs an alarm")
+def test_the_alarm_does_not_ring_on_the_way_out_of_a_call():
+    """There it would get past what waits for it, and leave the alarm set."""
+
+    def a_frame():
+        return sys._getframe()
+
+    elsewhere = FunctionType(a_frame.__code__, {"__name__": "contextlib", "sys": sys})
+
+    def rings():
+        with Watch(60).running():
+            ring = signal.getsignal(signal.SIGALRM)
+            ring(signal.SIGALRM, elsewhere())
+            reached.append(True)
+            ring(signal.SIGALRM, a_frame())
+            reached.append(False)
+
+    reached = []
+    with pytest.raises(MechanismHangs):
+        rings()
+    assert reached == [True]
+    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
