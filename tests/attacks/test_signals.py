@@ -69,18 +69,31 @@ def left(mark):
     return found
 
 
-def told(folder, words, number, after):
+TESTS = """
+import m
+
+CLAIM = {"epsilon": 1.0, "pair": ([], [1]), "relation": "add-remove"}
+
+def test_slow(dp_audit):
+    dp_audit(m.slow, trials=2000, **CLAIM)
+
+def test_deaf(dp_audit):
+    dp_audit(m.deaf, timeout=100, **CLAIM)
+"""
+
+
+def told(folder, words, number, after, module="dpwitness"):
     """(status, what was said, what is left, seconds it took to end)."""
     (folder / "m.py").write_text(MECHANISMS)
     (folder / "dpwitness.toml").write_text(SETTINGS)
     mark = f"DPWITNESS_MARK={uuid.uuid4().hex}"
     name, _, value = mark.partition("=")
     command = subprocess.Popen(
-        [sys.executable, "-m", "dpwitness", *words],
+        [sys.executable, "-m", module, *words],
         cwd=folder, env={**os.environ, name: value}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    while not any(b"dpwitness" in line for _, line in left(mark)):
+    while not any(module.encode() in line for _, line in left(mark)):
         time.sleep(0.01)
     time.sleep(0.6 + after)  # Python's own start answers signals in its own way
     begun = time.monotonic()
@@ -113,3 +126,21 @@ def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
     status, said, processes, _ = told(tmp_path, COMMANDS["audit"], signal.SIGTERM, 1.0)
     assert (status, processes) == (143, [])
     assert said.startswith("dpwitness: interrupted")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["slow", "deaf"])
+def test_a_pytest_run_that_is_told_to_end_leaves_nothing(tmp_path, name):
+    """It takes longer than any of the instants, so it is neither a success nor a failed test."""
+    (tmp_path / "test_m.py").write_text(TESTS)
+    words = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "-k", name, "test_m.py"]
+    chance, failures = random.Random(name), []
+    for case in range(INSTANTS):
+        number = (signal.SIGTERM, signal.SIGINT)[case % 2]
+        after = chance.uniform(0, 8)
+        status, said, processes, seconds = told(tmp_path, words, number, after, module="pytest")
+        wanted = {2, 4, 130} if number == signal.SIGINT else {143, -signal.SIGTERM}
+        if status not in wanted or processes or seconds > 30:
+            failures.append((number, after, status, said, processes, seconds))
+    print(f"{INSTANTS} signals, {len(failures)} failures")
+    assert failures == []
