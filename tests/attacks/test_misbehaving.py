@@ -188,3 +188,39 @@ def under_pytest(folder, name):
 @pytest.mark.slow
 def test_all_of_them_under_pytest(tmp_path):
     judged({name: under_pytest(tmp_path / name, name) for name in NAMES})
+
+
+THEOREM = """
+import numpy as np
+from misbehaves import {name}
+from dpwitness import Mechanism, Subject, Theorem, UtilityClaim
+
+def _subject():
+    claim = UtilityClaim(loss=lambda database, output: np.abs(np.asarray(output, dtype=float)),
+                         bound=lambda beta: 9 - 3 * np.log(beta), databases=([],))
+    return Subject(claim=claim, mechanism=Mechanism(name="{name}", run={name}))
+
+MINE = Theorem(identifier="MINE", statement="a sum is near", reference="", subject=_subject)
+"""
+
+
+def under_reproduce(folder, name):
+    """The theorem is true of the sound sum; status 3 says that nothing was settled."""
+    folder.mkdir()
+    (folder / "mine.py").write_text(THEOREM.format(name=name))
+    status, said, warned, left = ran(
+        folder, "dpwitness", "reproduce", "mine.py:MINE", "--budget", "small", "--workers", "1",
+        "--json", "out.json",
+    )  # fmt: skip
+    written = (folder / "out.json").exists()
+    found = faults(
+        name, status, said + warned, left, written=written, allowed={0, 3, 4}, named=False
+    )
+    if "Traceback" in said + warned:
+        found.append("a traceback")
+    return found
+
+
+@pytest.mark.slow
+def test_all_of_them_in_a_theorem_of_ones_own(tmp_path):
+    judged({name: under_reproduce(tmp_path / name, name) for name in NAMES})
