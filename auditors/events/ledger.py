@@ -62,14 +62,16 @@ class Patterns:
     """Shape (2 folds, 2 sides, buckets)."""
 
     @classmethod
-    def of(cls, columns: dict[int, Bins]) -> "Patterns | None":
-        """Patterns of these columns; None when no column is ever anything but a number."""
+    def of(cls, columns: dict[int, Bins], *, gaps: bool) -> "Patterns | None":
+        """Patterns of these columns; None when no column is ever anything but a number.
+
+        `gaps` says that NaN was seen, which many mechanisms answer where they have no number.
+        """
         symbols = {place: bins.symbols() for place, bins in columns.items()}
         symbols = {place: found for place, found in symbols.items() if found.max() > 0}
         sizes = [int(found.max()) + 1 for found in symbols.values()]
-        if not sizes or all(
-            bins.discrete is False and _only_rest(bins) for bins in columns.values()
-        ):
+        plain = all(bins.discrete is False and _only_rest(bins) for bins in columns.values())
+        if not sizes or (plain and not gaps):
             return None
         exact = float(np.prod(np.array(sizes, dtype=float))) <= BUCKETS
         rng = np.random.default_rng(20_261_122)
@@ -91,6 +93,16 @@ class Patterns:
             total *= _MIXER
             total >>= np.uint64(48)
         return total.astype(np.uint16)
+
+
+def _any_gaps(columns: dict[int, Bins], sides: Sides) -> bool:
+    """Whether any of these columns has a NaN among the draws that fix the bins."""
+    features = [bins.feature for bins in columns.values()]
+    return any(
+        bool(np.isnan(numbers_of(side.column(feature))).any())
+        for feature in features
+        for side in sides
+    )
 
 
 def _only_rest(bins: Bins) -> bool:
@@ -138,7 +150,8 @@ class Ledger:
         """A ledger without draws, whose bins these draws fix."""
         columns, values = _columns(sides)
         wanted = _scored(columns)
-        patterns = Patterns.of({i: columns[i].bins for i in values}) if values else None
+        named = {i: columns[i].bins for i in values}
+        patterns = Patterns.of(named, gaps=_any_gaps(named, sides)) if values else None
         ledger = cls(columns, patterns)
         ledger.coded, ledger.wanted = set(range(len(columns))), wanted
         ledger.most = min(MOST_KEPT, CODES // max(1, len(wanted) + 2))

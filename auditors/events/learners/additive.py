@@ -118,8 +118,9 @@ def _kinds(ledger: Ledger) -> list[str]:
         return []
     shared = any(ledger.columns[i].group >= 0 for i in values)
     if patterns is not None:
-        return ["pattern"] + ["pattern-pooled"] * (shared and not _all_discrete(ledger, values))
-    found = ["own"] + ["pooled"] * shared
+        found = ["pattern"] + ["pattern-pooled"] * (shared and not _all_discrete(ledger, values))
+    else:
+        found = ["own"] + ["pooled"] * shared
     if steps:
         found += ["steps"] + ["steps-pooled"] * any(ledger.columns[i].group >= 0 for i in steps)
     return found

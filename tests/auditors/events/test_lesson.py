@@ -37,8 +37,22 @@ def single(rng, size):
     return rng.normal(size=size)
 
 
+def gaps(rng, size, likelier=0.5):
+    """Twelve numbers of which two are missing; `likelier` is how often they are of `first`.
+
+    No coordinate, no two neighbours, no count and no first gap tell the kinds of pairs apart.
+    """
+    first, second = np.array([(1, 7), (3, 9), (5, 11)]), np.array([(1, 9), (3, 11), (5, 7)])
+    kind = rng.random(size) < likelier
+    places = np.where(kind[:, None], first[rng.integers(3, size=size)],
+                      second[rng.integers(3, size=size)])  # fmt: skip
+    found = rng.normal(size=(size, 12))
+    np.put_along_axis(found, places, np.nan, axis=1)
+    return found
+
+
 REAL = [vectors, flags, single]
-KINDS = [*REAL, mixed]
+KINDS = [*REAL, mixed, gaps]
 
 
 def drawn(make, size, seeds=(1, 2)):
@@ -128,6 +142,25 @@ def test_events_replay_from_json_and_memory_is_flat(make):
     assert lesson.draws == 6000
     if make is not single:
         assert not len(lesson._first), "draws that fixed the bins are let go"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_which_numbers_are_missing_is_learnt_together(seed):
+    likelier = 0.6
+    rngs = [np.random.default_rng((seed, side)) for side in (0, 1)]
+    shares = (likelier, 1 - likelier)
+    sides = [gaps(rng, 20_000, share) for rng, share in zip(rngs, shares, strict=True)]
+    lesson = Lesson()
+    lesson.add(*(Outputs.of(side, len(side)) for side in sides))
+    choice = lesson.choice(**AIM)
+    fresh = [
+        Outputs.of(gaps(rng, 20_000, share), 20_000)
+        for rng, share in zip(rngs, shares, strict=True)
+    ]
+    p, q = sorted((choice.event.contains(side).mean() for side in fresh), reverse=True)
+    # No event of fewer than two coordinates tells the sides apart at all.
+    best = np.log(likelier / (1 - likelier))
+    assert np.log(p / q) > best / 2
 
 
 def test_kept_codes_are_bounded():
