@@ -28,7 +28,7 @@ class SearchPlan:
     @property
     def counted(self) -> int:
         """About how many draws a side will be counted on the pair that is found."""
-        return max(self.draws, self.most // 4)
+        return max(self.draws, 3 * self.most // 8)
 
     @property
     def climbing(self) -> int:
