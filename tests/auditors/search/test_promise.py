@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpwitness import Pair
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.privacy.judge import LEARNING
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt
 from dpwitness.auditors.search.plan import SearchPlan
@@ -97,3 +98,8 @@ def test_bits_that_flip_are_no_rare_leak():
     sampler = Sampler(run=run, seed=0)
     one, two = (probe(sampler.frozen(d, 4000)) for d in ([0] * 5, [1] * 5))
     assert rare_moves(one, two) == 0
+
+
+@pytest.mark.parametrize("trials", [2000, 20_000, 200_000, 1_000_000])
+def test_promises_are_for_the_draws_that_will_count(trials):
+    assert SearchPlan.for_trials(trials).counted == trials - int(LEARNING * trials)
