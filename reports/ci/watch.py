@@ -33,6 +33,8 @@ DEADLINE = slice(8, 16)
 NAME = slice(16, 16 + 2000)
 STARTED = slice(2048, 4096)
 """Numbers of processes that were started while an audit ran, four bytes each."""
+DEAF = 5.0
+"""Seconds that one call of a mechanism may go on after an interruption."""
 GRACE = 20.0
 """Seconds that the process has to end once it has said how the session ended."""
 NOT_OURS = ("SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH", "SIGPIPE",
@@ -138,6 +140,7 @@ def _possible() -> bool:
 def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoReturn:
     """The parent: wait for the child, and end as it ended."""
     hung, late, sent, said = False, False, set(), 0.0
+    deaf, interrupted = False, (0.0, 0.0)
     while True:
         state, low = reaped(child)
         if state is not None:
@@ -146,16 +149,29 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         if not page[PAUSED] and 0 < deadline < time.monotonic() - LATE:
             hung = True
             os.kill(child, signal.SIGKILL)
+        since, call = interrupted
+        # The same call as then: it swallowed the interruption, and another would fare no better.
+        if not page[PAUSED] and 0 < deadline == call and time.monotonic() - since > DEAF:
+            deaf = True
+            os.kill(child, signal.SIGKILL)
         said = said or (time.monotonic() if page[SAID] else 0.0)
         if said and time.monotonic() - said > GRACE and not page[PAUSED]:
             late = True
             os.kill(child, signal.SIGKILL)
         news = signal.sigtimedwait(handed_on, 0.5)
+        if news and news.si_signo == signal.SIGINT:
+            interrupted = (time.monotonic(), deadline)
         # What the terminal sends, Ctrl-C say, has reached the child too.
         if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
             sent.add(news.si_signo)
             os.kill(child, news.si_signo)
     status, sentence = _outcome(state, low, page, hung)
+    if deaf:
+        status = int(pytest.ExitCode.INTERRUPTED)
+        sentence = (
+            f"interrupted; one call of the mechanism swallowed that and went on for {DEAF:g} s, so "
+            "the process was ended"
+        )
     if late:
         sentence = (
             f"every test had ended, and the process had not after {GRACE:g} s, so it was ended; a "
