@@ -182,7 +182,8 @@ class _Finder:
     def __init__(self, edges: tuple[float, ...]) -> None:
         self.edges = np.array(edges)
         self.low = self.edges[0]
-        width = self.edges[-1] - self.low
+        # The difference of two doubles may be larger than any double.
+        width = edges[-1] - edges[0]
         self.scale = (CELLS - 2) / width if 1e-290 < width < 1e300 else 1.0
         inside = self._cells(self.edges)
         # Edges outside the cells' span would be the same cell as the ends.
@@ -191,8 +192,7 @@ class _Finder:
         table[counts > 0] = SEVERAL
         self.table = table.astype(np.uint8)
         self.whole_table: Codes | None = None
-        span = self.edges[-1] - self.low
-        if abs(self.edges[0]) < 2**52 and abs(self.edges[-1]) < 2**52 and span < LARGEST_RANGE:
+        if abs(edges[0]) < 2**52 and abs(edges[-1]) < 2**52 and width < LARGEST_RANGE:
             self.start = int(np.floor(self.low)) - 1
             numbers = np.arange(self.start, int(np.ceil(self.edges[-1])) + 2, dtype=np.float64)
             self.whole_table = np.searchsorted(self.edges, numbers, side="right").astype(np.uint8)
@@ -277,6 +277,9 @@ def bins_of_group(
     distinct, repeats = np.unique(finite, return_counts=True)
     discrete = looks_discrete(distinct, repeats)
     if discrete:
+        if len(distinct) and distinct[-1] == np.inf:
+            # No edge lies between the largest number and infinity, so that number is of the rest.
+            distinct = distinct[distinct != LARGEST]
         steps = zip(distinct[:-1].tolist(), distinct[1:].tolist(), strict=True)
         edges = [min(tidy(low, high), LARGEST) for low, high in steps]
         atoms: tuple[float | None, ...] = tuple(distinct.tolist())

@@ -6,10 +6,10 @@ from math import exp
 import numpy as np
 import pytest
 from cloudpickle import dumps, loads
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpwitness.auditors.events.bins import bins_of_group
+from dpwitness.auditors.events.bins import LARGEST, bins_of_group
 from dpwitness.auditors.events.choose import Lesson
 from dpwitness.auditors.events.events import event_from_json
 from dpwitness.auditors.events.ledger import Ledger
@@ -179,6 +179,8 @@ numbers = st.floats() | st.sampled_from([0.0, -0.0, 1.0, 2.5]) | st.floats(-2, 2
 
 @settings(max_examples=60)
 @given(st.lists(numbers, min_size=2, max_size=60), st.lists(numbers, max_size=60))
+@example([LARGEST, np.inf], [0.0])
+@example([LARGEST, -LARGEST, np.inf, -np.inf, np.nextafter(LARGEST, 0)] * 4, [])
 def test_a_code_is_the_bin_of_its_number(first, later):
     column = Column(np.array(first))
     for bins in bins_of_group((Feature(),), [(column, column)]):
