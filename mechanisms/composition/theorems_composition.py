@@ -156,7 +156,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             **SPREAD,
             "digits": replace(SPREAD["digits"], meaning="D is 10**-digits"),
-            "leak": number(0.0005, 0, 0.05, "delta of each part"),
+            "leak": number(0.0005, 0, 0.01, "delta of each part"),
         },
     ),
     Theorem(
