@@ -1,47 +1,61 @@
-"""The letters of pictures, without the tables that pictures do not use.
+"""The letters of pictures, without what pictures do not use of a font.
 
 A PDF holds the letters that stand in it. Cutting them out of DejaVu takes longer than drawing the
-picture, nearly all of it for ligatures and marks, which matplotlib never sets. So the font is cut
-out of a copy without these tables, kept where matplotlib keeps what it knows of fonts.
+picture: it has tables of ligatures and marks, which pictures do without, and six thousand signs.
+So the letters are cut out of a copy that has the usual ones only, kept where matplotlib keeps what
+it knows of fonts. A sign that the copy lacks is taken from the font itself.
 """
 
 from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-UNUSED = ("GDEF", "GPOS", "GSUB")
+UNUSED = ("GDEF", "GPOS", "GSUB", "FFTM")
+USUAL = (
+    *range(0x20, 0x180),  # Latin
+    *range(0x370, 0x400),  # Greek
+    *range(0x2010, 0x2060),  # dashes and quotation marks
+    *range(0x2070, 0x20A0),  # superscripts and subscripts
+    *range(0x2190, 0x2300),  # arrows and signs of mathematics
+)
+"""Code points that the copy has, as far as the font has them."""
 NAMES = (1, 16)
 """Where a font says the name of its family."""
 
 
-def letters(kind: str) -> str:
-    """The family that matplotlib sets letters of a kind in, "serif" or "sans-serif", as a copy.
+def letters(kind: str) -> list[str]:
+    """The families that matplotlib sets letters of a kind in, "serif" or "sans-serif".
 
-    The kind itself where the copy can be neither read nor written.
+    The copy first, then the kind itself; this alone where the copy can be neither read nor written.
     """
     import matplotlib
     from matplotlib.font_manager import FontProperties, findfont, fontManager
 
     font = Path(findfont(FontProperties(family=[kind])))
-    copy = Path(matplotlib.get_cachedir()) / f"{font.stem}-{matplotlib.__version__}-without.ttf"
-    name = f"{font.stem} without ligatures"
+    copy = Path(matplotlib.get_cachedir()) / f"{font.stem}-{matplotlib.__version__}-usual.ttf"
+    name = f"{font.stem} usual letters"
     if any(known.name == name for known in fontManager.ttflist):
-        return name
+        return [name, kind]
     with suppress(OSError):
         if not copy.exists():
             _write(font, copy, name)
         fontManager.addfont(copy)
-        return name
-    return kind
+        return [name, kind]
+    return [kind]
 
 
 def _write(font: Path, copy: Path, name: str) -> None:
+    from fontTools.subset import Options, Subsetter
     from fontTools.ttLib import TTFont
 
-    with TTFont(font, lazy=True) as whole:
-        for table in UNUSED:
-            if table in whole:
-                del whole[table]
+    options = Options(
+        drop_tables=[*Options().drop_tables, *UNUSED], glyph_names=True, legacy_kern=True,
+        name_IDs=["*"], notdef_outline=True, recommended_glyphs=True,
+    )  # fmt: skip
+    with TTFont(font, lazy=True, recalcBBoxes=False) as whole:
+        cutter = Subsetter(options)
+        cutter.populate(unicodes=USUAL)
+        cutter.subset(whole)
         for record in whole["name"].names:
             if record.nameID in NAMES:
                 record.string = name

@@ -258,8 +258,8 @@ def figure(
     import matplotlib
     from matplotlib.figure import Figure
 
-    family = letters("serif" if serif else "sans-serif")
-    style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": family}
+    families = letters("serif" if serif else "sans-serif")
+    style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": families}
     with matplotlib.rc_context(style):
         drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout="constrained")
         yield drawing, drawing.add_subplot()
