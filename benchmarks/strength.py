@@ -16,6 +16,8 @@ from dpwitness.mechanisms.catalogue import THEOREMS
 PAGE = Path(__file__).parents[1] / "docs" / "strength.md"
 WEAK = 1 / 20
 BRANCHES = {
+    "parts with delta, composed with a delta of its own": ("T-COMP-HET*",),
+    "noisy arg-max among many candidates": ("EM-RNM-LAW",),
     "noise of the base generator with delta": ("BQ-BASE-ADVANCED", "BQ-BASE-SPENT"),
     "several positive answers": ("SVT-PRIV", "SVT-NUMERIC", "SVT-NUMERIC-ACC"),
     "a long stream with one positive answer": ("SVT-STREAM",),
