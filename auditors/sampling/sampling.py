@@ -130,7 +130,9 @@ class Sampler:
     @property
     def block(self) -> int:
         """Draws in one block: as many as the mechanism asks for in `block`, if it has one."""
-        return getattr(self.run, "block", None) or BLOCK[self.vectorised]
+        asked = getattr(self.run, "block", None)
+        # An object may answer whatever attribute it is asked for.
+        return asked if isinstance(asked, int) and asked > 0 else BLOCK[self.vectorised]
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
