@@ -7,11 +7,14 @@ constants are left out; `search.constants` reads those of the mechanism's own co
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import RLock
 from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
+
+# Of two threads, the second would keep what the first put in the place of Hypothesis's method.
+_ONE_AT_A_TIME = RLock()
 
 
 def harvest(strategy: "SearchStrategy[Any]", seed: int, examples: int = 80) -> list[Any]:
@@ -99,8 +102,13 @@ def _no_loaded_constants() -> Iterator[None]:
     from hypothesis.internal.conjecture.providers import HypothesisProvider
 
     name = "_maybe_draw_constant"
-    if not hasattr(HypothesisProvider, name):
-        yield
-        return
-    with patch.object(HypothesisProvider, name, lambda *_, **__: None):
-        yield
+    with _ONE_AT_A_TIME:
+        drawn = getattr(HypothesisProvider, name, None)
+        if drawn is None:
+            yield
+            return
+        setattr(HypothesisProvider, name, lambda *_, **__: None)
+        try:
+            yield
+        finally:
+            setattr(HypothesisProvider, name, drawn)

@@ -26,7 +26,7 @@ NAMES = (1, 16)
 def letters(kind: str) -> list[str]:
     """The families that matplotlib sets letters of a kind in, "serif" or "sans-serif".
 
-    The copy first, then the kind itself; this alone where the copy can be neither read nor written.
+    The copy first, then the kind itself; this alone where there can be no copy.
     """
     import matplotlib
     from matplotlib.font_manager import FontProperties, findfont, fontManager
@@ -36,7 +36,8 @@ def letters(kind: str) -> list[str]:
     name = f"{font.stem} usual letters"
     if any(known.name == name for known in fontManager.ttflist):
         return [name, kind]
-    with suppress(OSError):
+    # The copy saves time and nothing else: a font that cannot be cut, or a spoilt copy, costs that.
+    with suppress(Exception):
         if not copy.exists():
             _write(font, copy, name)
         fontManager.addfont(copy)

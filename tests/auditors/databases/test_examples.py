@@ -63,3 +63,24 @@ def test_hypothesis_is_left_as_it_was():
     with pytest.raises(ZeroDivisionError):
         explore(NUMBERS, 0, 5, lambda _: 1 / 0)
     assert HypothesisProvider._maybe_draw_constant is drawn
+
+
+def test_threads_leave_hypothesis_as_it_was():
+    from threading import Barrier, Thread
+
+    from hypothesis.internal.conjecture.providers import HypothesisProvider
+
+    drawn = HypothesisProvider._maybe_draw_constant
+    begin, found = Barrier(4), []
+
+    def work():
+        begin.wait()
+        found.append(harvest(NUMBERS, seed=3, examples=30))
+
+    threads = [Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [harvest(NUMBERS, seed=3, examples=30)] * 4
+    assert HypothesisProvider._maybe_draw_constant is drawn

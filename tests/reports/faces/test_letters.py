@@ -51,3 +51,16 @@ def test_without_a_place_for_the_copy_the_font_itself_is_used(monkeypatch, tmp_p
         font for font in fontManager.ttflist if "usual letters" not in font.name
     ])  # fmt: skip
     assert letters("serif") == ["serif"]
+
+
+def test_a_spoilt_copy_is_done_without(monkeypatch, tmp_path):
+    import matplotlib
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
+
+    monkeypatch.setattr("matplotlib.get_cachedir", lambda: str(tmp_path))
+    monkeypatch.setattr(fontManager, "ttflist", [
+        font for font in fontManager.ttflist if "usual letters" not in font.name
+    ])  # fmt: skip
+    stem = findfont(FontProperties(family=["serif"])).rpartition("/")[2].partition(".")[0]
+    (tmp_path / f"{stem}-{matplotlib.__version__}-usual.ttf").write_bytes(b"no font")
+    assert letters("serif") == ["serif"]
