@@ -124,13 +124,17 @@ class _Laws:
     def __init__(self, mechanism: Mechanism) -> None:
         self.mechanism = mechanism
         self.known: dict[bytes, Law] = {}
+        # Pairs share their databases, so most are the very object seen before; it is kept here.
+        self.seen: dict[int, tuple[Database, Law]] = {}
         self.summed: dict[tuple[float, tuple[bytes, ...]], tuple[float, float]] = {}
 
     def law(self, database: Database) -> Any:
-        key = canonical(database)
-        if key not in self.known and self.mechanism.law is not None:
-            self.known[key] = self.mechanism.law(database)
-        return self.known[key]
+        if id(database) not in self.seen:
+            key = canonical(database)
+            if key not in self.known and self.mechanism.law is not None:
+                self.known[key] = self.mechanism.law(database)
+            self.seen[id(database)] = database, self.known[key]
+        return self.seen[id(database)][1]
 
     def losses(self, pair: Pair) -> list[Loss]:
         if self.mechanism.privacy_loss is not None:

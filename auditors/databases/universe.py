@@ -9,6 +9,9 @@ from itertools import combinations_with_replacement, product
 from math import comb
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ...mechanisms.model import (
     Choices,
     Database,
@@ -39,14 +42,6 @@ class Universe:
     scope: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
-    """A database with its rows as bytes, to compare."""
-
-    database: Database
-    rows: list[bytes]
-
-
 def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = MOST) -> Universe:
     """All pairs `distance` steps apart among at most `most` small databases of the domain.
 
@@ -64,58 +59,49 @@ def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = 
             kept = values[:most]
             whole = complete and len(kept) == len(values)
             databases, about = kept, f"{'all' if whole else 'the main'} {len(kept)} values"
-    listed = isinstance(domain, Rows)
-    known = {
-        canonical(database): _Known(database, [canonical(r) for r in database] if listed else [])
-        for database in databases
-    }
+    known = {canonical(database): database for database in databases}
+    keys, databases = list(known), list(known.values())
+    near = _neighbours(databases, domain, relation)
     pairs: dict[frozenset[bytes], Pair] = {}
-    for key, start in known.items():
-        reached = {key: start}
+    for start, key in enumerate(keys):
+        reached = dict.fromkeys((start,))
         for _ in range(distance):
-            reached = {
-                near: other
-                for base in reached.values()
-                for near, other in known.items()
-                if other is not base and _adjacent(base, other, domain, relation)
-            }
-        for near, other in reached.items():
-            if near != key:
-                pairs.setdefault(frozenset((key, near)), Pair(start.database, other.database))
+            reached = {other: None for base in reached for other in near[base]}
+        for other in reached:
+            if other != start:
+                both = frozenset((key, keys[other]))
+                pairs.setdefault(both, Pair(databases[start], databases[other]))
     if not pairs:
         return Universe((), "")
     far = "" if distance == 1 else f" {distance} steps apart"
     return Universe(tuple(pairs.values()), f"all {len(pairs)} neighbouring pairs{far} of {about}")
 
 
-def _adjacent(one: _Known, two: _Known, domain: Domain, relation: Relation) -> bool:
+def _neighbours(databases: list[Database], domain: Domain, relation: Relation) -> list[list[int]]:
+    """The places of the neighbours of each database, in order."""
+    everywhere = range(len(databases))
     if isinstance(domain, Value):
-        return relation is Relation.REPLACE_ONE
-    if isinstance(domain, Rows):
-        if abs(len(one.rows) - len(two.rows)) != (relation is Relation.ADD_REMOVE):
-            return False
-        counts = _moves(one.rows, two.rows)
-    else:
-        counts = _shifts(one.database, two.database)
-    if relation is Relation.ADD_REMOVE:
-        return sorted(counts) == [0, 1]
-    return counts == (1, 1)
+        one_record = relation is Relation.REPLACE_ONE
+        return [[o for o in everywhere if o != place and one_record] for place in everywhere]
+    table = _row_counts(databases) if isinstance(domain, Rows) else np.array(databases)
+    found = []
+    for counts in table:
+        come, gone = (np.maximum(way, 0).sum(axis=1) for way in (table - counts, counts - table))
+        one_apart = (
+            come + gone == 1 if relation is Relation.ADD_REMOVE else (come == 1) & (gone == 1)
+        )
+        found.append(np.flatnonzero(one_apart).tolist())
+    return found
 
 
-def _shifts(one: list[int], two: list[int]) -> tuple[int, int]:
-    """How many records must leave and how many must come."""
-    gaps = [b - a for a, b in zip(one, two, strict=True)]
-    return sum(-gap for gap in gaps if gap < 0), sum(gap for gap in gaps if gap > 0)
-
-
-def _moves(one: list[bytes], two: list[bytes]) -> tuple[int, int]:
-    rest, gone = list(two), 0
-    for key in one:
-        if key in rest:
-            rest.remove(key)
-        else:
-            gone += 1
-    return gone, len(rest)
+def _row_counts(databases: list[Database]) -> NDArray[np.int64]:
+    """How often each row occurs in each list, shape (lists, different rows)."""
+    keys = [[canonical(row) for row in database] for database in databases]
+    places = {key: place for place, key in enumerate(sorted({key for own in keys for key in own}))}
+    table = np.zeros((len(databases), len(places)), dtype=np.int64)
+    for counts, own in zip(table, keys, strict=True):
+        np.add.at(counts, [places[key] for key in own], 1)
+    return table
 
 
 def _lists(domain: Rows, needed: int, most: int) -> tuple[list[Database], str]:

@@ -96,6 +96,9 @@ def draw_queries(rng: np.random.Generator, distribution: Array, samples: int) ->
     # The last step of the distribution function is left out: no rounding can pass it.
     steps = np.cumsum(distribution, axis=-1)[:, :-1]
     uniform = rng.random((len(distribution), samples))
+    if 0 < len(steps) < steps.shape[1]:
+        rows = zip(steps, uniform, strict=True)
+        return np.stack([own.searchsorted(drawn, side="right") for own, drawn in rows])
     sampled = np.zeros(uniform.shape, dtype=np.int64)
     for step in steps.T:
         sampled += uniform >= step[:, None]

@@ -24,16 +24,14 @@ def wronged_queries(distribution: Array, preference: Array, *, share: float) -> 
     """
     order = np.argsort(-preference, axis=-1, kind="stable")
     wronged = np.zeros(distribution.shape, dtype=bool)
-    taken = np.zeros(len(distribution))
-    runs = np.arange(len(distribution))
-    least = distribution.min(axis=-1, initial=1.0)
-    for chosen in order.T:
-        if (taken + least > share + ROUNDING).all():
-            break
-        weight = distribution[runs, chosen]
-        fits = taken + weight <= share + ROUNDING
-        wronged[runs, chosen] = fits
-        taken += np.where(fits, weight, 0.0)
+    for places, weights, chosen in zip(order.tolist(), distribution.tolist(), wronged, strict=True):
+        taken, least = 0.0, min(weights, default=1.0)
+        for place in places:
+            if taken + least > share + ROUNDING:
+                break
+            if taken + weights[place] <= share + ROUNDING:
+                chosen[place] = True
+                taken += weights[place]
     return wronged
 
 

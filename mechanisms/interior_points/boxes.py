@@ -53,7 +53,7 @@ def labelled_points(database: Database, *, grid: int) -> Array:
     Raises ValueError on a coordinate off the grid 0, ..., grid - 1, on a label other than 0 and 1,
     on records of different lengths, and without any record, from which d would be known.
     """
-    widths = {np.size(record) for record in database}
+    widths = {len(one) if isinstance(one, list | tuple) else np.size(one) for one in database}
     if len(widths) != 1 or min(widths) < 2:
         raise ValueError(
             "records must be lists [x_1, ..., x_d, label] of one length, at least one of them; got "
@@ -180,15 +180,21 @@ def hull(database: Database, rng: np.random.Generator, *, size: Size = None) -> 
 
 def predict(box: Array, points: Array) -> Array:
     """1 for the points inside the box (d, 2) with any leading axes; shape (..., n)."""
-    box = np.asarray(box)[..., None, :, :]
-    return np.asarray(((points >= box[..., 0]) & (points <= box[..., 1])).all(axis=-1))
+    box, points = np.asarray(box), np.asarray(points)
+    inside = np.ones((*box.shape[:-2], len(points)), dtype=bool)
+    for axis, column in enumerate(points.T):
+        ends = box[..., axis, :, None]
+        inside &= (column >= ends[..., 0, :]) & (column <= ends[..., 1, :])
+    return inside
 
 
 def errors(database: Database, box: Array) -> Array:
     """Positives and negatives that the box gets wrong: whole numbers of shape (..., 2)."""
     rows = np.asarray(database, dtype=np.int64)
+    # Records on a grid repeat: each is looked at once for every box.
+    rows, times = np.unique(rows, axis=0, return_counts=True)
     inside, positive = predict(box, rows[:, :-1]), rows[:, -1] == 1
-    return np.stack([(~inside & positive).sum(axis=-1), (inside & ~positive).sum(axis=-1)], axis=-1)
+    return np.stack([(~inside & positive) @ times, (inside & ~positive) @ times], axis=-1)
 
 
 def call_privacy(dimension: int, epsilon: float, delta: float = 0.0) -> float:

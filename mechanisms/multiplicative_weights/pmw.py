@@ -83,10 +83,11 @@ def private_multiplicative_weights(
         if not alive.size:
             break
         draw = partial(noise, rng, step, scale)
-        limit[fresh] = threshold + draw("threshold", np.count_nonzero(fresh))
+        if fresh.any():
+            limit[fresh] = threshold + draw("threshold", np.count_nonzero(fresh))
         query = queries(step, synthetic, truth)
         estimate = expected(query, synthetic)
-        exact = np.broadcast_to(expected(query, truth), estimate.shape)
+        exact = np.full(estimate.shape, expected(query, truth))
         compared = np.abs(exact - estimate) + draw("query", alive.size)
         top = compared >= limit
         given = release(partial(draw, "answer"), top, exact, estimate, compared)

@@ -6,7 +6,6 @@ vectors of one positive answer each.
 
 from collections.abc import Callable
 from functools import lru_cache, partial
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -55,17 +54,11 @@ def log_probability(
         logs += np.select(
             [kind == ABOVE, kind == BELOW, kind == HALTED], [answered, public, 0.0], -inf
         )
-    rounded = np.concatenate([kinds, margins.round(12)], axis=1)
-    patterns, inverse = np.unique(rounded, axis=0, return_inverse=True)
     iteration = partial(
         _iteration, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0
     )
-    steps = kinds.shape[1]
-    bits = [
-        _log_run(pattern[:steps], pattern[steps:], iteration, updates)
-        for pattern in patterns.tolist()
-    ]
-    return (logs + np.array(bits)[inverse.reshape(-1)]).reshape(outputs.shape[:-2])
+    bits = _log_bits_of_runs(kinds, margins.round(12), iteration, updates)
+    return (logs + bits).reshape(outputs.shape[:-2])
 
 
 @lru_cache(maxsize=KEPT)
@@ -80,24 +73,37 @@ def _iteration(
     return log_bits(below, above, threshold_scale=threshold_scale, query_scale=query_scale)
 
 
-def _log_run(
-    kinds: list[float],
-    margins: list[float],
-    iteration: Callable[..., float],
-    updates: int,
-) -> float:
-    """Log-probability of a run's bits, given its margins gap - threshold.
+def _log_bits_of_runs(
+    kinds: Array, margins: Array, iteration: Callable[..., float], updates: int
+) -> Array:
+    """Log-probabilities of the kinds of runs (runs, k), given their margins gap - threshold.
 
-    `iteration(below, above)` is that of one outer iteration with these margins.
+    `iteration(below, above)` is that of one outer iteration with these margins; it is asked once
+    for all iterations alike. -inf for runs that halt too early or too late.
     """
-    tops = [place for place, kind in enumerate(kinds) if kind == ABOVE]
-    end = tops[updates - 1] + 1 if len(tops) >= updates else len(kinds)
-    after = len(kinds) - end
-    if len(tops) > updates or HALTED in kinds[:end] or kinds.count(HALTED) != after:
-        return -inf
-    total = 0.0
-    for start, stop in pairwise(sorted({0, end, *(top + 1 for top in tops)})):
+    runs, steps = kinds.shape
+    logs, used = np.zeros(runs), np.zeros(runs, dtype=np.int64)
+    # Runs with the same number have had the same margins since their iterations `began`.
+    began, since = np.zeros(runs, dtype=np.int64), np.zeros(runs, dtype=np.int64)
+    values, codes = np.unique(margins, return_inverse=True)
+    codes = codes.reshape(margins.shape)
+    for step in range(steps):
+        kind, going = kinds[:, step], used < updates
+        logs[(kind == HALTED) == going] = -inf
+        top = going & (kind == ABOVE)
+        since = np.unique(since * len(values) + codes[:, step], return_inverse=True)[1]
         # An iteration ends with its only positive answer, or goes on to the end of the run.
-        top = stop - 1 if kinds[stop - 1] == ABOVE else stop
-        total += iteration(tuple(sorted(margins[start:top])), tuple(margins[top:stop]))
-    return total
+        ended = np.flatnonzero((top | (step == steps - 1)) & going & np.isfinite(logs))
+        _, first, alike = np.unique(
+            2 * since[ended] + top[ended], return_index=True, return_inverse=True
+        )
+        found = []
+        for run in ended[first].tolist():
+            asked = margins[run, began[run] : step + 1].tolist()
+            last = len(asked) - int(top[run])
+            found.append(iteration(tuple(sorted(asked[:last])), tuple(asked[last:])))
+        logs[ended] += np.array(found)[alike] if found else 0.0
+        used += kind == ABOVE
+        began[top] = step + 1
+        since = np.where(top, 0, since + 1)
+    return logs

@@ -36,13 +36,15 @@ def shares_of(database: Database) -> tuple[Array, float]:
 
 def expected(query: Array, distribution: Array) -> Array:
     """Mean of the query under the distribution; (bins,) or (runs, bins) each, shape (runs,)."""
-    return (query * distribution).sum(axis=-1)
+    return np.asarray(np.vecdot(query, distribution))
 
 
 def fresh_answers(
     draw: Callable[[int], Array], top: Array, exact: Array, estimate: Array, compared: Array
 ) -> Array:
     """The public estimate below the threshold, the exact answer with fresh noise above."""
+    if not top.any():
+        return estimate
     answers = estimate.copy()
     answers[top] = exact[top] + draw(int(np.count_nonzero(top)))
     return answers
@@ -88,9 +90,11 @@ def replay(
         query = queries(step, synthetic, truth)
         yield query, synthetic
         top = transcripts[:, step, 0] == ABOVE
+        if not top.any():
+            continue
         asked = query if query.ndim == 1 else query[top]
         estimate = expected(asked, synthetic[top])
-        exact = np.broadcast_to(expected(asked, truth), estimate.shape)
+        exact = np.full(estimate.shape, expected(asked, truth))
         turned = direction(transcripts[top, step, 1], estimate, exact)
         synthetic = synthetic.copy()
         synthetic[top] = update(synthetic[top], asked, turned, learning_rate)

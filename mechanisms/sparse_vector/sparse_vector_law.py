@@ -79,12 +79,12 @@ def _panels(
     last = kinks[-1] + reach if kinks else limit
     marks = [(kinks[0] if kinks else limit) - reach, *kinks, min(last, limit)]
     width = 2 * min(threshold_scale, query_scale)
-    pieces = [
-        np.linspace(low, high, ceil((high - low) / width), endpoint=False)
-        for low, high in pairwise(marks)
-        if high > low
-    ]
-    return np.append(np.concatenate(pieces), marks[-1])
+    pieces = []
+    for low, high in pairwise(marks):
+        if high > low:
+            count = ceil((high - low) / width)
+            pieces.append(low + np.arange(count) * ((high - low) / count))
+    return np.concatenate([*pieces, marks[-1:]])
 
 
 def _log_between(low: float, high: float) -> float:

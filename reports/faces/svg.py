@@ -28,6 +28,8 @@ INK = "#010203"
 """Stands for the colour of the page's text until the SVG is done."""
 EVENT = "#E69F00"
 SIZE = (5.2, 3.1)
+MARGIN = 0.3
+"""Around a picture, in letter heights."""
 RARE = 0.04
 MOST_LABEL = 14
 
@@ -257,11 +259,14 @@ def figure(
     """
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.layout_engine import TightLayoutEngine
 
     families = letters("serif" if serif else "sans-serif")
     style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": families}
     with matplotlib.rc_context(style):
-        drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout="constrained")
+        # One axes needs the letters measured once; a constrained layout measures them twice.
+        layout = TightLayoutEngine(pad=MARGIN)
+        drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout=layout)
         yield drawing, drawing.add_subplot()
 
 

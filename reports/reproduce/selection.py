@@ -28,9 +28,11 @@ def controls() -> tuple[Theorem, ...]:
 
     Those are left out whose defect is known to show neither in draws nor in an exact law.
     """
+    taken = {theorem.identifier for theorem in THEOREMS}
+    shown = [c for c in NEGATIVE_CONTROLS if c.detectable or _has_law(c.mechanism)]
     return (
-        *(_false_statement(c) for c in NEGATIVE_CONTROLS if c.detectable or _has_law(c.mechanism)),
-        *(_false_statement(statement) for statement in BROKEN_STATEMENTS),
+        *(_false_statement(control, taken) for control in shown),
+        *(_false_statement(statement, taken) for statement in BROKEN_STATEMENTS),
     )
 
 
@@ -38,11 +40,11 @@ def _has_law(mechanism: Mechanism) -> bool:
     return mechanism.law is not None or mechanism.privacy_loss is not None
 
 
-def _false_statement(control: NegativeControl | BrokenStatement) -> Theorem:
+def _false_statement(control: NegativeControl | BrokenStatement, taken: set[str]) -> Theorem:
     if isinstance(control, NegativeControl):
         subject = Subject(claim=control.breaks, mechanism=control.mechanism)
         identifier = control.identifier or control.mechanism.name
-        if any(theorem.identifier == identifier for theorem in THEOREMS):
+        if identifier in taken:
             identifier = f"MUT-{identifier}"
     else:
         subject, identifier = Subject(claim=control.claim), control.identifier
@@ -58,6 +60,10 @@ def _false_statement(control: NegativeControl | BrokenStatement) -> Theorem:
     )
 
 
+def _identified(theorems: Sequence[Theorem], identifier: str) -> Theorem | None:
+    return next((one for one in theorems if one.identifier == identifier), None)
+
+
 def find(identifier: str) -> Theorem:
     """The theorem or the control with this identifier, or the user's own that file.py:NAME names.
 
@@ -65,9 +71,8 @@ def find(identifier: str) -> Theorem:
     """
     if ":" in identifier:
         return replace(find_theorem(identifier), part=OWN)
-    for theorem in (*THEOREMS, *controls()):
-        if theorem.identifier == identifier:
-            return theorem
+    if found := _identified(THEOREMS, identifier) or _identified(controls(), identifier):
+        return found
     if is_file(identifier):
         raise InvalidArgument(
             f"{identifier!r} names a file; add the name of a theorem in it, "
