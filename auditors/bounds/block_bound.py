@@ -51,6 +51,19 @@ def cells_for(points: int) -> int:
     return 4 * _CELLS if points <= 8 else _CELLS
 
 
+def span(
+    trials: tuple[int, int], box: Box, epsilon: float, delta: float, step: float
+) -> tuple[float, float] | None:
+    """The least and the largest angle asin sqrt q that `coarse_knots` have; None where it is empty.
+
+    No cell of width at most `widest` can meet the box then.
+    """
+    slack, ratio = widest(trials[1], step), exp(epsilon)
+    start = angle(max(box.q_low, (box.p_low - delta) / ratio)) - slack
+    end = angle(box.q_high) + slack
+    return None if start > end - slack else (max(start, 0.0), min(end, pi / 2))
+
+
 def coarse_knots(
     trials: tuple[int, int],
     box: Box,
@@ -59,16 +72,11 @@ def coarse_knots(
     step: float,
     cells: int = _CELLS,
 ) -> Floats:
-    """Angles asin sqrt q that cover every lattice cell in use, even in q's angle and in p0's.
-
-    Empty when no cell of width at most `widest` can meet the box.
-    """
-    slack, ratio = widest(trials[1], step), exp(epsilon)
-    start = angle(max(box.q_low, (box.p_low - delta) / ratio)) - slack
-    end = angle(box.q_high) + slack
-    if start > end - slack:
+    """Angles asin sqrt q that cover every lattice cell in use, even in q's angle and in p0's."""
+    ends, ratio = span(trials, box, epsilon, delta, step), exp(epsilon)
+    if ends is None:
         return np.empty(0)
-    start, end = max(start, 0), min(end, pi / 2)
+    start, end = ends
     low, high = angle(ratio * sin(start) ** 2 + delta), angle(ratio * sin(end) ** 2 + delta)
     of_p = (np.sin(np.linspace(low, high, cells + 1)[1:-1]) ** 2 - delta) / ratio
     of_p = np.arcsin(np.sqrt(np.clip(of_p, 0, 1)))

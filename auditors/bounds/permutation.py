@@ -79,7 +79,9 @@ def fisher_p_value(first: Counts, second: Counts) -> float:
     return min(1.0, float(2 * tails.min() * len(hits)))
 
 
-def upper_tail(hits: Counts, among: Counts, drawn: int, everything: int) -> NDArray[np.float64]:
+def upper_tail(
+    hits: Counts, among: Counts, drawn: int | Counts, everything: int
+) -> NDArray[np.float64]:
     """P[X >= hits] for X hypergeometric: `drawn` of `everything`, `among` of which count.
 
     The ratios of neighbouring terms fall, so that a geometric series bounds what is left out.
@@ -90,7 +92,9 @@ def upper_tail(hits: Counts, among: Counts, drawn: int, everything: int) -> NDAr
         + gammaln(everything - among + 1) - gammaln(drawn - hits + 1) - gammaln(misses + 1)
         - gammaln(everything + 1) + gammaln(drawn + 1) + gammaln(everything - drawn + 1)
     )  # fmt: skip
-    step = np.arange(TERMS)[:, None]
+    # From the first term that cannot be on, all are 0.
+    few = 1 + int((np.minimum(among, drawn) - hits).max(initial=0))
+    step = np.arange(min(TERMS, few)).reshape(-1, *[1] * hits.ndim)
     ratios = np.maximum(among - hits - step, 0) * np.maximum(drawn - hits - step, 0.0)
     ratios /= (hits + step + 1) * (misses + step + 1.0)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):

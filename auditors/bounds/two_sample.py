@@ -33,7 +33,7 @@ from .binomial_tails import (
     stops,
     widest,
 )
-from .block_bound import bounds, cells_for, coarse_knots, lower_bound_z
+from .block_bound import bounds, cells_for, coarse_knots, lower_bound_z, span
 from .grid import STEP, epsilon_grid, initial_segment
 
 TIE = 1e-9
@@ -79,12 +79,13 @@ def z_in_box(
     """`z_statistic` for a confidence box that is already known."""
     if delta >= 1 or epsilon > _LARGEST_EPSILON:
         return -inf
-    knots = coarse_knots(trials, box, epsilon, delta, step)
-    if knots.size == 0:
+    ends = span(trials, box, epsilon, delta, step)
+    if ends is None:
         return inf
     cells = _Cells(hits, trials, box, epsilon, delta, step)
-    if cells.number(knots[0], knots[-1]) <= _FEW:
-        return cells.least(knots[0], knots[-1])
+    if cells.number(*ends) <= _FEW:
+        return cells.least(*ends)
+    knots = coarse_knots(trials, box, epsilon, delta, step)
     # Visit only stretches of q that may hold the minimum: it is exact all the same.
     bound = bounds(hits, trials, box, knots, (epsilon, epsilon), (delta, delta), step)
     guess = int(bound.argmin())

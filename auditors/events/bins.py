@@ -6,6 +6,7 @@ entry of a column becomes one byte, exactly: a bin holds the numbers from an edg
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -202,19 +203,18 @@ class _Finder:
             scaled = numbers - self.low
             scaled *= self.scale
         scaled += 1.0
-        np.clip(scaled, 0, CELLS - 1, out=scaled)
+        np.minimum(np.maximum(scaled, 0, out=scaled), CELLS - 1, out=scaled)
         return scaled.astype(np.intp)
 
     def real(self, numbers: Floats, nan: int) -> Codes:
-        with np.errstate(invalid="ignore", over="ignore"):
-            doubtful = np.isnan(numbers.sum())
-        lost = np.isnan(numbers) if doubtful else None
-        cells = self._cells(numbers if lost is None else np.where(lost, self.low, numbers))
+        lost = np.isnan(numbers)
+        gaps = bool(lost.any())
+        cells = self._cells(np.where(lost, self.low, numbers) if gaps else numbers)
         found = self.table.take(cells)
-        left = np.flatnonzero(found == SEVERAL)
+        (left,) = (found == SEVERAL).nonzero()
         if len(left):
-            found[left] = np.searchsorted(self.edges, numbers[left], side="right")
-        if lost is not None:
+            found[left] = self.edges.searchsorted(numbers[left], side="right")
+        if gaps:
             found[lost] = nan
         return found
 
@@ -317,7 +317,9 @@ def _continuous(
     tails = [t for t in (int(8 * TAIL**k) for k in range(200)) if t < size // parts]
     places = sorted({*tails, *(size - t for t in tails),
                      *(size * k // parts for k in range(1, parts))})  # fmt: skip
-    edges = {tidy(ordered[i - 1], ordered[i]) for i in places if ordered[i - 1] < ordered[i]}
+    above = np.array(places, dtype=np.intp)
+    steps = zip(ordered[above - 1].tolist(), ordered[above].tolist(), strict=True)
+    edges = {tidy(low, high) for low, high in steps if low < high}
     often = repeats >= max(8, size // 2000)
     common = distinct[often & np.isfinite(distinct)]
     if len(common) > MOST_DISTINCT:
@@ -334,7 +336,7 @@ def _continuous(
 def tidy(low: float, high: float) -> float:
     """The number with fewest digits in (low, high]; any number between them cuts the same."""
     # Halves, since the difference of two doubles may be larger than any double.
-    middle = low / 2 + high / 2 if np.isfinite([low, high]).all() else low
+    middle = low / 2 + high / 2 if isfinite(low) and isfinite(high) else low
     if middle <= low:
         return float(high)
     for digits in range(1, 17):

@@ -22,7 +22,7 @@ from .events import Among, AnyOf, Event, HalfLine
 from .learners import LEARNERS, additive
 from .learners.impossible import Noticing, impossible_values
 from .ledger import Ledger, Tallies
-from .plain import kept, plainest
+from .plain import Seen, plainest
 
 Floats = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ class Lesson:
     def __init__(self) -> None:
         """A lesson of no draws."""
         self._first = self._second = Outputs.of_list([])
-        self._seen = (self._first, self._second)
+        self._seen = Seen((self._first, self._second))
         self._example = self._first
         self._ledger: Ledger | None = None
         self._retired: set[str] = set()
@@ -117,7 +117,7 @@ class Lesson:
             return
         first, second = first[:size], second[:size]
         self._known = None
-        self._seen = kept(self._seen, first, second)
+        self._seen = self._seen.joined(first, second)
         self._remember(first, second)
         if self._ledger is None:
             if not self._fixed:
@@ -216,7 +216,7 @@ class Lesson:
         if self._ledger is not None and ledger.draws >= IDLE_FROM and not more:
             _let_go(ledger, scored, self._retired, singles, chosen, aim)
             self._known = None
-        return replace(choice, event=plainest(choice.event, *self._seen))
+        return replace(choice, event=plainest(choice.event, self._seen))
 
     def _counted(self) -> "_Known":
         ledger = self._ledger or _counted(self._first, self._second)
@@ -259,20 +259,29 @@ def _everything(outputs: Outputs) -> Choice:
     return Choice(both, False, 0.0, 1.0, (1.0, 1.0))
 
 
-def _rough(family: Family, aim: Aim) -> float:
-    """The bound that the best cut promises, less its standard error; cheap, for a first ranking."""
-    hits, sizes = family.hits.sum(axis=0).astype(float), family.sizes.sum(axis=0).astype(float)
-    if hits.shape[-1] == 1:
-        value, error = _value(hits[0, 0], hits[1, 0], sizes, aim)
-        return value - error
-    bound, _ = predicted_bound(hits[0], hits[1], sizes, aim)
-    noise = np.sqrt(1 / np.maximum(hits[0], 0.5) + 1 / np.maximum(hits[1], 0.5))
-    return float(np.max(bound - noise))
+def _rough(families: list[Family], aim: Aim) -> list[float]:
+    """Of each the bound that its best cut promises, less its standard error; for a first ranking.
+
+    Cheap: the cuts of all of them are looked at in one go.
+    """
+    if not families:
+        return []
+    cuts = np.array([family.hits.shape[-1] for family in families])
+    starts = cuts.cumsum() - cuts
+    x, y = np.concatenate([f.hits for f in families], axis=-1).sum(axis=0).astype(float)
+    sizes = np.stack([f.sizes for f in families], axis=-1).sum(axis=0).astype(float)
+    bound, _ = predicted_bound(x, y, sizes.repeat(cuts, axis=-1), aim)
+    noise = np.sqrt(1 / np.maximum(x, 0.5) + 1 / np.maximum(y, 0.5))
+    found: list[float] = np.maximum.reduceat(bound - noise, starts).tolist()
+    for place in np.flatnonzero((cuts == 1) & (y[starts] == 0)).tolist():
+        value, error = _value(x[starts[place]], 0.0, sizes[:, place], aim)
+        found[place] = value - error
+    return found
 
 
 def _finalists(families: list[Family], aim: Aim) -> list[_Trial]:
     """The few families of one column that promise most, each cut by both rules."""
-    rough = [(_rough(family, aim), family) for family in families]
+    rough = list(zip(_rough(families, aim), families, strict=True))
     rough.sort(key=lambda pair: (-pair[0], pair[1].simplicity, pair[1].reversed))
     best = [family for _, family in rough[:FINALISTS]]
     best += [f for _, f in rough[FINALISTS:] if f.hits.shape[-1] == 1][:2]

@@ -24,6 +24,8 @@ Sides = tuple[Outputs, Outputs]
 FEW = 6
 """Values up to which every two of them are compared, whatever they are."""
 BLOCK = 32_768
+AT_ONCE = 4096
+"""Outputs up to which reading every so many numbers takes no longer."""
 CODES = 16_000_000
 """Bytes of codes that are kept for a side."""
 MOST_KEPT = 524_288
@@ -263,9 +265,12 @@ class Ledger:
 
 
 def columnwise(outputs: Outputs) -> Outputs:
-    """The same outputs, with each coordinate's values side by side in memory."""
-    node = outputs.node
-    if isinstance(node, Grid) and node.values.ndim == 2 and node.values.shape[1] > 1:
+    """The same outputs, with each coordinate's values side by side in memory where they are many.
+
+    Few are as they were, with the columns that were asked for.
+    """
+    node, many = outputs.node, len(outputs) > AT_ONCE
+    if many and isinstance(node, Grid) and node.values.ndim == 2 and node.values.shape[1] > 1:
         return Outputs(replace(node, values=np.asfortranarray(node.values)), len(outputs))
     return outputs
 

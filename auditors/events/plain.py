@@ -6,11 +6,13 @@ event that is said.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outputs.features import Column
+from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
 from ..outputs.questions import questions
 from .events import Among, AnyOf, Atom, Event, HalfLine, Intervals, NoneOf
@@ -19,7 +21,6 @@ LOOKED_AT = 500
 KEPT = 2000
 FEWEST = 8
 """Outputs that must lie in the event, and outside, for two events to be called the same."""
-MOST_ATOMS = 12
 RANK = {
     "has": 0, "value": 1, "equal": 2, "exact": 2, "type": 3, "residue": 3, "missing": 4,
     "length": 5, "keys": 6, "shape": 6, "first": 6,
@@ -28,38 +29,52 @@ RANK = {
 LAST = 7
 
 
-Sides = tuple[Outputs, Outputs]
+@dataclass(frozen=True)
+class Seen:
+    """The first draws of both sides, and what is worth asking of them."""
+
+    sides: tuple[Outputs, Outputs]
+
+    def joined(self, first: Outputs, second: Outputs) -> "Seen":
+        """With these draws added while more are wanted."""
+        if len(self.sides[0]) >= KEPT:
+            return self
+        one, two = (
+            Outputs.concatenate([old, new[: KEPT - len(old)]]) if len(old) else new[:KEPT]
+            for old, new in zip(self.sides, (first, second), strict=True)
+        )
+        return Seen((one, two))
+
+    @cached_property
+    def some(self) -> tuple[Outputs, Outputs]:
+        """Those that are looked at for candidates."""
+        first, second = self.sides
+        return first[:LOOKED_AT], second[:LOOKED_AT]
+
+    @cached_property
+    def asked(self) -> list[Feature]:
+        """Features by which an event may be said: the same for every event."""
+        return questions(*self.some)
 
 
-def kept(seen: Sides, first: Outputs, second: Outputs) -> Sides:
-    """The first draws of both sides, with these added while more are wanted."""
-    if len(seen[0]) >= KEPT:
-        return seen
-    one, two = (
-        Outputs.concatenate([old, new[: KEPT - len(old)]]) if len(old) else new[:KEPT]
-        for old, new in zip(seen, (first, second), strict=True)
-    )
-    return one, two
-
-
-def plainest(event: Event, first: Outputs, second: Outputs) -> Event:
-    """The event, or a plainer one that holds for exactly the same of these outputs.
+def plainest(event: Event, seen: Seen) -> Event:
+    """The event, or a plainer one that holds for exactly the same of the outputs seen.
 
     Only an event that holds for some of the outputs and not for others is exchanged. Deterministic
     in the draws.
     """
-    if min(len(first), len(second)) < FEWEST:
+    if min(map(len, seen.sides)) < FEWEST:
         return event
-    some = [first[:LOOKED_AT], second[:LOOKED_AT]]
-    inside = [event.contains(side) for side in some]
+    held = [event.contains(side) for side in seen.sides]
+    inside = [mask[:LOOKED_AT] for mask in held]
     whole = np.concatenate(inside)
     if min(int(whole.sum()), int((~whole).sum())) < FEWEST:
         return event
     best = event
-    for candidate in _candidates(some, inside):
+    for candidate in _candidates(seen, inside):
         if _plainness(candidate) < _plainness(best) and all(
-            np.array_equal(candidate.contains(side), event.contains(side))
-            for side in (first, second)
+            np.array_equal(candidate.contains(side), mask)
+            for side, mask in zip(seen.sides, held, strict=True)
         ):
             best = candidate
     return best
@@ -83,19 +98,17 @@ def _plainness(event: Event) -> tuple[int, int, int]:
     return 40, 0, 0
 
 
-def _candidates(some: list[Outputs], inside: list[NDArray[np.bool_]]) -> Iterator[Event]:
+def _candidates(seen: Seen, inside: list[NDArray[np.bool_]]) -> Iterator[Event]:
     """Events that one value, or all but one value, of a feature make."""
-    for feature in questions(some[0], some[1]):
-        columns = [side.column(feature) for side in some]
+    for feature in seen.asked:
+        columns = [side.column(feature) for side in seen.some]
         held, missed = set[Atom](), set[Atom]()
         for column, mask in zip(columns, inside, strict=True):
             held |= _atoms(column, mask)
             missed |= _atoms(column, ~mask)
-            if len(held) > MOST_ATOMS and len(missed) > MOST_ATOMS:
+            if (len(held) > 1 and len(missed) > 1) or not held.isdisjoint(missed):
                 break
         else:
-            if held & missed:
-                continue
             if len(held) == 1:
                 yield Among(feature, tuple(held))
             if len(missed) == 1:
@@ -103,16 +116,11 @@ def _candidates(some: list[Outputs], inside: list[NDArray[np.bool_]]) -> Iterato
 
 
 def _atoms(column: Column, mask: NDArray[np.bool_]) -> set[Atom]:
-    """Different entries inside the mask, a few more than are wanted at most."""
-    numbers = mask & ~column.labelled()
-    values = np.asarray(column.values, dtype=np.float64)[numbers]
-    # One text for each, so that NaN is one value and -0.0 another than 0.0.
-    found: dict[str, Atom] = {}
-    for value in values[: 4 * MOST_ATOMS].tolist():
-        found.setdefault(repr(value), value)
-    if len(found) <= MOST_ATOMS:
-        found = {repr(value): value for value in values.tolist()}
-    atoms: set[Atom] = set(found.values())
+    """Different entries inside the mask."""
+    values = np.asarray(column.values, dtype=np.float64)[mask & ~column.labelled()]
+    # NaN is one value however often it comes, and equals none.
+    lost = np.isnan(values)
+    atoms: set[Atom] = {*values[~lost].tolist(), *values[lost][:1].tolist()}
     if column.codes is not None:
         here = np.unique(column.codes[mask & (column.codes >= 0)]).tolist()
         atoms |= {column.names[code] for code in here}

@@ -83,31 +83,32 @@ def _binned(first: Column, second: Column) -> Floats:
 
 def _excess(counts: Floats, ratios: Floats, delta: float) -> tuple[Floats, Floats]:
     """Excess of the best events (parity, ratio), on the draws that chose and on the others."""
-    chosen, measured = np.zeros((2, len(ratios))), np.zeros((2, len(ratios)))
-    each = np.arange(len(ratios))
-    for parity in (0, 1):
-        a, b = counts[parity] + 0.5
-        order = np.argsort(np.log(a / b) / (1 + 1 / a + 1 / b), kind="stable")
-        values, fresh = (
-            _standardised(_hits(half, order), half.sum(axis=1), ratios, delta)
-            for half in (counts[parity], counts[1 - parity])
-        )
-        place = values.argmax(axis=1)
-        chosen[parity], measured[parity] = values[each, place], fresh[each, place]
+    a, b = counts[:, 0] + 0.5, counts[:, 1] + 0.5
+    order = (np.log(a / b) / (1 + 1 / a + 1 / b)).argsort(axis=-1, kind="stable")
+    # For each parity its own draws, which choose, and the other's, which measure.
+    halves = np.stack([counts, counts[::-1]])
+    hits = _hits(halves, np.broadcast_to(order[:, None], halves.shape))
+    excess = _standardised(hits, halves.sum(axis=-1, keepdims=True), ratios, delta)
+    place = excess[:, :1].argmax(axis=-1, keepdims=True)
+    chosen, measured = np.moveaxis(np.take_along_axis(excess, place, axis=-1)[..., 0], 0, -1)
     return chosen, measured
 
 
 def _hits(counts: Floats, order: NDArray[np.intp]) -> Floats:
-    """Hits (side, event): both ends of the range and of the order of log-ratios, at every cut."""
-    parts = [np.cumsum(some, axis=1)[:, :-1] for some in (counts, counts[:, order])]
-    total = counts.sum(axis=1, keepdims=True)
-    return np.concatenate([*parts, *(total - part for part in parts)], axis=1)
+    """Hits (..., event): both ends of the range and of the order of log-ratios, at every cut."""
+    ordered = np.take_along_axis(counts, order, axis=-1)
+    parts = [some.cumsum(axis=-1)[..., :-1] for some in (counts, ordered)]
+    total = counts.sum(axis=-1, keepdims=True)
+    return np.concatenate([*parts, *(total - part for part in parts)], axis=-1)
 
 
 def _standardised(hits: Floats, sizes: Floats, ratios: Floats, delta: float) -> Floats:
-    """Excess over its standard deviation at each ratio, of every event both ways round."""
-    p = (hits + 1) / (sizes[:, None] + 2)
-    q = p[::-1]
-    r = ratios[:, None, None]
+    """Excess over its standard deviation (ratio, ..., event), of every event both ways round.
+
+    `hits` has shape (..., side, event).
+    """
+    p = (hits + 1) / (sizes + 2)
+    q = p[..., ::-1, :]
+    r = ratios.reshape(-1, *[1] * p.ndim)
     excess = (p - r * q - delta) / np.sqrt(p * (1 - p) + r**2 * q * (1 - q))
-    return excess.reshape(len(ratios), -1)
+    return excess.reshape(*excess.shape[:-2], -1)

@@ -123,21 +123,20 @@ def believed(a: Floats, b: Floats, prior: Floats) -> Believed:
     some = slice(None, None, 1 + len(a) // FEW_ENOUGH)
     a, b, prior = a[some], b[some], prior[some]
     found = (-np.inf, 1.0, 1e-3)
-    for share in SHARES if prior.any() else SHARES[:1]:
-        for spread in SPREADS:
-            centre = share * prior
-            odds = likeliest_odds(a, b, prior, Believed(float(share), float(spread)))
-            each = 1 / (1 + np.exp(-odds))
-            curvature = (a + b) * each * (1 - each) * spread**2 + 1
-            value = float(
-                (
-                    -a * np.logaddexp(0, -odds)
-                    - b * np.logaddexp(0, odds)
-                    - (odds - centre) ** 2 / (2 * spread**2)
-                    - np.log(curvature) / 2
-                ).sum()
-            )
-            found = max(found, (value, float(share), float(spread)))
+    variance = np.array([spread**2 for spread in SPREADS.tolist()])[:, None]
+    for share in SHARES.tolist() if prior.any() else SHARES[:1].tolist():
+        centre = share * prior
+        odds = _modes(a, b, centre, variance)
+        each = 1 / (1 + np.exp(-odds))
+        curvature = (a + b) * each * (1 - each) * variance + 1
+        values = (
+            -a * np.logaddexp(0, -odds)
+            - b * np.logaddexp(0, odds)
+            - (odds - centre) ** 2 / (2 * variance)
+            - np.log(curvature) / 2
+        ).sum(axis=-1)
+        for value, spread in zip(values.tolist(), SPREADS.tolist(), strict=True):
+            found = max(found, (value, share, spread))
     return Believed(*found[1:])
 
 
@@ -146,13 +145,14 @@ def likeliest_odds(a: Floats, b: Floats, prior: Floats, belief: Believed) -> Flo
 
     A small spread is naive Bayes, a large one the raw counts.
     """
-    return _modes(a, b, belief.share * prior, belief.spread)
+    return _modes(a, b, belief.share * prior, belief.spread**2)
 
 
-def _modes(a: Floats, b: Floats, centre: Floats, spread: float) -> Floats:
+def _modes(a: Floats, b: Floats, centre: Floats, variance: float | Floats) -> Floats:
+    """The modes; a row for each where `variance` is a column of several."""
     total, odds = a + b, centre.copy()
     for _ in range(NEWTON):
         share = 1 / (1 + np.exp(-odds))
-        slope = a - total * share - (odds - centre) / spread**2
-        odds = odds + np.clip(slope / (total * share * (1 - share) + 1 / spread**2), -2, 2)
+        slope = a - total * share - (odds - centre) / variance
+        odds = odds + np.clip(slope / (total * share * (1 - share) + 1 / variance), -2, 2)
     return np.clip(odds, -STEEPEST, STEEPEST)

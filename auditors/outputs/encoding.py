@@ -51,6 +51,8 @@ def to_json(value: Any, depth: int = 0) -> Any:
         if PLAIN.issuperset(kinds) or (kinds == {float} and all(map(math.isfinite, value))):
             return list(value)
         return [to_json(item, depth + 1) for item in value]
+    if kind is tuple:
+        return {"$tuple": [to_json(item, depth + 1) for item in value]}
     if value is None or (isinstance(value, (bool, str)) and not isinstance(value, Enum)):
         return str(value) if isinstance(value, str) else value
     if isinstance(value, Enum):
@@ -207,8 +209,11 @@ def told(row: Any) -> bytes:
     return repr(row).encode("utf-8", "surrogatepass")
 
 
+_WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def _text(data: Any) -> str:
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _WRITER.encode(data)
 
 
 def _ordered(data: Any) -> Any:

@@ -124,7 +124,7 @@ class Grid:
 
     def take(self, index: Index) -> "Grid":
         """The arrays at the index."""
-        return replace(self, values=self.values[index])
+        return Grid(self.kind, self.inner, self.values[index])
 
     def step(self, step: Step) -> "Node | None":
         """What lies at an index along the first axis."""
@@ -133,7 +133,7 @@ class Grid:
         inner = self.values[:, step]
         if inner.ndim == 1:
             return Numbers(self.inner, inner)
-        return replace(self, values=inner)
+        return Grid(self.kind, self.inner, inner)
 
 
 NARROW = ("i1", "i2", "i4", "f4")

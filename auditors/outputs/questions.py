@@ -5,7 +5,7 @@ output never depends on other outputs.
 """
 
 from itertools import combinations, islice, pairwise
-from math import gcd
+from math import gcd, sqrt
 from typing import Any
 
 import numpy as np
@@ -144,9 +144,8 @@ def _gap(one: Column, two: Column) -> float:
 
 def _z(x: int, n: int, y: int, m: int) -> float:
     share = (x + y + 1) / (n + m + 2)
-    return abs(x / max(n, 1) - y / max(m, 1)) / float(
-        np.sqrt(share * (1 - share) * (1 / max(n, 1) + 1 / max(m, 1)))
-    )
+    spread = sqrt(share * (1 - share) * (1 / max(n, 1) + 1 / max(m, 1)))
+    return abs(x / max(n, 1) - y / max(m, 1)) / spread
 
 
 def _labels(both: Outputs, a: Path, b: Path) -> bool:
@@ -194,7 +193,8 @@ def _common(column: Column) -> list[float | str]:
 
 def _residues(path: Path, first: Outputs, second: Outputs) -> list[Feature]:
     """Remainders of whole numbers in which the sides differ clearly, two at most."""
-    sides = [_whole(side[:LOOKED_AT].column(Feature("value", path))) for side in (first, second)]
+    looked = [side[:LOOKED_AT] for side in (first, second)]
+    sides = [_whole(side.column(Feature("value", path))) for side in looked]
     seen = np.concatenate(sides)
     if min(map(len, sides)) < FEW or len(np.unique(seen)) < 4:
         return []
@@ -203,7 +203,7 @@ def _residues(path: Path, first: Outputs, second: Outputs) -> list[Feature]:
     found: list[tuple[float, int]] = []
     for modulus in dict.fromkeys((*moduli, *MODULI)):
         feature = Feature("residue", path, argument=modulus)
-        columns = [side[:LOOKED_AT].column(feature) for side in (first, second)]
+        columns = [side.column(feature) for side in looked]
         gap = _residue_gap(columns, modulus)
         if gap > SCARCELY:
             found.append((gap, modulus))
@@ -221,16 +221,13 @@ def _residues(path: Path, first: Outputs, second: Outputs) -> list[Feature]:
 def _residue_gap(columns: list[Column], modulus: int) -> float:
     values = [np.asarray(column.values, dtype=np.float64) for column in columns]
     values = [side[~np.isnan(side)] for side in values]
-    distinct, counts = np.unique(np.concatenate(values), return_counts=True)
-    common = distinct[np.argsort(-counts, kind="stable")[:16]].tolist()
-    sizes = [len(column.values) for column in columns]
-    return max(
-        (
-            _z(int((values[0] == v).sum()), sizes[0], int((values[1] == v).sum()), sizes[1])
-            for v in common
-        ),
-        default=0.0,
-    )
+    distinct, places = np.unique(np.concatenate(values), return_inverse=True)
+    ours = np.bincount(places[: len(values[0])], minlength=len(distinct))
+    theirs = np.bincount(places[len(values[0]) :], minlength=len(distinct))
+    common = np.argsort(-(ours + theirs), kind="stable")[:16]
+    n, m = (len(column.values) for column in columns)
+    pairs = zip(ours[common].tolist(), theirs[common].tolist(), strict=True)
+    return max((_z(x, n, y, m) for x, y in pairs), default=0.0)
 
 
 def _whole(column: Column) -> NDArray[np.float64]:

@@ -6,7 +6,7 @@ are statements about one event that is handed to the test, at the stated power.
 
 from collections.abc import Callable
 from functools import lru_cache
-from math import ceil, exp, inf, log, pi, sqrt
+from math import ceil, exp, inf, isfinite, log, pi, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ _MOST_Y = 4000
 _TAIL = 4.5
 _BEND = 50
 _HALVINGS = 40
+_FOLLOWED = 8
 _GRID = 600
 _MOST_EXCESS = 12.0
 _DIGITS = 1e-4
@@ -167,34 +168,30 @@ def _least_hits(
 ) -> int:
     """Least x, from `at_least` on, for which the test rejects; n + 1 when there is none.
 
-    The search begins where the normal form of the test rejects, and widens from there.
+    The search begins where the normal form of the test rejects and follows the statistic, which
+    grows almost evenly with x, to its threshold; where that takes long it halves what is left.
     """
     share = level / _BETA_SHARE
     needed = threshold(level, share) + TIE
     (n, m), (epsilon, delta) = trials, null
 
-    def rejected(x: int) -> bool:
+    def missing(x: int) -> float:
         box = confidence_box((x, y), trials, share)
-        z = z_in_box((x, y), trials, box, epsilon=epsilon, delta=delta, step=step)
-        return z >= needed
+        return needed - z_in_box((x, y), trials, box, epsilon=epsilon, delta=delta, step=step)
 
     allowed = min(_null_probability(null, y / m), 1.0)
     noise = exp(min(epsilon, 300.0)) * sqrt(y * (1 - y / m)) * n / m
-    guess = n * allowed + needed * sqrt(n * allowed * (1 - allowed) + noise * noise)
-    lowest = max(at_least, int(n * allowed)) - 1
-    low = high = int(min(max(guess, lowest + 1), n))
-    stride = max(1, int(0.005 * (guess - n * allowed)))
-    if rejected(low):
-        while low > lowest and rejected(low):
-            low, high, stride = low - stride, low, 2 * stride
-        low = max(low, lowest)
-    else:
-        while high <= n and not rejected(high):
-            low, high, stride = high, high + stride, 2 * stride
-        high = min(high, n + 1)
+    hits_a_z = sqrt(n * allowed * (1 - allowed) + noise * noise)
+    low, high = max(at_least, int(n * allowed)) - 1, n + 1
+    where, before, lacked, tried = n * allowed + needed * hits_a_z, 0, inf, 0
     while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rejected(middle) else (middle, high)
+        follow = tried < _FOLLOWED and isfinite(where)
+        x = min(max(ceil(where), low + 1), high - 1) if follow else (low + high) // 2
+        lacks = missing(x)
+        low, high = (low, x) if lacks <= 0 else (x, high)
+        if tried and isfinite(lacked) and (x - before) * (lacked - lacks) > 0:
+            hits_a_z = (x - before) / (lacked - lacks)
+        where, before, lacked, tried = x + lacks * hits_a_z, x, lacks, tried + 1
     return high
 
 

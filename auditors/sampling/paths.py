@@ -9,6 +9,8 @@ with probability at most `LEVEL`; its draws are fresh, since those that refuted 
 their luck.
 """
 
+import numpy as np
+
 from ..errors import ContractError
 from ..events.events import Event
 from ..results import Pair
@@ -43,7 +45,8 @@ def check_event(sampler: Sampler, pair: Pair, event: Event, needed: int, most: i
             rows += int(event.contains(batch).sum())
             single += int(event.contains(answers).sum())
         sampler.tally.add(2 * calls)
-        if fisher(single, calls, single + rows, 2 * calls) < LEVEL / 2:
+        table = np.array([[single], [calls], [single + rows]])
+        if fisher(table[0], table[1], table[2], 2 * calls)[0] < LEVEL / 2:
             raise ContractError(
                 "called with size= the mechanism has another law than called without: "
                 f"{event.describe()} in {single:,} of {calls:,} single calls and in {rows:,} of "

@@ -334,10 +334,12 @@ def _require_independence(
     couples["rows half a call apart"] = (rows[:half], rows[half : 2 * half])
     cuts = np.unique(np.quantile(singles, INSIDE, method="lower"))
     for where, (one, two) in couples.items():
-        for cut in cuts:
-            a, b = one <= cut, two <= cut
-            p = fisher(int((a & b).sum()), int(a.sum()), int(b.sum()), len(a))
+        below = one[:, None] <= cuts, two[:, None] <= cuts
+        both = (below[0] & below[1]).sum(axis=0)
+        found = fisher(both, below[0].sum(axis=0), below[1].sum(axis=0), len(one))
+        for place, p in enumerate(found.tolist()):
             if p < level / (len(couples) * len(INSIDE)):
+                a, b = (side[:, place] for side in below)
                 same = int((a == b).sum())
                 expected = float(a.mean() * b.mean() + (1 - a.mean()) * (1 - b.mean()))
                 raise ContractError(
@@ -354,27 +356,27 @@ def _difference(one: Codes, two: Codes) -> float:
     They lie below a threshold, or between two: other widths show there. Thresholds come from both
     together, of which either is a part drawn at random if they have one law.
     """
-    pooled = np.concatenate([one, two])
+    pooled = np.sort(np.concatenate([one, two]))
     cuts = np.quantile(pooled, ACROSS, method="lower")
     middle = len(ACROSS) // 2
     ends = [(-1, cut) for cut in cuts.tolist()]
     ends += list(zip(cuts[:middle].tolist(), cuts[:middle:-1].tolist(), strict=True))
-    p = min(
-        fisher(_between(one, *end), len(one), _between(pooled, *end), len(pooled))
-        for end in dict.fromkeys(ends)
-    )
-    return p * len(ends)
+    inside, all_inside = (_between(side, np.array(ends)) for side in (np.sort(one), pooled))
+    found = fisher(inside, np.full(len(ends), len(one)), all_inside, len(pooled))
+    return float(found.min()) * len(ends)
 
 
-def _between(codes: Codes, low: int, high: int) -> int:
-    return int(((codes > low) & (codes <= high)).sum())
+def _between(ordered: Codes, ends: Codes) -> Codes:
+    """How many lie between the ends, above the first of two and not above the second."""
+    low, high = ordered.searchsorted(ends, side="right").T
+    return high - low
 
 
-def fisher(both: int, first: int, second: int, everything: int) -> float:
-    """Two-sided p-value of a table of two by two, given its margins."""
-    upper = _tail(both, second, first, everything)
-    lower = _tail(first - both, everything - second, first, everything)
-    return 2 * min(upper, lower)
+def fisher(both: Codes, first: Codes, second: Codes, everything: int) -> NDArray[np.float64]:
+    """Two-sided p-values of tables of two by two, given their margins."""
+    hits, among = np.stack([both, first - both]), np.stack([second, everything - second])
+    upper, lower = upper_tail(hits, among, first, everything)
+    return 2 * np.minimum(upper, lower)
 
 
 def _tail(hits: int, among: int, drawn: int, everything: int) -> float:

@@ -77,7 +77,8 @@ class Scored:
     gain: float
     """Mean held-out log-loss below that of a coin, and its standard error."""
     error: float
-    final: Fitted
+    final: Fitted | None
+    """The score fitted on both folds, where anybody needed it."""
     shares: tuple[float, Floats] = (0.0, np.zeros(0))
 
 
@@ -142,8 +143,10 @@ def needed(ledger: Ledger, kinds: set[str]) -> set[int]:
 
 
 def _cross_fitted(ledger: Ledger, kind: str) -> Scored:
-    final = _fit(ledger, kind, 2)
-    zero, one = (_fit(ledger, kind, fold, final.belief) for fold in (0, 1))
+    # Of most kinds no event is ever asked for, which is what both folds together are fitted for.
+    final = _fit(ledger, kind, 2) if kind.startswith("pattern") else None
+    belief = None if final is None else final.belief
+    zero, one = (_fit(ledger, kind, fold, belief) for fold in (0, 1))
     return _scored(ledger, kind, zero, one, final)
 
 
@@ -197,13 +200,16 @@ def _tables(
     totals = [np.sum([counts[i] for i in members], axis=0).astype(float) for members in families]
     scales = [_scale(ledger.columns[members[0]].bins) for members in families]
     curves = _smoothed([total[:, scale] for total, scale in zip(totals, scales, strict=True)])
+    every = np.concatenate(totals, axis=1)
+    ratio, noise = log_ratios(*every)
+    shrunk = np.where(every.sum(axis=0) > 0, ratio / (1 + noise), 0.0)
     symbols: dict[int, Floats] = {}
     numbers: dict[int, Floats] = {}
+    end = 0
     for members, total, scale, curve in zip(families, totals, scales, curves, strict=True):
         bins = ledger.columns[members[0]].bins
-        ratio, noise = log_ratios(*total)
-        symbol = np.where(total.sum(axis=0) > 0, ratio / (1 + noise), 0.0)
-        number = np.zeros(bins.size)
+        start, end = end, end + bins.size
+        symbol, number = shrunk[start:end], np.zeros(bins.size)
         if bins.discrete:
             symbol[scale] = curve
         elif len(scale):
@@ -273,7 +279,7 @@ def _families_of(
     return found
 
 
-def _scored(ledger: Ledger, kind: str, zero: Fitted, one: Fitted, final: Fitted) -> Scored:
+def _scored(ledger: Ledger, kind: str, zero: Fitted, one: Fitted, final: Fitted | None) -> Scored:
     """Held-out points: what fold 0 teaches scores fold 1, and the other way round."""
     held = [one.points(ledger, slice(0, None, 2)), zero.points(ledger, slice(1, None, 2))]
     low = min(float(side.min(initial=0.0)) for fold in held for side in fold)
@@ -357,7 +363,7 @@ def _between(ordered: Floats, rank: int) -> float:
 
 def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Shape, ...], Floats]:
     """Tables and shapes of the event, and the points they give the kept draws."""
-    final = scored.final
+    final = scored.final = scored.final or _fit(ledger, scored.kind, 2)
     if final.buckets is None:
         told = Fitted(_telling(final.tables))
         tables = tuple(_table(ledger.columns[i], points) for i, points in told.tables.items())

@@ -45,21 +45,27 @@ def impossible(ledger: Ledger) -> Iterator[Family]:
 
 def _of_column(column: Counted, reverse: bool) -> Iterator[Family]:
     bins, counts = column.bins, column.counts[:, ::-1] if reverse else column.counts
+    whole = counts.sum(axis=0)
     for upper in (False, True):
-        sets = [_free_end(part, bins.numeric, upper) for part in (*counts, counts.sum(axis=0))]
-        if len(sets[2]):
-            event = half_line(bins, len(sets[2]) - 1, upper)
+        found = _free_end(whole, bins.numeric, upper)
+        if len(found):
+            sets = [*(_free_end(part, bins.numeric, upper) for part in counts), found]
+            event = half_line(bins, len(found) - 1, upper)
             yield _single(
                 bins.feature, counts, reverse, sets, event, 1 + (bins.feature.kind != "value")
             )
-    sets = [
-        np.flatnonzero((hit[:-1] >= FEWEST) & (missed[:-1] == 0))
-        for hit, missed in (*counts, counts.sum(axis=0))
-    ]
-    if len(sets[2]):
+    found = _never_missed(whole)
+    if len(found):
+        sets = [*map(_never_missed, counts), found]
         simplicity = (0 if bins.discrete else 3) + (bins.feature.kind != "value")
-        event = event_of_bins(bins, sets[2])
+        event = event_of_bins(bins, found)
         yield _single(bins.feature, counts, reverse, sets, event, simplicity)
+
+
+def _never_missed(counts: Counts) -> Counts:
+    """The bins, but for the rest, that the second side never hit and the first often."""
+    hit, missed = counts[:, :-1]
+    return np.flatnonzero((hit >= FEWEST) & (missed == 0))
 
 
 def _free_end(counts: Counts, numeric: int, upper: bool) -> Counts:
@@ -224,6 +230,8 @@ def _repeated(feature: Feature, hit: _Values, missed: _Values, reverse: bool) ->
     again = ordered[FEWEST - 1 :][ordered[FEWEST - 1 :] == ordered[: 1 - FEWEST]]
     values = np.unique(again)
     labels = hit.column.names if hit.column.codes is not None else ()
+    if not len(values) and not labels and len(ordered) == len(hit.column.values):
+        return
     counts = np.stack([hit.counts(values, labels), missed.counts(values, labels)], axis=1)
     sets = [
         np.flatnonzero((hits >= FEWEST) & (misses == 0))

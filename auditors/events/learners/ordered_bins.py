@@ -31,7 +31,7 @@ def _of_column(column: Counted, reverse: bool) -> Iterator[Family]:
     seen = np.flatnonzero(counts.sum(axis=(0, 1))[:-1] > 0)
     if len(seen) < 2:
         return
-    orders = [_order(part[:, seen]) for part in (*counts, counts.sum(axis=0))]
+    orders = _order(np.concatenate([counts, counts.sum(axis=0, keepdims=True)])[..., seen])
     hits = np.array(
         [np.cumsum(counts[fold][:, seen[orders[1 - fold]]], axis=-1)[:, :-1] for fold in (0, 1)]
     )
@@ -48,9 +48,12 @@ def _of_column(column: Counted, reverse: bool) -> Iterator[Family]:
 
 
 def _order(counts: NDArray[np.int64]) -> NDArray[np.intp]:
-    """Bins from the one that speaks most for the first side, few draws saying little."""
-    a, b = counts + 0.5
-    return np.argsort(-np.log(a / b) / (1 + 1 / a + 1 / b), kind="stable")
+    """Bins from the one that speaks most for the first side, few draws saying little, a row each.
+
+    `counts` has shape (rows, 2 sides, bins).
+    """
+    a, b = counts[:, 0] + 0.5, counts[:, 1] + 0.5
+    return (-np.log(a / b) / (1 + 1 / a + 1 / b)).argsort(axis=-1, kind="stable")
 
 
 def event_of_bins(bins: Bins, places: NDArray[np.int64]) -> Event:
