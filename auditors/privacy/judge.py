@@ -50,6 +50,10 @@ PATIENCE = 8
 CAP = 0.125
 """Part of the draws kept for the last attempt that an early one may be foreseen to need."""
 LEAST_LESSON = 2048
+FAR = 2.0
+"""Standard errors by which the log-ratio foreseen of an event stays below the claim's."""
+HOPELESS = 4
+"""Times as many draws after which an event is learnt although the last one stayed so far below."""
 ROWS = 4096
 """Draws a side kept to see whether the rows of a call are independent."""
 SHOWN = 16_384
@@ -81,6 +85,7 @@ class Judging:
         """The first draws made to learn from after the opening, in the order of their calls."""
         self._choice: Choice | None = None
         self._older: Choice | None = None
+        self._learnt_from = 0
         self._chunks = {"select": 0, "attempt": 0}
         self._last: Attempt | None = None
 
@@ -178,6 +183,8 @@ class Judging:
             most = self._most_taught()
             if self.precision == 0 and self.made < most // 4:
                 continue  # nothing is attempted before the end, so no event is needed yet
+            if self.made < most and self._hopeless():
+                continue
             self._learn()
             if self._may_attempt(most) and self._early(most):
                 return
@@ -217,6 +224,16 @@ class Judging:
     def _most_taught(self) -> int:
         """Draws a side that may teach before the last attempt."""
         return max(1, min(int(LEARNING * self.test.trials), MOST_TAUGHT))
+
+    def _hopeless(self) -> bool:
+        """Whether the event learnt last is known to be so far from refuting that the next wait.
+
+        A better event may show in more draws, so four times as many are always looked at.
+        """
+        choice = self._choice
+        if choice is None or self.made >= HOPELESS * self._learnt_from:
+            return False
+        return choice.predicted + FAR * choice.spread < self.test.null[0]
 
     def _teach(self, draws: int) -> None:
         while draws > 0:
@@ -266,7 +283,7 @@ class Judging:
     def _learn(self) -> Choice:
         epsilon, delta = self.test.null
         trials = min(max(self.test.trials - self.made, 1), AHEAD * max(self.lesson.draws, 1))
-        self._older = self._choice
+        self._older, self._learnt_from = self._choice, self.made
         self._choice = self.lesson.choice(
             epsilon=epsilon, delta=delta, trials=trials, level=self.errors.left or self.test.alpha
         )
