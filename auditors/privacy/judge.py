@@ -1,10 +1,11 @@
 """Judging a privacy claim on one pair in two stages: select an event freely, then count it.
 
 While selecting, nothing is tested, so any rule is allowed: draws double and an event is learnt
-from all of them each time. When a count is foreseen to refute cheaply, an early attempt spends
-a part of the error probability on it. At the end of the learning draws the last attempt counts
-one event on all draws that are left, with all error probability that is left. After an early
-refutation the bound may be sharpened by one more count. See `attempt` for why this is valid.
+from all of them each time, or after four times the draws where the last one was hopeless. When a
+count is foreseen to refute cheaply, an early attempt spends a part of the error probability on
+it. At the end of the learning draws the last attempt counts one event on all draws that are left,
+with all error probability that is left. After an early refutation the bound may be sharpened by
+one more count. See `attempt` for why this is valid.
 """
 
 from collections.abc import Callable

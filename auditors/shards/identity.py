@@ -95,6 +95,7 @@ def _source(audit: Audit, databases: Any) -> str:
 
 def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
-    planned = (attempt.EARLY, attempt.LAST, judge.LEARNING, judge.EARLY_SHARE)
+    learnt = (judge.LEARNING, judge.FAR, judge.HOPELESS)
+    planned = (attempt.EARLY, attempt.LAST, *learnt, judge.EARLY_SHARE)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]
     return "rules " + blake2b(repr(constants).encode(), digest_size=8).hexdigest()
