@@ -3,9 +3,10 @@
 While selecting, nothing is tested, so any rule is allowed: draws double and an event is learnt
 from all of them each time, or after four times the draws where the last one was hopeless. When a
 count is foreseen to refute cheaply, an early attempt spends a part of the error probability on
-it. At the end of the learning draws the last attempt counts one event on all draws that are left,
-with all error probability that is left. After an early refutation the bound may be sharpened by
-one more count. See `attempt` for why this is valid.
+it; a judging that ends once it refutes makes the next one as soon as it may. At the end of the
+learning draws the last attempt counts one event on all draws that are left, with all error
+probability that is left. After an early refutation the bound may be sharpened by one more count.
+See `attempt` for why this is valid.
 """
 
 from collections.abc import Callable
@@ -45,6 +46,8 @@ MOST_TAUGHT = 4_000_000
 EARLIEST = 128
 EARLY_SHARE = 0.3
 """Part of the error probability left that an early attempt spends."""
+HASTY_SHARE = 0.5
+"""The same where the judging ends once it refutes, so that no finer bound needs the rest."""
 MOST_EARLY = 2
 PATIENCE = 8
 """How many times the draws made so far an early attempt may be foreseen to need."""
@@ -187,8 +190,11 @@ class Judging:
             if self.made < most and self._hopeless():
                 continue
             self._learn()
-            if self._may_attempt(most) and self._early(most):
-                return
+            if self._may_attempt(most):
+                if self._early(most):
+                    return
+                # The attempt taught as well; a finer bound would ask for a better lesson first.
+                fresh = self.precision is None and self.made < most
         self._attempt_last()
 
     def sharpen(self, most: int) -> None:
@@ -293,13 +299,14 @@ class Judging:
     def _may_attempt(self, most: int) -> bool:
         if self.precision == 0 or len(self.attempts) >= MOST_EARLY or self.made < EARLIEST:
             return False
-        needed = foreseen(self.choice, self.test.null, EARLY_SHARE * self.errors.left)
+        share = early_share(self.precision)
+        needed = foreseen(self.choice, self.test.null, share * self.errors.left)
         cap = CAP * (self.test.trials - most)
         return needed <= min(PATIENCE * self.lesson.draws, cap)
 
     def _early(self, most: int) -> bool:
         """Whether an early attempt refutes the claim."""
-        level = self.errors.take(EARLY_SHARE * self.errors.left)
+        level = self.errors.take(early_share(self.precision) * self.errors.left)
         needed = foreseen(self.choice, self.test.null, level)
         self._attempt(early_looks(needed, level), teach=True)
         return self.refuted
@@ -342,6 +349,11 @@ class Judging:
             return True
         width = half_width(self.choice, self.test.null, look.level, look.trials[0])
         return width <= self.precision * max(self.choice.predicted, 1e-3)
+
+
+def early_share(precision: float | None) -> float:
+    """Part of the error probability left that an early attempt spends, given the precision."""
+    return HASTY_SHARE if precision is None else EARLY_SHARE
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

@@ -38,7 +38,7 @@ from .attempt import (
     last_looks,
     totals,
 )
-from .judge import EARLY_SHARE, MOST_EARLY
+from .judge import MOST_EARLY, early_share
 from .verdicts import NO_RETURN, OUT_OF_TIME, USEFUL, WORST, figures_of, useful, usual
 
 NOT_RECOMPUTED = (
@@ -135,20 +135,20 @@ def _levels(
     whole: bool,
 ) -> list[str]:
     """Where the sizes and levels of the looks are not ones that the scheme plans."""
-    left, wrong = alpha, []
+    left, wrong, share = alpha, [], early_share(precision)
     for number, attempt in enumerate(attempts):
         looks, count = [look for look, _ in attempt], attempt[0][1]
         made = [(look["trials"][0], look["level"]) for look in looks]
         if count is None:
             # Its prediction is not in the file; what follows shows that it spent an early share.
-            parts = [EARLY_SHARE * left * share for _, share in EARLY]
+            parts = [share * left * part for _, part in EARLY]
             known = all(any(isclose(one, part, rel_tol=CLOSE) for part in parts) for _, one in made)
             if not known:
                 wrong.append(f"{place}.level: attempt {number} spent what no early attempt may")
-            left -= EARLY_SHARE * left
+            left -= share * left
             continue
         choice = Choice(count.event, count.reversed, count.predicted, count.spread, count.rates)
-        early = EARLY_SHARE * left
+        early = share * left
         plans: list[tuple[float, Plan]] = []
         needed = foreseen(choice, test.null, early)
         if number < MOST_EARLY and precision != 0 and needed < test.trials:

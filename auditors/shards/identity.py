@@ -96,6 +96,7 @@ def _source(audit: Audit, databases: Any) -> str:
 def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
     learnt = (judge.LEARNING, judge.FAR, judge.HOPELESS)
-    planned = (attempt.EARLY, attempt.LAST, *learnt, judge.EARLY_SHARE)
+    early = (judge.EARLY_SHARE, judge.HASTY_SHARE)
+    planned = (attempt.EARLY, attempt.LAST, *learnt, *early)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]
     return "rules " + blake2b(repr(constants).encode(), digest_size=8).hexdigest()

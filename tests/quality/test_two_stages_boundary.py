@@ -75,11 +75,15 @@ CASES = {"answer": (answer, 0.0), "counted": (counted, 0.0), "noisy": (noisy, 0.
          "leaky": (leaky, 0.05), "atoms": (atoms, 0.0)}  # fmt: skip
 
 
+@pytest.mark.parametrize("precision", [0.05, None])
 @pytest.mark.parametrize("name", CASES)
-def test_a_tight_claim_is_refuted_and_its_bound_is_wrong_no_more_often_than_alpha(name):
+def test_a_tight_claim_is_refuted_and_its_bound_is_wrong_no_more_often_than_alpha(name, precision):
     run, delta = CASES[name]
     runs = 50
-    found = [judged(run, seed, trials=1200, alpha=ALPHA, delta=delta) for seed in range(runs)]
+    found = [
+        judged(run, seed, trials=1200, alpha=ALPHA, delta=delta, precision=precision)
+        for seed in range(runs)
+    ]
     assert sum(one.refuted for one in found) <= allowed(runs)
     for one in found:
         assert sum(look.level for look in one.looks) <= ALPHA * (1 + 1e-9)

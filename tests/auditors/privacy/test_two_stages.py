@@ -66,6 +66,28 @@ def test_the_levels_of_all_looks_add_up_to_at_most_alpha(promises, trials, preci
     assert judging.errors.left >= 0
 
 
+@pytest.mark.parametrize(("precision", "share"), [(None, 0.5), (0.05, 0.3)])
+def test_a_judging_that_ends_with_the_refutation_attempts_sooner(precision, share):
+    class Promising(Judging):
+        def _learn(self):
+            self._choice = Choice(EVENT, True, 3.0, 0.1, (0.9, 0.9 * np.exp(-3.0)))
+            return self._choice
+
+    judging = Promising(
+        Sampler(run=answer, seed=0),
+        Pair(0, 1),
+        Claimed(claim=replace(CLAIM, epsilon=2.0), trials=100_000, alpha=0.05),
+        precision=precision,
+    )
+    judging.run()
+    assert not judging.refuted
+    first, second, _ = judging.attempts
+    assert sum(level for _, level in first.planned) == pytest.approx(0.05 * share)
+    assert sum(level for _, level in second.planned) == pytest.approx(0.05 * (1 - share) * share)
+    before = second.looks[0].draws - second.looks[0].trials[0]
+    assert (before == first.looks[-1].draws) == (precision is None)
+
+
 def test_looks_grow_and_share_the_level():
     for plan in (early_looks(1000, 0.01), last_looks(1000, 0.01, sooner=True)):
         sizes, levels = zip(*plan, strict=True)
