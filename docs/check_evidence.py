@@ -21,9 +21,8 @@ from statistics import NormalDist
 
 NORMAL = NormalDist()
 STEP, BETA, CAP, CLOSE, TIE = 0.02, 1 / 50, 37.0, 1e-15, 1e-9
-EARLY = tuple(0.3 * share for share in (0.15, 0.2, 0.35, 0.3))
-LAST, MOST_EARLY, WORST = (0.05, 0.1, 0.15, 0.7), 2, 0.9
-MOST, MOST_LOOKS, LONGEST = 10**10, 100, 64 * 2**20
+EARLY, LAST = (0.15, 0.2, 0.35, 0.3), (0.05, 0.1, 0.15, 0.7)
+MOST_EARLY, WORST, MOST, MOST_LOOKS, LONGEST = 2, 0.9, 10**10, 100, 64 * 2**20
 
 
 def stirling(n):
@@ -209,13 +208,13 @@ def bound_of(hits, trials, level, claim):
     return sorted(grid)[first - 1] if first else -inf
 
 
-def spent(looks, alpha):
+def spent(looks, alpha, early):
     """What is wrong with the error probabilities of the looks at one pair, in words, or ''."""
     for number, (_, group) in enumerate(groupby(looks, key=lambda look: look["attempt"])):
         levels = [look["level"] for look in group]
-        for shares, cost in ((EARLY if number < MOST_EARLY else (), 0.3), (LAST, 1), ((1.0,), 1)):
+        for shares, cost in ((EARLY if number < MOST_EARLY else (), early), (LAST, 1), ((1.0,), 1)):
             rest = iter(shares)
-            if all(any(abs(one - alpha * s) <= 1e-9 * one for s in rest) for one in levels):
+            if all(any(abs(one - cost * alpha * s) <= 1e-9 * one for s in rest) for one in levels):
                 alpha -= cost * alpha
                 break
         else:
@@ -227,7 +226,7 @@ def oriented(count):
     return [n for key in ("hits", "trials") for n in count[key][:: -1 if count["reversed"] else 1]]
 
 
-def judged(evidence, claim, alphas, counts, place):
+def judged(evidence, claim, alphas, counts, place, early):
     """(bounds of all looks, what does not follow) of the evidence on one pair."""
     looks, wrong, sums = evidence["looks"], [], {}
     if not 0 < len(looks) <= MOST_LOOKS:
@@ -250,7 +249,7 @@ def judged(evidence, claim, alphas, counts, place):
     for key in ("hits", "trials", "level"):
         if evidence[key] != looks[best][key]:
             wrong.append(f"{place}.{key}: {evidence[key]}, the best look has {looks[best][key]}")
-    told = [spent(looks, alpha) for alpha in alphas]
+    told = [spent(looks, alpha, early) for alpha in alphas]
     return bounds, wrong + ([f"{place}.level: {told[-1]}"] if all(told) else [])
 
 
@@ -262,10 +261,11 @@ def checked(result):
     small = witness and witness["evidence"] != evidence and witness["evidence"]
     # A smaller pair with counts of its own is paid for with a part of alpha.
     alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
-    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence")
+    early = 0.5 if result["plan"]["precision"] is None else 0.3  # .5 for a smaller pair too
+    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early)
     own = bounds
     if small:
-        own, more = judged(small, numbers, ((1 - WORST) * alpha,), small["counts"], "witness")
+        own, more = judged(small, numbers, ((1 - WORST) * alpha,), small["counts"], "witness", 0.5)
         wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
     for place, where, found in (("", result, bounds), ("witness.", witness, own)):
         if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):

@@ -194,7 +194,8 @@ class Judging:
                 if self._early(most):
                     return
                 # The attempt taught as well; a finer bound would ask for a better lesson first.
-                fresh = self.precision is None and self.made < most
+                again = self.precision is None and len(self.attempts) < MOST_EARLY
+                fresh = again and self.made < most
         self._attempt_last()
 
     def sharpen(self, most: int) -> None:

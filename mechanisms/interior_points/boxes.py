@@ -179,8 +179,13 @@ def hull(database: Database, rng: np.random.Generator, *, size: Size = None) -> 
 
 
 def predict(box: Array, points: Array) -> Array:
-    """1 for the points inside the box (d, 2) with any leading axes; shape (..., n)."""
+    """1 for the points (n, d) inside the box (d, 2) with any leading axes; shape (..., n)."""
     box, points = np.asarray(box), np.asarray(points)
+    if points.ndim != 2 or box.shape[-2] != points.shape[-1]:
+        raise ValueError(
+            f"points must have shape (n, {box.shape[-2]}) for a box of {box.shape[-2]} axes, got "
+            f"{points.shape}"
+        )
     inside = np.ones((*box.shape[:-2], len(points)), dtype=bool)
     for axis, column in enumerate(points.T):
         ends = box[..., axis, :, None]

@@ -36,7 +36,8 @@ def shares_of(database: Database) -> tuple[Array, float]:
 
 def expected(query: Array, distribution: Array) -> Array:
     """Mean of the query under the distribution; (bins,) or (runs, bins) each, shape (runs,)."""
-    return np.asarray(np.vecdot(query, distribution))
+    # Not a dot product: what BLAS adds up in which order depends on the processor.
+    return (query * distribution).sum(axis=-1)
 
 
 def fresh_answers(

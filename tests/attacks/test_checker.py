@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import strategies as st
 
 from dpwitness.auditors.bounds.two_sample import epsilon_lower
 from dpwitness.auditors.privacy.run import audit_claims
@@ -97,6 +98,12 @@ AUDITS = {
     "stands": lambda: audit_claims(sound, epsilon=1.0, **PAIR, trials=40_000),
     "close": lambda: audit_claims(sound, epsilon=0.95, **PAIR, trials=100_000, seed=3),
     "few": lambda: audit_claims(sound, epsilon=1.0, **PAIR, trials=60),
+    "hasty": lambda: audit_claims(noisy, epsilon=1.0, **PAIR, trials=50_000, alpha=0.05, seed=1,
+                                  precision=None),
+    "hasty smaller pair": lambda: audit_claims(
+        lambda database, rng: len(database) + rng.laplace(0, 0.5), epsilon=1.0, alpha=0.05, seed=1,
+        databases=st.lists(st.integers(0, 3), max_size=6), relation="add-remove", trials=20_000,
+    ),
     "delta": lambda: audit_claims(flips, epsilon=0.2, delta=0.01, pair=([0], [1]),
                                   relation="replace-one", trials=8_000),
     "group": lambda: audit_claims(noisy, epsilon=1.0, delta=1e-4, distance=3,
@@ -131,7 +138,7 @@ def follow(paths):
 
 
 def test_files_follow_from_their_counts(file):
-    assert len([*follow(map(file, ("few", "delta", "group")))]) == 3
+    assert len([*follow(map(file, ("few", "hasty", "hasty smaller pair", "delta", "group")))]) == 5
 
 
 @pytest.mark.slow
