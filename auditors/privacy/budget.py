@@ -78,6 +78,11 @@ class Budget:
         """Most outputs, of both sides, drawn to find a smaller pair and to count it."""
         return 2 * self.trials
 
+    @property
+    def everything(self) -> int:
+        """Most outputs, of both sides, that the whole audit may draw."""
+        return self.searching + self.deciding + self.shrinking
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:

@@ -11,7 +11,7 @@ from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
 from ..events.choose import learn
 from ..results import AuditResult, Pair
-from ..sampling.paths import check_event
+from ..sampling.paths import MOST, check_event
 from ..sampling.probes import check_contract
 from ..sampling.process_state import unharmed
 from ..sampling.rows import check_rows, opened
@@ -19,6 +19,7 @@ from ..sampling.sampling import Sampler, Tally
 from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
 from ..search.hunt import Found, hunt
 from . import request as asked
+from .attempt import bound_of, counted
 from .budget import Allowance, Budget
 from .judge import Judging
 from .request import AuditRequest, Progress, Request
@@ -206,14 +207,34 @@ def _run(audit: Audit) -> AuditResult:
 
 
 def _count_single_calls(audit: Audit, judging: Judging) -> None:
-    """Count what refuted among single calls as well, where they are made another way than rows."""
-    refuting = next(
-        one for one in judging.attempts
-        if any(look.epsilon_lower >= audit.claim.epsilon for look in one.looks)
+    """Count what refuted among single calls as well, where they are made another way than rows.
+
+    They must refute the claim too. Where only a bound is wanted there is no claim to refute, and
+    the event of the largest bound must have one rate both ways.
+    """
+    claimed, best = audit.claim.epsilon, judging.best if audit.bounding else None
+    if best is not None:
+        attempt, looks = best
+        needed = attempt.looks[looks - 1].trials[0]
+    else:
+        attempt = next(
+            one for one in judging.attempts
+            if any(look.epsilon_lower >= claimed for look in one.looks)
+        )  # fmt: skip
+        needed = judging.decided_after or 0
+
+    def confirmed(hits: tuple[int, int], calls: int, level: float) -> bool:
+        if best is not None:
+            return calls >= min(needed, most, MOST)
+        count = counted("rows", 0, attempt.choice, hits, (calls, calls))
+        return bound_of((count,), audit.test, level) >= claimed
+
+    # Half of these draws are rows, and there are two databases.
+    most = max(1, (audit.budget.everything - audit.sampler.tally.draws) // 4)
+    check_event(
+        audit.sampler, judging.pair, attempt.choice.event, needed, most, confirmed,
+        audit.test.alpha,
     )  # fmt: skip
-    needed = judging.decided_after or 0
-    most = max(audit.budget.trials // 4, 1)
-    check_event(audit.sampler, judging.pair, refuting.choice.event, needed, most)
 
 
 def _hunt(audit: Audit, source: Source) -> Found:

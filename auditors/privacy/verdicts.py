@@ -110,6 +110,7 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         return _not_refuted(audit, judging)
     tally = audit.sampler.tally
     after = _after(tally.draws, judging.decided_after or 0)
+    after = max(0, min(after, audit.budget.everything - tally.draws))
     rest = Allowance(tally, after)
     small = None
     wanted = audit.source is not None and found is not None and not audit.bounding
