@@ -28,7 +28,8 @@ KINDS = (
 )  # fmt: skip
 PAIRED = frozenset({"difference", "equal"})
 """Kinds that look at two places."""
-DEEPEST = 20
+DEEPEST = 64
+"""Steps of a path; values nested beyond 60 levels are refused as outputs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, join
 from .packing import array_node, packed, scalars
 
 MOST_PATHS = 256
-DEEPEST = 8
 
 
 class Outputs:
@@ -110,6 +109,11 @@ class Outputs:
         node = self.node
         return self.count > 0 and isinstance(node, Texts) and node.kind == "NoneType"
 
+    @property
+    def nothing_but_nan(self) -> bool:
+        """Whether every number in every output is NaN and nothing else is in them."""
+        return self.count > 0 and not self.nothing_but_none and _missing(self.node)
+
 
 def _vectorised(raw: Any, count: int) -> Node:
     if isinstance(raw, list):
@@ -196,9 +200,9 @@ def _plain_ragged(node: Ragged) -> list[Any]:
 def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
     if len(found) >= MOST_PATHS:
         return
-    if len(path) > DEEPEST or isinstance(node, (Numbers, Texts, Exact)):
+    if isinstance(node, (Numbers, Texts, Exact)):
         found.setdefault(path)
-        if isinstance(node, Exact) and node.parts is not None and len(path) <= DEEPEST:
+        if isinstance(node, Exact) and node.parts is not None:
             _collect(node.parts, path, found)
     elif isinstance(node, Mixed):
         found.setdefault(path)
@@ -223,6 +227,22 @@ def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
             inner_ = node.step(step)
             if inner_ is not None and len(inner_[0]):
                 _collect(inner_[1], (*path, step), found)
+
+
+def _missing(node: Node) -> bool:
+    """Whether there is something in the values, and all of it is NaN or None."""
+    match node:
+        case Numbers() | Grid():
+            return node.values.size > 0 and bool((node.values != node.values).all())
+        case Texts():
+            return node.kind == "NoneType"
+        case Exact():
+            return node.values is not None and bool(np.isnan(node.values).all())
+        case Fixed():
+            return bool(node.parts) and all(map(_missing, node.parts.values()))
+        case Ragged():
+            return node.content.count > 0 and _missing(node.content)
+    return all(_missing(inner) for _, inner in pieces_of(node))
 
 
 MOST_DISTINCT = 0.5

@@ -59,7 +59,7 @@ def forms(first: Outputs, second: Outputs) -> list[Feature]:
 
 def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
     """Questions about type, length and names, where these differ between outputs."""
-    if len(path) > FEW or len(found) >= MOST_FORMS + MOST_KEYS:
+    if len(found) >= MOST_FORMS + MOST_KEYS:
         return
     match node:
         case Mixed():

@@ -39,7 +39,17 @@ from .attempt import (
     totals,
 )
 from .judge import MOST_EARLY, early_share
-from .verdicts import NO_RETURN, OUT_OF_TIME, USEFUL, WORST, figures_of, useful, usual
+from .verdicts import (
+    NO_RETURN,
+    NOT_READ,
+    ONLY_NAN,
+    OUT_OF_TIME,
+    USEFUL,
+    WORST,
+    figures_of,
+    useful,
+    usual,
+)
 
 NOT_RECOMPUTED = (
     "draws", "seconds", "learning", "detectable_probability", "reached", "unread", "sketch",
@@ -197,10 +207,8 @@ def verdict_again(record: ResultRecord, bounds: Sequence[float], claim: PrivacyC
     counts = record["evidence"]["counts"]
     if counts and counts[0]["stage"] == "recheck":
         return Verdict.NOT_REFUTED
-    if record["note"] in (OUT_OF_TIME, NO_RETURN):
+    if record["note"] in UNSAID or record.get("unread"):
         return Verdict.INCONCLUSIVE
-    if record.get("unread"):
-        return Verdict.NOT_REFUTED
     figures = tuple((number_of(p["probability"]), number_of(p["epsilon"])) for p in record["power"])
     return Verdict.NOT_REFUTED if useful(figures, claim) else Verdict.INCONCLUSIVE
 
@@ -265,6 +273,8 @@ def _near(one: float, other: float) -> bool:
     return isclose(one, other, rel_tol=1e-6, abs_tol=1e-12)
 
 
+UNSAID = (OUT_OF_TIME, NO_RETURN, ONLY_NAN, NOT_READ)
+"""Notes of an audit that can say nothing, whatever its power."""
 FITTED = " trials a side instead of "
 """In the note of an audit whose trials a clock decided."""
 
@@ -276,7 +286,7 @@ def note_again(record: ResultRecord, test: Test) -> Iterator[str]:
     enough = f"{factor * test.claim.epsilon + addend:g}"
     fitted = note.startswith(f"{test.trials}{FITTED}") and note.endswith(", to fit the time budget")
     possible = {""} if verdict is not Verdict.INCONCLUSIVE else {
-        OUT_OF_TIME, NO_RETURN,
+        *UNSAID,
         f"too few trials to have refuted even epsilon {enough} by an event of probability "
         f"{usual(test.claim.delta):g}; give more",
     }  # fmt: skip

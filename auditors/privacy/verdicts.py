@@ -51,6 +51,14 @@ NO_RETURN = (
     "every output was None, as from a function that forgot its return statement; return what is "
     "released"
 )
+ONLY_NAN = (
+    "every output was NaN, so none of them says anything of a database; let the mechanism return "
+    "numbers"
+)
+NOT_READ = (
+    "nobody read the outputs as a whole, see power; let the mechanism return numbers, texts or "
+    "collections of them"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +221,12 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
     if all(side.nothing_but_none for side in judging.shown):
         verdict = Verdict.INCONCLUSIVE
         audit = replace(audit, note=NO_RETURN)
+    elif all(side.nothing_but_nan for side in judging.shown):
+        verdict = Verdict.INCONCLUSIVE
+        audit = replace(audit, note=ONLY_NAN)
+    elif judging.unread:
+        verdict = Verdict.INCONCLUSIVE
+        audit = replace(audit, note=NOT_READ)
     result = _with_power(_result(audit, judging, verdict), judging)
     if judging.unread:
         # Nobody could say what would have been seen of outputs that are not looked into.

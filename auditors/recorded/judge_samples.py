@@ -86,7 +86,9 @@ def judge_samples(
         epsilon=epsilon, delta=delta, level=alpha, distance=distance,
     )  # fmt: skip
     refuted = bound >= epsilon
-    weak = detectable > max(2 * epsilon, epsilon + 1)
+    unread = first[:LOOKED_AT].unread or second[:LOOKED_AT].unread
+    weak = detectable > max(2 * epsilon, epsilon + 1) or bool(unread)
+    read = () if not unread else (f"{unread}, so nothing can be said of what is in it",)
     return Judged(
         verdict=(
             Verdict.REFUTED if refuted else Verdict.INCONCLUSIVE if weak else Verdict.NOT_REFUTED
@@ -99,7 +101,7 @@ def judge_samples(
         detectable=detectable,
         sizes=sizes,
         count=count,
-        remarks=tuple(_remarks(first, second)),
+        remarks=(*_remarks(first, second), *read),
     )
 
 

@@ -68,6 +68,8 @@ def draw(function, whole, request, out):
     if numpy is not None:  # packages that draw from the global states replay too
         numpy.random.seed([seed % 2**32, seed >> 32])
         rng = numpy.random.default_rng(seed)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(seed)
     database = read(request["database"])
     if whole:
         return answer(request["id"], function(database, rng, size=request["size"]))

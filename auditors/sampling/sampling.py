@@ -354,7 +354,11 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
         except MechanismRaised:
             raises.append(True)
     if raises[0] == raises[1]:
-        return error
+        return MechanismRaised(
+            f'{error}; where a call may well raise, give exceptions="output" to have the type of '
+            "the exception judged as an output",
+            keywords=("exceptions",),
+        )
     other = pair.database if raises[1] else pair.neighbour
     return MechanismRaised(
         f"{error}. On the neighbouring database {show(other)} it returned: raising on one database "

@@ -204,7 +204,7 @@ class DpAudit:
         __tracebackhide__ = True
         weak = [r for r in results if r.verdict is Verdict.INCONCLUSIVE]
         if weak and self.run.settings.inconclusive == "fail":
-            pytest.fail(f"{wording.headline(weak[0])} {weak[0].note}", pytrace=False)
+            pytest.fail(wording.headline(weak[0]), pytrace=False)
 
 
 @asking(AuditRequest, first=("epsilon",))

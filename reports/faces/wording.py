@@ -100,7 +100,8 @@ def headline(result: AuditResult) -> str:
         case Verdict.NOT_REFUTED:
             return f"Not refuted: no draw contradicts that {name} keeps {claim}."
         case Verdict.INCONCLUSIVE:
-            return f"Inconclusive: this run cannot say whether {name} keeps {claim}."
+            why = f": {printable(result.note)}" if result.note else ""
+            return f"Inconclusive: this run cannot say whether {name} keeps {claim}{why}."
         case Verdict.PROVED:
             return f"Proved: {name} keeps {claim}."
 
@@ -364,14 +365,15 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
     if decided := decided_sentence(result):
         yield "", decided
     yield from unseen(result)
-    if result.note:
+    if result.note and result.verdict is not Verdict.INCONCLUSIVE:
         yield "note", printable(result.note)
     yield "draws", draws_sentence(result)
 
 
 def next_step(result: AuditResult, rerun: str) -> str:
     """What to do now, with the command that audits anew; empty where nothing need be done."""
-    from ...auditors.privacy.verdicts import NO_RETURN  # the page of a file needs no auditor
+    # The page of a file needs no auditor.
+    from ...auditors.privacy.verdicts import NO_RETURN, NOT_READ, ONLY_NAN
 
     then = f", and run {rerun}" if rerun else ", and audit it again"
     match result.verdict:
@@ -380,20 +382,22 @@ def next_step(result: AuditResult, rerun: str) -> str:
                 "compare the two databases and the event, mend the mechanism or weaken the "
                 f"claim{then}"
             )
-        case Verdict.INCONCLUSIVE if result.note == NO_RETURN:
+        case Verdict.INCONCLUSIVE if result.note in (NO_RETURN, ONLY_NAN):
             return f"let the mechanism return what it releases{then}"
+        case Verdict.INCONCLUSIVE if result.note == NOT_READ:
+            return f"let the mechanism return what can be read{then}"
         case Verdict.INCONCLUSIVE:
             return f"give it more draws{then}"
     return ""
 
 
 def sentence(result: AuditResult) -> str:
-    """The headline without the verdict's word; an inconclusive result says why as well."""
+    """The headline without the verdict's word; that of a refuted claim names the event."""
     rest = headline(result).partition(": ")[2]
     if result.refuted and result.witness is not None:
         known = "smallest witness" if worst_sentence(result) else "witness"
         return f"{rest.removesuffix('.')}; the {known} is the event {event_phrase(result)}"
-    return f"{rest} {printable(result.note)}".rstrip()
+    return rest
 
 
 def plain_number(value: float) -> str:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.choose import learn
-from dpwitness.auditors.outputs.features import KINDS, Feature
+from dpwitness.auditors.outputs.features import KINDS, Feature, feature_from_json
 from dpwitness.auditors.outputs.kinds import Raised
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
@@ -223,6 +223,35 @@ def test_a_forgotten_return_shows():
     assert Outputs.of_list([None] * 3).nothing_but_none
     assert not Outputs.of_list([None, 1]).nothing_but_none
     assert not Outputs.of_list([]).nothing_but_none
+
+
+@pytest.mark.parametrize(
+    ("batch", "only"),
+    [
+        ([float("nan")] * 3, True),
+        ([[float("nan"), None], (np.nan,)], True),
+        ([{"a": np.full(2, np.nan)}, {"a": np.full(3, np.nan)}], True),
+        ([None] * 3, False),  # that is a return statement forgotten
+        ([float("nan"), 1.0], False),
+        ([float("nan"), "a"], False),
+        ([[], []], False),
+        ([3, 4], False),
+        ([], False),
+    ],
+)
+def test_outputs_of_nothing_but_nan_are_known(batch, only):
+    assert Outputs.of_list(batch).nothing_but_nan == only
+
+
+@given(st.integers(0, 59), st.sampled_from([lambda x: [x], lambda x: {"a": x}]))
+def test_a_number_is_read_at_every_depth_that_is_not_refused(depth, wrap):
+    batch = [float(i) for i in range(4)]
+    for _ in range(depth):
+        batch = [wrap(value) for value in batch]
+    whole = Outputs.of_list(batch)
+    (path,) = whole.paths()
+    assert whole.column(Feature("value", path)).values.tolist() == [0, 1, 2, 3]
+    assert feature_from_json(Feature("value", path).to_json()) == Feature("value", path)
 
 
 @given(st.lists(st.lists(st.floats(allow_nan=False), max_size=5), min_size=1, max_size=6))

@@ -21,10 +21,13 @@ from dpwitness import (
     audit,
     audit_claims,
 )
+from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.privacy.replay import recount
 from dpwitness.mechanisms.catalogue import NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Interval, Mechanism, PrivacyClaim, Relation, Rows
 from dpwitness.mechanisms.noise.laplace import LAPLACE
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
+from dpwitness.reports.faces.wording import headline, story
 
 
 def essence(result):
@@ -230,6 +233,36 @@ def test_alpha_is_shared_by_the_claims_of_one_call():
 def test_a_constant_mechanism_is_not_refuted():
     result = audit(lambda d, rng: 0, pair=(0, 1), epsilon=0.0, trials=2000)
     assert not result.refuted
+
+
+def nested(value, depth):
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (lambda database, rng: None, "return statement"),
+        (lambda database, rng: float("nan"), "NaN"),
+        (lambda database, rng: "".join(map(chr, rng.integers(97, 123, 20))), "read"),
+    ],
+)
+def test_what_nobody_can_read_is_inconclusive_and_says_so_first(run, why):
+    result = audit(run, epsilon=1.0, pair=([], [1]), trials=4000)
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert why in headline(result)
+    assert why not in "".join(text for label, text in story(result) if label == "note")
+    assert recount(run, record_of(result)).same
+
+
+def test_a_leak_is_found_at_any_depth():
+    result = audit(
+        lambda database, rng: nested(len(database) + rng.integers(2), 50),
+        epsilon=1.0, pair=([], [1]), trials=4000,
+    )  # fmt: skip
+    assert result.refuted
 
 
 def test_the_pairs_a_claim_names_are_searched_where_they_are_neighbours():

@@ -54,6 +54,17 @@ def test_copies_are_noticed_and_coarse_samples_are_not_accused():
     assert judge_samples(coarse, coarse, epsilon=1.0).remarks == ()
 
 
+def test_samples_that_nobody_reads_are_inconclusive_and_say_so():
+    rng = np.random.default_rng(0)
+    one, two = (
+        Outputs.of_list(["".join(map(chr, row)) for row in rng.integers(97, 123, (4000, 20))])
+        for _ in range(2)
+    )
+    judged = judge_samples(one, two, epsilon=1.0)
+    assert judged.verdict is Verdict.INCONCLUSIVE
+    assert any("nothing can be said" in remark for remark in judged.remarks)
+
+
 def test_outputs_of_any_kind():
     rng = np.random.default_rng(4)
 

@@ -254,7 +254,6 @@ def test_nothing_but_the_client_file_is_copied(target):
     assert os.listdir(folder) == ["dpwitness_client.py"]
     with open(run.words[1], encoding="utf-8") as client:
         lines = client.read().splitlines()
-    assert len(lines) <= 100
     assert not any(line.startswith(("import dpwitness", "from dpwitness")) for line in lines)
     del run
     assert not os.path.exists(folder)

@@ -326,6 +326,18 @@ def test_raising_on_one_database_only_is_called_a_disclosure():
         check(run)
 
 
+@pytest.mark.parametrize("database", [[], [1]])
+def test_who_may_raise_learns_of_the_option(database):
+    def run(database, rng):
+        if rng.random() < 0.3:
+            raise KeyError(database)
+        return rng.random()
+
+    with pytest.raises(ContractError, match='exceptions="output"') as caught:
+        audit(run, epsilon=1.0, pair=(database, [1, *database]), trials=400)
+    assert "exceptions" in caught.value.keywords
+
+
 def test_an_exception_can_be_the_output():
     def run(database, rng):
         if len(database) and rng.random() < 0.3:
