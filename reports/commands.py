@@ -12,6 +12,7 @@ from ..auditors.outputs.decoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.budget import Budget
 from ..auditors.privacy.replay import Replay
+from ..auditors.privacy.request import require_one
 from ..auditors.results import AuditResult, Verdict
 from ..auditors.shards import running
 from ..mechanisms.catalogue import DEMO
@@ -128,8 +129,7 @@ def shared_out(
 def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[str, Any]]:
     """What the target names, and what was typed as `audit_claims` takes it."""
     found = targets.find_target(target, given.get("timeout", 10.0))
-    if "pair" in given and "databases" in given:
-        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    require_one(given.get("pair"), given.get("databases"))
     engine = dict(given)
     if "databases" in given:
         engine["databases"] = targets.find_databases(given["databases"])
@@ -227,6 +227,11 @@ def replay(
         console.say("\n".join(_claim_replayed(again, console.width)))
         verdicts.append(again.verdict)
         differs = differs or bool(again.differences)
+    if not verdicts:
+        raise InvalidArgument(
+            f"nothing of {path!r} was counted again, so nothing was compared; name a target of it, "
+            "or replay it with the versions that wrote it"
+        )
     if sentence := unread(data):
         console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
     return FAILED if differs else status_of(verdicts)

@@ -11,6 +11,7 @@ from ..auditors.claims.claim_results import ClaimResult
 from ..auditors.evidence.record import ClaimCheckRecord
 from ..auditors.privacy.budget import Budget
 from ..auditors.results import AuditResult, Verdict
+from . import computed
 from .ci.entries import source_of
 from .console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from .faces import as_text, claim_faces, wording
@@ -43,6 +44,9 @@ def deliver(
     github: bool = False,
 ) -> int:
     """Write and tell. The numbers come first, so that nothing after them can lose them."""
+    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
+    if Verdict.REFUTED in verdicts:
+        computed.refuted()
     told = _told(results, beside, replay, rerun)
     numbers = {name: path for name, path in paths.items() if name == "json"}
     saved = table.write(console, told, numbers)
@@ -67,7 +71,6 @@ def deliver(
         annotate(console, told)
     others = {name: path for name, path in paths.items() if name != "json"}
     saved = table.write(console, told, others) and saved
-    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
     return status_of(verdicts) if saved else UNUSABLE
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..auditors.errors import InvalidArgument
 from ..auditors.privacy.estimate import EpsilonEstimate, estimate
+from ..auditors.privacy.request import require_one
 from . import targets
 from .commands import database_of
 from .console import UNUSABLE, Console, save
@@ -28,8 +28,7 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
     engine = {key: value for key, value in options.items() if value is not None}
     where = engine_of(engine)
     found = targets.find_target(target, engine.get("timeout", 10.0))
-    if "pair" in engine and "databases" in engine:
-        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    require_one(engine.get("pair"), engine.get("databases"))
     if "databases" in engine:
         engine["databases"] = targets.find_databases(engine["databases"])
     if "pair" in engine:

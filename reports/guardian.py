@@ -3,8 +3,9 @@
 The command line runs mechanisms, and code under audit may take its process down: by a crash in
 native code, by a kill when memory runs out, by leaving past every handler, or by never coming
 back. So the command forks before anything is loaded. The child works and says on a page of shared
-memory how it ended; the parent waits. A child that ends without having said so is status 4 and a
-sentence. After a failure or a signal the parent ends what the child left behind.
+memory what status it computed and that it ended; the parent waits. A child that ends without having
+said so is status 4 and a sentence. No exception turns into a status, and the parent ends what the
+child left behind.
 
 Where there is no fork, the work is done in the one process there is.
 """
@@ -22,14 +23,17 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from ..auditors.sampling.limits import limits, limits_of, lowered, said
-from . import streams
+from . import computed, streams
+from .lifeline import become_subreaper, children, die_with, end_all, keeper
 
 FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
 GRACE = 5.0
 """Seconds that a child has to end after it has finished, or was told to end."""
 LATE = 12.0
 """Seconds after which a call that ignores its time limit is ended from outside."""
-SAID, STATUS, STOPPED = 0, 1, 2
+ONCE = 0.5
+"""Seconds in which two signals are one: `timeout` sends to a process and to its group."""
+SAID, STATUS, STOPPED, COMPUTED, FINAL = range(5)
 DEADLINE = slice(8, 16)
 UNHEARD = slice(16, 4096)
 """What the child could not say itself, for the parent to say."""
@@ -40,6 +44,7 @@ def run() -> NoReturn:
     """The command line, watched; never returns."""
     _require_streams()
     if not hasattr(os, "fork") or threading.active_count() > 1:
+        computed.into(memoryview(bytearray(2)))
         status = _command()
         if status == INTERRUPTED:
             _tell(_INTERRUPTED)
@@ -69,15 +74,22 @@ def _require_streams() -> None:
 
 
 def _command() -> int:
+    """What the command computed; before any has begun, what the reader of the words says."""
+    code = 0
     try:
         from .cli import main
 
         main(prog_name="dpwitness")
-    except SystemExit as ended:
-        return ended.code if isinstance(ended.code, int) else FAILED if ended.code else 0
     except KeyboardInterrupt:
         return INTERRUPTED
-    return 0
+    except BaseException as error:
+        if not computed.begun():
+            if not isinstance(error, SystemExit):
+                raise
+            code = error.code if isinstance(error.code, int) else FAILED if error.code else 0
+        elif not computed.is_final():
+            _tell(computed.sentence(error))
+    return computed.read(code)
 
 
 def _tell(sentence: str) -> None:
@@ -95,24 +107,23 @@ def watched(work: Callable[[], int], *, tell: Callable[[str], None]) -> int:
     stopping = [getattr(signal, name) for name in STOPPING]
     ours = [number for number in stopping if signal.getsignal(number) is not signal.SIG_IGN]
     _flush()
-    before = children(os.getpid())
     signal.pthread_sigmask(signal.SIG_BLOCK, [*ours, signal.SIGCHLD])
-    prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what the child leaves behind becomes ours
+    lifeline = keeper(ours, tell)
+    before = children(os.getpid())
+    become_subreaper()
     parent = os.getpid()
     child = os.fork()
     if child == 0:
-        prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
-        if os.getppid() != parent:
-            os._exit(FAILED)
+        die_with(parent)
         _work(work, page, ours)
-    status, sentence = _waited(child, page, ours)
+    status, sentence = _waited(child, page, ours, lifeline)
     for line in page[UNHEARD].rstrip(b"\0").decode("utf-8", "replace").splitlines():
         tell(line)
     if sentence:
         tell(sentence)
     if status in (0, 1, 2, 3) and _still_left(before):
         tell("a process that was started meanwhile, most likely by the mechanism, was ended")
-    _end_all(before)
+    end_all(before, child)
     return status
 
 
@@ -134,13 +145,15 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
         from ..auditors.sampling.deadline import deadline_in
 
         deadline_in(memoryview(page)[DEADLINE])
+        computed.into(memoryview(page)[COMPUTED : FINAL + 1])
         status = work()
     except KeyboardInterrupt:
         status = INTERRUPTED
-    except Exception:
-        if not page[STOPPED]:
+    except BaseException:
+        if not page[STOPPED] and not computed.begun():
             raise
-        status = INTERRUPTED  # an import that is interrupted may fail as a circular one
+        # An import that is interrupted may fail as a circular one.
+        status = INTERRUPTED if page[STOPPED] else computed.read(FAILED)
     finally:
         _flush()
         if os.getpid() == me:  # and not a copy that the mechanism made and let run on
@@ -150,14 +163,22 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
     sys.exit(status)
 
 
-def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
-    """(status, sentence or "") of the child, once it has ended."""
+def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) -> tuple[int, str]:
+    """(status, sentence or "") of the child, once it has ended; it is ended with the lifeline."""
     reader, writer = os.pipe()
     for end in (reader, writer):
         os.set_blocking(end, False)
     signals: list[int] = []
+    last = -ONCE
+
+    def heard(number: int, frame: Any) -> None:
+        nonlocal last
+        if time.monotonic() - last > ONCE:
+            signals.append(number)
+            last = time.monotonic()
+
     for number in ours:
-        signal.signal(number, lambda number, frame: signals.append(number))
+        signal.signal(number, heard)
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
@@ -167,7 +188,7 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
         if state is not None:
             break
         now = time.monotonic()
-        if since is None and (signals or page[SAID]):
+        if since is None and (signals or page[SAID] or page[FINAL]):
             since = now
         if len(signals) > passed_on:
             # Ctrl-C reaches the child too; what was sent to us alone is handed on.
@@ -181,7 +202,10 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any]) -> tuple[int, str]:
         hung = hung or 0 < deadline < now - LATE
         if hung or (since is not None and now - since > GRACE):
             os.kill(child, signal.SIGKILL)
-        select.select([reader], [], [], 0.5)
+        waited_on = [reader] if lifeline is None else [reader, lifeline]
+        ready, _, _ = select.select(waited_on, [], [], 0.5)
+        if lifeline in ready:
+            os.kill(child, signal.SIGKILL)
         with suppress(BlockingIOError):
             os.read(reader, 4096)
     signal.set_wakeup_fd(-1)
@@ -203,6 +227,8 @@ def reaped(child: int) -> tuple[int | None, list[str]]:
 def _outcome(
     state: int, low: list[str], page: mmap.mmap, signals: list[int], hung: bool
 ) -> tuple[int, str]:
+    if page[FINAL] and page[COMPUTED] - 1 != INTERRUPTED:
+        return page[COMPUTED] - 1, ""
     done = page[SAID] and not (page[STOPPED] and page[STATUS] == INTERRUPTED)
     if done and page[STATUS] == INTERRUPTED and not signals:
         return FAILED, (
@@ -280,24 +306,6 @@ def _flush() -> None:
             stream.flush()
 
 
-def prctl(option: int, value: int) -> None:
-    """Ask Linux for it; elsewhere nothing is asked and less is cleaned up."""
-    if not sys.platform.startswith("linux"):
-        return
-    with suppress(ImportError, OSError, AttributeError):
-        import ctypes
-
-        ctypes.CDLL(None).prctl(option, int(value), 0, 0, 0)
-
-
-def children(process: int) -> set[int]:
-    """The processes whose parent this one is, by its main thread; none where it cannot be told."""
-    with suppress(OSError, ValueError):
-        with open(f"/proc/{process}/task/{process}/children", encoding="ascii") as file:
-            return {int(number) for number in file.read().split()}
-    return set()
-
-
 def _still_left(before: set[int]) -> bool:
     """Whether processes of the child's go on although it ended well, after some seconds' grace.
 
@@ -312,17 +320,3 @@ def _still_left(before: set[int]) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-def _end_all(before: set[int]) -> None:
-    """End what is left of the child's processes, their children after them."""
-    for _ in range(50):
-        left = children(os.getpid()) - before
-        if not left:
-            return
-        for number in left:
-            with suppress(OSError):
-                os.kill(number, signal.SIGKILL)
-        for number in left:
-            with suppress(OSError):
-                os.waitpid(number, 0)

@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -17,6 +18,7 @@ import click
 
 from ..auditors.sampling.limits import said
 from ..auditors.sampling.process_state import Changed, ProcessState, blamed
+from . import computed
 from .streams import hand_over, place_of, require_errors
 from .terminal import ProgressLine, printable
 
@@ -89,13 +91,11 @@ class Sentences(click.Group):
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
-            ctx.exit(INTERRUPTED)  # the guardian knows who sent it, and says so
-        except SystemExit:
-            raise
-        except BaseException as error:  # noqa: BLE001 - the last place to turn it into words
+            _interrupted(ctx)
+        except Exception as error:  # noqa: BLE001 - the last place to turn it into words
             if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
                 # So Python up to 3.11 hands on an interruption that comes while a class is made.
-                ctx.exit(INTERRUPTED)
+                _interrupted(ctx)
             if os.environ.get("DPWITNESS_DEBUG") == "1":
                 traceback.print_exc()
             try:
@@ -104,7 +104,14 @@ class Sentences(click.Group):
                 hooked = _LOWERED.format(said(state.lowered), "{}") if state.lowered else _HOOKED
                 sentence, status = hooked.format(type(second).__name__), FAILED
             _warn(sentence)
+            computed.finish(status)
             ctx.exit(status)
+
+
+def _interrupted(ctx: click.Context) -> None:
+    """End; the guardian knows who interrupted, and says so."""
+    computed.finish(INTERRUPTED)
+    ctx.exit(INTERRUPTED)
 
 
 def _explained(error: BaseException, state: ProcessState | None = None) -> tuple[str, int]:
@@ -137,10 +144,12 @@ def _explained(error: BaseException, state: ProcessState | None = None) -> tuple
         place = "a file" if error.filename is None else repr(os.fspath(error.filename))
         return f"cannot use {place}: {os.strerror(error.errno).lower()}", UNUSABLE
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    return (
-        f"{text}; this is a bug in dpwitness (DPWITNESS_DEBUG=1 shows where it happened)",
-        FAILED,
+    whose = (
+        "if no thread that the mechanism started raised it here, this is a bug in dpwitness"
+        if threading.active_count() > 1
+        else "this is a bug in dpwitness"
     )
+    return f"{text}; {whose} (DPWITNESS_DEBUG=1 shows where it happened)", FAILED
 
 
 def _option(keyword: str, value: str) -> str:
@@ -286,10 +295,12 @@ def speak(
 
     The status is another where the output was closed or could not be written.
     """
+    computed.begin()
     output = Output()
     with console(output, quiet) as speaking:
         status = command(speaking, *given, **named)
     status = FAILED if output.closed else UNUSABLE if output.failed else status
+    computed.finish(status)
     click.get_current_context().exit(status)
 
 

@@ -281,7 +281,8 @@ def _parcel(function: Callable[..., Any], *, near: bool) -> Iterator[bytes | str
     if not near or len(pickled) < LARGE:
         yield pickled
         return
-    with TemporaryDirectory(prefix="dpwitness-") as folder:
+    # By the number of the process its folder is found if it is killed.
+    with TemporaryDirectory(prefix=f"dpwitness-{os.getpid()}-") as folder:
         # Named by its content, which workers remember it by.
         path = Path(folder) / blake2b(pickled, digest_size=16).hexdigest()
         path.write_bytes(pickled)

@@ -153,8 +153,6 @@ def mutants_of(
     )  # fmt: skip
     sources, recipe, every = planned(mechanism)
     faults = [one for one in every if only(one)]
-    databases = trial.probes(mechanism, court)
-    original = trial.outputs_on(mechanism, databases, timeout)
     started = monotonic()
     court, refuted = trial.with_known_pairs(mechanism, court)
     if refuted:
@@ -163,6 +161,8 @@ def mutants_of(
             "mend it first, `dpwitness audit` shows how it breaks them"
         )
     needed = monotonic() - started
+    databases = trial.probes(mechanism, court)
+    original = trial.outputs_on(mechanism, databases, timeout)
     trials_ = _Trials(
         mechanism=mechanism, court=court, recipe=recipe, databases=databases, original=original,
         limit=max(60.0, SLOWEST * needed) + A_THEOREM * len(theorems), end=begun + seconds,

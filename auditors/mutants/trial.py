@@ -22,8 +22,15 @@ from ...mechanisms.model import (
 from ..claims.check import check
 from ..claims.exact import exact_privacy
 from ..claims.follows_law import follows_law
+from ..databases.examples import harvest
 from ..databases.neighbours import pair_source
-from ..errors import ContractError, DpWitnessError, HarnessError, MechanismHangs
+from ..errors import (
+    ContractError,
+    DpWitnessError,
+    HarnessError,
+    InvalidArgument,
+    MechanismHangs,
+)
 from ..outputs.encoding import canonical
 from ..privacy.run import audit
 from ..results import AuditResult, Pair, Verdict
@@ -68,10 +75,14 @@ def label_of(claim: Claim, place: int) -> str:
 
 
 def probes(mechanism: Mechanism, court: Court) -> list[Any]:
-    """Databases on which a mutant is compared with the original."""
+    """Databases on which a mutant is compared with the original, the worst known ones first.
+
+    Raises InvalidArgument if there is none: two functions compared on nothing would seem equal.
+    """
     found: list[Any] = []
-    if court.pair is not None:
-        found += [court.pair.database, court.pair.neighbour]
+    for pair in (court.pair, *court.known):
+        if pair is not None:
+            found += [pair.database, pair.neighbour]
     for claim in court.claims:
         found += list(getattr(claim, "databases", None) or ())[:3]
         if isinstance(claim, PrivacyClaim):
@@ -79,13 +90,19 @@ def probes(mechanism: Mechanism, court: Court) -> list[Any]:
                 found += [one, two]
             if mechanism.databases is not None:
                 source = pair_source(mechanism.databases, claim.relation, claim.distance, 0)
-                pairs = source.templates
+                # A strategy of the user's has no hand-made pairs.
+                pairs = source.templates or harvest(source.strategy, court.seed)
                 places = np.unique(np.linspace(0, max(len(pairs) - 1, 0), PROBES).round())
                 found += [
                     database
                     for place in places.astype(int).tolist()[: len(pairs)]
                     for database in (pairs[place].database, pairs[place].neighbour)
                 ]
+    if not found:
+        raise InvalidArgument(
+            f"no database of {mechanism.name} is known, so its mutants can be compared with it on "
+            "none; give a strategy of databases, or two databases"
+        )
     return list({canonical(database): database for database in found}.values())
 
 

@@ -151,6 +151,16 @@ def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
     return Pair(one, two)
 
 
+def require_one(pair: Any, databases: Any) -> None:
+    """Reject a pair beside databases: nothing of the databases would be looked at."""
+    if pair is not None and databases is not None:
+        raise InvalidArgument(
+            "pair= and databases= exclude each other, since a pair that is given is the only one "
+            "judged; give one of them",
+            keywords=("pair", "databases"),
+        )
+
+
 def require(workers: int, timeout: float) -> None:
     """Reject numbers outside their range, naming the number; `Budget` does so for its own."""
     if not (workers >= 1 and workers == int(workers)):

@@ -80,6 +80,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     """
     subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
     pair, databases = request.pair, request.databases
+    asked.require_one(pair, databases)
     of_pairs = pair is None and yields_pairs(databases, budget.seed)
     claims = asked.claims(
         subject, epsilon, request.delta, request.relation, request.distance, pair, of_pairs=of_pairs

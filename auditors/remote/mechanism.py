@@ -1,5 +1,6 @@
 """A child process as a function of (database, rng), one request for each block of draws."""
 
+import os
 import shlex
 import shutil
 import tempfile
@@ -199,7 +200,8 @@ def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
             "--python runs a function of yours, named as file.py:NAME or module:NAME, not "
             f"{target!r}"
         )
-    folder = tempfile.mkdtemp(prefix="dpwitness-client-")
+    # By the number of the process its folder is found if it is killed.
+    folder = tempfile.mkdtemp(prefix=f"dpwitness-{os.getpid()}-client-")
     copy = shutil.copy(CLIENT, folder)
     run = RemoteRun([python, copy, target], limit)
     weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)

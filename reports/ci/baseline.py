@@ -12,9 +12,9 @@ better by the whole amount, which the old run missed.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isnan
 from pathlib import Path
 
 from ...auditors.evidence.read import revived
@@ -26,6 +26,8 @@ from ..formats.told import Reason
 from .gate import Accepted, Gated
 
 SCHEMA = "dpwitness-baseline/1"
+MOST = 1e3
+"""No bound from below is near it: that would need more draws than anybody makes."""
 
 
 class BaselineError(ValueError):
@@ -52,16 +54,29 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(
             f"there is no baseline at {path}; write the first one with --accept"
         ) from None
-    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except KeyError as error:
+        raise BaselineError(
+            f"{path} is not a baseline of dpwitness (no {error}); write it anew with --accept"
+        ) from None
+    except (
+        OSError, TypeError, ValueError, AttributeError, RecursionError, OverflowError
+    ) as error:  # fmt: skip
         raise BaselineError(
             f"{path} is not a baseline of dpwitness ({error!r:.80}); write it anew with --accept"
         ) from None
+    if not any(results.values()) and not claims:
+        raise BaselineError(
+            f"{path} holds no results, so nothing could be compared with it; write it anew with "
+            "--accept"
+        )
     return Baseline(results=results, claims=claims)
 
 
 def _known(data: Accepted) -> Accepted:
-    _bound(data)
-    float(data.get("epsilon_upper", 0))
+    # Compared with a bound that is no number, nothing ever rises.
+    lower, upper = float(data["epsilon_lower"]), float(data.get("epsilon_upper", 0))
+    if not lower <= MOST or isnan(upper):
+        raise ValueError(f"its bounds are {lower} and {upper}")
     _claim(data)
     data["pair"]["database"], data["pair"]["neighbour"]
     str(data["verdict"])
@@ -159,6 +174,23 @@ def compare(
             for name in baseline.results if name not in present
         ]  # fmt: skip
     return tuple(dict.fromkeys(found))
+
+
+def remarks(
+    gated: Sequence[Gated], baseline: Baseline | None, worse: Sequence[Reason]
+) -> Iterator[str]:
+    """What is no reason to stop and must not go without a word."""
+    if baseline is None:
+        return
+    stopped = {reason.name for reason in worse}
+    for one in gated:
+        if one.problem:
+            continue
+        name = one.entry.name
+        if not baseline.results.get(name) and name not in baseline.claims:
+            yield f"{name} is not in the baseline and was compared with nothing; --accept adds it"
+        elif one.verdict == "refuted" and name not in stopped:
+            yield f"{name} is refuted, and the baseline accepts that"
 
 
 def _claim(result: ResultRecord | Accepted) -> tuple[Number, ...]:

@@ -20,7 +20,7 @@ from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..terminal import one_line
 from . import witnesses
-from .baseline import BaselineError, baseline_text, compare, read_baseline
+from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
 from .entries import read_entries
 from .gate import Gated, run_gate
 from .scaffold import PIPELINES, pipelines, scaffold
@@ -69,6 +69,8 @@ def gate(
     worse = compare(gated, known, rise=rise, strict=settings.inconclusive == "fail")
     if accept and baseline is not None:
         return _accept(console, baseline, gated, worse)
+    for sentence in remarks(gated, known, worse):
+        console.warn(one_line(sentence))
     told = told_of(gated, worse, alpha=settings.alpha, seed=seed)
     _tell(console, told)
     if github:

@@ -6,6 +6,7 @@ of jobs gives the same verdicts.
 """
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -26,6 +27,7 @@ from ...auditors.evidence.record import (
     PairRecord,
     ResultRecord,
 )
+from ..lifeline import folder_prefix
 from .entries import Entry, source_of
 from .ledger import shares
 from .settings import Settings
@@ -181,7 +183,7 @@ def _words(
 
 def _run(words: list[str], root: Path) -> tuple[Document | None, str]:
     """The evidence that `dpwitness audit` wrote, or why it wrote none."""
-    with tempfile.TemporaryDirectory(prefix="dpwitness-gate-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{folder_prefix(os.getpid())}gate-") as folder:
         path = Path(folder) / "evidence.json"
         ran = subprocess.run(
             [sys.executable, "-m", "dpwitness", *words[:-2], "--json", str(path),

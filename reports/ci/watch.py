@@ -12,6 +12,7 @@ its one process, as a worker of pytest-xdist does, whose controller notices that
 
 import mmap
 import os
+import select
 import signal
 import struct
 import sys
@@ -24,7 +25,8 @@ from typing import NoReturn
 
 import pytest
 
-from ..guardian import FAILED, LATE, children, ended, prctl, reaped
+from ..guardian import FAILED, LATE, ended, reaped
+from ..lifeline import become_subreaper, children, die_with, end_all, keeper
 from ..terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
@@ -60,17 +62,16 @@ class Watch:
         handed_on = signal.valid_signals() - {getattr(signal, name) for name in NOT_OURS}
         kept = signal.pthread_sigmask(signal.SIG_BLOCK, handed_on)
         timer = signal.setitimer(signal.ITIMER_REAL, 0)  # a child does not inherit it
-        parent = os.getpid()
         with warnings.catch_warnings():
             # Python 3.12 warns of threads, also of those that numerical libraries keep for forks.
             warnings.simplefilter("ignore", DeprecationWarning)
-            prctl(36, 1)  # PR_SET_CHILD_SUBREAPER: what an audit leaves behind becomes ours
+            lifeline = keeper(handed_on, _tell)
+            parent = os.getpid()
+            become_subreaper()
             child = os.fork()
         if child:
-            _wait(child, self._page, handed_on)
-        prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG: not to outlive the parent
-        if os.getppid() != parent:
-            os._exit(FAILED)
+            _wait(child, self._page, handed_on, lifeline)
+        die_with(parent)
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.pthread_sigmask(signal.SIG_SETMASK, kept)
         self._tests = os.getpid()
@@ -137,8 +138,10 @@ def _possible() -> bool:
     return "console_main" in names and names.count("wrap_session") == 1
 
 
-def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoReturn:
-    """The parent: wait for the child, and end as it ended."""
+def _wait(
+    child: int, page: mmap.mmap, handed_on: set[signal.Signals], lifeline: int | None
+) -> NoReturn:
+    """The parent: wait for the child, and end as it ended; end it with the lifeline."""
     hung, late, sent, said = False, False, set(), 0.0
     deaf, interrupted = False, (0.0, 0.0)
     while True:
@@ -157,6 +160,8 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         said = said or (time.monotonic() if page[SAID] else 0.0)
         if said and time.monotonic() - said > GRACE and not page[PAUSED]:
             late = True
+            os.kill(child, signal.SIGKILL)
+        if lifeline is not None and select.select([lifeline], [], [], 0)[0]:
             os.kill(child, signal.SIGKILL)
         news = signal.sigtimedwait(handed_on, 0.5)
         if news and news.si_signo == signal.SIGINT:
@@ -178,7 +183,7 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
             "thread, a process or a function registered for the end, most likely of a mechanism, "
             "kept it"
         )
-    left = _end_processes(page)
+    left = _end_processes(page, child)
     if left and not sentence:
         sentence = (
             "a process that was started while an audit ran, most likely by the mechanism, was ended"
@@ -190,26 +195,19 @@ def _wait(child: int, page: mmap.mmap, handed_on: set[signal.Signals]) -> NoRetu
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
         os.kill(os.getpid(), number)
     if sentence:
-        with suppress(OSError):
-            os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
+        _tell(sentence)
     os._exit(status)
 
 
-def _end_processes(page: mmap.mmap) -> int:
+def _tell(sentence: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"\ndpwitness: {sentence}\n".encode("utf-8", "backslashreplace"))
+
+
+def _end_processes(page: mmap.mmap, child: int) -> int:
     """End what audits left behind, and all there is where one was interrupted; how many."""
     numbers = {number for (number,) in struct.iter_unpack("I", page[STARTED]) if number}
-    others = set() if page[AUDITS] else children(os.getpid()) - numbers
-    ended = 0
-    for _ in range(50):
-        # The children of those that were ended have become ours.
-        left = children(os.getpid()) - others
-        for number in left:
-            with suppress(OSError):
-                os.kill(number, signal.SIGKILL)
-                ended += os.waitpid(number, 0)[0] > 0
-        if not left:
-            break
-    return ended
+    return end_all(set() if page[AUDITS] else children(os.getpid()) - numbers, child)
 
 
 def _outcome(state: int, low: list[str], page: mmap.mmap, hung: bool) -> tuple[int, str]:

@@ -71,8 +71,7 @@ def mutants(
 def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanism, Any]:
     """The mechanism with the claims that the options state, or its own, and the pair given."""
     given = {key: value for key, value in request.items() if value is not None}
-    if "pair" in given and "databases" in given:
-        raise InvalidArgument("--pair and --databases exclude each other; give one of them")
+    asked.require_one(given.get("pair"), given.get("databases"))
     pair = None
     if "pair" in given:
         one, two = given["pair"]

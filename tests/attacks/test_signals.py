@@ -82,22 +82,24 @@ def test_deaf(dp_audit):
 """
 
 
-def told(folder, words, number, after, module="dpwitness"):
+def told(folder, words, number, after, module="dpwitness", sent_to=lambda process: process):
     """(status, what was said, what is left, seconds it took to end)."""
     (folder / "m.py").write_text(MECHANISMS)
     (folder / "dpwitness.toml").write_text(SETTINGS)
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
     mark = f"DPWITNESS_MARK={uuid.uuid4().hex}"
     name, _, value = mark.partition("=")
     command = subprocess.Popen(
         [sys.executable, "-m", module, *words],
-        cwd=folder, env={**os.environ, name: value}, text=True,
+        cwd=folder, env={**os.environ, name: value, "TMPDIR": str(temporary)}, text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
     while not any(module.encode() in line for _, line in left(mark)):
         time.sleep(0.01)
     time.sleep(0.6 + after)  # Python's own start answers signals in its own way
     begun = time.monotonic()
-    command.send_signal(number)
+    os.kill(sent_to(command.pid), number)
     _, said = command.communicate(timeout=60)
     seconds = time.monotonic() - begun
     for _ in range(100):
@@ -126,6 +128,51 @@ def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
     status, said, processes, _ = told(tmp_path, COMMANDS["audit"], signal.SIGTERM, 1.0)
     assert (status, processes) == (143, [])
     assert said.startswith("dpwitness: interrupted")
+
+
+def keeper_of(process):
+    (number,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return int(number)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_that_is_killed_leaves_nothing(tmp_path, name):
+    """Nobody can answer SIGKILL, so that another process has to end the rest."""
+    chance, failures = random.Random(f"killed {name}"), []
+    for case in range(INSTANTS):
+        whom = (lambda process: process, keeper_of)[case % 2]
+        after = chance.uniform(0, 5)
+        status, said, processes, seconds = told(
+            tmp_path, COMMANDS[name], signal.SIGKILL, after, sent_to=whom
+        )
+        wanted = 4 if whom is keeper_of else -signal.SIGKILL
+        folders = list((tmp_path / "temporary").iterdir())
+        if status != wanted or processes or folders or seconds > 30:
+            failures.append((case, after, status, said, processes, folders, seconds))
+    print(f"{INSTANTS} kills, {len(failures)} failures")
+    assert failures == []
+
+
+def test_a_command_that_is_killed_leaves_no_worker(tmp_path):
+    status, _, processes, _ = told(tmp_path, COMMANDS["workers"], signal.SIGKILL, 1.5)
+    assert (status, processes) == (-signal.SIGKILL, [])
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_pytest_run_that_is_killed_leaves_nothing(tmp_path):
+    (tmp_path / "test_m.py").write_text(TESTS)
+    words = ["-q", "-p", "no:xdist", "-p", "no:cacheprovider", "--dp-workers", "2", "-k", "slow"]
+    chance, failures = random.Random("killed pytest"), []
+    for _ in range(INSTANTS):
+        after = chance.uniform(0, 5)
+        status, _, processes, _ = told(
+            tmp_path, [*words, "test_m.py"], signal.SIGKILL, after, module="pytest"
+        )
+        if status != -signal.SIGKILL or processes:
+            failures.append((after, status, processes))
+    assert failures == []
 
 
 @pytest.mark.slow

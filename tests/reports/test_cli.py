@@ -363,6 +363,18 @@ def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, s
         assert "repeated with new randomness" in " ".join(result.stdout.split())
 
 
+def test_a_replay_that_compares_nothing_is_no_success(run):
+    """Claims beside privacy are compared with the versions that wrote them alone."""
+    assert run("audit", "laplace", "--trials", "2000", "--json", "a.json").exit_code == 0
+    data = json.loads(Path("a.json").read_text())
+    assert data["claims"]
+    data["results"], data["environment"]["numpy"] = [], "0.1"
+    Path("a.json").write_text(json.dumps(data))
+    result = run("replay", "a.json")
+    assert result.exit_code == 2, result.output
+    assert "nothing was compared" in result.stderr
+
+
 @pytest.mark.parametrize("target", ["os:system", "numpy:save", "", "mine:os.system"])
 def test_evidence_cannot_make_replay_run_anything(run, sound, target):
     record = evidence.document((replace(sound, target=target),), replay="")

@@ -6,10 +6,11 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.mutants import mutants_of
+from dpwitness.auditors.mutants import mutants_of, trial
 from dpwitness.auditors.mutants.apart import apart
 from dpwitness.auditors.mutants.faults import faults_of
 from dpwitness.auditors.mutants.planting import is_faithful, planted
@@ -167,6 +168,25 @@ def test_a_missing_clip_is_seen_where_the_data_need_it(code):
 def test_a_clip_that_nothing_needs_is_equivalent(code):
     (mutant,) = of(claiming(code.total), "clip removed").mutants
     assert mutant.verdict == "equivalent"
+
+
+def test_a_strategy_of_databases_tells_a_mutant_from_the_original(code):
+    """A strategy has no hand-made pairs; compared on nothing every mutant would be equivalent."""
+    claim = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)
+    ages = st.lists(st.integers(0, 5), max_size=4)
+    mechanism = Mechanism(name="total", run=code.total, claims=(claim,), databases=ages)
+    score = mutants_of(mechanism, trials=2000)
+    told = {one.fault.kind: one.verdict for one in score.mutants}
+    assert told["clip removed"] not in ("equivalent", "not tried")
+    assert told["noise"] not in ("equivalent", "not tried")
+    assert len(trial.probes(mechanism, trial.Court(claims=(claim,)))) > 4
+
+
+def test_a_comparison_over_no_database_is_refused():
+    claim = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)
+    mechanism = Mechanism(name="bare", run=lambda database, rng: 0, claims=(claim,))
+    with pytest.raises(InvalidArgument, match="on none"):
+        trial.probes(mechanism, trial.Court(claims=(claim,)))
 
 
 def test_reused_noise_is_seen(code):

@@ -6,6 +6,7 @@ is not refuted has probability at least 1 - 1e-3 over seeds, and each seed below
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from math import e, inf
 
 import numpy as np
@@ -20,6 +21,7 @@ from dpwitness import (
     Verdict,
     audit,
     audit_claims,
+    estimate,
 )
 from dpwitness.auditors.evidence.write import record_of
 from dpwitness.auditors.privacy.replay import recount
@@ -43,6 +45,13 @@ def scalar(database, rng):
 def test_the_number_of_workers_changes_nothing(epsilon):
     options = {"pair": (0, 1), "epsilon": epsilon, "trials": 6000}
     assert essence(audit(scalar, **options)) == essence(audit(scalar, workers=2, **options))
+
+
+@pytest.mark.parametrize("ask", [audit, audit_claims, partial(estimate)])
+def test_a_pair_beside_databases_is_refused(ask):
+    stated = {} if isinstance(ask, partial) else {"epsilon": 1.0}
+    with pytest.raises(InvalidArgument, match="exclude each other"):
+        ask(scalar, relation="replace-one", pair=(0, 1), databases=st.integers(0, 1), **stated)
 
 
 def test_the_seed_decides_everything():

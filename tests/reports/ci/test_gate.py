@@ -19,7 +19,13 @@ from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.reports.ci.audits import _line as line_of_test
-from dpwitness.reports.ci.baseline import BaselineError, baseline_text, compare, read_baseline
+from dpwitness.reports.ci.baseline import (
+    BaselineError,
+    baseline_text,
+    compare,
+    read_baseline,
+    remarks,
+)
 from dpwitness.reports.ci.commands import _line, _tell, told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
@@ -212,6 +218,27 @@ def test_a_bad_baseline_is_a_sentence(tmp_path, text):
         read_baseline(path)
     with pytest.raises(BaselineError, match="write the first one with --accept"):
         read_baseline(tmp_path / "none.json")
+
+
+@pytest.mark.parametrize("bound", ["nan", "inf", "9" * 400, 10**400, None])
+def test_a_baseline_above_which_nothing_can_rise_is_refused(tmp_path, bound):
+    known = json.loads(baseline_text([gated("a", result())]))
+    known["entries"]["a"][0]["epsilon_lower"] = bound
+    (tmp_path / "base.json").write_text(json.dumps(known))
+    with pytest.raises(BaselineError, match=r"is not a baseline of dpwitness .* --accept"):
+        read_baseline(tmp_path / "base.json")
+
+
+def test_a_comparison_with_nothing_is_refused_or_said(tmp_path):
+    with pytest.raises(BaselineError, match="nothing could be compared"):
+        baseline_of(tmp_path)
+    known = baseline_of(tmp_path, gated("a", result("refuted", 2.0)))
+    now = [gated("a", result("refuted", 2.0)), gated("b", result())]
+    said = list(remarks(now, known, compare(now, known, rise=0.1, strict=False)))
+    assert [one.partition(" ")[0] for one in said] == ["a", "b"]
+    assert "the baseline accepts that" in said[0]
+    assert "compared with nothing" in said[1]
+    assert list(remarks(now, None, ())) == []
 
 
 @pytest.mark.parametrize(
