@@ -5,6 +5,7 @@ import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
 
@@ -96,22 +97,56 @@ def keep_elsewhere(text: str, suffix: str) -> str | None:
     return path
 
 
-def read_limited(path: str, limit: int) -> str:
-    """The UTF-8 text of a file of at most `limit` bytes; raises EvidenceFormatError."""
+def open_limited(path: str, limit: int) -> BinaryIO:
+    """A file of somebody else, opened to be read: a plain file of at most `limit` bytes.
+
+    A pipe would never end and a device has no size, so neither is waited for. Raises
+    EvidenceFormatError with one sentence.
+    """
+    handle = -1
     try:
-        with open(path, "rb") as file:
-            data = file.read(limit + 1)
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            kind = next((word for is_kind, word in KINDS if is_kind(found.st_mode)), "no file")
+            raise EvidenceFormatError(f"cannot read {path!r}: it is {kind}; expected a plain file")
+        if found.st_size > limit:
+            raise EvidenceFormatError(
+                f"{path!r} is larger than {limit / 2**20:.4g} MiB, the most that is read of such a "
+                "file"
+            )
+        return os.fdopen(handle, "rb")
     except (OSError, ValueError) as error:
+        if handle >= 0:
+            os.close(handle)
+        if isinstance(error, EvidenceFormatError):
+            raise
         raise EvidenceFormatError(f"cannot read {path!r}: {_reason(error)}") from None
+
+
+KINDS = (
+    (stat.S_ISFIFO, "a pipe"), (stat.S_ISDIR, "a folder"), (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"), (stat.S_ISSOCK, "a socket"),
+)  # fmt: skip
+
+
+def read_limited(path: str, limit: int, what: str = "an evidence file") -> str:
+    """The UTF-8 text of a plain file of at most `limit` bytes; raises EvidenceFormatError.
+
+    `what` says in the error what was expected.
+    """
+    with open_limited(path, limit) as file:
+        try:
+            data = file.read(limit + 1)
+        except OSError as error:
+            raise EvidenceFormatError(f"cannot read {path!r}: {_reason(error)}") from None
     if len(data) > limit:
-        raise EvidenceFormatError(
-            f"{path!r} is larger than {limit // 2**20} MiB, which no evidence file is"
-        )
+        raise EvidenceFormatError(f"{path!r} grew while it was read; give a file that is finished")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise EvidenceFormatError(
-            f"{path!r} is not UTF-8 text (byte {error.start}); is it an evidence file?"
+            f"{path!r} is not UTF-8 text (byte {error.start}); expected {what}"
         ) from None
 
 

@@ -21,15 +21,20 @@ MOST_VALUES = 6_000_000
 MOST_RESULTS = 10_000
 MOST_COUNTS = 1000
 LARGEST_WHOLE = 2**1000
+MOST_DIGITS = 300
+"""Of a whole number: with more it would be no double, and work that takes one would fail."""
 LONGEST_TEXT = 20_000
 MOST_DRAWS = 2 * 10**10
 """Draws of both sides that counting one result again may take: days, and no more."""
 VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
 
 
-def load_document(path: str) -> Any:
-    """The whole of an evidence file, parsed and not yet checked."""
-    return parse_json(read_limited(path, LARGEST), path)
+def load_document(path: str, what: str = "an evidence file", limit: int = LARGEST) -> Any:
+    """The whole of a JSON file of at most `limit` bytes, parsed and not yet checked.
+
+    `what` says in the EvidenceFormatError what was expected.
+    """
+    return parse_json(read_limited(path, limit, what), path)
 
 
 def entries_of(data: object, label: str) -> list[ResultRecord]:
@@ -51,7 +56,7 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
     if len(results) > MOST_RESULTS:
         raise EvidenceFormatError(f"{label} holds more than {MOST_RESULTS:,} results")
     for index, result in enumerate(results):
-        _check(result, _RESULT, f"results[{index}]")
+        require(result, _RESULT, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")
     return cast(list[ResultRecord], results)
 
@@ -69,6 +74,7 @@ def parse_json(text: str, label: str) -> Any:
             object_pairs_hook=_unique,
             parse_constant=_no_constant,
             parse_float=_finite,
+            parse_int=_whole,
         )
         _limit_depth(data)
     except RecursionError:
@@ -79,8 +85,6 @@ def parse_json(text: str, label: str) -> Any:
         raise EvidenceFormatError(
             f"{label} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
         ) from None
-    except ValueError:
-        raise EvidenceFormatError(f"{label}: a whole number has too many digits") from None
     return data
 
 
@@ -94,6 +98,15 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise EvidenceFormatError(f'{name} is not JSON; write "inf" or {{"$float": "nan"}}')
+
+
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise EvidenceFormatError(
+            f"the whole number {text[:20]}... has too many digits, {len(text)}; at most "
+            f"{MOST_DIGITS} are read"
+        )
+    return int(text)
 
 
 def _finite(text: str) -> float:
@@ -160,66 +173,68 @@ def _is_anything(value: object) -> bool:
 
 Shape = dict[str, "tuple[Check, str] | Shape"]
 
-_TEXT = (_is_text, f"a string of at most {LONGEST_TEXT:,} characters")
-_WHOLE = (_is_whole, "a whole number, at least 0 and below 2**1000")
-_NUMBER = (_is_number, "a number or 'inf'")
+TEXT = (_is_text, f"a string of at most {LONGEST_TEXT:,} characters")
+WHOLE = (_is_whole, "a whole number, at least 0 and below 2**1000")
+NUMBER = (_is_number, "a number or 'inf'")
 _TRUTH = (_is_truth, "true or false")
-_LIST = (_is_list, "a list")
-_OBJECT = (_is_object, "an object")
+LIST = (_is_list, "a list")
+OBJECT = (_is_object, "an object")
 _TWO_WHOLES = (_is_two_wholes, "two whole numbers, at least 0")
-_DATABASES: Shape = {key: (_is_anything, "a value") for key in ("database", "neighbour")}
+ANYTHING = (_is_anything, "a value")
+_DATABASES: Shape = dict.fromkeys(("database", "neighbour"), ANYTHING)
 
 _RESULT: Shape = {
-    "mechanism": _TEXT,
-    "target": _TEXT,
+    "mechanism": TEXT,
+    "target": TEXT,
     "claim": {
         "kind": (lambda value: value == "privacy", "'privacy'"),
-        "epsilon": _NUMBER,
-        "delta": _NUMBER,
-        "relation": _TEXT,
-        "distance": _WHOLE,
+        "epsilon": NUMBER,
+        "delta": NUMBER,
+        "relation": TEXT,
+        "distance": WHOLE,
     },
     "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),
-    "epsilon_lower": _NUMBER,
+    "epsilon_lower": NUMBER,
     "pair": _DATABASES,
     "evidence": {
         "hits": _TWO_WHOLES,
         "trials": _TWO_WHOLES,
-        "alpha": _NUMBER,
-        "level": _NUMBER,
-        "counts": _LIST,
+        "alpha": NUMBER,
+        "level": NUMBER,
+        "counts": LIST,
     },
-    "seed": _WHOLE,
+    "seed": WHOLE,
     "seeded": _TRUTH,
-    "plan": {"trials": _WHOLE, "block": _WHOLE},
+    "plan": {"trials": WHOLE, "block": WHOLE},
 }
 
 _COUNT: Shape = {
-    "stage": _TEXT,
-    "chunk": _WHOLE,
-    "event": _OBJECT,
+    "stage": TEXT,
+    "chunk": WHOLE,
+    "event": OBJECT,
     "reversed": _TRUTH,
     "hits": _TWO_WHOLES,
     "trials": _TWO_WHOLES,
-    "predicted": _NUMBER,
-    "spread": _NUMBER,
+    "predicted": NUMBER,
+    "spread": NUMBER,
     "rates": (_is_two_numbers, "two numbers"),
 }
 
 
-def _check(value: object, shape: Shape, place: str) -> None:
+def require(value: object, shape: Shape, place: str) -> None:
+    """EvidenceFormatError that names the `place` unless the value is an object of this shape."""
     if not isinstance(value, dict):
-        raise EvidenceFormatError(f"{place} must be an object, got {_abridged(value)}")
+        raise EvidenceFormatError(f"{place} must be an object, got {abridged(value)}")
     for key, wanted in shape.items():
         inner = f"{place}.{key}"
         if key not in value:
             raise EvidenceFormatError(f"{inner} is missing; is the file complete?")
         if isinstance(wanted, dict):
-            _check(value[key], wanted, inner)
+            require(value[key], wanted, inner)
             continue
         holds, words = wanted
         if not holds(value[key]):
-            raise EvidenceFormatError(f"{inner} must be {words}, got {_abridged(value[key])}")
+            raise EvidenceFormatError(f"{inner} must be {words}, got {abridged(value[key])}")
 
 
 def _check_counts(evidence: dict[str, Any], place: str) -> None:
@@ -227,7 +242,7 @@ def _check_counts(evidence: dict[str, Any], place: str) -> None:
         raise EvidenceFormatError(f"{place} has more than {MOST_COUNTS} counts")
     for index, count in enumerate(evidence["counts"]):
         inner = f"{place}.counts[{index}]"
-        _check(count, _COUNT, inner)
+        require(count, _COUNT, inner)
         if any(hits > trials for hits, trials in zip(count["hits"], count["trials"], strict=True)):
             raise EvidenceFormatError(
                 f"{inner} has more hits than trials: {count['hits']} of {count['trials']}"
@@ -239,7 +254,8 @@ def _check_counts(evidence: dict[str, Any], place: str) -> None:
         )
 
 
-def _abridged(value: object) -> str:
+def abridged(value: object) -> str:
+    """The value as JSON, in at most 60 characters."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):

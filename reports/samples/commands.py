@@ -16,7 +16,7 @@ from ..console import INCONCLUSIVE, REFUTED, Console
 from ..faces import wording
 from ..faces.as_text import wrapped
 from ..terminal import printable
-from .sample_files import PIPE, read_sample
+from .sample_files import PIPE, compared, read_outputs, read_sample
 
 UNSAID = (
     "Not examined: other databases (nothing was searched, and nothing can be replayed or made "
@@ -31,7 +31,7 @@ def judge(console: Console, /, first: str, second: str, *, as_json: bool, **clai
     """Judge a claim on two recorded samples, tell it, and give the exit status."""
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")
-    judged = judge_samples(read_sample(first), read_sample(second), **claim)
+    judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
     names = ("standard input" if first == PIPE else first,
              "standard input" if second == PIPE else second)  # fmt: skip
     if as_json:
@@ -107,7 +107,7 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
 def conform(console: Console, place: str, law: str, *, flake: float, as_json: bool) -> int:
     """Hold recorded numbers against a law, tell it, and give the exit status."""
     declared = conformance.parse_law(law)
-    sample = read_sample(place)
+    sample = read_outputs(place)
     column = sample.column(Feature())
     if column.labelled().any() or sample.paths() != [()]:
         raise InvalidArgument(

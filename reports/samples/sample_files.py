@@ -1,40 +1,175 @@
-"""Recorded outputs from a file or a pipe: .npy, .csv, .parquet, or one JSON value a line."""
+"""Recorded outputs from a file or a pipe: .npy, .csv, .parquet, or one JSON value a line.
+
+Two files of one law may be written in two ways, and a way of writing is no output. What is only
+spelling is read as the same: true and True, an empty cell and nan, a byte order mark, 1 and 1.0,
+the order of the keys of a JSON object. The rest of how outputs are laid out is their `Shape`, which
+`compared` requires of both before anything is counted.
+"""
 
 import csv
+import io
 import json
+import math
+import re
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...auditors.errors import InvalidArgument
+from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
+from ..files import open_limited
+from ..record.reading import MOST_DIGITS
 
 PIPE = "-"
 MOST_SHOWN = 60
 EXACT = 2**53
+LARGEST = 2**36
+"""Bytes of a file. Arrays take as much memory; of the rest no more than MOST_VALUES are read."""
+MOST_VALUES = 20_000_000
+LONGEST_LINE = 10_000_000
+MOST_PARTS = 256
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+WORDS = {
+    "true": True, "false": False, "": math.nan, "nan": math.nan, "inf": math.inf,
+    "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf,
+}  # fmt: skip
+"""Cells that are no text, in lower case. Everything else that is no NUMBER is a label as it is."""
 
 
-def read_sample(place: str) -> Outputs:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the outputs of a file are laid out: `whole` is one for all of them, or "various".
+
+    `parts` are the names or the places of what every output has, None where they vary, and
+    `kinds` what stands there: numbers, texts, truth values. Missing values are of no kind.
+    """
+
+    whole: str
+    parts: tuple[str, ...] | None = None
+    ordered: bool = False
+    kinds: tuple[frozenset[str], ...] = ()
+
+    def fits(self, other: "Shape") -> bool:
+        """Whether outputs of both can be compared. What varies within a file is for statistics."""
+        if "various" in (self.whole, other.whole):
+            return True
+        if self.whole != other.whole:
+            return False
+        if self.parts is None or other.parts is None:
+            return True
+        if self.parts != other.parts:
+            free = not (self.ordered and other.ordered)
+            if not free or sorted(self.parts) != sorted(other.parts):
+                return False
+        mine, others = (
+            dict(zip(one.parts or (), one.kinds, strict=False)) for one in (self, other)
+        )
+        return not any(
+            kinds and others.get(part) and kinds.isdisjoint(others[part])
+            for part, kinds in mine.items()
+        )
+
+    def __str__(self) -> str:
+        """In words, such as: outputs with the columns 'x' (numbers), 'y' (texts)."""
+        if self.parts is None:
+            return {"various": "outputs of various kinds"}.get(self.whole, self.whole)
+        shown = [
+            f"{part} ({' and '.join(sorted(kinds)) or 'nothing'})".strip()
+            for part, kinds in zip(self.parts, self.kinds, strict=True)
+        ]
+        more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
+        return f"{self.whole} {', '.join(shown[:12])}{more}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The outputs of a file as plain values, or as an array with an output a row."""
+
+    place: str
+    values: list[Any] | NDArray[Any]
+    shape: Shape
+
+
+def read_outputs(place: str) -> Outputs:
+    """The outputs of one file; see `read_sample`."""
+    (found,) = _as_outputs(read_sample(place))
+    return found
+
+
+def compared(first: Sample, second: Sample) -> tuple[Outputs, Outputs]:
+    """The outputs of both. Raises InvalidArgument, with both shapes, where these differ."""
+    if not first.shape.fits(second.shape):
+        raise InvalidArgument(
+            f"the samples have other shapes, so nothing was compared: {first.place} has "
+            f"{first.shape}; {second.place} has {second.shape}; record both in one way. If the "
+            "mechanism itself releases another shape under the second database, that alone tells "
+            "the databases apart"
+        )
+    one, two = _as_outputs(first, second)
+    return one, two
+
+
+def _as_outputs(*samples: Sample) -> list[Outputs]:
+    """As arrays where all samples are; else all as plain values, so that no type tells them."""
+    arrays = [_array_of(sample.values) for sample in samples]
+    if all(array is not None for array in arrays) and (
+        len({(array.shape[1:], array.dtype.kind) for array in arrays if array is not None}) == 1
+    ):
+        return [Outputs.of(array, len(array)) for array in arrays if array is not None]
+    return [
+        Outputs.of_list(one.values if isinstance(one.values, list) else _plain(one.values.tolist()))
+        for one in samples
+    ]
+
+
+def _array_of(values: list[Any] | NDArray[Any]) -> NDArray[Any] | None:
+    """The values as one array of numbers, where that is what they are."""
+    if isinstance(values, np.ndarray):
+        return values
+    if not values:
+        return None
+    if all(type(value) is float for value in values):
+        return np.array(values)
+    if all(type(value) is list and value for value in values) and all(map(_numeric, values)):
+        try:
+            return np.array(values, dtype=np.float64)
+        except ValueError:
+            return None
+    return None
+
+
+def _numeric(value: Any) -> bool:
+    return all(map(_numeric, value)) if type(value) is list else type(value) is float
+
+
+def read_sample(place: str) -> Sample:
     """The outputs in a file, in their order, or those that come through the pipe for "-".
 
-    A table becomes one named part for each column, a table of one column plain values. Raises
+    A table has a named part for each column, a table of one column plain values. Raises
     InvalidArgument with the place and the line of what cannot be read.
     """
     kind = Path(place).suffix.lower()
     try:
         if place == PIPE:
-            return _listed(_lines(sys.stdin, "standard input"))
-        if kind == ".npy":
-            return _array(place)
-        if kind == ".parquet":
-            return _table(_parquet(place))
-        with open(place, encoding="utf-8", newline="") as file:
-            return _table(_csv(file, place)) if kind == ".csv" else _listed(_lines(file, place))
+            return _listed(_lines(sys.stdin, "standard input"), "standard input")
+        with open_limited(place, LARGEST) as file:
+            if kind == ".npy":
+                return _array(place)
+            if kind == ".parquet":
+                return _named(_parquet(file, place), place)
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            if kind == ".csv":
+                return _csv(text, place)
+            return _listed(_lines(text, place), place)
+    except EvidenceFormatError as error:
+        raise InvalidArgument(f"{error}; {PIPE} reads what comes through a pipe") from None
     except OSError as error:
         raise InvalidArgument(
             f"{place} could not be read: {(error.strerror or str(error)).lower()}"
@@ -45,95 +180,221 @@ def read_sample(place: str) -> Outputs:
         ) from None
 
 
-def _array(place: str) -> Outputs:
+def _array(place: str) -> Sample:
     try:
-        array = np.load(place, allow_pickle=False)
-    except (ValueError, EOFError):
+        # Mapped, so that a header cannot ask for more than the file has.
+        with warnings.catch_warnings(action="ignore"):
+            mapped = np.load(place, allow_pickle=False, mmap_mode="r")
+        whole = isinstance(mapped, np.ndarray) and mapped.ndim > 0
+        array = np.array(mapped) if whole else np.array(0)
+    except OSError:
+        raise
+    except Exception:  # noqa: BLE001 - numpy parses a header with several modules of Python
         raise InvalidArgument(
             f"{place} is not a numpy array of numbers or texts; save it with numpy.save, without "
             "Python objects"
         ) from None
-    if not isinstance(array, np.ndarray) or array.ndim == 0:
-        raise InvalidArgument(f"{place} holds one value; expected an array with an output a row")
+    if not whole or not array.size:
+        raise InvalidArgument(
+            f"{place} holds {'no' if whole else 'one'} value; expected an array with an output a "
+            "row"
+        )
+    if array.dtype.names:
+        return _named({name: array[name].tolist() for name in array.dtype.names}, place)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    return _numbers(array) if array.dtype.kind in "iuf" else Outputs.of(array, len(array))
+    if array.dtype.kind in "iuf":
+        found = _numbers(array)
+        return Sample(place, found, _shape_of(found))
+    if array.dtype.kind in "bU":
+        return _listed(array.tolist(), place)
+    return Sample(place, array, _shape_of(array))
 
 
-def _numbers(array: NDArray[Any]) -> Outputs:
+def _numbers(array: NDArray[Any]) -> NDArray[Any]:
     """Numbers as doubles, where they fit: that one file says 1 and another 1.0 means nothing."""
     whole = array.dtype.kind in "iu" and len(array) and np.abs(array.astype(float)).max() > EXACT
-    return Outputs.of(array if whole else array.astype(np.float64), len(array))
+    return array if whole else array.astype(np.float64)
 
 
 def _plain(value: Any) -> Any:
-    """The same for numbers inside a value."""
+    """A value without what is only spelling; see the module."""
+    if value is None:
+        return math.nan
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return type(value)(_plain(item) for item in value)
     if type(value) is dict:
-        return {key: _plain(item) for key, item in value.items()}
+        keys = sorted(value) if all(isinstance(key, str) for key in value) else list(value)
+        return {key: _plain(value[key]) for key in keys}
     return float(value) if type(value) is int and abs(value) <= EXACT else value
 
 
-def _outputs(values: list[Any]) -> Outputs:
+def _listed(values: Iterable[Any], place: str) -> Sample:
     found = [_plain(value) for value in values]
-    if found and all(type(value) is float for value in found):
-        return _numbers(np.array(found))
-    return Outputs.of_list(found)
+    return Sample(place, found, _shape_of(found))
 
 
-def _parquet(place: str) -> dict[str, list[Any]]:
+def _shape_of(values: list[Any] | NDArray[Any]) -> Shape:
+    """The shape of outputs that no table names."""
+    if isinstance(values, np.ndarray):
+        kind = frozenset({"numbers" if values.dtype.kind in "iuf" else values.dtype.name})
+        if values.ndim == 1:
+            return Shape("single outputs", ("",), True, (kind,))
+        if values.ndim > 2:
+            return Shape(f"arrays of shape {values.shape[1:]}", (), True)
+        names = tuple(f"part {i + 1}" for i in range(values.shape[1]))
+        return Shape(f"rows of {len(names)} values:", names, True, (kind,) * len(names))
+    tops: dict[Any, str] = {dict: "object", list: "row"}
+    kinds = {tops.get(type(value), "single") for value in values}
+    if len(kinds) != 1:
+        return Shape("various")
+    (top,) = kinds
+    if top == "single":
+        return Shape("single outputs", ("",), True, (_kinds(values),))
+    keys = {tuple(value) if top == "object" else (len(value),) for value in values}
+    if len(keys) != 1:
+        return Shape("various")
+    (own,) = keys
+    if top == "row":
+        array = _array_of(values)
+        if array is not None:
+            return _shape_of(array)
+        (length,) = own
+        names = tuple(f"part {i + 1}" for i in range(length))
+        columns = list(zip(*values, strict=True))
+        found = tuple(map(_kinds, columns[:MOST_PARTS]))
+        return Shape(f"rows of {length} values:", names[:MOST_PARTS], True, found)
+    names = own[:MOST_PARTS]
+    return Shape(
+        "the parts",
+        tuple(repr(name) for name in names),
+        False,
+        tuple(_kinds([value[name] for value in values]) for name in names),
+    )
+
+
+def _kinds(values: Iterable[Any]) -> frozenset[str]:
+    found = {type(value) for value in values if value == value or type(value) is not float}
+    names: dict[Any, str] = {
+        float: "numbers", int: "numbers", bool: "truth values", str: "texts", list: "rows",
+        dict: "objects",
+    }  # fmt: skip
+    return frozenset(names.get(kind, kind.__name__) for kind in found)
+
+
+def _named(columns: dict[str, list[Any]], place: str) -> Sample:
+    """A table whose columns have names, which a single column may do without."""
+    if len(columns) == 1:
+        (values,) = columns.values()
+        return _listed(values, place)
+    plain = {name: [_plain(value) for value in column] for name, column in columns.items()}
+    rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
+    shape = Shape("the parts", tuple(map(repr, plain)), True, tuple(map(_kinds, plain.values())))
+    # Statistics must not see the order of the columns, as other formats have none.
+    return Sample(place, [_plain(row) for row in rows], shape)
+
+
+def _parquet(file: Any, place: str) -> dict[str, list[Any]]:
     try:
+        import pyarrow
         from pyarrow import parquet
     except ImportError:
         raise InvalidArgument(
             f"{place} needs the package pyarrow to be read; install it, or record .npy or .csv"
         ) from None
-    found: dict[str, list[Any]] = parquet.read_table(place).to_pydict()
+    try:
+        table = parquet.ParquetFile(file)
+        _require_few(table.metadata.num_rows * table.metadata.num_columns, place)
+        found: dict[str, list[Any]] = table.read().to_pydict()
+    except InvalidArgument:
+        raise
+    except (pyarrow.ArrowException, ValueError, TypeError, OSError) as error:
+        said = (str(error).strip().splitlines() or [""])[0][:MOST_SHOWN]
+        raise InvalidArgument(
+            f"{place} cannot be read as parquet ({said}); write it anew, or record .npy or .csv"
+        ) from None
     return found
 
 
-def _csv(file: Iterable[str], place: str) -> dict[str, list[Any]]:
-    rows = [row for row in csv.reader(file) if row]
+def _require_few(values: int, place: str) -> None:
+    if values > MOST_VALUES:
+        raise InvalidArgument(
+            f"{place} holds more than {MOST_VALUES:,} values; record fewer outputs, or an array of "
+            "numbers as .npy"
+        )
+
+
+def _csv(file: TextIO, place: str) -> Sample:
+    rows: list[list[str]] = []
+    cells = 0
+    reader = csv.reader(_limited(file, place))
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                cells += len(row)
+                _require_few(cells, place)
+    except csv.Error as error:
+        raise InvalidArgument(
+            f"{place}, line {reader.line_num}: {error}; is a quote left open?"
+        ) from None
     if not rows:
-        return {}
-    # A first row of texts only over rows with numbers names the columns.
-    texts = all(isinstance(_scalar(cell), str) for cell in rows[0])
-    numbers = len(rows) > 1 and any(not isinstance(_scalar(cell), str) for cell in rows[1])
-    names = rows.pop(0) if texts and numbers else [f"column {i + 1}" for i in range(len(rows[0]))]
+        return _listed([], place)
+    width = len(rows[0])
+    # A first row of texts over rows with numbers names the columns; an index has no name.
+    first = [_scalar(cell) for cell in rows[0]]
+    texts = all(isinstance(v, str) or cell == "" for v, cell in zip(first, rows[0], strict=True))
+    other = len(rows) > 1 and any(not isinstance(_scalar(cell), str) for cell in rows[1])
+    header = [cell.strip() for cell in rows.pop(0)] if texts and other else None
     for number, row in enumerate(rows, start=1):
-        if len(row) != len(names):
+        if len(row) != width:
             raise InvalidArgument(
-                f"{place}: record {number} has {len(row)} cells; expected {len(names)}, as before"
+                f"{place}: record {number} has {len(row)} cells; expected {width}, as before"
             )
-    return {name: [_scalar(row[i]) for row in rows] for i, name in enumerate(names)}
+    if header is not None and len(set(header)) < width:
+        raise InvalidArgument(f"{place}: two of its columns have one name; name each differently")
+    if header is None and width > 1:
+        return _listed(([_scalar(cell) for cell in row] for row in rows), place)
+    names = header or [""]
+    return _named({name: [_scalar(row[i]) for row in rows] for i, name in enumerate(names)}, place)
 
 
 def _scalar(cell: str) -> Any:
     text = cell.strip()
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text or None
+    if NUMBER.fullmatch(text):
+        if len(text) <= MOST_DIGITS:
+            return int(text) if text.lstrip("+-").isdigit() else float(text)
+        return text
+    return WORDS.get(text.lower(), text)
 
 
-def _table(columns: dict[str, list[Any]]) -> Outputs:
-    values = list(columns.values())
-    if len(values) == 1:
-        return _outputs(values[0])
-    names = list(columns)
-    return _outputs([dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)])
+def _limited(file: TextIO, place: str) -> Iterator[str]:
+    """The lines, none of which may be endless."""
+    number = 0
+    while line := file.readline(LONGEST_LINE):
+        number += 1
+        if len(line) == LONGEST_LINE:
+            raise InvalidArgument(
+                f"{place}, line {number}: it has {LONGEST_LINE:,} characters or more; expected one "
+                "output a line"
+            )
+        yield line
 
 
-def _lines(file: Iterable[str], place: str) -> Iterator[Any]:
-    for number, line in enumerate(file, start=1):
-        text = line.strip()
+def _lines(file: TextIO, place: str) -> Iterator[Any]:
+    values = 0
+    for number, line in enumerate(_limited(file, place), start=1):
+        text = line.strip().removeprefix("\ufeff")
         if not text:
             continue
+        values += 1 + text.count(",")
+        _require_few(values, place)
         try:
-            yield float(text) if text in ("nan", "inf", "-inf") else from_json(json.loads(text))
+            yield (
+                float(text)
+                if text in ("nan", "inf", "-inf")
+                else from_json(json.loads(text, parse_int=_whole))
+            )
         except (ValueError, RecursionError):
             raise InvalidArgument(
                 f"{place}, line {number}: expected a number or a JSON value, one output a line, "
@@ -141,5 +402,7 @@ def _lines(file: Iterable[str], place: str) -> Iterator[Any]:
             ) from None
 
 
-def _listed(values: Iterable[Any]) -> Outputs:
-    return _outputs(list(values))
+def _whole(text: str) -> int:
+    if len(text) > MOST_DIGITS:
+        raise ValueError(text)
+    return int(text)

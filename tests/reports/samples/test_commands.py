@@ -50,6 +50,108 @@ def test_how_a_number_is_written_is_no_difference(run, here):
             assert run("judge", first, second, "--epsilon", 0.1).exit_code != 1
 
 
+def records(seed):
+    """Noisy releases of one law: a number, a truth value, a label, now and then nothing."""
+    rng = np.random.default_rng(seed)
+    return [
+        {"x": float(x), "on": bool(x > 0), "kind": "a" if abs(x) < 1 else "b",
+         "y": float(x) if i % 7 else float("nan")}
+        for i, x in enumerate(rng.laplace(size=900))
+    ]  # fmt: skip
+
+
+def table(rows, *, names=("x", "on", "kind", "y"), true="true", gone="", header=True, start=""):
+    cells = {True: true, False: true.replace("rue", "alse").replace("t", "f").replace("T", "F")}
+    lines = [",".join(names)] if header else []
+    for row in rows:
+        y = gone if row["y"] != row["y"] else repr(row["y"])
+        lines.append(f"{row['x']!r},{cells[row['on']]},{row['kind']},{y}")
+    return start + "\n".join(lines) + "\n"
+
+
+def lines(rows, *, keys=("x", "on", "kind", "y")):
+    plain = [{k: None if row[k] != row[k] else row[k] for k in keys} for row in rows]
+    return "".join(json.dumps(row) + "\n" for row in plain)
+
+
+SAME = {
+    "t.csv": table,
+    "true.csv": lambda rows: table(rows, true="True"),
+    "nan.csv": lambda rows: table(rows, gone="nan"),
+    "mark.csv": lambda rows: table(rows, start="\ufeff"),
+    "blanks.csv": lambda rows: table(rows, names=(" x", "on ", "kind", "y")),
+    "keys.jsonl": lines,
+    "order.jsonl": lambda rows: lines(rows, keys=("y", "kind", "x", "on")),
+}
+OTHER = {
+    "words.csv": lambda rows: table(rows, names=("x_e", "on_e", "kind_e", "y_e")),
+    "case.csv": lambda rows: table(rows, names=("X", "on", "kind", "y")),
+    "order.csv": lambda rows: table(rows, names=("on", "x", "kind", "y")),
+    "bare.csv": lambda rows: table(rows, header=False),
+    "plain.csv": lambda rows: "".join(f"{row['x']!r}\n" for row in rows),
+    "two.csv": lambda rows: "".join(f"{row['x']!r},{row['y']!r}\n" for row in rows),
+    "flags.csv": lambda rows: table([{**row, "kind": "3"} for row in rows]),
+    "rows.jsonl": lambda rows: "".join(json.dumps([row["x"], row["on"]]) + "\n" for row in rows),
+    "keys2.jsonl": lambda rows: lines(rows, keys=("x", "on")),
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_what_is_only_spelling_is_read_as_the_same(run, here, name):
+    (here / "a.csv").write_text(table(records(1)))
+    (here / name).write_text(SAME[name](records(2)))
+    for pair in (("a.csv", name), (name, "a.csv")):
+        # Of one law: refuted with probability at most .001.
+        done = run("judge", *pair, "--epsilon", 0.4)
+        assert done.exit_code in (0, 3), done.output
+    (here / name).write_text(SAME[name]([{**row, "on": False} for row in records(2)]))
+    assert run("judge", "a.csv", name, "--epsilon", 0.4).exit_code == 1
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_files_of_other_shapes_are_not_compared(run, here, name):
+    (here / "a.csv").write_text(table(records(1)))
+    (here / name).write_text(OTHER[name](records(1)))
+    for pair in (("a.csv", name), (name, "a.csv")):
+        done = run("judge", *pair, "--epsilon", 0.4)
+        assert done.exit_code == 2, done.output
+        assert f"{pair[0]} has" in done.stderr
+        assert f"{pair[1]} has" in done.stderr
+
+
+def test_an_array_is_the_table_of_the_same_numbers_without_a_header(run, here):
+    one, two = (np.random.default_rng(seed).laplace(size=(900, 2)) for seed in (1, 2))
+    np.save("a.npy", one)
+    (here / "b.csv").write_text("".join(f"{x!r},{y!r}\n" for x, y in two.tolist()))
+    (here / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in two.tolist()))
+    (here / "head.csv").write_text("x,y\n" + (here / "b.csv").read_text())
+    (here / "lists.jsonl").write_text((here / "b.jsonl").read_text() + "[1.0]\n")
+    for name in ("b.csv", "b.jsonl", "lists.jsonl"):
+        assert run("judge", "a.npy", name, "--epsilon", 0.4).exit_code in (0, 3)
+    assert run("judge", "a.npy", "head.csv", "--epsilon", 0.4).exit_code == 2
+
+
+def test_what_varies_within_a_file_is_a_matter_of_statistics(run, here):
+    (here / "a.jsonl").write_text('{"a": 1}\n' * 400 + '{"b": 1}\n' * 400)
+    (here / "b.jsonl").write_text('{"a": 1}\n' * 800)
+    (here / "none.jsonl").write_text("null\n" * 800)
+    (here / "one.jsonl").write_text("1\n" * 800)
+    shuffled = (here / "a.jsonl").read_text().splitlines()
+    np.random.default_rng(1).shuffle(shuffled)
+    (here / "a.jsonl").write_text("\n".join(shuffled))
+    assert run("judge", "a.jsonl", "b.jsonl", "--epsilon", 0.1).exit_code == 1
+    assert run("judge", "none.jsonl", "one.jsonl", "--epsilon", 1).exit_code == 1
+
+
+def test_a_label_is_no_number_because_python_reads_it_as_one(run, here):
+    (here / "a.csv").write_text("1_2\n" * 900)
+    (here / "b.csv").write_text("12\n" * 900)
+    (here / "c.csv").write_text("\uff11\uff12\n" * 900)
+    for name in ("a.csv", "c.csv"):
+        done = run("judge", name, "b.csv", "--epsilon", 1)
+        assert (done.exit_code, "(texts)" in done.stderr) == (2, True)
+
+
 def test_parquet_is_read_where_pyarrow_is(run, here):
     pyarrow = pytest.importorskip("pyarrow")
     from pyarrow import parquet
@@ -84,6 +186,11 @@ def test_a_pipe(run, here):
         ("a.npy", b"not an array", "not a numpy array"),
         ("a.bin", b"\xff\xfe\x00", "is not text"),
         ("a.csv", b"", "expected at least 100"),
+        ("a.csv", b"1\n" + b"2" * 140_000, "is a quote left open"),
+        ("a.csv", b'1\n"2\n' + b"3\n" * 99_000, "is a quote left open"),
+        ("a.csv", b"x,x\n1,2\n", "have one name"),
+        ("a.txt", b"1\n" + b"7" * 400, "line 2: expected a number"),
+        ("a.txt", b"[" * 100_000, "line 1: expected a number"),
     ],
 )
 def test_a_file_that_cannot_be_read_gets_a_sentence(run, here, name, content, sentence):
