@@ -233,13 +233,14 @@ def find_theorem(text: str) -> Theorem:
 
 def _from_schema(place: str) -> Any:
     """The databases that a JSON file describes."""
-    from ..auditors.databases.schema import read_schema
+    from ..auditors.databases.schema import from_schema
+    from .record import reading
 
+    data = reading.load_document(place, "a schema of databases")
     try:
-        text = Path(place).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidArgument(f"the schema {place!r} could not be read: {error}") from None
-    return read_schema(text, place)
+        return from_schema(data)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"{place}: {error}") from None
 
 
 def is_file(place: str) -> bool:

@@ -20,7 +20,6 @@ list of dicts, the default), "rows" (a list of lists), "columns" (a dict of list
 list, for one column), "pandas" or "polars" (a table).
 """
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import date
@@ -45,18 +44,7 @@ KEYS = {
 FORMS = ("records", "rows", "columns", "values", "pandas", "polars")
 LONGEST = 20
 MOST = 40
-
-
-def read_schema(text: str, place: str = "the schema") -> "SearchStrategy[Any]":
-    """The databases that a JSON text describes. Raises InvalidArgument with one sentence."""
-    try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise InvalidArgument(f"{place} is not JSON: {error}") from None
-    try:
-        return from_schema(data)
-    except InvalidArgument as error:
-        raise InvalidArgument(f"{place}: {error}") from None
+MOST_ROWS = 10_000
 
 
 def from_schema(data: Any) -> "SearchStrategy[Any]":
@@ -132,9 +120,10 @@ def _rows(data: Any) -> tuple[int, int]:
     _require_keys(data, '"rows"', ("least", "most"))
     least, most = data.get("least", 0), data.get("most", MOST)
     whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (least, most))
-    if not whole or not 0 <= least <= most or most < 1:
+    if not whole or not 0 <= least <= most or not 1 <= most <= MOST_ROWS:
         raise InvalidArgument(
-            f'"rows" takes whole numbers 0 <= "least" <= "most", got {least!r} and {most!r}'
+            f'"rows" takes whole numbers 0 <= "least" <= "most" <= {MOST_ROWS}, got {least!r:.40} '
+            f"and {most!r:.40}"
         )
     return least, most
 
@@ -146,7 +135,7 @@ def _column(name: str, column: Any) -> "SearchStrategy[Any]":
     if not isinstance(column, Mapping) or "type" not in column:
         raise InvalidArgument(f'{where} needs a "type", one of {", ".join(KEYS)}')
     kind = column["type"]
-    if kind not in KEYS:
+    if not isinstance(kind, str) or kind not in KEYS:
         raise InvalidArgument(
             f"{where} has type {kind!r}{meant(str(kind), tuple(KEYS))}; known are {', '.join(KEYS)}"
         )

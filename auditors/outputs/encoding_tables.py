@@ -17,7 +17,9 @@ from ..errors import EvidenceFormatError, InvalidArgument
 Encode = Callable[[Any], Any]
 
 EXTENSION = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean|string|str)")
-ZONED = re.compile(r"datetime64\[(s|ms|us|ns), [A-Za-z0-9_+:/-]{1,60}\]")
+ZONE = re.compile(r"[A-Z][A-Za-z0-9_+:-]{0,30}(/[A-Z][A-Za-z0-9_+-]{0,30}){0,2}")
+"""A key of the time zones. To pandas other names mean a path, such as what follows dateutil/."""
+ZONED = re.compile(rf"datetime64\[(s|ms|us|ns), {ZONE.pattern}\]")
 POLARS = frozenset(
     {
         "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32",
@@ -138,7 +140,11 @@ def table_from_json(tag: str, data: Any, decode: Encode) -> Any:
             return pandas.Series(column, index=index, name=decode(data["name"]), copy=False)
         case "$pandas.Timestamp":
             stamp = _library("pandas").Timestamp(int(data[0]))
-            return stamp if data[1] is None else stamp.tz_localize("UTC").tz_convert(str(data[1]))
+            if data[1] is None:
+                return stamp
+            if not ZONE.fullmatch(str(data[1])):
+                raise EvidenceFormatError(f"{data[1]!r:.60} is no name of a time zone")
+            return stamp.tz_localize("UTC").tz_convert(str(data[1]))
         case "$pandas.Timedelta":
             return _library("pandas").Timedelta(int(data[0]))
         case "$pandas.missing":

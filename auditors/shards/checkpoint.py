@@ -12,6 +12,7 @@ for blocks of single calls that take long to draw: what these returned is kept, 
 
 import json
 import os
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from typing import Any
 from zlib import crc32
 
 from ..engines.book import Block, Counted
-from ..errors import DpWitnessError, InvalidArgument
+from ..errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ..events.events import Event
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, to_json
@@ -30,6 +31,7 @@ FORMAT = "dpwitness checkpoint 1"
 RETURNED = "returned"
 """Stands in the place of an event where a line holds what calls returned."""
 LARGEST = 1 << 18
+LARGEST_NUMBER = 2**63
 LEAVING = 2.0
 """Seconds that a process which was killed may take to let go of the file."""
 SYNC = 256
@@ -77,7 +79,10 @@ class Checkpoint:
         with os.fdopen(os.dup(self._handle), "rb") as file:
             file.seek(place)
             data = _parsed(file.readline())
-        found = None if data is None else from_json(data[-1])
+        try:
+            found = None if data is None else from_json(data[-1])
+        except EvidenceFormatError:
+            return None  # drawn again
         return found if isinstance(found, list) and len(found) == block.size else None
 
     def remember(self, block: Block, returned: list[Any]) -> None:
@@ -112,12 +117,17 @@ def opened(
     Raises InvalidArgument for a file that is no checkpoint, that is of another audit, that another
     process is writing, or that cannot be written.
     """
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NONBLOCK", 0)
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        handle = os.open(path, flags, 0o666)
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InvalidArgument(f"cannot write the checkpoint {path!r}: {reason}") from None
     try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise InvalidArgument(
+                f"cannot keep a checkpoint in {path!r}: it is no plain file; give a new file"
+            )
         _lock(handle, path)
         yield Checkpoint(handle, *_read(handle, path, identity, warn))
         with suppress(OSError):
@@ -163,7 +173,7 @@ def _parsed(line: bytes) -> Any:
         return None
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
@@ -207,7 +217,12 @@ def _read(
 
 
 def _require_same(data: Any, path: str, identity: Identity) -> None:
-    if not (isinstance(data, list) and len(data) == 3 and str(data[0]).startswith(FORMAT[:-2])):
+    if not (
+        isinstance(data, list)
+        and len(data) == 3
+        and isinstance(data[2], list)
+        and str(data[0]).startswith(FORMAT[:-2])
+    ):
         raise InvalidArgument(
             f"{path!r} is not a checkpoint of dpwitness; give a new file, nothing was written to it"
         )
@@ -215,19 +230,30 @@ def _require_same(data: Any, path: str, identity: Identity) -> None:
         raise InvalidArgument(f"{path!r} was written by another version of dpwitness ({data[0]})")
     if data[1] != identity.digest:
         raise InvalidArgument(
-            f"the checkpoint {path!r} is of another audit: {identity.differences(data[2])}; its "
+            f"the checkpoint {path!r} is of another audit: "
+            f"{identity.differences(data[2]) or 'its hash is another'}; its "
             "counts say nothing about this one, so give this run a new file"
         )
 
 
 def _entered(counts: Counts, returned: dict[Block, int], data: Any, place: int) -> bool:
     """Whether a line was a block; two lines for one block must agree."""
-    if data is None or len(data) != 9:
+    if not isinstance(data, list) or len(data) != 9:
         return False
-    name, seed, pair, *rest, said = data
-    block = Block(seed, int(pair, 16), *rest)
+    name, seed, pair, stage, side, chunk, number, size, said = data
+    numbers = (seed, side, chunk, number, size, *(() if name == RETURNED else (said,)))
+    if not all(isinstance(text, str) for text in (name, pair, stage)) or not all(
+        type(one) is int and 0 <= one < LARGEST_NUMBER for one in numbers
+    ):
+        return False
+    try:
+        block = Block(seed, int(pair, 16), stage, side, chunk, number, size)
+    except ValueError:
+        return False
     if name == RETURNED:
         returned[block] = place
+    elif said > size:
+        return False
     else:
         counts.put(name, block, said)
     return True

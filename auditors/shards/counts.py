@@ -1,4 +1,4 @@
-"""Hits by block, in memory: eight bytes for a block, however often it came and in what order."""
+"""Hits by block, in memory: ten bytes for a block, however often it came and in what order."""
 
 from array import array
 from collections.abc import Iterator
@@ -10,6 +10,9 @@ from ..events.events import Event
 from ..outputs.encoding import canonical
 
 UNKNOWN = -1
+PAGE = 64
+"""Blocks that are kept side by side: a block costs no more than a page, wherever a file puts it."""
+EMPTY = array("q", [UNKNOWN] * PAGE)
 
 
 class Row(NamedTuple):
@@ -33,7 +36,7 @@ class Counts:
 
     def __init__(self) -> None:
         """Nothing is known."""
-        self._rows: dict[Row, array[int]] = {}
+        self._rows: dict[Row, dict[int, array[int]]] = {}
         self._names: dict[int, tuple[Event, str]] = {}
 
     def name(self, event: Event) -> str:
@@ -45,10 +48,9 @@ class Counts:
 
     def get(self, event: str, block: Block) -> int | None:
         """The hits of a block, None where they are unknown."""
-        row = self._rows.get(row_of(event, block))
-        if row is None or block.block >= len(row) or row[block.block] == UNKNOWN:
-            return None
-        return row[block.block]
+        page = self._rows.get(row_of(event, block), {}).get(block.block // PAGE)
+        hits = UNKNOWN if page is None else page[block.block % PAGE]
+        return None if hits == UNKNOWN else hits
 
     def put(self, event: str, block: Block, hits: int) -> bool:
         """Enter a block; whether it was unknown before. Raises Contradiction for other hits."""
@@ -56,38 +58,42 @@ class Counts:
 
     def put_at(self, row: Row, place: int, hits: int) -> bool:
         """The same, for the block at this place of a row."""
-        known = self._rows.get(row)
-        if known is None:
-            known = self._rows[row] = array("q")
-        if place >= len(known):
-            known.extend([UNKNOWN] * (max(place + 1, 2 * len(known)) - len(known)))
-        if known[place] == UNKNOWN:
-            known[place] = hits
+        pages = self._rows.get(row)
+        if pages is None:
+            pages = self._rows[row] = {}
+        number, inside = divmod(place, PAGE)
+        page = pages.get(number)
+        if page is None:
+            page = pages[number] = array("q", EMPTY)
+        if page[inside] == UNKNOWN:
+            page[inside] = hits
             return True
-        if known[place] != hits:
+        if page[inside] != hits:
             raise Contradiction(
                 f"block {place} of {row.stage} {row.chunk}, side {row.side + 1}, was counted with "
-                f"{known[place]:,} and with {hits:,} hits in {row.size:,} draws"
+                f"{page[inside]:,} and with {hits:,} hits in {row.size:,} draws"
             )
         return False
 
     def __iter__(self) -> Iterator[tuple[Row, int, int]]:
-        """(row, place, hits) of every block that is known."""
-        for row, known in self._rows.items():
-            for place, hits in enumerate(known):
-                if hits != UNKNOWN:
-                    yield row, place, hits
+        """(row, place, hits) of every block that is known, those of a row by their places."""
+        for row, pages in self._rows.items():
+            for number in sorted(pages):
+                for inside, hits in enumerate(pages[number]):
+                    if hits != UNKNOWN:
+                        yield row, PAGE * number + inside, hits
 
     def __len__(self) -> int:
         """How many blocks are known."""
-        return sum(len(known) - known.count(UNKNOWN) for known in self._rows.values())
+        return sum(map(self._known, self._rows))
 
     @property
     def draws(self) -> int:
         """Draws in the blocks that are known."""
-        return sum(
-            row.size * (len(known) - known.count(UNKNOWN)) for row, known in self._rows.items()
-        )
+        return sum(row.size * self._known(row) for row in self._rows)
+
+    def _known(self, row: Row) -> int:
+        return sum(PAGE - page.count(UNKNOWN) for page in self._rows[row].values())
 
 
 def row_of(event: str, block: Block) -> Row:

@@ -24,7 +24,7 @@ from .shard import Shard
 
 
 class Collected:
-    """A book of what shards counted. Its memory is eight bytes for each block of the plan."""
+    """A book of what shards counted. Its memory is ten bytes for each block of the plan."""
 
     def __init__(self, inner: Book | None = None) -> None:
         """Nothing was counted. `inner` is a checkpoint for what is drawn here, if there is one."""

@@ -110,28 +110,36 @@ class ShardBook:
         return {"planned": self.planned, "rows": written}
 
 
-def blocks_in(data: Mapping[str, Any]) -> Iterator[tuple[Row, int, int]]:
-    """(row, place, hits) of every block in what `ShardBook.to_json` wrote.
+LARGEST = 2**53
+"""No number of a row is larger, but those that name a stream."""
+
+
+def blocks_in(data: Mapping[str, Any], count: int) -> Iterator[tuple[Row, int, int]]:
+    """(row, place, hits) of every block in what `ShardBook.to_json` wrote as one shard of `count`.
 
     Raises EvidenceFormatError for anything else.
     """
     try:
         for part in data["rows"]:
-            row = Row(
-                str(part["event"]),
-                int(part["seed"]),
-                int(part["pair"], 16),
-                str(part["stage"]),
-                int(part["side"]),
-                int(part["chunk"]),
-                int(part["size"]),
+            event, stage, pair = part["event"], part["stage"], part["pair"]
+            if not all(isinstance(text, str) and len(text) <= 100 for text in (event, stage, pair)):
+                raise ValueError("an event, a stage and a pair are short texts")
+            seed, side, chunk, size, first, step = (
+                _whole(part[key]) for key in ("seed", "side", "chunk", "size", "first", "step")
             )
-            first, step = int(part["first"]), int(part["step"])
-            if first < 0 or step < 1:
-                raise ValueError("blocks are numbered from 0")
+            if max(side, chunk, size, first) > LARGEST or step != count:
+                raise ValueError(f"blocks are numbered from 0, and a shard of {count} has each "
+                                 f"{count}th of them")  # fmt: skip
+            row = Row(event, seed, int(pair, 16), stage, side, chunk, size)
             for index, hits in enumerate(part["hits"]):
-                if not (isinstance(hits, int) and 0 <= hits <= row.size):
-                    raise ValueError(f"{hits!r} hits in {row.size} draws")
+                if not (type(hits) is int and 0 <= hits <= size):
+                    raise ValueError(f"{hits!r:.40} hits in {size} draws")
                 yield row, first + step * index, hits
     except (KeyError, TypeError, ValueError) as error:
         raise EvidenceFormatError(f"its counts cannot be read ({error})") from None
+
+
+def _whole(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"expected a whole number from 0, got {value!r:.40}")
+    return value

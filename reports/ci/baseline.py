@@ -14,15 +14,18 @@ better by the whole amount, which the old run missed.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isnan
+from math import inf
 from pathlib import Path
+from typing import cast
 
+from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord
 from ...auditors.evidence.write import number
 from ..faces import wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
+from ..record import reading
 from .gate import Accepted, Gated
 
 SCHEMA = "dpwitness-baseline/1"
@@ -44,42 +47,64 @@ class Baseline:
 
 def read_baseline(path: Path) -> Baseline:
     """The baseline in a file; BaselineError when it is not one."""
+    if not path.exists():
+        raise BaselineError(f"there is no baseline at {path}; write the first one with --accept")
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-        if data["schema"] != SCHEMA:
-            raise ValueError(data["schema"])
-        results = {str(name): tuple(map(_known, found)) for name, found in data["entries"].items()}
-        claims = {str(n): tuple(map(str, found)) for n, found in data.get("claims", {}).items()}
-    except FileNotFoundError:
+        data = reading.load_document(str(path), "a baseline")
+        reading.require(data, _BASELINE, "the baseline")
+        results = {
+            name: tuple(_known(one, f"entries.{name}") for one in _listed(found, f"entries.{name}"))
+            for name, found in data["entries"].items()
+        }
+        claims = data.get("claims", {})
+        reading.require(claims, {}, "claims")
+        said = {name: _listed(found, f"claims.{name}") for name, found in claims.items()}
+    except EvidenceFormatError as error:
         raise BaselineError(
-            f"there is no baseline at {path}; write the first one with --accept"
-        ) from None
-    except KeyError as error:
-        raise BaselineError(
-            f"{path} is not a baseline of dpwitness (no {error}); write it anew with --accept"
-        ) from None
-    except (
-        OSError, TypeError, ValueError, AttributeError, RecursionError, OverflowError
-    ) as error:  # fmt: skip
-        raise BaselineError(
-            f"{path} is not a baseline of dpwitness ({error!r:.80}); write it anew with --accept"
+            f"{path} is not a baseline of dpwitness ({error}); write it anew with --accept"
         ) from None
     if not any(results.values()) and not claims:
         raise BaselineError(
             f"{path} holds no results, so nothing could be compared with it; write it anew with "
             "--accept"
         )
-    return Baseline(results=results, claims=claims)
+    return Baseline(
+        results=results, claims={name: tuple(map(str, found)) for name, found in said.items()}
+    )
 
 
-def _known(data: Accepted) -> Accepted:
-    # Compared with a bound that is no number, nothing ever rises.
-    lower, upper = float(data["epsilon_lower"]), float(data.get("epsilon_upper", 0))
-    if not lower <= MOST or isnan(upper):
-        raise ValueError(f"its bounds are {lower} and {upper}")
-    _claim(data)
-    data["pair"]["database"], data["pair"]["neighbour"]
-    str(data["verdict"])
+def _is_bound(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+_BASELINE: reading.Shape = {
+    "schema": (lambda value: value == SCHEMA, f"{SCHEMA!r}"),
+    "entries": reading.OBJECT,
+}
+_ACCEPTED: reading.Shape = {
+    "claim": {
+        "epsilon": reading.NUMBER,
+        "delta": reading.NUMBER,
+        "relation": reading.TEXT,
+        "distance": reading.WHOLE,
+    },
+    "verdict": reading.TEXT,
+    "epsilon_lower": (_is_bound, f"a number from 0 to {MOST:g}"),
+    "pair": {"database": reading.ANYTHING, "neighbour": reading.ANYTHING},
+    "seed": reading.WHOLE,
+}
+
+
+def _known(data: object, place: str) -> Accepted:
+    reading.require(data, _ACCEPTED, place)
+    found = cast(dict[str, object], data)
+    reading.require({"epsilon_upper": 0.0, **found}, {"epsilon_upper": reading.NUMBER}, place)
+    return cast(Accepted, data)
+
+
+def _listed(data: object, place: str) -> list[object]:
+    if not isinstance(data, list):
+        raise EvidenceFormatError(f"{place} must be a list, got {reading.abridged(data)}")
     return data
 
 

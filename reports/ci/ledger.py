@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..record import reading
+
 SCHEMA = "dpwitness-lock/1"
 
 
@@ -78,14 +80,10 @@ def holm(p_values: Mapping[str, float], shares: Mapping[str, float], alpha: floa
 
 def read_lock(path: Path) -> Lock | None:
     """The lock file, None where there is none; LockError when it is not one."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except (OSError, UnicodeDecodeError) as error:
-        raise LockError(f"{path.name} cannot be read ({error}); write it anew") from None
     try:
-        data = json.loads(text)
+        data = reading.load_document(str(path), "a lock file")
         if data["schema"] != SCHEMA:
             raise ValueError(data["schema"])
         weights = {str(name): _weight(weight) for name, weight in data["tests"].items()}

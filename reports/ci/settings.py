@@ -29,6 +29,7 @@ PROFILES: dict[str, dict[str, Any]] = {
     "ci": {"trials": 200_000, "seed": 0},
     "nightly": {"trials": 2_000_000, "seed": "random"},
 }
+LARGEST = 2**63
 NOT_SETTINGS = {"profiles", "gate"}
 
 
@@ -68,9 +69,15 @@ def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:
             raise SettingsError(f"{name} cannot be read ({error.strerror or error})") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except RecursionError:
+            raise SettingsError(f"{name} is nested too deeply; correct it") from None
+        except ValueError as error:  # of TOML, of UTF-8, and of numbers with thousands of digits
             raise SettingsError(f"{name} is not TOML ({error}); correct it") from None
-        table = data if name == "dpwitness.toml" else data.get("tool", {}).get("dpwitness", {})
+        table: Any = data
+        for key in () if name == "dpwitness.toml" else ("tool", "dpwitness"):
+            table = table.get(key, {})
+            if not isinstance(table, Mapping):
+                raise SettingsError(f"{key} in {name} must be a table, got {table!r:.60}")
         if table:
             return table, name
     return {}, "pyproject.toml"
@@ -90,6 +97,11 @@ def read_settings(root: Path, given: Mapping[str, Any] | None = None) -> Setting
     if not isinstance(custom, Mapping):
         raise SettingsError(f"profiles in {name} must be tables of settings, got {custom!r:.60}")
     if profile in custom:
+        if not isinstance(custom[profile], Mapping):
+            raise SettingsError(
+                f"the profile {profile!r} in {name} must be a table of settings, got "
+                f"{custom[profile]!r:.60}"
+            )
         layers.append(custom[profile])
     elif profile not in PROFILES:
         known = ", ".join(sorted({*PROFILES, *custom}))
@@ -120,18 +132,21 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
     wanted = (
         ("alpha", _is(settings.alpha, number) and 0 < settings.alpha < 0.5,
          "a number between 0 and 0.5"),
-        ("trials", _is(settings.trials, int) and settings.trials >= 2, "a whole number from 2"),
+        ("trials", _is(settings.trials, int) and 2 <= settings.trials < LARGEST,
+         "a whole number from 2"),
         ("seconds", settings.seconds is None or (_is(settings.seconds, number)
-         and settings.seconds > 0), "a positive number"),
+         and 0 < settings.seconds < LARGEST), "a positive number"),
         ("precision", settings.precision == "none" or (_is(settings.precision, number)
-         and 0 <= float(settings.precision) < 1), '"none" or a share from 0 to below 1'),
-        ("seed", settings.seed is None or (_is(settings.seed, int) and settings.seed >= 0),
+         and isinstance(settings.precision, number)
+         and 0 <= settings.precision < 1), '"none" or a share from 0 to below 1'),
+        ("seed", settings.seed is None or (_is(settings.seed, int)
+         and 0 <= settings.seed < LARGEST),
          'a whole number from 0, or "random"'),
         ("inconclusive", settings.inconclusive in ("warn", "fail"), '"warn" or "fail"'),
         ("directory", isinstance(settings.directory, str) and settings.directory != "",
          "the name of a folder"),
         ("workers", settings.workers is None or (_is(settings.workers, int)
-         and settings.workers >= 1), "a whole number from 1"),
+         and 1 <= settings.workers < LARGEST), "a whole number from 1"),
         ("backend", settings.backend in (None, "loky", "threading", "dask", "ray"),
          '"loky", "threading", "dask" or "ray"'),
         ("scheduler", settings.scheduler is None or isinstance(settings.scheduler, str),

@@ -6,16 +6,15 @@
 Both folders may be committed; everything else in .dpwitness stays with the machine.
 """
 
-import json
 import os
 import re
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
-from typing import cast
 
 from ...auditors.evidence.record import ResultRecord
 from .. import files
+from ..record.reading import entries_of, load_document
 
 IGNORED = "*\n!.gitignore\n!witnesses/\n!witnesses/*.json\n!retired/\n!retired/*.json\n"
 
@@ -39,9 +38,9 @@ def keep(path: Path, text: str) -> None:
 def stored(path: Path) -> ResultRecord | None:
     """The first result of a kept evidence file; None where there is none that can be read."""
     with suppress(OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
-        record = json.loads(path.read_text(encoding="utf-8"))["results"][0]
-        if isinstance(record, dict) and record["verdict"] == "refuted":
-            return cast(ResultRecord, record)
+        record = entries_of(load_document(str(path)), str(path))[0]
+        if record["verdict"] == "refuted":
+            return record
     return None
 
 

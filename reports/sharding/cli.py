@@ -20,6 +20,7 @@ from ..shell import WHOLE, asker, examples, speak
 @click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
 @click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
 @click.option("--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
+@click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
 @click.option(
     "--checkpoint", metavar="FILE", help="Keep what is drawn here; a shard's own will do."
 )

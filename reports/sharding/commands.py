@@ -1,8 +1,11 @@
 """What `dpwitness id` and `dpwitness merge` do, apart from reading their options."""
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import count as count_from
+from itertools import filterfalse, islice
 from typing import Any
 
 from ...auditors.engines import Book
@@ -51,6 +54,7 @@ def merge(
     target: str | None,
     databases: str | None,
     workers: int | None,
+    timeout: float | None,
     checkpoint: str | None,
     paths: Mapping[str, str | None],
     github: bool,
@@ -58,18 +62,21 @@ def merge(
 ) -> int:
     """Collect the counts of the shards, run the audit on them, tell and write; the status.
 
-    `target` and `databases` are what the user allows to be run; `ask` puts a question to the user.
-    `checkpoint` keeps what is drawn here.
+    Of the files come the identity, the options that are part of it, and the counts: nothing in
+    them says where or how this machine draws. `target` and `databases` are what the user allows to
+    be run; `ask` puts a question to the user. `checkpoint` keeps what is drawn here.
     """
     table.require_places(paths)
     collected = Collected()
     reference = _collect(console, collected, shards)
     wanted = dict(reference["options"])
-    text = _allowed(str(reference["target"]), target, "target", ask)
+    documents.require_counted(wanted.get("trials", 0), collected.counts.draws)
+    text = reference["target"]
+    if target is not None or ":" in text or targets.program_of(text):  # else of the catalogue
+        text = _allowed(text, target, "target", ask)
     if "databases" in wanted:
-        wanted["databases"] = _allowed(str(wanted["databases"]), databases, "databases", ask)
-    if workers is not None:
-        wanted["workers"] = workers
+        wanted["databases"] = _allowed(wanted["databases"], databases, "databases", ask)
+    wanted |= {"workers": workers, "timeout": timeout}
     for name in ("pair", "attackers"):
         if name in wanted:
             wanted[name] = tuple(wanted[name])
@@ -133,36 +140,45 @@ def _head(path: str) -> dict[str, Any]:
 
 
 def _audit_of(head: Mapping[str, Any]) -> tuple[str, str]:
-    return str(head["identity"]), str(head["options"].get("trials"))
+    """What all shards of one audit share."""
+    return head["identity"], json.dumps(_options(head), sort_keys=True)
+
+
+def _options(head: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a shard; where the file of the databases lies is each machine's own."""
+    options = dict(head["options"])
+    return {**options, "databases": "given"} if "databases" in options else options
 
 
 def _foreign(head: Mapping[str, Any], reference: Mapping[str, Any]) -> str:
-    if head["identity"] != reference["identity"]:
-        own = Identity(tuple(map(str, reference["content"])))
+    own = Identity(tuple(reference["content"]))
+    if head["identity"] != own.digest:
         return printable(own.differences(head["content"])).replace("this audit has", "most have")
-    return (
-        f"it has trials {head['options'].get('trials', 'as by default')} where most have "
-        f"{reference['options'].get('trials', 'the default')}"
-    )
+    options, most = _options(head), _options(reference)
+    name = next(key for key in [*options, *most] if options.get(key) != most.get(key))
+    said, wanted = (printable(str(one.get(name, "as by default"))) for one in (options, most))
+    return f"it has {name} {said:.60} where most have {wanted:.60}"
 
 
 def _absent(sources: Mapping[Shard, str]) -> list[str]:
+    """The first dozen shards that are not there; there may be said to be any number of them."""
     return [
-        str(Shard(number, count))
+        str(shard)
         for count in sorted({shard.count for shard in sources})
-        for number in range(1, count + 1)
-        if Shard(number, count) not in sources
+        for shard in islice(
+            filterfalse(sources.__contains__, (Shard(n, count) for n in count_from(1))),
+            min(12, count - sum(shard.count == count for shard in sources)),
+        )
     ]
 
 
 def _allowed(recorded: str, typed: str | None, what: str, ask: Ask | None) -> str:
-    """What may be run in the place of what a file names: ours, or what the user said."""
+    """What may be run in the place of what a file names: what the user says."""
     if typed is not None:
         return typed
-    ours = ":" not in recorded and not targets.program_of(recorded)
-    if ours or (ask is not None and ask(recorded)):
+    if ask is not None and ask(recorded):
         return recorded
     raise InvalidArgument(
-        f"the shards name {recorded!r}, whose code would be run; say that it may be with "
+        f"the shards name {recorded!r}, which would be run or read; say that it may be with "
         f"--{what} {recorded}"
     )

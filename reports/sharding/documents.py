@@ -3,20 +3,66 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
+from math import isfinite
 from typing import Any
 
 from ...auditors.engines.clusters import versions
-from ...auditors.errors import EvidenceFormatError
+from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.shards.counts import Row
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.shard import Shard, ShardBook, blocks_in
-from .. import files
 from ..record import reading
+from ..record.reading import LIST, OBJECT, TEXT, WHOLE, Check, Shape
 
 FORMAT = "dpwitness shard"
 VERSION = 1
 LARGEST = 1 << 26
 """Bytes: the counts of some ten million blocks, 3e11 draws of a vectorised mechanism."""
+LEAST_COUNTED = 1000
+"""One draw of so many that are asked for must have been counted by the shards, beyond ALONE."""
+ALONE = 10_000_000
+"""Draws a side that merge makes itself for shards that counted nothing."""
+
+
+def _one_of(*words: str) -> tuple[Check, str]:
+    return lambda value: isinstance(value, str) and value in words, f"one of {', '.join(words)}"
+
+
+def _is_finite(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+
+
+def _texts(count: int, longest: int) -> Check:
+    return lambda value: (
+        isinstance(value, list)
+        and len(value) == count
+        and all(isinstance(item, str) and len(item) <= longest for item in value)
+    )
+
+
+FINITE = (_is_finite, "a finite number")
+OPTIONS: dict[str, tuple[Check, str]] = {
+    "epsilon": FINITE,
+    "delta": FINITE,
+    "relation": _one_of("add-remove", "replace-one", "declared"),
+    "distance": WHOLE,
+    "databases": TEXT,
+    "pair": (_texts(2, LARGEST), "two texts"),
+    "trials": WHOLE,
+    "precision": (lambda value: value == "none" or _is_finite(value), "a number or 'none'"),
+    "alpha": FINITE,
+    "seed": WHOLE,
+    "claims": _one_of("all", "privacy"),
+    "attackers": (_texts(1, 10), "a list of one attacker"),
+    "exceptions": _one_of("error", "output"),
+}
+"""What a shard's file keeps of the options that were typed, and all that is taken from one: they
+say which audit it is. Where and how draws are made is said by whoever merges."""
+_SHARD: Shape = {
+    "identity": TEXT, "content": LIST, "shard": WHOLE, "shards": WHOLE, "target": TEXT,
+    "options": OBJECT, "versions": OBJECT, "claims": LIST,
+}  # fmt: skip
+_CLAIM: Shape = {"planned": WHOLE, "rows": LIST}
 
 
 def written(
@@ -35,7 +81,11 @@ def written(
         "shard": shard.number,
         "shards": shard.count,
         "target": target,
-        "options": dict(options),
+        "options": {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in options.items()
+            if key in OPTIONS
+        },
         "versions": versions(),
         "claims": [book.to_json() for book in books],
     }
@@ -44,7 +94,7 @@ def written(
 
 def read(path: str) -> dict[str, Any]:
     """What a shard's file says. Raises EvidenceFormatError, which names the file."""
-    data = reading.parse_json(files.read_limited(path, LARGEST), repr(path))
+    data = reading.load_document(path, "the file of a shard", LARGEST)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise EvidenceFormatError(
             f"{path!r} is not the file of a shard; expected what `dpwitness audit --shard i/n "
@@ -59,19 +109,61 @@ def read(path: str) -> dict[str, Any]:
         raise EvidenceFormatError(
             f"{path!r} was edited or damaged: its check sum does not fit; draw the shard again"
         )
-    kinds = {"identity": str, "content": list, "shard": int, "shards": int, "target": str,
-             "options": dict, "claims": list}  # fmt: skip
-    for key, kind in kinds.items():
-        if not isinstance(data.get(key), kind):
-            raise EvidenceFormatError(f"{path!r} has no usable {key!r}; draw the shard again")
+    try:
+        _require(data)
+    except (EvidenceFormatError, InvalidArgument) as error:
+        raise EvidenceFormatError(f"{path!r}: {error}; draw the shard again") from None
     return data
+
+
+def _require(data: dict[str, Any]) -> None:
+    """Every field is of its kind; nothing but what is listed here is ever used."""
+    reading.require(data, _SHARD, "the shard")
+    Shard(data["shard"], data["shards"])
+    content = data["content"]
+    if not all(isinstance(line, str) for line in content) or (
+        Identity(tuple(content)).digest != data["identity"]
+    ):
+        raise EvidenceFormatError("its identity is not that of its content")
+    for key, value in data["options"].items():
+        if key not in OPTIONS:
+            raise EvidenceFormatError(
+                f"options has {key!r:.60}, which says nothing of which audit it is; whoever merges "
+                "says where and how draws are made"
+            )
+        holds, words = OPTIONS[key]
+        if not holds(value):
+            raise EvidenceFormatError(
+                f"options.{key} must be {words}, got {reading.abridged(value)}"
+            )
+    if data["versions"] != versions():
+        drawn, here = (_said(one) for one in (data["versions"], versions()))
+        raise EvidenceFormatError(
+            f"it was drawn with {drawn} and here is {here}, which may draw other bits; merge with "
+            "the versions that the shards were drawn with"
+        )
+    for number, claim in enumerate(data["claims"]):
+        reading.require(claim, _CLAIM, f"claims[{number}]")
+
+
+def _said(found: Mapping[str, object]) -> str:
+    return ", ".join(f"{name!s:.20} {number!s:.20}" for name, number in list(found.items())[:5])
+
+
+def require_counted(trials: int, draws: int) -> None:
+    """InvalidArgument where nearly all of what the shards ask for would be drawn by the merge."""
+    if trials > max(ALONE, LEAST_COUNTED * draws):
+        raise InvalidArgument(
+            f"the shards ask for {trials:,} draws a side and counted {draws:,} in all, so that "
+            "nearly all of them would be drawn here; give the shards that counted them"
+        )
 
 
 def blocks_of(path: str, data: Mapping[str, Any]) -> Iterator[tuple[Row, int, int]]:
     """The counts of all claims. Raises EvidenceFormatError, which names the file."""
     try:
         for claim in data["claims"]:
-            yield from blocks_in(claim)
+            yield from blocks_in(claim, data["shards"])
     except EvidenceFormatError as error:
         raise EvidenceFormatError(f"{path!r}: {error}; draw the shard again") from None
 

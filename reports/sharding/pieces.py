@@ -12,9 +12,6 @@ from ..console import UNUSABLE, Console, save
 from . import documents
 from .environment import shard_of
 
-NO_PART = ("workers", "show_output", "seconds")
-"""Options that say how a shard is drawn and nothing about what is counted."""
-
 
 def shard_for(text: str, paths: Mapping[str, str | None]) -> Shard:
     """The shard that was asked for; InvalidArgument where its counts have no place to go."""
@@ -65,12 +62,7 @@ def draw(
         progress=console.progress,
         **request,
     )
-    options = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in given.items()
-        if key not in NO_PART
-    }
-    text = documents.written(shard, identity, target, options, books)
+    text = documents.written(shard, identity, target, given, books)
     if not save(console, path, text, ".json"):
         return UNUSABLE
     drawn = sum(book.counts.draws for book in books)

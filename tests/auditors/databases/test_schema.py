@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from dpwitness import InvalidArgument, audit
 from dpwitness.auditors.databases.neighbours import pair_source
-from dpwitness.auditors.databases.schema import from_schema, read_schema
+from dpwitness.auditors.databases.schema import from_schema
 from dpwitness.mechanisms.model import Relation
+from dpwitness.reports.targets import find_databases
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 9, "outside": True},
@@ -55,8 +56,7 @@ def test_every_form_has_neighbours(form, relation):
 @pytest.mark.parametrize(
     ("schema", "sentence"),
     [
-        ("[]", "must be a JSON object"),
-        ("{", "is not JSON"),
+        ([], "must be a JSON object"),
         ({"columns": {}}, '"columns"'),
         ({"column": {}}, "did you mean columns"),
         ({"columns": {"a": {"type": "intger"}}}, "did you mean integer"),
@@ -66,15 +66,18 @@ def test_every_form_has_neighbours(form, relation):
         ({"columns": {"a": {"type": "date", "low": "soon"}}}, "is a date"),
         ({"columns": {"a": {"type": "boolean", "missing": 1}}}, "true or false"),
         ({"columns": {"a": {"type": "boolean"}}, "rows": {"least": 5, "most": 2}}, '"least"'),
+        ({"columns": {"a": {"type": ["boolean"]}}}, "known are"),
+        ({"columns": {"a": {"type": "boolean"}}, "rows": {"least": 10**6, "most": 10**9}}, "most"),
         ({"columns": {"a": {"type": "boolean"}}, "as": "panda"}, "did you mean pandas"),
     ],
 )
-def test_mistakes_get_one_sentence(schema, sentence):
-    text = schema if isinstance(schema, str) else json.dumps(schema)
+def test_mistakes_get_one_sentence(schema, sentence, tmp_path):
+    place = tmp_path / "people.json"
+    place.write_text(json.dumps(schema))
     with pytest.raises(InvalidArgument, match=sentence) as caught:
-        read_schema(text, "people.json")
+        find_databases(str(place))
     assert "\n" not in str(caught.value)
-    assert str(caught.value).startswith("people.json")
+    assert str(caught.value).startswith(str(place))
 
 
 def test_an_audit_from_a_schema_alone_finds_a_single_holder():

@@ -35,7 +35,7 @@ def collected(mechanism, options, shards):
     found = Collected()
     for shard in shards:
         for data in drawn(mechanism, options, shard):
-            found.add(shard, f"{shard}", blocks_in(data))
+            found.add(shard, f"{shard}", blocks_in(data, shard.count))
     return found
 
 
@@ -67,7 +67,7 @@ def test_neither_order_nor_repetition_nor_another_way_to_split_matters():
         found = Collected()
         for shard in (*order, order[0]):
             for data in parts[shard]:
-                found.add(shard, str(shard), blocks_in(data))
+                found.add(shard, str(shard), blocks_in(data, shard.count))
         seen.append(merged(noisy_count, options, found))
     assert all(results == seen[0] for results in seen)
 
@@ -100,7 +100,7 @@ def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch):
         _, (book,) = draw_shard(
             shard, watched, inner=lambda identity: opened(str(kept), identity), **options
         )
-        found.add(shard, str(shard), blocks_in(book.to_json()))
+        found.add(shard, str(shard), blocks_in(book.to_json(), 2))
     # What checks the contract is drawn every time.
     assert 0 < len(CALLS) < 200
     (result,) = merged(watched, options, found)
@@ -118,10 +118,10 @@ def test_a_block_with_two_counts_names_the_file():
     options = {**SMALL, "epsilon": 1.0}
     data = drawn(noisy_count, options, Shard(1, 2))
     found = Collected()
-    found.add(Shard(1, 2), "a.json", blocks_in(data[0]))
+    found.add(Shard(1, 2), "a.json", blocks_in(data[0], 2))
     data[0]["rows"][0]["hits"][0] += 1
     with pytest.raises(Contradiction, match=r"b\.json contradicts a file given before it"):
-        found.add(Shard(1, 2), "b.json", blocks_in(data[0]))
+        found.add(Shard(1, 2), "b.json", blocks_in(data[0], 2))
 
 
 def test_an_edited_count_of_what_is_drawn_here_too_names_its_shard():
@@ -131,7 +131,7 @@ def test_an_edited_count_of_what_is_drawn_here_too_names_its_shard():
         data = drawn(noisy_count, options, shard)
         if shard.number == 2:
             data[0]["rows"][0]["hits"][0] -= 1
-        found.add(shard, f"{shard.number}.json", blocks_in(data[0]))
+        found.add(shard, f"{shard.number}.json", blocks_in(data[0], shard.count))
     with pytest.raises(HarnessError, match=r"^2\.json says .* drawn again here"):
         merged(noisy_count, options, found)
 
@@ -139,8 +139,10 @@ def test_an_edited_count_of_what_is_drawn_here_too_names_its_shard():
 def test_every_block_is_in_exactly_one_shard():
     options = {**SMALL, "epsilon": 1.0}
     whole = drawn(noisy_count, options, Shard(1, 1))
-    rows = sorted(blocks_in(whole[0]))
-    parts = [row for shard in all_of(7) for row in blocks_in(drawn(noisy_count, options, shard)[0])]
+    rows = sorted(blocks_in(whole[0], 1))
+    parts = [
+        row for shard in all_of(7) for row in blocks_in(drawn(noisy_count, options, shard)[0], 7)
+    ]
     assert sorted(parts) == rows
     assert len(rows) == whole[0]["planned"]
 
@@ -166,7 +168,7 @@ def test_a_thousand_shards_are_one_process():
     # Drawn once and dealt out: a thousand audits would search and learn a thousand times.
     options = {**SMALL, "epsilon": 1.0, "trials": 40_000}
     whole = drawn(noisy_count, options, Shard(1, 1))[0]
-    rows = list(blocks_in(whole))
+    rows = list(blocks_in(whole, 1))
     found = Collected()
     for shard in all_of(1000):
         found.add(shard, str(shard), rows[shard.number - 1 :: 1000])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import InvalidArgument, Mechanism, Relation, audit
+from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
 from dpwitness.reports.targets import find_target
 
@@ -52,8 +53,9 @@ def opendp(monkeypatch):
     made = {name: ModuleType(f"opendp.{name}") for name in ("prelude", "measurements", "mod")}
     made["prelude"].enable_features, made["prelude"].Measurement = print, Measurement
     made["measurements"].make_laplace = Measurement
+    monkeypatch.setattr(Measurement, "__module__", "opendp.measurements")
     for module in made.values():
-        module.run = module.system = module._made = pytest.fail
+        module.run = module.system = module._made = module.make_gaussian = pytest.fail
         monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(sys.modules, "opendp", ModuleType("opendp"))
 
@@ -74,21 +76,24 @@ def test_a_file_of_opendp_is_a_target(opendp, tmp_path):
         ('{"__function__": "run", "__module__": "mod"}', "no constructor"),
         ('{"__function__": "run", "__module__": "measurements"}', "no constructor"),
         ('{"__function__": "_made", "__module__": "measurements"}', "no constructor"),
+        ('{"__function__": "make_gaussian", "__module__": "measurements"}', "comes from"),
+        ('{"__function__": "deserialize", "__module__": "domains"}', "no constructor"),
+        ('{"__function__": ["make_laplace"], "__module__": {}}', "no constructor"),
         ('{"__function__": "make_laplace.mro", "__module__": "measurements"}', "no constructor"),
         ('{"__function__": "make_x", "__module__": "measurements.os"}', "no constructor"),
         ('[{"__function__": "system", "__module__": "mod.os"}]', "no constructor"),
         ('{"__expr__": "gASV"}', "another library"),
-        ('{"__function__": "make_gone", "__module__": "measurements"}', "make_gone"),
+        ('{"__function__": "make_geometric", "__module__": "measurements"}', "make_geometric"),
         ('{"scale": 1}', "holds a dict"),
-        ("[1, 2", "serialize"),
-        (None, "No such file"),
+        ("[1, 2", "is not JSON"),
+        (None, "no such file"),
     ],
 )
 def test_a_file_reaches_nothing_but_constructors(opendp, tmp_path, text, sentence):
     path = tmp_path / "it.json"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(InvalidArgument, match=sentence):
+    with pytest.raises((InvalidArgument, EvidenceFormatError), match=sentence):
         find_target(f"opendp:{path}")
 
 
