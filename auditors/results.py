@@ -174,9 +174,9 @@ class AuditResult:
 
     `epsilon_lower` (nats, of a single step) is a lower bound: the mechanism's smallest true
     epsilon at the claimed delta is at least this, except with probability `evidence.alpha`. It is
-    the largest that the counts of `pair` give, -inf where they say nothing. `witness` is the
-    smallest pair found that breaks the claim, with counts of its own; both sentences hold together
-    except with that probability. `worst` is `pair` in the same form.
+    the largest that any counts here give, those of `pair` or those of `witness`; -inf where they
+    say nothing. `witness` is the smallest pair found that breaks the claim, with counts of its own;
+    both bounds hold together except with that probability. `worst` is the pair with the larger one.
 
     `power` lists (probability, epsilon), the likeliest first: an event that one database gives with
     this probability, once found, would have been refuted with probability 0.9 at this epsilon. One
@@ -223,15 +223,22 @@ class AuditResult:
         """The pair with the largest bound, its event and counts; None where nothing is counted."""
         if not self.evidence.counts:
             return None
-        last = self.evidence.counts[-1]
-        pair = self.pair.reversed() if last.reversed else self.pair
+        if self.witness is not None and self.witness.epsilon_lower >= self.epsilon_lower:
+            return self.witness
+        pair = self.likelier_first
         return Witness(
             database=pair.database,
             neighbour=pair.neighbour,
-            event=last.event,
+            event=self.evidence.counts[-1].event,
             epsilon_lower=self.epsilon_lower,
             evidence=self.evidence,
         )
+
+    @property
+    def likelier_first(self) -> Pair:
+        """`pair` in the order that the counts speak of: the side that the claim bounds first."""
+        counts = self.evidence.counts
+        return self.pair.reversed() if counts and counts[-1].reversed else self.pair
 
     @property
     def refuted(self) -> bool:

@@ -267,7 +267,7 @@ def checked(result):
     if small:
         own, more = judged(small, numbers, ((1 - WORST) * alpha,), small["counts"], "witness", 0.5)
         wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
-    for place, where, found in (("", result, bounds), ("witness.", witness, own)):
+    for place, where, found in (("", result, bounds + own), ("witness.", witness, own)):
         if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):
             wrong.append(f"{place}epsilon_lower: the counts give {max(found)}")
     broken = min(max(bounds), max(own)) >= numbers[0]
@@ -276,7 +276,7 @@ def checked(result):
     verdict = "refuted" if broken else "not refuted or inconclusive"
     if result["verdict"].replace("_", " ") not in verdict.split(" or "):
         wrong.append(f"verdict: {result['verdict']}, the counts give {verdict}")
-    return verdict, max(bounds), wrong
+    return verdict, max(bounds + own), wrong
 
 
 def main(path):

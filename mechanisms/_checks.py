@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .model import Array, Database, Size
+from .model import Array, Database, NotListable, Size
 from .model.domains import short
 
 MOST_LISTED = 2**22
@@ -107,11 +107,12 @@ def table_of_numbers(database: Database, *, columns: int, what: str = "record") 
 
 
 def require_listable(number: int, what: str) -> None:
-    """Raise ValueError where a list of all outcomes would not fit into memory."""
+    """Raise NotListable where a list of all outcomes would not fit into memory."""
     if number > MOST_LISTED:
-        raise ValueError(
-            f"a list of {number:.3g} {what} is longer than the {MOST_LISTED:,} that fit into "
-            "memory; take a smaller grid, fewer dimensions or candidates, or no exact law"
+        raise NotListable(
+            f"a list of {float(min(number, 10**300)):.3g} {what} is longer than the "
+            f"{MOST_LISTED:,} that fit into memory; take a smaller grid, fewer dimensions or "
+            "candidates, or no exact law"
         )
 
 

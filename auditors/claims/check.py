@@ -1,6 +1,7 @@
 """One way in for a claim of any kind, and for a theorem at chosen parameters."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from time import monotonic
 from typing import assert_never
 
@@ -14,6 +15,7 @@ from ...mechanisms.model import (
     InvariantClaim,
     Mechanism,
     NegativeControl,
+    NotListable,
     PrivacyClaim,
     Subject,
     Theorem,
@@ -84,7 +86,7 @@ def check_within(
             pair = Pair(database, database)
             calls = DEAR_CALLS if _seconds(sampler, pair) > DEAR else None
             check_rows(sampler, pair, made=ROWS, sides=(0,), calls=calls)
-        found = _find(claim, subject.mechanism, budget)
+        found = _found(claim, subject.mechanism, budget)
     if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
         raise HarnessError(
             f"{identifier}: draws refute at error {found.error:g} what the "
@@ -105,6 +107,18 @@ def claims_beside(mechanism: Mechanism) -> tuple[Subject, ...]:
     """What a mechanism claims beside its privacy, each claim with the mechanism."""
     others = (claim for claim in mechanism.claims if not isinstance(claim, PrivacyClaim))
     return tuple(Subject(claim=claim, mechanism=mechanism) for claim in others)
+
+
+def _found(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
+    """What is found of the claim; without the exact law, and with a remark, if it is too long."""
+    try:
+        return _find(claim, mechanism, budget)
+    except NotListable as error:
+        if mechanism is None or mechanism.law is None:
+            raise
+        found = _find(claim, replace(mechanism, law=None), budget)
+        remark = f"the exact law was left out: {error}"
+        return replace(found, note="; ".join(filter(None, (found.note, remark))))
 
 
 def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Database, Law, Mechanism, PrivacyClaim
+from ...mechanisms.model import Database, Law, Mechanism, NotListable, PrivacyClaim
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..databases.universe import MOST, universe
@@ -112,10 +112,13 @@ def _verdict(bounds: list[tuple[float, float]], delta: float) -> Verdict:
 
 
 def pair_losses(mechanism: Mechanism, pair: Pair) -> list[Loss] | None:
-    """The exact losses of one pair in its order; None without a law."""
+    """The exact losses of one pair in its order; None without a law that can be listed."""
     if mechanism.law is None and mechanism.privacy_loss is None:
         return None
-    return _Laws(mechanism).losses(pair)
+    try:
+        return _Laws(mechanism).losses(pair)
+    except NotListable:
+        return None
 
 
 class _Laws:

@@ -30,7 +30,16 @@ from typing import Any
 import numpy as np
 from scipy.special import betainc
 
-from ...mechanisms.model import Array, Database, FiniteLaw, LaplaceLaw, Law, Mechanism, PrivacyClaim
+from ...mechanisms.model import (
+    Array,
+    Database,
+    FiniteLaw,
+    LaplaceLaw,
+    Law,
+    Mechanism,
+    NotListable,
+    PrivacyClaim,
+)
 from ..bounds.holm import intervals
 from ..bounds.means import betting_lower, betting_upper
 from ..databases.neighbours import pair_source
@@ -80,7 +89,7 @@ def follows_law(
         for database in databases:
             outputs = source.array(database, "claim", 0, each)
             made += each
-            rows += _by_law(mechanism.law(database), outputs, share, show(database))
+            rows += _by_law(_listed(mechanism.law, database), outputs, share, show(database))
     else:
         rows, made = _by_density(mechanism, source, draws, alpha)
     wrong = [row for row in rows if row[4]]
@@ -106,6 +115,13 @@ def follows_law(
         seconds=monotonic() - started,
         seed=seed,
     )
+
+
+def _listed(law: Callable[[Database], Law], database: Database) -> Law:
+    try:
+        return law(database)
+    except NotListable as error:
+        raise InvalidArgument(f"the law cannot be compared with draws: {error}") from None
 
 
 def _by_density(

@@ -195,6 +195,12 @@ def _least_hits(
     return high
 
 
+def other_probability(p: float, epsilon: float, *, delta: float, distance: int) -> float:
+    """The least probability of an event that (epsilon, delta) allows where the other side has p."""
+    total, group_delta = at_distance(epsilon, delta, distance)
+    return max(p - group_delta, 0.0) * exp(-min(total, 600.0))
+
+
 def refutable_epsilon(
     p: float,
     trials: tuple[int, int],
@@ -207,7 +213,7 @@ def refutable_epsilon(
 ) -> float:
     """Smallest true base epsilon (nats) refuted by an event of probability p on the first side.
 
-    The second side gives it with probability (p - delta_k) exp(-k epsilon_1). The answer is the
+    The second side gives it with the `other_probability` of epsilon_1. The answer is the
     smallest epsilon_1 at which the test of the claim rejects with probability `power`, by the exact
     sums of `detectable_epsilon`; infinite when none up to 12 nats above the claim does.
     """
@@ -216,8 +222,7 @@ def refutable_epsilon(
     region = _Region(trials, null, level)
 
     def other(true: float) -> float:
-        total, group_delta = at_distance(true, delta, distance)
-        return max(p - group_delta, 0.0) * exp(-min(total, 600.0))
+        return other_probability(p, true, delta=delta, distance=distance)
 
     def detected(true: float) -> bool:
         return region.chance(p, other(true)) >= power

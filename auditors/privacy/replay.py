@@ -75,14 +75,16 @@ def _recounted(
     with _damage():
         bounds = _bounds(record["evidence"].get("looks", ()), again, test)
         shown = [count for count in again if _stream(count) in set(map(_stream, counts))]
-        bound = bound_of(tuple(shown or again), test, level)
+        bound = largest = bound_of(tuple(shown or again), test, level)
         found = list(shown or again)
         if small is not None:
             new = tuple(_again(sampler, small.pair, count) for count in small.counts)
             differences += _differences(small.counts, new)
             found += new
+            smaller = bound_of(new, test, small.level)
+            largest = max(bound, smaller)
             # Both sentences of a refutation must hold.
-            if bound_of(new, test, small.level) < test.claim.epsilon:
+            if smaller < test.claim.epsilon:
                 bounds = []
         verdict = retrace.verdict_again(record, [*bounds, *([bound] if bounds else [])],
                                         test.claim)  # fmt: skip
@@ -94,7 +96,7 @@ def _recounted(
         differences = []
     return Replay(
         verdict=verdict,
-        epsilon_lower=bound,
+        epsilon_lower=largest,
         counts=tuple(found),
         differences=(*differences, *dict.fromkeys(stated)),
         seeded=sampler.seeded,
@@ -125,8 +127,8 @@ def _follows(
             yield f"evidence.counts[{number}]: not among the counts that were judged"
     alphas = retrace.shares(test.alpha, small=False)
     yield from retrace.looks_again(looks, judged, test, alphas, precision, "evidence.looks")
-    bound = read_number(record["epsilon_lower"])
-    yield from retrace.summary_again(evidence, bound, looks, epsilon, "evidence")
+    yield from retrace.summary_again(evidence, looks, epsilon, "evidence")
+    yield from retrace.bounds_again(record, small.told if small is not None else None)
     yield from retrace.power_again(record, looks, test)
     yield from retrace.words_again(record["claim"], subject)
     rechecked = bool(judged) and judged[0].stage == "recheck"
@@ -146,8 +148,6 @@ def _follows(
         yield from retrace.witness_again(witness, pair, counts)
         if witness["evidence"] != evidence:
             yield "witness.evidence: not that of the pair, which is the witness"
-        if read_number(witness["epsilon_lower"]) != bound:
-            yield "witness.epsilon_lower: not that of the pair, which is the witness"
         return
     told = small.told
     yield from retrace.witness_again(witness, small.pair, small.counts)
@@ -158,9 +158,7 @@ def _follows(
     )
     if told["alpha"] != evidence["alpha"]:
         yield "witness.evidence.alpha: not that of the audit"
-    yield from retrace.summary_again(
-        told, read_number(witness["epsilon_lower"]), told["looks"], epsilon, "witness.evidence"
-    )
+    yield from retrace.summary_again(told, told["looks"], epsilon, "witness.evidence")
 
 
 def _bounds(looks: Sequence[LookRecord], counts: Sequence[Count], test: Test) -> list[float]:

@@ -214,10 +214,9 @@ def verdict_again(record: ResultRecord, bounds: Sequence[float], claim: PrivacyC
 
 
 def summary_again(
-    evidence: EvidenceRecord, bound: float, looks: Sequence[LookRecord],
-    epsilon: float, place: str,
-) -> Iterator[str]:  # fmt: skip
-    """What the summary of one pair's evidence gets wrong; `bound` is the one the file shows."""
+    evidence: EvidenceRecord, looks: Sequence[LookRecord], epsilon: float, place: str
+) -> Iterator[str]:
+    """What the summary of one pair's evidence gets wrong."""
     for field in ("hits", "trials"):
         sums = [0, 0]
         for count in evidence["counts"]:
@@ -227,12 +226,24 @@ def summary_again(
     best = best_of(looks)
     if best is not None:
         yield from _unlike(f"{place}.level", evidence["level"], best["level"])
-        yield from _unlike("epsilon_lower", bound, number_of(best["epsilon_lower"]))
         yield from _unlike(f"{place}.trials", evidence["trials"], best["trials"])
     decided = next(
         (look["draws"] for look in looks if number_of(look["epsilon_lower"]) >= epsilon), None
     )
     yield from _unlike(f"{place}.decided_after", evidence["decided_after"], decided)
+
+
+def bounds_again(record: ResultRecord, small: EvidenceRecord | None) -> Iterator[str]:
+    """The bound of the witness and the largest of all, from the looks of the two pairs."""
+    own, smaller = (
+        best_of(one["looks"]) if one is not None else None for one in (record["evidence"], small)
+    )
+    bounds = [number_of(best["epsilon_lower"]) for best in (own, smaller) if best is not None]
+    if bounds:
+        yield from _unlike("epsilon_lower", number_of(record["epsilon_lower"]), max(bounds))
+    if record["witness"] is not None and bounds:
+        shown = number_of(record["witness"]["epsilon_lower"])
+        yield from _unlike("witness.epsilon_lower", shown, bounds[-1])
 
 
 def power_again(record: ResultRecord, looks: Sequence[LookRecord], test: Test) -> Iterator[str]:

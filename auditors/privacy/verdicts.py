@@ -1,7 +1,7 @@
 """The last steps of an audit: a smaller pair for what was refuted, the power for what was not."""
 
 from dataclasses import dataclass, field, replace
-from math import floor, inf, log10
+from math import ceil, floor, inf, log10
 from time import monotonic
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
@@ -130,7 +130,10 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
         judging.sharpen(int(finer * rest.left / 2))
     result = _result(audit, judging, Verdict.REFUTED)
-    return replace(result, witness=small or result.worst)
+    if small is None:
+        return replace(result, witness=result.worst)
+    largest = max(result.epsilon_lower, small.epsilon_lower)
+    return replace(result, witness=small, epsilon_lower=largest)
 
 
 def _after(spent: int, decided: int) -> int:
@@ -249,7 +252,7 @@ def usual(delta: float) -> float:
     counted last says it no better: where nothing is wrong all are much alike, and which of them is
     learnt, a likely one or a rare one, is luck.
     """
-    return 0.5 if delta < LARGE_DELTA else (1 + delta) / 2
+    return 0.5 if delta < LARGE_DELTA else two_digits((1 + delta) / 2)
 
 
 def useful(figures: tuple[tuple[float, float], ...], claim: PrivacyClaim) -> bool:
@@ -313,12 +316,21 @@ def figures_of(
             distance=claim.distance,
         )
 
-    # The event counted last is as likely as it was seen to be; never seen says nothing.
-    judged = max(look.hits[0], 1) / look.trials[0]
+    # The event counted last is as likely as it was seen to be, in two digits; never seen says
+    # nothing.
+    judged = two_digits(max(look.hits[0], 1) / look.trials[0])
     magnitude = floor(log10(judged / 10) + 1e-9)
     rates = {judged, usual(claim.delta), 10.0**magnitude, 10.0 ** (magnitude - 1)}
     figures = {p: figure(p) for p in sorted(rates, reverse=True)}
     return tuple(figures.items()), figures[judged]
+
+
+def two_digits(p: float) -> float:
+    """A probability rounded up to two digits, as it is told: "or more" stays true."""
+    if not 0 < p < 1:
+        return p
+    digits = 1 - floor(log10(p))
+    return min(round(ceil(p * 10**digits - 1e-9) / 10**digits, digits), 1.0)
 
 
 def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:

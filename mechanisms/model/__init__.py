@@ -26,7 +26,7 @@ from .domains import (
     Value,
     misfit,
 )
-from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
+from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
 from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
 from .plots import Axis, Plot, Series
 from .sessions import Analyst, Interaction, Session, SessionOver, play
@@ -54,6 +54,7 @@ __all__ = [
     "LossLaw",
     "Mechanism",
     "NegativeControl",
+    "NotListable",
     "Parameter",
     "Plot",
     "PrivacyClaim",

@@ -32,6 +32,10 @@ class ProductLaw:
     parts: "tuple[FiniteLaw | LaplaceLaw, ...]"
 
 
+class NotListable(ValueError):
+    """An exact law has more outcomes than are listed; whoever asks goes on without the law."""
+
+
 Law = FiniteLaw | LaplaceLaw | ProductLaw
 
 

@@ -25,7 +25,7 @@ from ..model import (
     Size,
     UtilityClaim,
 )
-from .sparse_vector_law import ABOVE, BELOW, HALTED, log_bits, transcripts
+from .sparse_vector_law import ABOVE, BELOW, HALTED, log_transcripts, transcripts
 
 
 def above_threshold(
@@ -99,19 +99,20 @@ def above_threshold_law(
     query_scale: float,
     positives: float,
 ) -> FiniteLaw:
-    """Exact law of `above_threshold`, one quadrature for each possible transcript."""
+    """Exact law of `above_threshold`, one integral for each possible transcript.
+
+    Raises NotListable where there are too many of them.
+    """
     margins = np.asarray(queries(database), dtype=float) - threshold
     outcomes = transcripts(len(margins), positives)
-    logs = [
-        log_bits(
-            margins[kinds == BELOW].tolist(),
-            margins[kinds == ABOVE].tolist(),
-            threshold_scale=threshold_scale,
-            query_scale=query_scale,
-        )
-        for kinds in outcomes
-    ]
-    return FiniteLaw(outcomes=outcomes, log_probabilities=np.array(logs))
+    logs = log_transcripts(
+        outcomes,
+        margins.tolist(),
+        threshold_scale=threshold_scale,
+        query_scale=query_scale,
+        positives=positives,
+    )
+    return FiniteLaw(outcomes=outcomes, log_probabilities=logs)
 
 
 def above_threshold_mechanism(

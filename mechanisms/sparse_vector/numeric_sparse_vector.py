@@ -13,8 +13,8 @@ import numpy as np
 
 from .._checks import require_number, require_positive, require_whole, sample_shape
 from ..model import Array, Database, Domain, Histogram, Mechanism, Relation, Size, UtilityClaim
-from .above_threshold import above_threshold_law, bit_claims, compare, noise_scales, take
-from .sparse_vector_law import ABOVE
+from .above_threshold import bit_claims, compare, noise_scales, take
+from .sparse_vector_law import ABOVE, log_transcripts
 
 
 def numeric_sparse_vector(
@@ -64,26 +64,23 @@ def numeric_log_probability(
     answer_scale: float,
     positives: float,
 ) -> Array:
-    """Log-density of outputs of `numeric_sparse_vector`: bits by `log_bits`, answers Laplace.
+    """Log-density of `numeric_sparse_vector`'s outputs: bits by `log_transcripts`, answers Laplace.
 
     `outputs` has shape (..., k, 2) and the result the leading shape; -inf for a transcript that
     no run can give.
     """
-    law = above_threshold_law(
-        database,
-        queries=queries,
-        threshold=threshold,
+    outputs = np.asarray(outputs, dtype=float)
+    margins = np.asarray(queries(database), dtype=float) - threshold
+    kinds = outputs[..., 0].astype(np.int64)
+    seen, which = np.unique(kinds.reshape(-1, kinds.shape[-1]), axis=0, return_inverse=True)
+    bits = log_transcripts(
+        seen,
+        margins.tolist(),
         threshold_scale=threshold_scale,
         query_scale=query_scale,
         positives=positives,
     )
-    outputs = np.asarray(outputs, dtype=float)
-    kinds = outputs[..., 0].astype(np.int64)
-    places = 3 ** np.arange(kinds.shape[-1])
-    codes = law.outcomes @ places
-    order = np.argsort(codes)
-    found = order[np.searchsorted(codes[order], kinds @ places).clip(max=len(codes) - 1)]
-    logs = np.where(codes[found] == kinds @ places, law.log_probabilities[found], -inf)
+    logs = bits[which.reshape(kinds.shape[:-1])]
     errors = np.abs(outputs[..., 1] - np.asarray(queries(database), dtype=float)) / answer_scale
     answered = np.where(kinds == ABOVE, -errors - log(2 * answer_scale), 0.0)
     return logs + np.nan_to_num(answered, nan=-inf).sum(axis=-1)

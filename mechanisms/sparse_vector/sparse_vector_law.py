@@ -7,12 +7,13 @@ rounding. Everything is in logarithms: far in the tails 1 - F is lost by subtrac
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from math import ceil, exp, inf, log, log1p
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from math import ceil, comb, exp, inf, log, log1p
 
 import numpy as np
 
+from .._checks import require_listable
 from ..accounting.tails import log_laplace_cdf
 from ..model import Array
 
@@ -25,6 +26,9 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
 
 # Beyond the last kink the integrand falls by a factor e per scale of the threshold's noise.
 REACH = 45.0
+
+# Numbers held at a time.
+PIECE = 2**21
 
 
 def log_bits(
@@ -58,16 +62,70 @@ def log_bits(
 
 
 def transcripts(queries: int, positives: float) -> Array:
-    """Every transcript of `queries` answers that ends at the `positives`-th ABOVE, one a row."""
-    return np.array(list(_continued((), queries, positives)), dtype=np.int64)
+    """Every transcript of `queries` answers that ends at the `positives`-th ABOVE, one a row.
+
+    In the order of their rows. Raises NotListable where they are too many.
+    """
+    most = int(min(positives, queries))
+    require_listable(sum(comb(queries, k) for k in range(most + 1)) * queries, "answers")
+    rows = []
+    for number in range(most + 1):
+        for places in combinations(range(queries), number):
+            row = np.zeros(queries, dtype=np.int64)
+            row[list(places)] = ABOVE
+            if number == positives:
+                row[places[-1] + 1 :] = HALTED
+            rows.append(row)
+    return np.array(sorted(rows, key=tuple))
 
 
-def _continued(start: tuple[int, ...], queries: int, positives: float) -> Iterator[tuple[int, ...]]:
-    if start.count(ABOVE) == positives or len(start) == queries:
-        yield start + (HALTED,) * (queries - len(start))
-        return
-    for kind in (BELOW, ABOVE):
-        yield from _continued((*start, kind), queries, positives)
+def log_transcripts(
+    kinds: Array,
+    margins: Sequence[float],
+    *,
+    threshold_scale: float,
+    query_scale: float,
+    positives: float,
+) -> Array:
+    """Log-probability of each transcript, a row of `kinds`; -inf for one that no run can give.
+
+    `margins` are query value minus threshold. At every node the integrand of a transcript is that
+    of all its answers BELOW, a running sum that transcripts share, and what each ABOVE changes.
+    """
+    above, over = kinds == ABOVE, kinds == HALTED
+    before = np.cumsum(above, axis=1) - above
+    possible = ((before >= positives) == over).all(axis=1)
+    logs = np.full(len(kinds), -inf)
+    if query_scale == 0:
+        values = np.asarray(margins)
+        for place in np.flatnonzero(possible):
+            low, high = values[kinds[place] == BELOW], values[above[place]]
+            logs[place] = log_bits(low.tolist(), high.tolist(), threshold_scale=threshold_scale,
+                                   query_scale=0)  # fmt: skip
+        return logs
+    edges = _panels([0.0, *margins], threshold_scale, query_scale, inf)
+    half = np.diff(edges)[:, None] / 2
+    noise = ((edges[:-1, None] + half) + half * NODES).ravel()
+    start = np.log(half * WEIGHTS).ravel() - np.abs(noise) / threshold_scale
+    start -= log(2 * threshold_scale)
+    answered = (~over).sum(axis=1)[possible]
+    # The places of ABOVE, one column for each, and beyond them a place that changes nothing.
+    order = np.argsort(~above[possible], axis=1, kind="stable")
+    many = above[possible].sum(axis=1)
+    places = [np.where(many > j, order[:, j], len(margins)) for j in range(many.max(initial=0))]
+    centres, found = np.asarray(margins)[:, None], logs[possible]
+    for part in np.array_split(np.arange(noise.size), len(kinds) * noise.size // PIECE + 1):
+        scores = (noise[part] - centres) / query_scale
+        below, changes = np.zeros((2, len(margins) + 1, part.size))
+        np.cumsum(log_laplace_cdf(scores), axis=0, out=below[1:])
+        changes[:-1] = log_laplace_cdf(-scores) - log_laplace_cdf(scores)
+        terms = below[answered] + start[part]
+        for columns in places:
+            terms += changes[columns]
+        top = terms.max(axis=1, initial=-inf)
+        found = np.logaddexp(found, top + np.log(np.exp(terms - top[:, None]).sum(axis=1)))
+    logs[possible] = found
+    return logs
 
 
 def _panels(

@@ -134,7 +134,8 @@ def _growth_caption(result: AuditResult) -> str:
 
 
 def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
-    claim, evidence = result.claim, result.evidence
+    claim, evidence, worst = result.claim, result.evidence, result.worst
+    level = (worst.evidence if worst and worst.evidence else evidence).level
     return (
         ("Claim", wording.claim_phrase(claim)),
         ("Promised by", claim.reference),
@@ -142,8 +143,8 @@ def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
         ("Cost", wording.draws_sentence(result)),
         (
             "Error budget",
-            f"alpha {evidence.alpha:.3g} for this claim, of which {evidence.level:.3g} for the "
-            "look that gives the bound; the rest paid for other looks"
+            f"alpha {evidence.alpha:.3g} for this claim, of which {level:.3g} for the look that "
+            "gives the bound; the rest paid for other looks"
             + (" and for a smaller pair." if result.refuted else "."),
         ),
     )

@@ -149,7 +149,7 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
 def draw_growth(axes: Any, result: AuditResult) -> None:
     """The bounds and the claim, with named axes and a legend."""
     points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
-    confirmed = result.epsilon_lower if result.refuted and isfinite(result.epsilon_lower) else None
+    confirmed = confirmed_bound(result)
     if points:
         axes.plot(
             *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
@@ -174,6 +174,15 @@ def draw_growth(axes: Any, result: AuditResult) -> None:
         loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
         handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
     )  # fmt: skip
+
+
+def confirmed_bound(result: AuditResult) -> float | None:
+    """The bound of the pair that was judged, where its claim is refuted.
+
+    A smaller pair may have a larger one, which no point of the curve leads to.
+    """
+    bound = max((bound for _, bound in result.growth), default=result.epsilon_lower)
+    return bound if result.refuted and isfinite(bound) else None
 
 
 def plotted(result: AuditResult) -> Any:

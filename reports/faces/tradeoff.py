@@ -40,7 +40,7 @@ class TradeOff:
 
 
 def trade_off(result: AuditResult) -> TradeOff | None:
-    """The trade-off on the pair with the largest bound; None where nothing was counted."""
+    """The trade-off on the pair that was judged; None where nothing was counted."""
     evidence = result.evidence
     # Of a refutation the likelier side comes first everywhere.
     turned = bool(evidence.counts) and evidence.counts[-1].reversed and not result.refuted

@@ -179,12 +179,19 @@ def _share(hits: int, trials: int, name: str) -> str:
     return f"{hits:,} of {trials:,} outputs from {name} ({percent})"
 
 
+def _two_pairs(result: AuditResult) -> bool:
+    """Whether the pair shown is a smaller one than the pair that was judged."""
+    small, judged = result.witness, result.likelier_first
+    if small is None or small.evidence is None or not result.evidence.counts:
+        return False
+    pairs = (small.database, small.neighbour), (judged.database, judged.neighbour)
+    return canonical(pairs[0]) != canonical(pairs[1])
+
+
 def worst_sentence(result: AuditResult) -> str:
-    """The pair with the largest bound, where the one shown is a smaller one; else nothing."""
-    small, worst = result.witness, result.worst
-    if small is None or worst is None or small.evidence is None:
-        return ""
-    if canonical((small.database, small.neighbour)) == canonical((worst.database, worst.neighbour)):
+    """The pair with the largest bound, where the one shown is another one; else nothing."""
+    worst = result.worst
+    if worst is None or worst is result.witness or not _two_pairs(result):
         return ""
     (x, y), (n, m) = result.evidence.hits, result.evidence.trials
     one, two = databases_phrases(Pair(worst.database, worst.neighbour))
@@ -197,20 +204,25 @@ def worst_sentence(result: AuditResult) -> str:
 
 def pictured_sentence(result: AuditResult) -> str:
     """Which pair the pictures are of, where it is not the one shown; else nothing."""
-    worst = result.worst
-    if not worst_sentence(result) or worst is None:
+    if not _two_pairs(result):
         return ""
-    one, two = databases_phrases(Pair(worst.database, worst.neighbour))
+    one, two = databases_phrases(result.likelier_first)
+    event = printable(result.evidence.counts[-1].event.describe())
     return (
-        f"The pictures are of the pair with the largest bound: there D is {one} and D' is {two}, "
-        f"and the event is {printable(worst.event.describe())}."
+        f"The pictures are of the pair {_judged_as(result)}: there D is {one} and D' is "
+        f"{two}, and the event is {event}."
     )
+
+
+def _judged_as(result: AuditResult) -> str:
+    """What is known of the pair that was judged, beside the one shown."""
+    return "with the largest bound" if worst_sentence(result) else "that was judged first"
 
 
 def bound_sentence(result: AuditResult) -> str:
     """What the counts shown say of the privacy loss, with its confidence."""
     bound, small = result.epsilon_lower, result.witness
-    if small is not None and worst_sentence(result):
+    if small is not None and _two_pairs(result):
         return (
             f"{_above(result, small.epsilon_lower)} from these counts, with confidence "
             f"{confidence(result)}; D and D' are the smallest pair found that breaks the claim"
@@ -234,7 +246,10 @@ def decided_sentence(result: AuditResult) -> str:
     after = result.evidence.decided_after
     if after is None:
         return ""
-    return f"The claim was refuted after {after:,} draws a side of the pair with this bound."
+    pair = "the pair with this bound"
+    if _two_pairs(result) and not worst_sentence(result):
+        pair = "another pair, which was judged before this one"
+    return f"The claim was refuted after {after:,} draws a side of {pair}."
 
 
 def power_sentences(result: AuditResult) -> tuple[str, ...]:
@@ -256,17 +271,38 @@ def _events(result: AuditResult) -> str:
     (p, epsilon), *rarer = told
     first = (
         f"Once found, an event that one database gives with probability {_chance(p)} or more would "
-        "have been refuted with probability 0.9 if the other gave it less often by a factor of "
-        f"exp({at_most(epsilon * result.claim.distance)})"
+        "have been refuted with probability 0.9 if the other gave it with probability "
+        f"{_other_chance(result.claim, p, epsilon)} or less (epsilon {at_most(epsilon)})"
     )
     others = [
-        f"one of probability {_chance(p)} needs exp({at_most(epsilon * result.claim.distance)})"
+        f"{_chance(p)} against {_other_chance(result.claim, p, epsilon)} (epsilon "
+        f"{at_most(epsilon)})"
         for p, epsilon in rarer
     ]
+    more = f"; so would {', '.join(others)}" if others else ""
     never = [p for p, epsilon in power if not isfinite(epsilon)]
-    others += [f"one of probability {_chance(max(never))} could not be refuted"] if never else []
-    more = f"; {', '.join(others)}" if others else ""
-    return f"{first}{more}. What no learner proposed was not tested."
+    most = f" One of probability {_chance(max(never))} could not be refuted." if never else ""
+    return f"{first}{more}.{most} What no learner proposed was not tested."
+
+
+def _other_chance(claim: PrivacyClaim, p: float, epsilon: float) -> str:
+    """The other side's probability at this epsilon, never rounded up, nor far from it.
+
+    What rounding takes is at most a fiftieth of the way to what the claim allows: an event planted
+    by these words is refuted about as often as they say.
+    """
+    from ...auditors.privacy.power import other_probability  # the page of a file needs no auditor
+
+    q, allowed = (
+        other_probability(p, one, delta=claim.delta, distance=claim.distance)
+        for one in (epsilon, claim.epsilon)
+    )
+    if q <= 0:
+        return "0"
+    digits = 2 - floor(log10(q))
+    while (shown := floor(q * 10**digits) / 10**digits) < q - 0.02 * (allowed - q):
+        digits += 1
+    return f"{shown:.{digits + floor(log10(q)) + 1}g}"
 
 
 def _chance(p: float) -> str:
@@ -395,7 +431,7 @@ def sentence(result: AuditResult) -> str:
     """The headline without the verdict's word; that of a refuted claim names the event."""
     rest = headline(result).partition(": ")[2]
     if result.refuted and result.witness is not None:
-        known = "smallest witness" if worst_sentence(result) else "witness"
+        known = "smallest witness" if _two_pairs(result) else "witness"
         return f"{rest.removesuffix('.')}; the {known} is the event {event_phrase(result)}"
     return rest
 

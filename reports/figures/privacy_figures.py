@@ -10,7 +10,7 @@ from ...auditors.claims.exact import pair_losses
 from ...auditors.claims.loss_laws import delta_curve
 from ...auditors.results import AuditResult
 from ...mechanisms.model import PrivacyClaim
-from ..faces.svg import draw_sketch, few_ticks, thousands
+from ..faces.svg import confirmed_bound, draw_sketch, few_ticks, thousands
 from ..reproduce.statements import Statement
 from . import marks
 from .marks import Drawn
@@ -26,7 +26,7 @@ def loss_figure(statement: Statement) -> Drawn:
     audit: AuditResult = result.finding.details["audit"]
     points = [(draws, max(0.0, bound)) for draws, bound in audit.growth if isfinite(bound)]
     exact = result.finding.exact
-    confirmed = audit.epsilon_lower if audit.refuted and isfinite(audit.epsilon_lower) else None
+    confirmed = confirmed_bound(audit)
 
     def paint(axes: Any) -> None:
         marks.bound_level(axes, claim.epsilon, "claim")

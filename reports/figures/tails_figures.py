@@ -11,7 +11,7 @@ from ...auditors.bounds.holm import intervals
 from ...auditors.errors import DpWitnessError
 from ...auditors.outputs.encoding import show
 from ...auditors.sampling.draws import some_databases
-from ...mechanisms.model import Database, FiniteLaw, ThresholdClaim, UtilityClaim
+from ...mechanisms.model import Database, FiniteLaw, NotListable, ThresholdClaim, UtilityClaim
 from ..faces.svg import thousands
 from ..reproduce.statements import Statement, abridged, columns_of
 from . import marks
@@ -102,7 +102,10 @@ def _exact_tail(
     statement: Statement, claim: UtilityClaim, database: Database
 ) -> tuple[Floats, Floats] | None:
     mechanism = statement.mechanism
-    law = mechanism.law(database) if mechanism is not None and mechanism.law else None
+    try:
+        law = mechanism.law(database) if mechanism is not None and mechanism.law else None
+    except NotListable:
+        return None
     if not isinstance(law, FiniteLaw):
         return None
     chances = np.exp(np.asarray(law.log_probabilities, dtype=float))

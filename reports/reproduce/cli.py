@@ -38,7 +38,8 @@ from ..shell import WHOLE, Near, examples, speak
     type=Near(["small", "default", "large"]),
     default="default",
     show_default=True,
-    help="10,000, 100,000 or 1,000,000 draws for each statement.",
+    help="10,000, 100,000 or 1,000,000 draws for each statement; one known to be false that few "
+    "draws do not refute gets 100,000.",
 )
 @click.option(
     "--alpha", type=float, default=1e-3, show_default=True,

@@ -1,12 +1,14 @@
 """What a run could have seen, checked against the test it speaks about."""
 
 import math
+import re
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from scipy.special import bdtrc, ndtri
 
+from dpwitness import audit
 from dpwitness.auditors.bounds.two_sample import at_distance, rejects
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.events.learners.impossible import Noticing
@@ -17,6 +19,7 @@ from dpwitness.auditors.privacy.power import (
     one_look_level,
     refutable_epsilon,
 )
+from dpwitness.reports.faces import wording
 
 
 def _chances(trials, p):
@@ -108,6 +111,57 @@ def test_what_is_planted_at_the_figure_is_refuted_nine_times_in_ten(p, claim, de
         for xy in zip(x.tolist(), y.tolist(), strict=True)
     )
     assert abs(detected / runs - 0.9) < 0.03 + 5 * math.sqrt(0.09 / runs)
+
+
+SAID = r"probability ([0-9.e-]+) (?:or more .{60,90} with probability|against) ([0-9.e-]+)"
+
+
+def _planted(p, q):
+    def release(database, rng, *, size=None):
+        return (rng.random(size) < (p if database == 0 else q)).astype(int)
+
+    return release
+
+
+def _said(epsilon, delta, distance):
+    """The probabilities that the sentence about power names, for an audit that finds nothing."""
+    options = {"epsilon": epsilon, "delta": delta, "relation": "declared", "distance": distance}
+    found = audit(_planted(0.5, 0.5), pair=(0, 1), trials=20_000, alpha=0.05, **options)
+    sentence = wording.power_sentences(found)[0].replace("so would ", "probability ")
+    sentence = sentence.replace("), ", "), probability ")
+    return options, found, [tuple(map(float, both)) for both in re.findall(SAID, sentence)]
+
+
+CLAIMS = [(0.7, 0.1, 1), (1.0, 0.0, 1), (1.0, 1e-3, 1), (0.5, 0.05, 2), (0.2, 0.3, 1)]
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=str)
+def test_what_is_planted_by_the_words_is_refuted_as_often_as_they_say(claim):
+    _, found, planted = _said(*claim)
+    (look,) = found.evidence.looks
+    level = one_look_level(tuple((part, share * look.level) for part, share in LAST))
+    null, rng, runs = at_distance(*claim), np.random.default_rng(53), 150
+    assert len(planted) == sum(math.isfinite(epsilon) for _, epsilon in found.power) > 1
+    for p, q in planted:
+        x, y = rng.binomial(look.trials[0], p, runs), rng.binomial(look.trials[1], q, runs)
+        detected = sum(
+            rejects(xy, look.trials, epsilon=null[0], delta=null[1], level=level)
+            for xy in zip(x.tolist(), y.tolist(), strict=True)
+        )
+        assert abs(detected / runs - 0.9) < 0.03 + 4 * math.sqrt(0.09 / runs)
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize("claim", CLAIMS[:3], ids=str)
+def test_whole_audits_refute_what_the_words_plant(claim):
+    options, _, planted = _said(*claim)
+    for p, q in planted:
+        refuted = sum(
+            audit(_planted(p, q), pair=(0, 1), trials=20_000, alpha=0.05, seed=seed, **options,
+                  precision=0).refuted
+            for seed in range(400)
+        )  # fmt: skip
+        assert 0.86 <= refuted / 400 <= 0.96
 
 
 def test_one_look_has_the_power_of_several_at_the_level_worked_out_for_it():

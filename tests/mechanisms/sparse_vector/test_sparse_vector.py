@@ -6,12 +6,17 @@ from math import exp, inf, log
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.model import Histogram, Relation
+from dpwitness import Pair, check
+from dpwitness.auditors.claims.exact import pair_losses
+from dpwitness.auditors.claims.follows_law import follows_law
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.mechanisms.model import Histogram, NotListable, Relation, Subject
 from dpwitness.mechanisms.sparse_vector.above_threshold import (
     ABOVE_THRESHOLD,
     SPARSE_VECTOR,
     above_threshold,
     above_threshold_law,
+    above_threshold_mechanism,
     take,
 )
 from dpwitness.mechanisms.sparse_vector.broken_above_threshold import (
@@ -24,7 +29,12 @@ from dpwitness.mechanisms.sparse_vector.numeric_sparse_vector import (
     NUMERIC_SPARSE_VECTOR,
     numeric_sparse_vector_mechanism,
 )
-from dpwitness.mechanisms.sparse_vector.sparse_vector_law import ABOVE, log_bits, transcripts
+from dpwitness.mechanisms.sparse_vector.sparse_vector_law import (
+    ABOVE,
+    log_bits,
+    log_transcripts,
+    transcripts,
+)
 
 SCALES = {"threshold_scale": 1.0, "query_scale": 1.0}
 MARGINS = np.arange(-8.0, 9.0)
@@ -93,6 +103,53 @@ def test_transcripts_end_at_the_last_positive():
     assert transcripts(3, 1).tolist() == [[0, 0, 0], [0, 0, 1], [0, 1, 2], [1, 2, 2]]
     assert len(transcripts(6, 3)) == 42
     assert len(transcripts(4, inf)) == 16
+
+
+@pytest.mark.parametrize(("length", "positives", "scale"), [(7, 2, 3.0), (5, inf, 8.0), (4, 2, 0)])
+def test_all_transcripts_at_once_are_as_likely_as_each_by_itself(length, positives, scale, rng):
+    margins = rng.normal(0, 40, length)
+    scales = {"threshold_scale": 2.0, "query_scale": scale}
+    listed = transcripts(length, positives)
+    found = log_transcripts(listed, margins.tolist(), positives=positives, **scales)
+    for row, log_probability in zip(listed, found, strict=True):
+        by_itself = log_bits(margins[row == 0].tolist(), margins[row == 1].tolist(), **scales)
+        assert log_probability == pytest.approx(by_itself, abs=1e-11)
+    assert np.exp(found).sum() == pytest.approx(1)
+    impossible = [[2, 0, 0, 0], [2, 2, 2, 2], [0, 2, 0, 1]]
+    wrong = log_transcripts(np.array(impossible), [0.0] * 4, positives=positives, **scales)
+    assert wrong.tolist() == [-inf] * 3
+
+
+def long_vector(make=above_threshold_mechanism, **more):
+    return make(queries=partial(take, bins=(1,) * more["length"]), threshold=0.0, sensitivity=1.0,
+                threshold_epsilon=0.5, query_epsilon=0.5, relation=Relation.REPLACE_ONE,
+                databases=Histogram(bins=2, total=3), **more)  # fmt: skip
+
+
+def test_a_law_too_long_to_list_is_left_out_with_a_remark():
+    too_long = long_vector(length=24, positives=12)
+    for claim in too_long.claims:
+        found = check(Subject(claim=claim, mechanism=too_long), trials=200, seed=3).finding
+        assert found.proved is None
+        assert "the exact law was left out: a list of 2.34e+08 answers" in found.note
+    with pytest.raises(NotListable, match=r"7.94e\+09 answers"):
+        transcripts(100, 5)
+    with pytest.raises(InvalidArgument, match="longer than the"):
+        follows_law(too_long)
+    assert pair_losses(too_long, Pair([0, 3], [1, 2])) is None
+
+
+def test_hundreds_of_queries_are_listed_and_audited():
+    many = long_vector(length=400)
+    found = check(Subject(claim=many.claims[1], mechanism=many), trials=1000, seed=3).finding
+    assert found.proved is not None
+
+
+def test_the_density_of_a_long_numeric_vector_lists_no_transcripts(rng):
+    numeric = long_vector(numeric_sparse_vector_mechanism, length=100, positives=5,
+                          answer_epsilon=1.0)  # fmt: skip
+    outputs = numeric([1, 2], rng, size=20)
+    assert np.isfinite(numeric.log_probability([1, 2], outputs)).all()
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,9 @@ def test_not_refuted_says_what_could_have_been_seen(sound):
     text = " ".join(as_text.render(sound).split())
     for part in (
         "Not refuted: no draw contradicts that laplace keeps epsilon 1 (add-remove).",
-        "factor of exp(1.21)",
+        "probability 0.5 or more would have been refuted with probability 0.9 if the other gave it "
+        "with probability 0.149 or less (epsilon 1.21); so would 0.01 against 0.00082 (epsilon "
+        "2.5). One of probability 0.001 could not be refuted.",
         "probability 0.004 or more",
         "low-order bits of floating-point outputs, and running time",
         "the draws show epsilon >= 0.871",

@@ -56,6 +56,14 @@ def test_each_has_the_expected_verdict_in_the_order_asked_for(sections):
         assert one.expected is (Verdict.NOT_REFUTED if section.holds else Verdict.REFUTED)
 
 
+def test_a_control_that_few_draws_do_not_refute_is_given_those_that_do():
+    chosen = [Chosen(identifier="SVT-3", settings=({},))]
+    (section,) = run(chosen, Budget(trials=10_000), workers=1, pictures=False)
+    (one,) = section.reproductions
+    assert one.as_expected
+    assert one.result.finding.draws > 80_000
+
+
 def test_what_is_proved_says_on_what(sections):
     proved = [s for s in sections if s.reproductions[0].result.verdict is Verdict.PROVED]
     assert proved
