@@ -4,27 +4,24 @@ The split is by position and fixed before anything is looked at, one event is le
 first part, and the exact two-sample test counts it once on the rest. A true claim is therefore
 refuted with probability at most alpha, whatever the event, if the outputs of each sample are
 independent draws of one law. That, and that the two databases are neighbours, is the word of
-whoever recorded them.
+whoever recorded them; what in the samples contradicts it is told by `independence`.
 """
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import Any
 
 from ..bounds import two_sample
 from ..errors import InvalidArgument
 from ..events.choose import learn
-from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
 from ..privacy.power import detectable_epsilon
 from ..results import Count, Verdict
+from .independence import LOOKED_AT, doubts
 
 TEACHING = 0.25
 """Share of each sample that the event is learnt from."""
 MOST_TEACHING = 131_072
 FEWEST = 100
-LOOKED_AT = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +31,8 @@ class Judged:
     `epsilon_lower` (nats, of a single step) is exceeded by no true bound except with probability
     `alpha`. `sizes` are the outputs of both samples and `count` the hits of the event among those
     that judged. `detectable` is the epsilon that this test would have refuted with probability
-    .9. `remarks` are what in the samples speaks against independent draws.
+    .9. `remarks` are what in the samples speaks against independent draws; `dependent` says that it
+    proves them to be none, and the verdict is then inconclusive whatever was counted.
     """
 
     verdict: Verdict
@@ -47,6 +45,7 @@ class Judged:
     sizes: tuple[int, int]
     count: Count
     remarks: tuple[str, ...] = ()
+    dependent: bool = False
 
 
 def judge_samples(
@@ -88,10 +87,16 @@ def judge_samples(
     refuted = bound >= epsilon
     unread = first[:LOOKED_AT].unread or second[:LOOKED_AT].unread
     weak = detectable > max(2 * epsilon, epsilon + 1) or bool(unread)
+    found = doubts(first, second)
+    dependent = any(doubt.sure for doubt in found)
     read = () if not unread else (f"{unread}, so nothing can be said of what is in it",)
     return Judged(
         verdict=(
-            Verdict.REFUTED if refuted else Verdict.INCONCLUSIVE if weak else Verdict.NOT_REFUTED
+            Verdict.INCONCLUSIVE
+            if dependent or (weak and not refuted)
+            else Verdict.REFUTED
+            if refuted
+            else Verdict.NOT_REFUTED
         ),
         epsilon=epsilon,
         delta=delta,
@@ -101,7 +106,8 @@ def judge_samples(
         detectable=detectable,
         sizes=sizes,
         count=count,
-        remarks=(*_remarks(first, second), *read),
+        remarks=(*(doubt.sentence for doubt in found), *read),
+        dependent=dependent,
     )
 
 
@@ -121,30 +127,3 @@ def _require(
     ):
         if not holds:
             raise InvalidArgument(sentence)
-
-
-def _remarks(first: Outputs, second: Outputs) -> list[str]:
-    """Outputs that repeat in blocks, which independent draws do not."""
-    found = []
-    for name, outputs in (("first", first), ("second", second)):
-        rows = [_key(row) for row in outputs.rows(LOOKED_AT)]
-        values = Counter(rows)
-        triples = Counter(zip(rows, rows[1:], rows[2:], strict=False))
-        # Where so many outputs differ, three in a row come twice only if they were copied.
-        if 8 * len(values) > len(rows) and triples.most_common(1)[0][1] > 1:
-            found.append(
-                f"in the {name} sample the same outputs come again in the same order: they were "
-                "copied or drawn with one seed twice, so they are not independent draws and the "
-                "error probability stated here does not hold"
-            )
-    return found
-
-
-def _key(row: Any) -> Any:
-    return (
-        row if isinstance(row, (int, float, str)) else canonical(dict(row) if _named(row) else row)
-    )
-
-
-def _named(row: Any) -> bool:
-    return isinstance(row, dict) and type(row) is not dict

@@ -73,7 +73,12 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
         Verdict.REFUTED: f"Refuted: {pair} contradict {claim}; the mechanism loses at least "
         f"{bound}, with confidence {100 * (1 - judged.alpha):.6g} %.",
         Verdict.NOT_REFUTED: f"Not refuted: {pair} do not contradict {claim}.",
-    }.get(judged.verdict, f"Inconclusive: {pair} are too few outputs to judge {claim}.")
+    }.get(
+        judged.verdict,
+        f"Inconclusive: {pair} do not hold independent draws, so nothing follows for {claim}."
+        if judged.dependent
+        else f"Inconclusive: {pair} are too few outputs to judge {claim}.",
+    )
     lines = wrapped(head, width)
     if quiet:
         return lines
@@ -90,7 +95,7 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
         "were counted once",
         width, " " * 12, "  ",
     )  # fmt: skip
-    if judged.verdict is not Verdict.REFUTED:
+    if judged.verdict is not Verdict.REFUTED and not judged.dependent:
         seen = (
             f"epsilon {judged.detectable:.4g} or more"
             if judged.detectable < float("inf")

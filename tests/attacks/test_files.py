@@ -24,7 +24,7 @@ from dpwitness.reports.sharding.documents import _checksum
 
 CHANGES = int(os.environ.get("DPWITNESS_CHANGES", "200"))
 """Changes of each kind of file in the longer test; 2000 is a thorough run."""
-FEW = 12
+FEW = 6
 
 OWN = """
 from hypothesis import strategies as st
