@@ -143,7 +143,8 @@ def _split(
 ) -> tuple[int, float] | None:
     """The (coordinate, threshold) that tells the samples apart best, leaving `least` each side."""
     both = np.concatenate([one, two])
-    if len(both) < 2 * least:
+    # A stretch that one sampler never enters tells as much whole as cut.
+    if len(both) < 2 * least or not (len(one) and len(two)):
         return None
     best: tuple[float, int, float] | None = None
     for coordinate in range(both.shape[1]):

@@ -50,6 +50,14 @@ def test_two_samplers_of_one_law():
     assert [row[1] for row in found.table.rows] == ["3", "2", "1", "0"]
 
 
+def test_samplers_that_share_no_output_are_told_apart_without_a_warning():
+    far = replace(SAME, other=lambda database, rng, *, size=None: 9 + rng.random(size))
+    near = replace(MECHANISM, run=lambda database, rng, *, size=None: rng.random(size))
+    found = run(far, near)
+    assert found.verdict is Verdict.REFUTED
+    assert found.measured.value > 0.99
+
+
 def test_exact_laws_stand_beside_the_draws():
     known = replace(MECHANISM, law=law)
     turned = replace(law([]), outcomes=np.arange(4)[::-1], log_probabilities=np.log(CHANCES[::-1]))
