@@ -75,8 +75,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--attacker",
             "attackers",
             multiple=True,
-            type=Near(["values", "bits", "clock"]),
-            help="Who looks; may be repeated  [default: values]",
+            type=Near(["values", "bits", "types", "clock"]),
+            help="What is judged: values, bits of floats, Python types, running time; may be "
+            "repeated  [default: values]",
         ),
         click.option(
             "--claims",

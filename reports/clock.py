@@ -21,7 +21,7 @@ MOST_TRIALS = 20_000
 
 def tell(console: "Console", found: Target, engine: Mapping[str, Any]) -> int:
     """Time the mechanism on the one pair given and tell each claim's verdict; the exit status."""
-    from ..auditors.attackers import judge_times
+    from ..auditors.attackers.clock import judge_times
 
     if "pair" not in engine:
         raise InvalidArgument(

@@ -29,6 +29,11 @@ from .sharding import pieces
 from .sharding.options import engine_of
 from .terminal import printable
 
+LEAKS = {
+    "bits": "It may hold in real arithmetic and leaks through the bits of its floating-point "
+    "outputs",
+    "types": "It leaks through the Python types of its outputs: return one type, as float(x) does",
+}
 LAW_DRAWS = 100_000
 """Draws that are compared with the law or the density that the mechanism states."""
 
@@ -66,7 +71,7 @@ def audit(
         if attacker == "clock":
             statuses.append(clock.tell(console, found, engine))
             continue
-        seen = targets.through_bits(found) if attacker == "bits" else found
+        seen = targets.seen_by(attacker, found)
         request = {**engine, "target": seen.text, "name": seen.name}
         if where is not None:
             request["engine"] = where
@@ -142,17 +147,14 @@ def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[s
 
 
 def _leak(results: Sequence[AuditResult]) -> str:
-    """What two attackers say together, where they differ."""
-    by_bits = [result.target.startswith(targets.BITS) for result in results]
-    refuted = [result.refuted for result in results]
-    bits = [one for one, seen in zip(refuted, by_bits, strict=True) if seen]
-    values = [one for one, seen in zip(refuted, by_bits, strict=True) if not seen]
-    if values and not any(values) and any(bits):
-        return (
-            "Its values do not contradict the claim, as far as this run could see: it may hold in "
-            "real arithmetic. It leaks through the bits of its floating-point outputs."
-        )
-    return ""
+    """What attackers say together, where they differ."""
+    seen = [(targets.attacked(result.target)[0], result.refuted) for result in results]
+    broken = {attacker for attacker, refuted in seen if refuted}
+    if "" in broken or "" not in dict(seen):
+        return ""
+    found = [words for attacker, words in LEAKS.items() if attacker in broken]
+    said = "Its values do not contradict the claim, as far as this run could see"
+    return ". ".join([said, *found]) + "." if found else ""
 
 
 def database_of(text: str, which: str) -> Any:

@@ -22,8 +22,8 @@ from .adapters import adapted, serialized
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
-BITS = "bits="
-"""How it begins when the attacker reads the bits of the outputs."""
+SEEN = re.compile(r"(?:bits|types)=")
+"""How it begins when the attacker sees more than values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +52,9 @@ def target_text(target: str | None, command: str | None, python: str | None) -> 
 
 def words_of(text: str) -> list[str]:
     """How the target is typed on the command line: what `target_text` made one text of."""
-    if text.startswith(BITS):
-        return ["--attacker", "bits", *words_of(text.removeprefix(BITS))]
+    attacker, text = attacked(text)
+    if attacker:
+        return ["--attacker", attacker, *words_of(text)]
     if text.startswith(COMMAND):
         return program_of(text)
     if text.startswith(PYTHON):
@@ -63,7 +64,7 @@ def words_of(text: str) -> list[str]:
 
 def program_of(text: str) -> list[str]:
     """The option and the program that the target needs besides dpwitness, if any."""
-    text = text.removeprefix(BITS)
+    _, text = attacked(text)
     if text.startswith(COMMAND):
         return ["--command", text.removeprefix(COMMAND)]
     if text.startswith(PYTHON):
@@ -76,7 +77,7 @@ def replay_command(path: str, target: str = "") -> str:
 
     It names the target where the user has to: all but the names of the catalogue.
     """
-    target = target.removeprefix(BITS)
+    _, target = attacked(target)
     typed = words_of(target) if ":" in target or program_of(target) else []
     options = typed[:2] if program_of(target) else []
     words = ["dpwitness", "replay", *options, *(["--"] if path.startswith("-") else []), path]
@@ -96,14 +97,15 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
 
     Forms: a catalogue name or identifier in any case, `package.module:attribute`,
     `path/to/file.py:attribute`, `opendp:FILE.json`, `command=PROGRAM ARGUMENTS`,
-    `python=INTERPRETER file.py:attribute`, and `bits=` before any of these. Loading a module runs
-    its code, a command is started; it may stay silent for `timeout` seconds. Raises InvalidArgument
-    with a sentence that says what was looked for.
+    `python=INTERPRETER file.py:attribute`, and `bits=` or `types=` before any of these.
+    Loading a module runs its code, a command is started; it may stay silent for `timeout` seconds.
+    Raises InvalidArgument with a sentence that says what was looked for.
     """
     if text.startswith((COMMAND, PYTHON)):
         return _in_a_process(text, timeout)
-    if text.startswith(BITS):
-        return through_bits(find_target(text.removeprefix(BITS), timeout))
+    attacker, rest = attacked(text)
+    if attacker:
+        return seen_by(attacker, find_target(rest, timeout))
     if (made := serialized(text)) is not None:
         return Target(text=text, name=made.name, mechanism=made)
     place, colon, attribute = text.rpartition(":")
@@ -124,15 +126,23 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
     return Target(text=text, name=attribute, mechanism=found)
 
 
-def through_bits(found: Target) -> Target:
-    """The target as an attacker sees it who reads the bits of its outputs."""
-    from ..auditors.attackers import through_bits as seen
+def attacked(text: str) -> tuple[str, str]:
+    """The attacker that a target's text begins with, "" for values, and the rest of it."""
+    found = SEEN.match(text)
+    return (found[0][:-1], text[found.end() :]) if found else ("", text)
 
+
+def seen_by(attacker: str, found: Target) -> Target:
+    """The target as an attacker sees it, who may see more than values."""
+    from ..auditors import attackers
+
+    if attacker == "values":
+        return found
     inner = found.mechanism
     if not isinstance(inner, Mechanism):
         inner = Mechanism(name=found.name, run=inner)
-    mechanism = seen(inner)
-    return Target(text=BITS + found.text, name=mechanism.name, mechanism=mechanism)
+    seen = attackers.seen_by(attacker, inner)
+    return Target(text=f"{attacker}={found.text}", name=seen.name, mechanism=seen)
 
 
 def _in_a_process(text: str, timeout: float) -> Target:

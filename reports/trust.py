@@ -46,12 +46,10 @@ def allowed(
     one of a file whose records all have the same. Raises InvalidArgument with what to type.
     """
     whole = [str(record["target"]) for record in records]
-    chosen = _allowed(
-        [text.removeprefix(targets.BITS) for text in whole], named, program, ask, path
-    )
-    # Who attacks is no matter of trust: the file says whether values or bits were judged.
+    chosen = _allowed([targets.attacked(text)[1] for text in whole], named, program, ask, path)
+    # Who attacks is no matter of trust: the file says whether values, bits or types were judged.
     return [
-        target and (targets.BITS if text.startswith(targets.BITS) else "") + target
+        target and text.removesuffix(targets.attacked(text)[1]) + target
         for text, target in zip(whole, chosen, strict=True)
     ]
 
@@ -140,8 +138,9 @@ def find(text: str, timeout: float = 10.0) -> targets.Target:
 
     Raises InvalidArgument where the module does not define the name, or merely imported it.
     """
-    if text.startswith(targets.BITS):
-        return targets.through_bits(find(text.removeprefix(targets.BITS), timeout))
+    attacker, rest = targets.attacked(text)
+    if attacker:
+        return targets.seen_by(attacker, find(rest, timeout))
     if text.startswith(targets.COMMAND):
         return targets.find_target(text, timeout)
     if text.startswith(targets.PYTHON):

@@ -1,10 +1,10 @@
-"""Attackers who see more than the values of an output: its bits, or how long it took.
+"""Attackers who see more than the values of an output: its bits, its types, or how long it took.
 
 Each gives a verdict of its own, because a mechanism may keep its claim in real arithmetic and
-lose it through the bits of a floating-point number or through a clock.
+lose it through the bits of a floating-point number, through the Python type that holds a number,
+or through a clock (`clock`, which times calls and reads no outputs).
 """
 
-from .bits import through_bits
-from .clock import Timed, judge_times
+from .seen import ATTACKERS, seen_by, through_bits, through_types
 
-__all__ = ["Timed", "judge_times", "through_bits"]
+__all__ = ["ATTACKERS", "seen_by", "through_bits", "through_types"]

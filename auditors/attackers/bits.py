@@ -7,18 +7,14 @@ probability. The claim was about real numbers. In floating point `x + noise` lie
 grid of its two terms, and that grid can tell what x was (Mironov, 2012; Haney and others, 2022).
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Mechanism
 from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
-from ..sampling.contract import accepts_size
 
 MOST_NUMBERS = 12
 """Numbers of an output whose bits are read; each adds a few columns to learn from."""
@@ -68,38 +64,9 @@ def with_bits(raw: Any, count: int) -> dict[str, Any]:
     for path in outputs.paths()[:MOST_NUMBERS]:
         column = outputs.column(Feature("value", path))
         if not column.labelled().any():
-            for name, bits in bits_of(np.asarray(column.values)).items():
+            # A number has the same bits to show whether an int or a float holds it.
+            numbers = np.asarray(column.values)
+            numbers = numbers if numbers.dtype.kind == "f" else numbers.astype(np.float64)
+            for name, bits in bits_of(numbers).items():
                 found[name if not path else f"{name} of {path_name(path)}"] = bits
     return found
-
-
-def through_bits(mechanism: Mechanism) -> Mechanism:
-    """The mechanism as the attacker of bits sees it: the same claims, outputs with their bits."""
-    run = mechanism.run
-    wrapped = partial(_many if accepts_size(run) else _one, run)
-    if hasattr(run, "block"):
-        wrapped.block = run.block  # type: ignore[attr-defined]
-    return replace(
-        mechanism,
-        name=f"{mechanism.name} seen through its bits",
-        run=wrapped,
-        law=None,
-        privacy_loss=None,
-        log_probability=None,
-    )
-
-
-def _one(run: Callable[..., Any], database: Any, rng: np.random.Generator) -> Any:
-    return _first(with_bits([run(database, rng)], 1))
-
-
-def _many(
-    run: Callable[..., Any], database: Any, rng: np.random.Generator, *, size: int | None = None
-) -> Any:
-    if size is None:
-        return _first(with_bits([run(database, rng)], 1))
-    return with_bits(run(database, rng, size=size), size)
-
-
-def _first(found: dict[str, Any]) -> dict[str, Any]:
-    return {key: part[0] if key == "value" else int(part[0]) for key, part in found.items()}

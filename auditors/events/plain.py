@@ -23,7 +23,7 @@ FEWEST = 8
 """Outputs that must lie in the event, and outside, for two events to be called the same."""
 RANK = {
     "has": 0, "value": 1, "equal": 2, "exact": 2, "type": 3, "residue": 3, "missing": 4,
-    "length": 5, "keys": 6, "shape": 6, "first": 6,
+    "length": 5, "keys": 6, "first": 6,
 }  # fmt: skip
 """Which feature people read first; those not named come last."""
 LAST = 7

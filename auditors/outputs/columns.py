@@ -138,16 +138,6 @@ def _length(node: Node, _: Feature) -> Column:
     return _constant(none, node.count)
 
 
-def _shape(node: Node, _: Feature) -> Column:
-    if isinstance(node, Grid):
-        return _constant(str(node.values.shape[1:]), node.count)
-    if isinstance(node, Ragged) and node.codes is None and " of " in node.kind:
-        distinct, codes = np.unique(node.lengths, return_inverse=True)
-        names = tuple(f"({size},)" for size in distinct.tolist())
-        return Column(np.broadcast_to(np.nan, node.count), codes.astype(np.int32), names)
-    return _constant("no shape", node.count)
-
-
 def _keys(node: Node, _: Feature) -> Column:
     """Names of the parts, in their order."""
     if isinstance(node, Fixed) and not node.listed:
@@ -392,7 +382,6 @@ _ASKED: dict[str, Callable[[Node, Feature], Column]] = {
     "exact": _exact,
     "type": _type,
     "length": _length,
-    "shape": _shape,
     "keys": _keys,
     "residue": _residue,
     "first": _first,

@@ -23,7 +23,7 @@ ABSENT = "absent"
 """Label of an entry whose path the output does not have."""
 
 KINDS = (
-    "value", "exact", "length", "type", "shape", "keys", "has", "missing", "difference", "equal",
+    "value", "exact", "length", "type", "keys", "has", "missing", "difference", "equal",
     "residue", "first", "sum", "max", "min", "argmax",
 )  # fmt: skip
 PAIRED = frozenset({"difference", "equal"})
@@ -72,7 +72,7 @@ class Feature:
     |---|---|
     | value | the number there (the nearest double), or a label for what is not a number |
     | exact | the same, with a text for numbers that no double holds |
-    | type, shape, keys | labels: the type, an array's shape, the names of the parts in order |
+    | type, keys | labels: number, text, list, dict, a class; the names of the parts in order |
     | length, missing | how many parts; how many entries are None or not a number |
     | has | whether there is anything at the path, 1 or 0 |
     | difference, equal | path minus `other`; whether both hold the same, 1 or 0 |

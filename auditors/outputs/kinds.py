@@ -30,6 +30,8 @@ NOT_LOOKED_AT = (
     "identity of objects (which two are the same one), reference counts and addresses",
     "memory layout of arrays: strides, order, flags and base",
     "payload and sign of NaN",
+    "which type holds a number, a text or a list, unless asked for (--attacker types)",
+    "whether the key of a dict is of a type of numpy",
     "low-order mantissa bits of floats, apart from a value that repeats",
     "iteration order of sets",
     "functions, modules, classes, locks, files and other values without parts: their type only",
@@ -118,10 +120,11 @@ def key_text(key: Any) -> str:
         return f"{kind.name}({inner})"
     else:
         text = repr(key.item() if isinstance(key, np.generic) else key)
-    plain = type(key) in _PLAIN_KEYS
+    plain = type(key) in _PLAIN_KEYS or isinstance(key, _NUMPY_KEYS)
     return text if plain else f"{kind.name} {text}"
 
 
+_NUMPY_KEYS = (np.number, np.bool_, np.str_, np.bytes_)
 _PLAIN_KEYS = frozenset({str, int, float, bytes, bool, type(None), tuple, frozenset})
 
 

@@ -15,24 +15,30 @@ from .features import Column, Feature, Path
 from .kinds import kind_of, type_name
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, joined, pieces_of
 from .packing import array_node, packed, scalars
+from .untyped import types_of, untyped
 
 MOST_PATHS = 256
 
 
 class Outputs:
-    """`len(outputs)` outputs of a mechanism. Nothing of what the mechanism returned is kept."""
+    """`len(outputs)` outputs of a mechanism. Nothing of what the mechanism returned is kept.
 
-    __slots__ = ("_columns", "count", "node")
+    `types` has a label for each output that says of which Python types it was made, which nothing
+    else of the outputs does; None for parts of outputs.
+    """
 
-    def __init__(self, node: Node, count: int) -> None:
-        """Outputs that have been taken apart already."""
+    __slots__ = ("_columns", "count", "node", "types")
+
+    def __init__(self, node: Node, count: int, types: Texts | None = None) -> None:
+        """Outputs that have been taken apart already, and had their types taken off."""
         self.node = node
         self.count = count
+        self.types = types
         self._columns: dict[Feature, Column] = {}
 
-    def __reduce__(self) -> tuple[type, tuple[Node, int]]:
+    def __reduce__(self) -> tuple[type, tuple[Node, int, Texts | None]]:
         """What workers send: the outputs without the columns asked for."""
-        return Outputs, (self.node, self.count)
+        return Outputs, (self.node, self.count, self.types)
 
     @classmethod
     def of(cls, raw: Any, count: int) -> "Outputs":
@@ -41,7 +47,7 @@ class Outputs:
         An array with leading axis `count`, a list of `count` outputs, or a tuple, dict or
         dataclass of such arrays. Raises ContractError when the leading shape is another.
         """
-        return cls(_vectorised(raw, count), count)
+        return cls._of_types(_vectorised(raw, count))
 
     @classmethod
     def of_list(cls, outputs: Sequence[Any]) -> "Outputs":
@@ -54,14 +60,22 @@ class Outputs:
                     "return numbers, strings, None, or tuples, lists, dicts, dataclasses, arrays "
                     "of them"
                 )
-        return cls(node, len(outputs))
+        return cls._of_types(node)
+
+    @classmethod
+    def _of_types(cls, node: Node) -> "Outputs":
+        return cls(untyped(node), node.count, types_of(node))
 
     @classmethod
     def concatenate(cls, batches: "Sequence[Outputs]") -> "Outputs":
         """All outputs of several batches in order."""
         if len(batches) == 1:
             return batches[0]
-        return cls(joined([batch.node for batch in batches]), sum(map(len, batches)))
+        types = [batch.types for batch in batches if batch.types is not None]
+        together = joined(types) if len(types) == len(batches) else None
+        assert together is None or isinstance(together, Texts)
+        count = sum(map(len, batches))
+        return cls(joined([batch.node for batch in batches]), count, together)
 
     def __len__(self) -> int:
         """How many outputs."""
@@ -71,7 +85,8 @@ class Outputs:
         """Some of the outputs; all of them are the same object, with the columns it keeps."""
         if part.indices(self.count) == (0, self.count, 1):
             return self
-        return Outputs(self.node.take(part), len(range(self.count)[part]))
+        types = None if self.types is None else self.types.take(part)
+        return Outputs(self.node.take(part), len(range(self.count)[part]), types)
 
     def rows(self, most: int | None = None) -> list[Any]:
         """The first outputs as plain Python values: numbers, texts, and (type, parts) of the rest.
@@ -180,7 +195,7 @@ def _plain(node: Node) -> list[Any]:
 
 
 def _builtin(node: Numbers | Texts) -> bool:
-    return node.kind in ("bool", "int", "float", "str", "NoneType", "bytes")
+    return node.kind in ("number", "text", "NoneType")
 
 
 def _plain_ragged(node: Ragged) -> list[Any]:

@@ -45,10 +45,10 @@ def packed(values: list[Any], depth: int = 0) -> Node:
         places = np.flatnonzero(tags == tag)
         inner = _alike(kind_of(kind), [values[i] for i in places.tolist()], depth)
         found.append((places, inner))
-    return _of_forms(len(values), found)
+    return of_forms(len(values), found)
 
 
-def _of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
+def of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
     """Nodes of several forms as one, nested mixtures included."""
     if len(found) == 1:
         return found[0][1]
@@ -281,7 +281,7 @@ def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
     rest = [i for i, part in enumerate(parts) if part is not None]
     if rest:
         found.append((np.array(rest), _named(kind, [parts[i] for i in rest], depth)))
-    return _of_forms(len(values), found)
+    return of_forms(len(values), found)
 
 
 def _named(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Node:
@@ -336,7 +336,7 @@ def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
         content = _numbers_of(np.concatenate(chosen), entry_name(dtype))
         name = array_name(kind.name, dtype)
         found.append((np.array(places), Ragged(name, lengths, content)))
-    return _of_forms(len(arrays), found)
+    return of_forms(len(arrays), found)
 
 
 def array_node(stacked: NDArray[Any], name: str, depth: int) -> Node:

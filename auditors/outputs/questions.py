@@ -67,8 +67,6 @@ def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
             lists = [p for _, p in pieces_of(node) if isinstance(p, (Fixed, Ragged, Grid, Texts))]
             if lists:
                 found.setdefault(Feature("length", path))
-            if any(isinstance(p, Grid) for p in lists):
-                found.setdefault(Feature("shape", path))
             for _, inner in pieces_of(node):
                 _of_form(inner, path, found)
         case Fixed():
@@ -80,7 +78,7 @@ def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
                 for name in node.names[:MOST_KEYS]:
                     found.setdefault(Feature("has", (*path, name)))
                 found.setdefault(Feature("keys", path))
-            if isinstance(node.content, Mixed):
+            if not isinstance(node.content, (Numbers, Texts)):
                 for index in range(min(FEW, int(node.lengths.max(initial=0)))):
                     held = node.step(index) if node.codes is None else None
                     if held is not None and len(held[0]):

@@ -67,7 +67,9 @@ def recheck(
     )
     likelier = pair.reversed() if old.reversed else pair
     return AuditResult(
-        mechanism=request.subject(mechanism, str(record.get("mechanism", "")), "", None).name,
+        mechanism=request.subject(
+            mechanism, str(record.get("mechanism", "")), str(record.get("target", "")), None
+        ).name,
         target=str(record.get("target", "")),
         claim=test.claim,
         verdict=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,

@@ -68,7 +68,8 @@ def _recounted(
         blocks = (int(record["plan"]["block"]), sampler.block)
         judged = tuple(read_count(data) for data in record.get("judged", ())) or counts
         small = _smaller(record, test, pair)
-        subject = request.subject(mechanism, name, "", bool(record["seeded"]))
+        target = str(record["target"])
+        subject = request.subject(mechanism, name, target, bool(record["seeded"]))
         stated = [*_follows(record, pair, test, judged, small, subject, name)]
     again = tuple(_again(sampler, pair, count) for count in judged)
     differences = [*_moved(blocks), *_differences(judged, again)]
@@ -240,7 +241,7 @@ def _read(
     if not counts:
         raise EvidenceFormatError("the evidence holds no counts, so there is nothing to replay")
     seeded = bool(record["seeded"])
-    subject: Mechanism = request.subject(mechanism, "", "", seeded)
+    subject: Mechanism = request.subject(mechanism, "", str(record.get("target", "")), seeded)
     pair = read_pair(record["pair"])
     try:
         privacy = replace(read_claim(claim), identifier="", statement="", reference="")

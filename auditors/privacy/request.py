@@ -6,6 +6,7 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
 from ..arguments import meant
+from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
@@ -41,6 +42,7 @@ class Request:
     target: str = ""
     name: str = ""
     exceptions: str = "error"
+    attacker: str = "values"
     show_output: bool = False
     engine: Engine | None = None
 
@@ -64,7 +66,10 @@ class AuditRequest(Request):
 
 
 def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mechanism:
-    """The mechanism under audit; a bare callable becomes one without claims."""
+    """The mechanism under audit; a bare callable becomes one without claims.
+
+    A `target` that begins with an attacker and "=" is seen as that attacker sees it.
+    """
     if isinstance(mechanism, NegativeControl):
         mechanism = mechanism.mechanism
     if not isinstance(mechanism, Mechanism):
@@ -75,7 +80,21 @@ def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mech
             )
         label = name or getattr(mechanism, "__name__", "") or target or "mechanism"
         mechanism = Mechanism(name=label, run=mechanism)
-    return mechanism if seeded is None else replace(mechanism, seeded=seeded)
+    if seeded is not None:
+        mechanism = replace(mechanism, seeded=seeded)
+    return seen_by(attacker_of(target), mechanism)
+
+
+def attacker_of(target: str) -> str:
+    """Who looks at a target: its text begins with the attacker, unless that is values."""
+    attacker, sign, _ = target.partition("=")
+    return attacker if sign and attacker in ATTACKERS else "values"
+
+
+def target_seen(attacker: str, target: str) -> str:
+    """The target's text with the attacker who looks at it."""
+    seen = attacker in ("values", attacker_of(target))
+    return target if seen else f"{attacker}={target}"
 
 
 def claims(

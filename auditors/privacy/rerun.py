@@ -41,7 +41,7 @@ def audited_again(
     Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
     note = str(record.get("note", ""))
-    timed = note == OUT_OF_TIME or FITTED in note
+    timed = note.startswith(OUT_OF_TIME) or FITTED in note
     searched = record.get("reached") is not None
     where = str(record["plan"].get("search"))
     if where not in (("own", "asked") if searched else ("given",)):
@@ -55,7 +55,7 @@ def audited_again(
     pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)
     if counts[0].stage != "attempt" or test.trials > MOST_TRIALS:
         return None
-    audited = subject(mechanism, name, "", True)
+    audited = subject(mechanism, name, str(record["target"]), True)
     plan = record["plan"]
     budget = Budget(trials=test.trials, alpha=test.alpha, seed=sampler.seed,
                     precision=plan.get("precision", 0.05))  # fmt: skip

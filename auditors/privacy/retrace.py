@@ -44,6 +44,7 @@ from .verdicts import (
     NOT_READ,
     ONLY_NAN,
     OUT_OF_TIME,
+    TYPES,
     USEFUL,
     WORST,
     figures_of,
@@ -207,7 +208,7 @@ def verdict_again(record: ResultRecord, bounds: Sequence[float], claim: PrivacyC
     counts = record["evidence"]["counts"]
     if counts and counts[0]["stage"] == "recheck":
         return Verdict.NOT_REFUTED
-    if record["note"] in UNSAID or record.get("unread"):
+    if str(record["note"]).startswith(UNSAID) or record.get("unread"):
         return Verdict.INCONCLUSIVE
     figures = tuple((number_of(p["probability"]), number_of(p["epsilon"])) for p in record["power"])
     return Verdict.NOT_REFUTED if useful(figures, claim) else Verdict.INCONCLUSIVE
@@ -292,7 +293,10 @@ FITTED = " trials a side instead of "
 
 def note_again(record: ResultRecord, test: Test) -> Iterator[str]:
     """Whether the note is one that such a verdict has."""
-    note, verdict = record["note"], Verdict(record["verdict"])
+    note, verdict = str(record["note"]), Verdict(record["verdict"])
+    before, told, _ = note.partition(TYPES)
+    if told and verdict is not Verdict.REFUTED:
+        note = before.removesuffix("; ")  # what types say follows from draws that are not counted
     factor, addend = USEFUL
     enough = f"{factor * test.claim.epsilon + addend:g}"
     fitted = note.startswith(f"{test.trials}{FITTED}") and note.endswith(", to fit the time budget")

@@ -5,6 +5,7 @@ from typing import Any
 
 from ...mechanisms.model import PrivacyClaim, Value
 from ..arguments import asking
+from ..attackers import seen_by
 from ..databases.distance import require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
@@ -62,8 +63,9 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
-    the audit. What the mechanism prints is swallowed unless `show_output`. `engine` is where the
-    blocks of draws are made; it changes no count.
+    the audit. `attacker` says what is judged of the outputs: their "values", their values and the
+    "bits" of their numbers, or their values and Python "types". What the mechanism prints is swallowed
+    unless `show_output`. `engine` is where the blocks of draws are made; it changes no count.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -78,7 +80,9 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
 
     The numbers of the request's own budget are not looked at.
     """
+    target = asked.target_seen(request.attacker, request.target)
     subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
+    subject = seen_by(request.attacker, subject)
     pair, databases = request.pair, request.databases
     asked.require_one(pair, databases)
     of_pairs = pair is None and yields_pairs(databases, budget.seed)
@@ -114,7 +118,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     return tuple(
         Audit(
             subject=subject,
-            target=request.target,
+            target=target,
             claim=claim,
             budget=share,
             given=given,

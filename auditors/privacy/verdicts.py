@@ -55,6 +55,7 @@ ONLY_NAN = (
     "every output was NaN, so none of them says anything of a database; let the mechanism return "
     "numbers"
 )
+TYPES = "the Python type of the outputs alone breaks the claim"
 NOT_READ = (
     "nobody read the outputs as a whole, see power; let the mechanism return numbers, texts or "
     "collections of them"
@@ -217,6 +218,12 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
 
 def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
     """The result of an audit that found nothing, with what it could have found."""
+    result = _unsaid(audit, judging)
+    note = "; ".join(filter(None, (result.note, _types(audit, judging))))
+    return replace(result, note=note)
+
+
+def _unsaid(audit: Audit, judging: Judging) -> AuditResult:
     verdict = Verdict.NOT_REFUTED
     if not judging.complete:
         verdict = Verdict.INCONCLUSIVE
@@ -243,6 +250,32 @@ def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
         note = f"too few trials to have refuted even {told}; give more"
         return replace(result, verdict=Verdict.INCONCLUSIVE, note=result.note or note)
     return result
+
+
+def _types(audit: Audit, judging: Judging) -> str:
+    """What the types of the outputs say where they tell more than the claim allows; else "".
+
+    No verdict: the attacker who is asked for judges values, and who sees types is another.
+    """
+    one, two = (side.types for side in judging.shown)
+    if one is None or two is None or not one.count or not two.count:
+        return ""
+    (epsilon, delta), sizes = audit.test.null, (one.count, two.count)
+    names = sorted({*one.compact().names, *two.compact().names})
+    for name in names if len(names) > 1 else ():
+        x, y = (
+            int((side.codes == side.names.index(name)).sum()) if name in side.names else 0
+            for side in (one, two)
+        )
+        for hits, trials in (((x, y), sizes), ((y, x), sizes[::-1])):
+            level = audit.budget.alpha / (2 * len(names))
+            if two_sample.rejects(hits, trials, epsilon=epsilon, delta=delta, level=level):
+                return (
+                    f"{TYPES}: {x:,} of {sizes[0]:,} outputs from D are of type {name:.100}, and "
+                    f"{y:,} of {sizes[1]:,} from D'; values are judged here and types are not, so "
+                    "return one type, as float(x) does, or audit with attacker types"
+                )
+    return ""
 
 
 def usual(delta: float) -> float:

@@ -34,6 +34,8 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "seconds": (int, float),
     "precision": (int, float, str),
     "timeout": (int, float),
+    "attacker": (str,),
+    "exceptions": (str,),
     "unseeded": (bool,),
 }
 
@@ -49,8 +51,8 @@ class Entry:
     @property
     def name(self) -> str:
         """The target, with what tells it from others of the same target."""
-        stated = [f"{k} {self.options[k]}" for k in ("epsilon", "delta", "relation", "distance")
-                  if k in self.options]  # fmt: skip
+        told = ("epsilon", "delta", "relation", "distance", "attacker")
+        stated = [f"{k} {self.options[k]}" for k in told if k in self.options]
         return f"{self.target} ({', '.join(stated)})" if stated else self.target
 
 

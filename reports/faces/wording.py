@@ -418,9 +418,9 @@ def next_step(result: AuditResult, rerun: str) -> str:
                 "compare the two databases and the event, mend the mechanism or weaken the "
                 f"claim{then}"
             )
-        case Verdict.INCONCLUSIVE if result.note in (NO_RETURN, ONLY_NAN):
+        case Verdict.INCONCLUSIVE if result.note.startswith((NO_RETURN, ONLY_NAN)):
             return f"let the mechanism return what it releases{then}"
-        case Verdict.INCONCLUSIVE if result.note == NOT_READ:
+        case Verdict.INCONCLUSIVE if result.note.startswith(NOT_READ):
             return f"let the mechanism return what can be read{then}"
         case Verdict.INCONCLUSIVE:
             return f"give it more draws{then}"

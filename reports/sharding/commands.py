@@ -39,7 +39,7 @@ def identify(console: Console, target: str, options: Mapping[str, Any]) -> int:
             "what a clock measures is no function of the seed, so its audit has no identity"
         )
     for attacker in attackers:
-        seen = targets.through_bits(found) if attacker == "bits" else found
+        seen = targets.seen_by(attacker, found)
         identity = running.identify(seen.mechanism, **request, name=seen.name)
         if not console.quiet:
             console.say(identity.text)

@@ -30,8 +30,8 @@ def require_one_attacker(attackers: Sequence[str]) -> None:
     """InvalidArgument where an audit cannot be kept or split, because of who looks."""
     if len(attackers) > 1 or "clock" in attackers:
         raise InvalidArgument(
-            "checkpoints and shards are of one attacker, values or bits: what a clock measures is "
-            "no function of the seed; run the others by themselves, with their part of alpha"
+            "checkpoints and shards are of one attacker, values, bits or types: what a clock "
+            "measures is no function of the seed; run the others by themselves, with their part of alpha"
         )
 
 

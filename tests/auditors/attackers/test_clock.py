@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from dpwitness import Pair, Verdict
-from dpwitness.auditors.attackers import clock, judge_times
+from dpwitness.auditors.attackers import clock
+from dpwitness.auditors.attackers.clock import judge_times
 from dpwitness.auditors.errors import InvalidArgument
 
 

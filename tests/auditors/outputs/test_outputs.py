@@ -7,6 +7,7 @@ import itertools
 import math
 import pickle
 from array import array
+from collections import OrderedDict
 from decimal import Decimal
 from fractions import Fraction
 
@@ -80,31 +81,63 @@ class Tint(enum.IntEnum):
 
 
 SIMILAR = [
-    (1, 1.0), (1, True), (1, Tint.RED), (True, np.bool_(True)), ([1], (1,)),
-    ([1.0], np.array([1.0])), ({1}, frozenset({1})), (np.float32(0.5), np.float64(0.5)),
-    (0.5, np.float64(0.5)), ("a", np.str_("a")), (b"a", bytearray(b"a")), (0.0, -0.0),
-    (np.zeros(0), np.zeros((0, 2))), (np.zeros((2, 1)), np.zeros((1, 2))),
+    (1, Tint.RED), (0.0, -0.0), (np.zeros((2, 1)), np.zeros((1, 2))),
     (Decimal("1.0"), Decimal("1.00")), (Fraction(1, 3), Fraction(10**30 + 1, 3 * 10**30)),
     (Fraction(1, 2), 0.5), (2**53, 2**53 + 1), (2**80, 2**80 + 1), (10**5000, 10**5000 + 1),
     (np.array([2**53]), np.array([2**53 + 1])), (np.uint64(2**63), np.uint64(2**63 + 1)),
-    (np.array([[1, 2**60]]), np.array([[1, 2**60 + 1]])),
-    (np.array([1], np.int8), np.array([1], np.int16)), (None, math.nan), (pd.NA, None),
+    (np.array([[1, 2**60]]), np.array([[1, 2**60 + 1]])), (2.0**60, 2**60 + 1),
+    (None, math.nan), (pd.NA, None), ("1", 1), ("a", b"a"), ([], {}), ((), set()), ([], None),
     ({"a": 1, "b": 2}, {"b": 2, "a": 1}), ({1: 0}, {1.0: 0}), ({1: 0}, {True: 0}),
     (Holder(1), Holder(2)), (Slotted(1), Slotted(2)), (Holder(1), Slotted(1)),
     (Release(1), Release(1, 0)), ("\u00e9", "e\u0301"), (range(3), range(4)), (1j, 1 + 1j),
     ([[1], [2]], [[1], [2, 3]]), ([[1], [2]], [[1, 2]]), (set("ab"), set("a")),
-    (pd.Series([1, 2]), pd.Series([1, 2], index=[1, 0])), (pd.Series([1]), pd.Series([1.0])),
+    (pd.Series([1, 2]), pd.Series([1, 2], index=[1, 0])),
     (pd.Series([1], name="a"), pd.Series([1], name="b")),
     (pd.DataFrame({"a": [1.0]}), pd.DataFrame({"a": [math.nan]})),
     (pd.DataFrame({"a": [1], "b": [2]}), pd.DataFrame({"b": [2], "a": [1]})),
     (pd.Categorical(["a"]), pd.Categorical(["a"], categories=["a", "b"])),
     (sp.csr_matrix([[1, 0]]), sp.csr_matrix([[0, 1]])), (sp.csr_array([[1]]), sp.csc_array([[1]])),
     (np.ma.array([1, 2], mask=[0, 1]), np.ma.array([1, 2], mask=[1, 1])),
-    (np.zeros(2, ">f8"), np.zeros(2, "<f8")), (np.zeros((1, 2), ">i4"), np.zeros((1, 2), "<i4")),
-    (np.array(["a"], ">U1"), np.array(["a"], "<U1")),
-    (array("d", [1.0]), array("f", [1.0])), (array("d", []), array("q", [])),
     (Raised(ValueError()), Raised(KeyError())), (Raised(ValueError()), None),
 ]  # fmt: skip
+TYPES_ALONE = [
+    (1, 1.0), (1, True), (True, np.bool_(True)), ([1], (1,)), ([1.0], np.array([1.0])),
+    ({1}, frozenset({1})), (np.float32(0.5), np.float64(0.5)), (0.5, np.float64(0.5)),
+    ("a", np.str_("a")), (b"a", bytearray(b"a")), (np.zeros(0), np.zeros((0, 2))),
+    (np.array([1], np.int8), np.array([1], np.int16)), (2**60, 2.0**60), (2**80, 2.0**80),
+    (np.array([[1, 2**60]]), np.array([[1, 2.0**60]])), ({"a": 1}, OrderedDict(a=1)),
+    (([1], 2.0), [[1.0], 2]),
+    (pd.Series([1]), pd.Series([1.0])), (pd.DataFrame({"a": [1]}), pd.DataFrame({"a": [1.0]})),
+    (np.zeros(2, ">f8"), np.zeros(2, "<f8")), (np.zeros((1, 2), ">i4"), np.zeros((1, 2), "<i4")),
+    (np.array(["a"], ">U1"), np.array(["a"], "<U1")), (np.array(0.5), 0.5),
+    (array("d", [1.0]), array("f", [1.0])), (array("d", []), array("q", [])),
+    ([1.0] * 100, [1.0] * 99 + [1]), ([[1, 2], [3]], [[1, 2], [3.0]]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("one", "two"), TYPES_ALONE, ids=map(str, range(len(TYPES_ALONE))))
+def test_types_are_no_part_of_a_value_and_their_attacker_tells_them_apart(one, two):
+    sides = [Outputs.of_list([output] * 40) for output in (one, two)]
+    for feature in [*questions(*sides), *features_to_ask(sides[0]), *features_to_ask(sides[1])]:
+        assert entries(sides[0].column(feature)) == entries(sides[1].column(feature)), feature
+    labels = [side.types.compact().names for side in sides]
+    assert len(labels[0]) == len(labels[1]) == 1
+    assert labels[0] != labels[1]
+    mixed = Outputs.concatenate(sides)
+    assert mixed.types.compact().names == (*labels[0], *labels[1])
+
+
+def test_a_key_of_numpy_is_the_key_that_python_has():
+    ours = Outputs.of_list([{np.str_("a"): 1, np.int64(3): 2, np.bool_(True): 3}])
+    assert ours.rows() == Outputs.of_list([{"a": 1, 3: 2, True: 3}]).rows()
+
+
+@settings(max_examples=30, deadline=None)
+@given(blocks)
+def test_the_types_of_an_output_are_a_function_of_that_output(batch):
+    whole = Outputs.of_list(batch)
+    told = [whole.types.names[code] for code in whole.types.codes]
+    assert told == [Outputs.of_list([one]).types.compact().names[0] for one in batch]
 
 
 @pytest.mark.parametrize(("one", "two"), SIMILAR, ids=map(str, range(len(SIMILAR))))

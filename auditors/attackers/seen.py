@@ -1,0 +1,86 @@
+"""A mechanism as an attacker sees it: the same claims, its outputs with what else is seen."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...mechanisms.model import Mechanism
+from ..errors import InvalidArgument
+from ..sampling.contract import accepts_size
+from .bits import with_bits
+from .python_types import with_types
+
+Beside = Callable[[Any, int], dict[str, Any]]
+"""What stands beside the outputs of a call with size=, as a dict whose "value" they are."""
+
+ATTACKERS: dict[str, tuple[Beside, str]] = {
+    "bits": (with_bits, "its bits"),
+    "types": (with_types, "its Python types"),
+}
+
+
+def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
+    """The mechanism as the attacker sees it; itself for "values", or where it is seen so already.
+
+    Raises InvalidArgument for an attacker that is none.
+    """
+    run = mechanism.run
+    if attacker == "values" or getattr(run, "attacker", None) == attacker:
+        return mechanism
+    if attacker not in ATTACKERS:
+        raise InvalidArgument(
+            f"attacker must be values, {' or '.join(ATTACKERS)}, got {attacker!r:.40}; the command "
+            "`dpwitness audit --attacker clock` times calls",
+            keywords=("attacker",),
+        )
+    beside, words = ATTACKERS[attacker]
+    wrapped = partial(_many if accepts_size(run) else _one, run, beside)
+    wrapped.attacker = attacker  # type: ignore[attr-defined]
+    if hasattr(run, "block"):
+        wrapped.block = run.block  # type: ignore[attr-defined]
+    seen = f" seen through {words}"
+    return replace(
+        mechanism,
+        name=mechanism.name.removesuffix(seen) + seen,
+        run=wrapped,
+        law=None,
+        privacy_loss=None,
+        log_probability=None,
+    )
+
+
+def through_bits(mechanism: Mechanism) -> Mechanism:
+    """The mechanism as the attacker of bits sees it."""
+    return seen_by("bits", mechanism)
+
+
+def through_types(mechanism: Mechanism) -> Mechanism:
+    """The mechanism as the attacker of types sees it."""
+    return seen_by("types", mechanism)
+
+
+def _one(run: Callable[..., Any], beside: Beside, database: Any, rng: np.random.Generator) -> Any:
+    return _first(beside([run(database, rng)], 1))
+
+
+def _many(
+    run: Callable[..., Any],
+    beside: Beside,
+    database: Any,
+    rng: np.random.Generator,
+    *,
+    size: int | None = None,
+) -> Any:
+    if size is None:
+        return _one(run, beside, database, rng)
+    return beside(run(database, rng, size=size), size)
+
+
+def _first(found: dict[str, Any]) -> dict[str, Any]:
+    return {
+        key: part[0] if key == "value" or isinstance(part, list) else int(part[0])
+        for key, part in found.items()
+    }
