@@ -26,6 +26,7 @@ import numpy as np
 from ..errors import EvidenceFormatError
 from .encoding import DEEPEST, StandIn, harmless
 from .encoding_tables import TAGS, table_from_json
+from .foreign import foreign
 
 MOST_PADDED = 2**24
 """Bytes that an array in a file may need beyond 64 for each of its characters."""
@@ -228,6 +229,7 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
     "$timedelta": lambda data, _: timedelta(*(int(number) for number in data)),
     "$time": lambda data, _: time.fromisoformat(data),
     "$object": _read_object,
+    "$as": lambda data, depth: foreign(data[0], data[1], from_json(data[2], depth)),
     **{tag: _table_reader(tag) for tag in TAGS},
     "$datetime": lambda data, _: datetime.fromisoformat(data),
     "$date": lambda data, _: date.fromisoformat(data),

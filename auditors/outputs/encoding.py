@@ -23,7 +23,8 @@ import numpy as np
 
 from ..errors import InvalidArgument
 from .encoding_tables import table_to_json
-from .kinds import attributes
+from .foreign import Foreign
+from .tables import attributes
 
 DEEPEST = 60
 PLAIN = frozenset({bool, int, str, type(None)})
@@ -58,7 +59,9 @@ def to_json(value: Any, depth: int = 0) -> Any:
     if isinstance(value, Enum):
         return {"$enum": [_class_name(type(value)), value.name]}
     if isinstance(value, np.generic):
-        return {"$numpy": [value.dtype.str, to_json(value.item(), depth + 1)]}
+        item = value.item()  # what no double holds is its own item, and goes as text
+        held = str(item) if isinstance(item, np.generic) else to_json(item, depth + 1)
+        return {"$numpy": [value.dtype.str, held]}
     if isinstance(value, int):
         return int(value)
     if isinstance(value, float):
@@ -94,6 +97,9 @@ def _container_to_json(value: Any, depth: int) -> Any:
     for kind, name, write in _SCALARS:
         if isinstance(value, kind):
             return {name: write(value)}
+    if isinstance(value, Foreign):
+        held = list(value.content) if isinstance(value.content, tuple) else value.content
+        return {"$as": [value.told, value.how, inner(held)]}
     if isinstance(value, StandIn):
         return {"$object": [value.name, {name: inner(v) for name, v in value.held.items()}]}
     held = attributes(value) if _plain_object(value) else {}

@@ -24,7 +24,8 @@ from numpy.typing import NDArray
 
 from ..errors import ContractError
 from .features import Step
-from .tables import open_table
+from .foreign import Foreign
+from .tables import attributes, open_table
 
 NOT_LOOKED_AT = (
     "identity of objects (which two are the same one), reference counts and addresses",
@@ -155,29 +156,6 @@ def _members(value: Any) -> list[Any]:
     return [*(frozenset.__iter__(value) if isinstance(value, frozenset) else set.__iter__(value))]
 
 
-def attributes(value: Any) -> dict[Step, Any]:
-    """The attributes an object holds, from its slots and its dictionary."""
-    found: dict[Step, Any] = {}
-    for base in type(value).__mro__:
-        slots = base.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name in ("__dict__", "__weakref__"):
-                continue
-            hidden = name.startswith("__") and not name.endswith("__")
-            kept = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
-            try:
-                found["field", name] = object.__getattribute__(value, kept)
-            except AttributeError:
-                continue
-    try:
-        held = object.__getattribute__(value, "__dict__")
-    except AttributeError:
-        return found
-    if isinstance(held, dict):
-        found.update({("field", str(name)): item for name, item in dict.items(held)})
-    return found
-
-
 def _namedtuple(value: Any) -> dict[Step, Any]:
     items = tuple.__iter__(value)
     return {("field", name): item for name, item in zip(type(value)._fields, items, strict=True)}
@@ -286,6 +264,8 @@ def kind_of(kind: type) -> Kind:
 
 @lru_cache(maxsize=4096)
 def _kind_of(kind: type) -> Kind:
+    if issubclass(kind, Foreign):
+        return _foreign(kind)
     name = type_name(kind)
     if kind in (bool, float):
         return Kind(name, kind.__name__, _itself, plain=True)
@@ -317,6 +297,21 @@ def _kind_of(kind: type) -> Kind:
         if issubclass(kind, types_):
             return Kind(name, how, read, sized=how in ("list", "mapping"), plain=kind is types_)
     return _object(kind, name)
+
+
+def _foreign(kind: type[Foreign]) -> Kind:
+    """How a value of another process is read: as its content was taken apart there."""
+    how = kind.how
+    if how in ("text", "printed", "all"):
+        unread = {"text": "", "printed": "text", "all": "all"}[how]
+        return Kind(kind.told, "text", lambda v: v.content, unread=unread)
+    if how in ("object", "record"):
+        return Kind(kind.told, "object", lambda v: v.parts, sized=how == "record")
+    if how == "mapping":
+        return Kind(kind.told, how, lambda v: _mapping(dict(v.content)), sized=True)
+    if how == "set":
+        return Kind(kind.told, "mapping", lambda v: _set(frozenset(v.content)), sized=True)
+    return Kind(kind.told, how, lambda v: v.content, sized=how == "list")
 
 
 def _numpy_scalar(kind: type, name: str) -> Kind:

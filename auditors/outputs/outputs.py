@@ -52,7 +52,10 @@ class Outputs:
     @classmethod
     def of_list(cls, outputs: Sequence[Any]) -> "Outputs":
         """Outputs collected one by one. Raises ContractError for what cannot be compared."""
-        node = packed(list(outputs))
+        return cls._of_types(packed(list(outputs)))
+
+    @classmethod
+    def _of_types(cls, node: Node) -> "Outputs":
         for _, inner in pieces_of(node):
             if isinstance(inner, Texts) and inner.unread == "all":
                 raise ContractError(
@@ -60,10 +63,6 @@ class Outputs:
                     "return numbers, strings, None, or tuples, lists, dicts, dataclasses, arrays "
                     "of them"
                 )
-        return cls._of_types(node)
-
-    @classmethod
-    def _of_types(cls, node: Node) -> "Outputs":
         return cls(untyped(node), node.count, types_of(node))
 
     @classmethod

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from ..errors import ContractError
 from .features import Step
-from .kinds import Kind, attributes, key_text, kind_of, number_text, text_of_last_resort, type_name
+from .kinds import Kind, key_text, kind_of, number_text, text_of_last_resort, type_name
 from .nodes import MANY_SHAPES, Exact, Fixed, Grid, Node, Numbers, Ragged, Texts, joined, mixed
+from .tables import attributes
 
 DEEPEST = 60
 CHECKED_AT = 2

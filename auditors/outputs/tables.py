@@ -1,16 +1,40 @@
-"""Tables and sparse matrices of other libraries, taken apart into arrays and lists.
+"""Tables and sparse matrices of other libraries, and plain objects, taken apart into their parts.
 
 None of the libraries is imported: a value of one can only come from a program that has it loaded.
+The client of `remote` takes a copy of this file along, so it stands alone and Python 3.8 reads it.
 """
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, Tuple
 
 import numpy as np
 
-from .features import Step
+Step = Tuple[str, str]
+Parts = Dict[Any, Any]
 
-Parts = dict[Step, Any]
+
+def attributes(value: Any) -> Parts:
+    """The attributes an object holds, from its slots and its dictionary."""
+    found: Parts = {}
+    for base in type(value).__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name in ("__dict__", "__weakref__"):
+                continue
+            hidden = name.startswith("__") and not name.endswith("__")
+            kept = f"_{base.__name__.lstrip('_')}{name}" if hidden else name
+            try:
+                found["field", name] = object.__getattribute__(value, kept)
+            except AttributeError:
+                continue
+    try:
+        held = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return found
+    if isinstance(held, dict):
+        found.update({("field", str(name)): item for name, item in dict.items(held)})
+    return found
 
 
 def open_table(kind: type) -> Callable[[Any], Parts] | None:
@@ -35,7 +59,7 @@ def _cells(values: Any) -> Any:
 
 def _named_cells(names: list[Any], columns: list[Any]) -> Parts:
     found: Parts = {}
-    for name, column in zip(names, columns, strict=True):
+    for name, column in zip(names, columns):
         text, number = repr(name), 1
         step: Step = ("key", text)
         while step in found:
@@ -143,7 +167,7 @@ def _masked(array: Any) -> Parts:
     }
 
 
-_OPENERS: dict[tuple[str, str], Callable[[Any], Parts]] = {
+_OPENERS: Dict[Tuple[str, str], Callable[[Any], Parts]] = {
     ("pandas", "DataFrame"): _pandas_frame,
     ("pandas", "Series"): _pandas_series,
     ("pandas", "Index"): _pandas_index,

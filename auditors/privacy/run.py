@@ -64,8 +64,9 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
     the audit. `attacker` says what is judged of the outputs: their "values", their values and the
-    "bits" of their numbers, or their values and Python "types". What the mechanism prints is swallowed
-    unless `show_output`. `engine` is where the blocks of draws are made; it changes no count.
+    "bits" of their numbers, or their values and Python "types". What the mechanism prints is
+    swallowed unless `show_output`. `engine` is where the blocks of draws are made; it changes no
+    count.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).

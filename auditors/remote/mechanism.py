@@ -14,13 +14,19 @@ import numpy as np
 
 from ...mechanisms.model import Mechanism
 from ..errors import ContractError, EvidenceFormatError, InvalidArgument
+from ..outputs import tables
 from ..outputs.decoding import from_json
 from ..outputs.encoding import to_json
+from ..outputs.foreign import Foreign
 from .process import Child
 
 VERSION = 1
 BLOCK = 32_768
 CLIENT = Path(__file__).with_name("dpwitness_client.py")
+TABLES = "client_tables.py"
+"""What the copy of `tables` beside a copy of the client is called."""
+ABOVE = -1000
+"""Depth at which an output's JSON begins: how deep values may be is asked when they are packed."""
 TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
 MOST_BYTES = 1 << 31
 
@@ -76,7 +82,7 @@ class RemoteRun:
             _end(self._child, kill=True)
             raise
         outputs = parts[0] if len(parts) == 1 else _joined(parts)
-        return outputs if size is not None else outputs[0]
+        return outputs if size is not None else _first(outputs)
 
     def _started(self) -> dict[str, Any]:
         child = Child(self.words, self.limit)
@@ -107,7 +113,15 @@ class RemoteRun:
             raise _failure(kind)(str(header["error"])[:500])
         if "lines" in header:
             return self._lines(child, header["lines"], size)
-        return self._array(child, header, size)
+        if header.get("whole") is True:
+            return self._values(child, 1)[0]
+        found = self._array(child, header, size)
+        match header.get("each"):
+            case "float":
+                return found.tolist()
+            case "numpy":
+                return list(found)
+        return found
 
     def _header(self, child: Child) -> dict[str, Any]:
         header = child.receive()
@@ -121,8 +135,11 @@ class RemoteRun:
     def _lines(self, child: Child, lines: Any, size: int) -> list[Any]:
         if lines != size or isinstance(lines, bool):
             raise self._wrong_size(f"{lines!r:.40} lines", size)
+        return self._values(child, size)
+
+    def _values(self, child: Child, count: int) -> list[Any]:
         try:
-            return [from_json(child.value()) for _ in range(size)]
+            return [from_json(child.value(), ABOVE) for _ in range(count)]
         except EvidenceFormatError as error:
             raise ContractError(f"an output of {self.words[0]} cannot be read: {error}") from None
 
@@ -158,15 +175,38 @@ class RemoteRun:
 
 def _failure(kind: str) -> type[RemoteFailure]:
     """An exception class with the name that the child gave, so that reports show that name."""
-    # Reports show an exception's module but for the built-in ones; the child says the name alone.
-    inside = {"__module__": "builtins"}
-    return type(kind, (RemoteFailure,), inside) if kind.isidentifier() else RemoteFailure
+    # Reports show an exception's module but for the built-in ones; the child says the whole name.
+    if not all(part.isidentifier() for part in kind.replace(".<locals>", "").split(".")):
+        return RemoteFailure
+    inside = {"__module__": "builtins", "__qualname__": kind}
+    return type(kind.rpartition(".")[2], (RemoteFailure,), inside)
 
 
 def _joined(parts: list[Any]) -> Any:
-    if all(isinstance(p, np.ndarray) and p.shape[1:] == parts[0].shape[1:] for p in parts):
+    """The answers to several requests as one answer."""
+    first = parts[0]
+    if all(isinstance(p, np.ndarray) and p.shape[1:] == first.shape[1:] for p in parts):
         return np.concatenate(parts)
+    if all(type(p) is tuple and len(p) == len(first) for p in parts):
+        return tuple(_joined(list(some)) for some in zip(*parts, strict=True))
+    if all(type(p) is dict and p.keys() == first.keys() for p in parts):
+        return {key: _joined([part[key] for part in parts]) for key in first}
+    if all(isinstance(p, Foreign) and type(p) is type(first) for p in parts):
+        held = [part.content for part in parts]
+        return type(first)([[*one[0][:2], _joined([o[2] for o in one])]
+                            for one in zip(*held, strict=True)])  # fmt: skip
     return [row for part in parts for row in part]
+
+
+def _first(outputs: Any) -> Any:
+    """The only one of an answer to a request for one."""
+    if type(outputs) is tuple:
+        return tuple(map(_first, outputs))
+    if type(outputs) is dict:
+        return {key: _first(part) for key, part in outputs.items()}
+    if isinstance(outputs, Foreign) and outputs.how in ("object", "record"):
+        return type(outputs)([[*part[:2], _first(part[2])] for part in outputs.content])
+    return outputs[0]
 
 
 def _end(children: list[Child], *, kill: bool = False) -> None:
@@ -193,7 +233,7 @@ def from_command(command: str, limit: float = 10.0) -> Mechanism:
 def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
     """The mechanism `target` (file.py:NAME or module:NAME) run by another Python, 3.8 or later.
 
-    Only the client file goes there, as a copy in a folder of its own.
+    Only the client and the file that takes tables apart go there, as copies in a folder.
     """
     if ":" not in target:
         raise InvalidArgument(
@@ -203,6 +243,7 @@ def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
     # By the number of the process its folder is found if it is killed.
     folder = tempfile.mkdtemp(prefix=f"dpwitness-{os.getpid()}-client-")
     copy = shutil.copy(CLIENT, folder)
+    shutil.copy(str(tables.__file__), Path(folder) / TABLES)
     run = RemoteRun([python, copy, target], limit)
     weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return _mechanism(run)

@@ -31,7 +31,8 @@ def require_one_attacker(attackers: Sequence[str]) -> None:
     if len(attackers) > 1 or "clock" in attackers:
         raise InvalidArgument(
             "checkpoints and shards are of one attacker, values, bits or types: what a clock "
-            "measures is no function of the seed; run the others by themselves, with their part of alpha"
+            "measures is no function of the seed; run the others by themselves, with their part of "
+            "alpha"
         )
 
 

@@ -1,0 +1,225 @@
+"""One output, one meaning: whichever process draws it, it is read, named and judged alike.
+
+The value itself is checked by every form that outputs have; whole audits by a few mechanisms
+whose outputs were once read otherwise elsewhere.
+"""
+
+import ast
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from dpwitness import ContractError, Verdict, audit
+from dpwitness.auditors.outputs import tables
+from dpwitness.auditors.outputs.decoding import from_json
+from dpwitness.auditors.outputs.encoding import to_json
+from dpwitness.auditors.outputs.kinds import Raised
+from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.remote import from_command, from_python
+from dpwitness.auditors.remote.mechanism import ABOVE, CLIENT
+from dpwitness.reports.targets import find_target
+
+from ..outputs.strategies import outputs
+from ..outputs.test_outputs import SIMILAR, TYPES_ALONE, Printed, entries, features_to_ask
+
+
+def _client():
+    sys.modules["client_tables"] = tables
+    spec = importlib.util.spec_from_file_location("dpwitness_client_under_test", CLIENT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+client = _client()
+
+
+def sent(output):
+    return from_json(json.loads(json.dumps(client.write(output))), ABOVE)
+
+
+def assert_alike(output):
+    here, there = Outputs.of_list([output]), Outputs.of_list([sent(output)])
+    assert repr(there.rows()) == repr(here.rows())
+    assert there.types.names == here.types.names
+    assert there.unread == here.unread
+    for feature in features_to_ask(here):
+        assert entries(there.column(feature)) == entries(here.column(feature)), feature
+
+
+@settings(max_examples=200, deadline=None)
+@given(outputs)
+def test_an_output_that_was_sent_is_the_output(output):
+    assert_alike(output)
+
+
+FORMS = [pair for pair in (*SIMILAR, *TYPES_ALONE) if not isinstance(pair[0], Raised)]
+
+
+@pytest.mark.parametrize("pair", FORMS, ids=map(str, range(len(FORMS))))
+def test_the_forms_that_differ_least_are_sent_apart(pair):
+    for output in pair:
+        assert_alike(output)
+
+
+@pytest.mark.parametrize("output", [[Printed()], [len], [object()]])
+def test_what_is_not_read_is_not_read_anywhere(output):
+    assert_alike(output)
+
+
+@settings(max_examples=100, deadline=None)
+@given(outputs)
+def test_what_was_sent_can_be_written_and_read_again(output):
+    there = sent(output)
+    again = from_json(json.loads(json.dumps(to_json(there))), ABOVE)
+    assert repr(Outputs.of_list([again]).rows()) == repr(Outputs.of_list([there]).rows())
+
+
+@pytest.mark.parametrize("path", [CLIENT, Path(tables.__file__)], ids=str)
+def test_what_goes_to_another_python_is_written_for_3_8(path):
+    text = path.read_text(encoding="utf-8")
+    tree = ast.parse(text, feature_version=(3, 8))
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    assert not any(node.level for node in imported)
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    assert not any(word.arg == "strict" for call in calls for word in call.keywords)
+
+
+TARGET = """
+import dataclasses, enum
+from collections import namedtuple
+import numpy as np
+import pandas as pd
+
+Pair = namedtuple("Pair", "noisy raw")
+
+@dataclasses.dataclass
+class Out:
+    noisy: float
+    raw: object
+
+class Plain:
+    def __init__(self, held):
+        self.held = held
+
+class Slotted:
+    __slots__ = ("held",)
+    def __init__(self, held):
+        self.held = held
+
+class Answer(enum.Enum):
+    NO = 0
+    YES = 1
+
+class Short(Exception):
+    pass
+
+def clamped(database, rng):
+    return max(0, float(sum(database)) + float(rng.laplace()))
+
+def half(database, rng):
+    return rng.laplace(sum(database), 0.5)
+
+def dataclass(database, rng):
+    return Out(rng.laplace(), len(database))
+
+def nested(database, rng):
+    return {"a": [Plain((rng.laplace(), [Slotted(len(database))]))]}
+
+def named(database, rng):
+    return Pair(rng.laplace(), len(database))
+
+def frame(database, rng):
+    return pd.DataFrame({"noisy": [rng.laplace()], "raw": [len(database)]})
+
+def series(database, rng):
+    return pd.Series([rng.laplace(), len(database)])
+
+def labels(database, rng):
+    return Answer(int(len(database) > 1))
+
+def raises(database, rng):
+    if len(database) > 1:
+        raise Short("too short")
+    return rng.random()
+
+def columns(database, rng, *, size=None):
+    return {"noisy": rng.laplace(size=size), "raw": (np.full(size, len(database)),)}
+
+def table(database, rng, *, size=None):
+    return Out(rng.laplace(size=size), np.full(size, "ab"[len(database) % 2]))
+
+def buffer(database, rng, kept=[0.0]):
+    kept[0] = rng.laplace() + len(database)
+    return kept
+
+def lazy(database, rng):
+    return (one for one in database)
+"""
+RAISING = ("raises",)
+SOUND = ("clamped", "buffer")
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory):
+    path = tmp_path_factory.mktemp("routes") / "target.py"
+    path.write_text(TARGET)
+    return path
+
+
+def here(target, name):
+    return find_target(f"{target}:{name}").mechanism
+
+
+def stories(target, name):
+    """The audit of one mechanism by every route that runs it."""
+    remote = from_python(sys.executable, f"{target}:{name}")
+    words = " ".join(remote.run.words)
+    by = {"in process": here(target, name), "python": remote, "command": from_command(words)}
+    options = {
+        "epsilon": 1.0, "pair": ([1], [1, 1]), "trials": 2000,
+        "exceptions": "output" if name in RAISING else "error",
+    }  # fmt: skip
+    return {route: audit(run, **options) for route, run in by.items()}
+
+
+NAMES = ("clamped", "half", "dataclass", "nested", "named", "frame", "series", "labels", "raises",
+         "columns", "table", "buffer")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_route_gives_one_verdict(target, name):
+    found = stories(target, name)
+    verdicts = {route: result.verdict for route, result in found.items()}
+    expected = Verdict.NOT_REFUTED if name in SOUND else Verdict.REFUTED
+    assert set(verdicts.values()) == {expected}, verdicts
+    # The other process draws from a generator of its own, seeded by what it is sent.
+    assert found["python"].evidence == found["command"].evidence
+    if expected is Verdict.REFUTED:
+        words = {result.witness.event.describe() for result in found.values()}
+        assert len(words) == 1 or name == "half", words
+
+
+@pytest.mark.parametrize("name", ["clamped", "dataclass", "columns"])
+def test_the_attacker_of_types_sees_the_same_types_by_every_route(target, name):
+    remote = from_python(sys.executable, f"{target}:{name}")
+    seen = []
+    for run in (here(target, name), remote.run):
+        rng = np.random.default_rng(3)
+        raw = getattr(run, "run", run)
+        made = raw([1], rng, size=40) if name == "columns" or run is remote.run else [
+            raw([1], rng) for _ in range(40)
+        ]  # fmt: skip
+        seen.append(set(Outputs.of(made, 40).types.compact().names))
+    assert seen[0] == seen[1]
+
+
+def test_an_output_that_promises_values_is_refused_by_every_route(target):
+    for run in (here(target, "lazy"), from_python(sys.executable, f"{target}:lazy")):
+        with pytest.raises(ContractError, match="return its values"):
+            audit(run, epsilon=1.0, pair=([1], [1, 1]), trials=200)
