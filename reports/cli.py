@@ -100,6 +100,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search."
         ),
+        click.option(
+            "--histogram", is_flag=True, help="The lists of --pair count records, bin by bin."
+        ),
         click.option("--trials", type=WHOLE, help="Draws per side, judged pair [default: 200000]"),
         click.option(
             "--precision",
@@ -145,7 +148,8 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     from .targets import target_text
 
     options["seeded"] = False if unseeded else None
-    options["show_output"] = options["show_output"] or None
+    for flag in ("show_output", "histogram"):
+        options[flag] = options[flag] or None
     if isolate and command is None:
         python = python or sys.executable
     return target_text(target, command, python)
@@ -218,6 +222,7 @@ def _id(
 @click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
 @click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or pairs.")
 @click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
+@click.option("--histogram", is_flag=True, help="The lists of --pair count records, bin by bin.")
 @click.option("--trials", type=WHOLE, help="Draws per side, counted pair [default: 200000]")
 @click.option(
     "--precision",
@@ -244,6 +249,7 @@ def _estimate(
     from . import estimating
 
     options["seeded"] = False if unseeded else None
+    options["histogram"] = options["histogram"] or None
     speak(quiet, estimating.run, target, options, json_path=json_path)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..auditors.databases.distance import HISTOGRAMS, require_neighbours
 from ..auditors.errors import InvalidArgument
 from ..auditors.privacy import request
 from ..auditors.results import Pair, Verdict
@@ -31,7 +32,10 @@ def tell(console: "Console", found: Target, engine: Mapping[str, Any]) -> int:
     subject = request.subject(found.mechanism, found.name, found.text, engine.get("seeded"))
     epsilon, delta = engine.get("epsilon"), engine.get("delta")
     relation, distance = engine.get("relation"), engine.get("distance")
-    claims = request.claims(subject, epsilon, delta, relation, distance, pair)
+    domain = HISTOGRAMS if engine.get("histogram") else subject.databases
+    claims = request.claims(subject, epsilon, delta, relation, distance, pair, domain=domain)
+    for claim in claims:
+        require_neighbours(pair, claim.relation, claim.distance, domain)
     statuses = []
     for claim in claims:
         timed = judge_times(

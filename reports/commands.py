@@ -174,8 +174,8 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
             words += [word for attacker in value for word in ("--attacker", attacker)]
         elif key == "seeded":
             words.append("--unseeded")
-        elif key == "show_output":
-            words.append("--show-output")
+        elif key in ("show_output", "histogram"):
+            words.append(f"--{key.replace('_', '-')}")
         else:
             values = value if key == "pair" else (value,)
             words += [f"--{key}", *(v if isinstance(v, str) else f"{v!r}" for v in values)]

@@ -156,6 +156,8 @@ def _option(keyword: str, value: str) -> str:
     """A keyword of a sentence as the command line writes it."""
     if keyword == "seeded":
         return "--unseeded"
+    if keyword == "histogram":
+        return "--histogram"
     return f"--{keyword} {value}".rstrip()
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Histogram, Relation, Rows, Value
+from ...mechanisms.model import Histogram, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, show
 from ..results import Pair
@@ -15,28 +15,49 @@ from .records import SINGLE, records, said
 def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
     """Steps of the relation between the two databases; None where no number of steps suffices.
 
-    A domain says how to read a list: `Rows` as records, `Histogram` as counts, `Value` as one
-    record. Without one a list of whole numbers is read either way and the smaller number counts.
+    What a list of whole numbers means is said and never guessed: the domain `Histogram` reads it
+    as counts of records, `Value` as one record, and anything else as a list of records.
     """
     one, two = pair.database, pair.neighbour
     if isinstance(domain, Value):
         return _single(one, two, relation)
-    readings = []
-    if not isinstance(domain, Histogram):
-        readings.append(_rows_apart(one, two, relation))
-    if not isinstance(domain, Rows):
-        readings.append(_counts_apart(one, two, relation))
-    known = [steps for steps in readings if steps is not None]
-    return min(known) if known else None
+    if isinstance(domain, Histogram):
+        return _counts_apart(one, two, relation)
+    return _rows_apart(one, two, relation)
 
 
-def relation_of(pair: Pair, distance: int) -> Relation:
+HISTOGRAMS = Histogram(bins=1)
+"""Says that lists are counts, of however many bins."""
+
+
+def relation_of(pair: Pair, distance: int, domain: Any = None) -> Relation:
     """The relation under which a pair is at most `distance` apart; else it is only declared."""
     for relation in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
-        steps = apart(pair, relation)
+        steps = apart(pair, relation, domain)
         if steps is not None and steps <= distance:
             return relation
     return Relation.DECLARED
+
+
+def require_meaning(pair: Pair, distance: int) -> None:
+    """Raise InvalidArgument where both readings of two lists make neighbours of them.
+
+    Nobody has said a relation, so nothing tells whether [3] and [4] are one record replaced or the
+    counts of one record more.
+    """
+    counted = apart(pair, Relation.ADD_REMOVE, HISTOGRAMS)
+    lists = all(np.ndim(side) > 0 for side in (pair.database, pair.neighbour) if counted)
+    if counted is None or counted > distance or not lists:
+        return
+    known = relation_of(pair, distance)
+    if known in (Relation.ADD_REMOVE, Relation.DECLARED):
+        return
+    raise InvalidArgument(
+        f"the databases {show(pair.database)} and {show(pair.neighbour)} may be lists of records, "
+        f"{known.value} neighbours, or counts of records, add-remove neighbours; say "
+        f'relation="{known.value}" for records, or histogram=True for counts',
+        keywords=("relation", "histogram"),
+    )
 
 
 def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: Any = None) -> None:
@@ -66,10 +87,17 @@ def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: An
     else:
         found = f"are {steps} steps of {relation.value} apart"
         advice = f"distance={steps} for a claim about such groups, or "
+    counted = None if isinstance(domain, Histogram) else apart(pair, relation, HISTOGRAMS)
+    if counted is not None and counted <= distance:
+        advice = (
+            "histogram=True if the numbers count records, one number for each bin (they are "
+            f"{counted} apart then), or {advice}"
+        )
+        found += " as lists of records"
     raise InvalidArgument(
         f"the databases {sides} {found}, and {claimed}; give a pair of neighbours, {advice}"
         'relation="declared" if they are neighbours in a sense that only you know',
-        keywords=("relation", "distance", "pair"),
+        keywords=("relation", "distance", "pair", "histogram"),
     )
 
 

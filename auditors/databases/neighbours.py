@@ -15,7 +15,7 @@ from ...mechanisms.model import Histogram, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
-from .distance import relation_of, require_neighbours
+from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest
 from .records import SINGLE, Records, records
 from .rows import corners, different, edited_lists, list_templates, row_strategy
@@ -39,10 +39,13 @@ class Source:
         return pair
 
 
-def pair_source(databases: Any, relation: Relation, distance: int, seed: int) -> Source:
+def pair_source(
+    databases: Any, relation: Relation, distance: int, seed: int, *, histogram: bool = False
+) -> Source:
     """Pairs `distance` steps of `relation` apart over a Domain or a Hypothesis strategy.
 
-    A strategy that yields `Pair` is taken as it is. Raises InvalidArgument when the relation
+    A strategy that yields `Pair` is taken as it is, its databases lists of records or, with
+    `histogram`, counts. Raises InvalidArgument when the relation
     has no meaning for the databases.
     """
     from hypothesis.strategies import SearchStrategy
@@ -63,7 +66,7 @@ def pair_source(databases: Any, relation: Relation, distance: int, seed: int) ->
         case Value():
             return _value_source(databases, relation)
         case SearchStrategy():
-            return _strategy_source(databases, relation, distance, seed)
+            return _strategy_source(databases, relation, distance, seed, histogram)
     raise InvalidArgument(
         "databases must be a Hypothesis strategy (of databases or of Pair) or a domain such as "
         f"Rows(row=Interval(low=0, high=1)), got {type(databases).__name__}"
@@ -167,11 +170,15 @@ def _value_source(domain: Value, relation: Relation) -> Source:
 
 
 def _strategy_source(
-    databases: "SearchStrategy[Any]", relation: Relation, distance: int, seed: int
+    databases: "SearchStrategy[Any]",
+    relation: Relation,
+    distance: int,
+    seed: int,
+    histogram: bool,
 ) -> Source:
     found = harvest(databases, seed)
     if isinstance(found[0], Pair):
-        return Source((), databases.map(_checked(relation, distance)))
+        return Source((), databases.map(_checked(relation, distance, histogram)))
     known = [records(database) for database in found]
     if None in known and not (relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE)):
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
@@ -199,9 +206,13 @@ def yields_pairs(databases: Any, seed: int) -> bool:
     return isinstance(harvest(databases, seed, examples=1)[0], Pair)
 
 
-def relation_of_pairs(pairs: "SearchStrategy[Pair]", distance: int, seed: int) -> Relation:
+def relation_of_pairs(
+    pairs: "SearchStrategy[Pair]", distance: int, seed: int, *, histogram: bool = False
+) -> Relation:
     """The relation under which all of some pairs of a strategy are near; else only declared."""
-    found = {relation_of(pair, distance) for pair in harvest(pairs, seed) if not _equal(pair)}
+    domain = HISTOGRAMS if histogram else None
+    unlike = [pair for pair in harvest(pairs, seed) if not _equal(pair)]
+    found = {relation_of(pair, distance, domain) for pair in unlike}
     return found.pop() if len(found) == 1 else Relation.DECLARED
 
 
@@ -209,7 +220,7 @@ def _equal(pair: Pair) -> bool:
     return canonical(pair.database) == canonical(pair.neighbour)
 
 
-def _checked(relation: Relation, distance: int) -> Callable[[Pair], Pair]:
+def _checked(relation: Relation, distance: int, histogram: bool) -> Callable[[Pair], Pair]:
     """A pair as it is; InvalidArgument where it is not of the relation. Equal sides go through:
 
     the hunt drops such a pair, and says so where all are.
@@ -217,7 +228,7 @@ def _checked(relation: Relation, distance: int) -> Callable[[Pair], Pair]:
 
     def check(pair: Pair) -> Pair:
         if not _equal(pair):
-            require_neighbours(pair, relation, distance)
+            require_neighbours(pair, relation, distance, HISTOGRAMS if histogram else None)
         return pair
 
     return check

@@ -7,7 +7,7 @@ from typing import Any
 from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
 from ..arguments import meant
 from ..attackers import ATTACKERS, seen_by
-from ..databases.distance import relation_of
+from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results import Pair
@@ -30,6 +30,7 @@ class Request:
     distance: int | None = None
     databases: Any = None
     pair: Pair | tuple[Any, Any] | None = None
+    histogram: bool = False
     trials: int = 200_000
     seconds: float | None = None
     precision: float | None = 0.05
@@ -106,6 +107,7 @@ def claims(
     pair: Any,
     *,
     of_pairs: bool = False,
+    domain: Any = None,
 ) -> tuple[PrivacyClaim, ...]:
     """The privacy claims to audit: the mechanism's own, or the one the caller states.
 
@@ -126,7 +128,9 @@ def claims(
                 keywords=("relation",),
             )
         given = given_pair(pair)
-        known = Relation.DECLARED if given is None else relation_of(given, distance or 1)
+        if given is not None and relation is None and domain is None:
+            require_meaning(given, distance or 1)
+        known = Relation.DECLARED if given is None else relation_of(given, distance or 1, domain)
         own = [PrivacyClaim(epsilon=0.0, relation=known)]
     changes: dict[str, Any] = {}
     if relation is not None:

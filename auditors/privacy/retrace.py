@@ -12,7 +12,7 @@ from math import inf, isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value
-from ..databases.distance import require_neighbours
+from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
 from ..evidence.record import (
@@ -354,18 +354,21 @@ def mechanism_again(record: ResultRecord, subject: Mechanism, name: str) -> Iter
         )
 
 
+DOMAINS = {"value": Value(row=Choices(values=(0, 1))), "histogram": HISTOGRAMS}
+
+
 def pair_again(
     pair: Pair, test: Test, subject: Mechanism, domain: str, place: str
 ) -> Iterator[str]:
     """Whether the databases are as near as the claim says."""
     claim = test.claim
     known: Any = subject.databases
-    if domain == "value":
-        known = Value(row=Choices(values=(0, 1)))
+    if domain in DOMAINS:
+        known = DOMAINS[domain]
     try:
         require_neighbours(pair, claim.relation, claim.distance, known)
     except InvalidArgument as error:
-        if known is not None and domain != "value" and claim.relation is not Relation.DECLARED:
+        if known is not None and domain not in DOMAINS and claim.relation is not Relation.DECLARED:
             try:
                 require_neighbours(pair, claim.relation, claim.distance, None)
             except InvalidArgument:

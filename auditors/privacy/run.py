@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from ...mechanisms.model import PrivacyClaim, Value
+from ...mechanisms.model import Histogram, PrivacyClaim, Value
 from ..arguments import asking
 from ..attackers import seen_by
-from ..databases.distance import require_neighbours
+from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
@@ -55,11 +55,13 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
     size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
     those the mechanism carries. Pairs come from `databases` (a domain, a Hypothesis strategy
-    of databases or of `Pair`), or are the one `pair`. `trials` draws a side are made of the pair
-    that decides, and never more than 4 times as many in all; `seconds` of wall-clock time for
-    everything makes the number of draws depend on the machine; `precision` 0.05 stops when the
-    bound of a refuted claim is known to 5 %, None as soon as the claim is refuted, 0 when all
-    trials are used. `alpha` bounds the probability of refuting any true claim in this call.
+    of databases or of `Pair`), or are the one `pair`, whose lists are lists of records unless
+    `histogram` says that they count records, one number for each bin. `trials` draws a side are
+    made of the pair that decides, and never more than 4 times as many in all; `seconds` of
+    wall-clock time for everything makes the number of draws depend on the machine; `precision`
+    0.05 stops when the bound of a refuted claim is known to 5 %, None as soon as the claim is
+    refuted, 0 when all trials are used. `alpha` bounds the probability of refuting any true claim
+    in this call.
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
@@ -87,11 +89,22 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     pair, databases = request.pair, request.databases
     asked.require_one(pair, databases)
     of_pairs = pair is None and yields_pairs(databases, budget.seed)
+    histogram = request.histogram
+    if histogram and pair is None and not of_pairs:
+        raise InvalidArgument(
+            "histogram=True says what the numbers of a pair= or of a strategy of Pair mean; give "
+            "other databases of counts as the domain Histogram",
+            keywords=("histogram", "pair"),
+        )
+    domain = HISTOGRAMS if histogram else subject.databases
     claims = asked.claims(
-        subject, epsilon, request.delta, request.relation, request.distance, pair, of_pairs=of_pairs
-    )
+        subject, epsilon, request.delta, request.relation, request.distance, pair,
+        of_pairs=of_pairs, domain=domain,
+    )  # fmt: skip
     if of_pairs and request.relation is None and not subject.claims:
-        known = relation_of_pairs(databases, request.distance or 1, budget.seed)
+        known = relation_of_pairs(
+            databases, request.distance or 1, budget.seed, histogram=histogram
+        )
         claims = tuple(replace(claim, relation=known) for claim in claims)
     asked.require(request.workers, request.timeout)
     if request.exceptions not in ("error", "output"):
@@ -102,7 +115,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     given = asked.given_pair(pair)
     if given is not None:
         for claim in claims:
-            require_neighbours(given, claim.relation, claim.distance, subject.databases)
+            require_neighbours(given, claim.relation, claim.distance, domain)
     own = databases is None
     databases = subject.databases if own else databases
     if given is None and databases is None:
@@ -123,7 +136,9 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             claim=claim,
             budget=share,
             given=given,
-            source=None if given is not None else _source(claim, databases, budget.seed, own=own),
+            source=None
+            if given is not None
+            else _source(claim, databases, budget.seed, own=own, histogram=histogram),
             sampler=Sampler(
                 run=subject.run,
                 seed=budget.seed,
@@ -135,16 +150,25 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
                 engine=request.engine or Engine(),
             ),
             clock=Clock(seconds),
-            domain="value" if given is None and isinstance(databases, Value) else "",
+            domain=_domain(given, databases, histogram),
             own=alone,
         )
         for claim in claims
     )
 
 
-def _source(claim: PrivacyClaim, databases: Any, seed: int, *, own: bool) -> Source:
+def _domain(given: Pair | None, databases: Any, histogram: bool) -> str:
+    """How who reads the evidence is to read its databases, where they are no lists of records."""
+    if histogram or (given is None and isinstance(databases, Histogram)):
+        return "histogram"
+    return "value" if given is None and isinstance(databases, Value) else ""
+
+
+def _source(
+    claim: PrivacyClaim, databases: Any, seed: int, *, own: bool, histogram: bool
+) -> Source:
     """Pairs over the databases, and over the mechanism's own those the claim names."""
-    source = pair_source(databases, claim.relation, claim.distance, seed)
+    source = pair_source(databases, claim.relation, claim.distance, seed, histogram=histogram)
     named = tuple(Pair(*example) for example in claim.examples) if own else ()
     return replace(source, templates=(*source.templates, *named))
 

@@ -92,7 +92,8 @@ class Audit:
     clock: Clock
     note: str = ""
     domain: str = ""
-    """"value" where a whole database is one record, for who checks how far a pair is apart."""
+    """"value" where a whole database is one record, "histogram" where it counts them, for who
+    checks how far a pair is apart."""
     bounding: bool = False
     """Whether only a bound is wanted: no smaller pair is asked for, and the hunt is thorough."""
     own: bool = False

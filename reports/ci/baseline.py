@@ -149,7 +149,7 @@ def _called(claim: ClaimCheckRecord) -> str:
 
 
 def _accepted(result: ResultRecord) -> Accepted:
-    return {
+    kept: Accepted = {
         "mechanism": result["mechanism"],
         "claim": result["claim"],
         "verdict": result["verdict"],
@@ -158,6 +158,9 @@ def _accepted(result: ResultRecord) -> Accepted:
         "pair": result["pair"],
         "seed": result["seed"],
     }
+    if result["plan"].get("domain") == "histogram":
+        kept["histogram"] = True
+    return kept
 
 
 def compare(

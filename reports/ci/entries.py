@@ -37,6 +37,7 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "attacker": (str,),
     "exceptions": (str,),
     "unseeded": (bool,),
+    "histogram": (bool,),
 }
 
 

@@ -54,6 +54,7 @@ class Accepted(TypedDict):
     epsilon_upper: NotRequired[Number]
     pair: PairRecord
     seed: int
+    histogram: NotRequired[bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +141,7 @@ def _audited(
         pair = [json.dumps(side) for side in (old["pair"]["database"], old["pair"]["neighbour"])]
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
         options = {**kept, **claim, "pair": pair, "claims": "privacy"}
+        options["histogram"] = old.get("histogram") is True
         found, problem = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
         if found is None:
             return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
@@ -174,8 +176,8 @@ def _words(
             chosen.setdefault(key, getattr(settings, key))
     words = ["audit", "--alpha", repr(alpha), "--seed", str(seed), "--quiet"]
     for key, value in chosen.items():
-        if key == "unseeded":
-            words += ["--unseeded"] if value else []
+        if key in ("unseeded", "histogram"):
+            words += [f"--{key}"] if value else []
         else:
             words += [f"--{key}", *(value if key == "pair" else [str(value)])]
     return [*words, "--", entry.target]

@@ -85,4 +85,5 @@ def test_c_and_shell_are_audited(tmp_path):
     assert audit(remote, pair=(0, 1), epsilon=0.8, trials=8000).refuted
     assert not audit(remote, pair=(0, 1), epsilon=1.0987, trials=2000).refuted
     remote = from_command(built("laplace.c", tmp_path), 60.0)
-    assert audit(remote, pair=([0], [1]), epsilon=0.7, trials=20_000).refuted
+    options = {"pair": ([0], [1]), "relation": "replace-one", "epsilon": 0.7, "trials": 20_000}
+    assert audit(remote, **options).refuted
