@@ -36,9 +36,11 @@ class Outputs:
         self.types = types
         self._columns: dict[Feature, Column] = {}
 
-    def __reduce__(self) -> tuple[type, tuple[Node, int, Texts | None]]:
-        """What workers send: the outputs without the columns asked for."""
-        return Outputs, (self.node, self.count, self.types)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What workers send: the outputs without the columns asked for, one type said once."""
+        types = self.types
+        alike = types is not None and len(types.names) == 1
+        return _received, (self.node, self.count, types.names[0] if types and alike else types)
 
     @classmethod
     def of(cls, raw: Any, count: int) -> "Outputs":
@@ -127,6 +129,12 @@ class Outputs:
     def nothing_but_nan(self) -> bool:
         """Whether every number in every output is NaN and nothing else is in them."""
         return self.count > 0 and not self.nothing_but_none and _missing(self.node)
+
+
+def _received(node: Node, count: int, types: Texts | str | None) -> Outputs:
+    if isinstance(types, str):
+        types = Texts("types", np.zeros(count, dtype=np.int32), (types,))
+    return Outputs(node, count, types)
 
 
 def _vectorised(raw: Any, count: int) -> Node:

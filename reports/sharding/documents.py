@@ -55,6 +55,7 @@ OPTIONS: dict[str, tuple[Check, str]] = {
     "claims": _one_of("all", "privacy"),
     "attackers": (_texts(1, 10), "a list of one attacker"),
     "exceptions": _one_of("error", "output"),
+    "histogram": (lambda value: value is True, "true"),
 }
 """What a shard's file keeps of the options that were typed, and all that is taken from one: they
 say which audit it is. Where and how draws are made is said by whoever merges."""

@@ -20,8 +20,10 @@ from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.outputs.encoding import to_json
 from dpwitness.auditors.outputs.kinds import Raised
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.recorded import judge_samples
 from dpwitness.auditors.remote import from_command, from_python
 from dpwitness.auditors.remote.mechanism import ABOVE, CLIENT
+from dpwitness.reports.samples.sample_files import compared, read_sample
 from dpwitness.reports.targets import find_target
 
 from ..outputs.strategies import outputs
@@ -162,6 +164,7 @@ def lazy(database, rng):
     return (one for one in database)
 """
 RAISING = ("raises",)
+VECTORISED = ("columns", "table")
 SOUND = ("clamped", "buffer")
 
 
@@ -205,6 +208,19 @@ def test_every_route_gives_one_verdict(target, name):
         assert len(words) == 1 or name == "half", words
 
 
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in (*RAISING, *VECTORISED)])
+def test_recorded_outputs_are_judged_as_those_that_are_drawn(target, name, tmp_path):
+    run, samples = here(target, name), []
+    for database in ([1], [1, 1]):
+        path = tmp_path / f"{len(database)}.jsonl"
+        rng = np.random.default_rng(len(database))
+        lines = [json.dumps(client.write(run(database, rng))) for _ in range(2000)]
+        path.write_text("\n".join(lines))
+        samples.append(read_sample(str(path)))
+    judged = judge_samples(*compared(*samples), epsilon=1.0)
+    assert judged.verdict is (Verdict.NOT_REFUTED if name in SOUND else Verdict.REFUTED)
+
+
 @pytest.mark.parametrize("name", ["clamped", "dataclass", "columns"])
 def test_the_attacker_of_types_sees_the_same_types_by_every_route(target, name):
     remote = from_python(sys.executable, f"{target}:{name}")
@@ -212,9 +228,8 @@ def test_the_attacker_of_types_sees_the_same_types_by_every_route(target, name):
     for run in (here(target, name), remote.run):
         rng = np.random.default_rng(3)
         raw = getattr(run, "run", run)
-        made = raw([1], rng, size=40) if name == "columns" or run is remote.run else [
-            raw([1], rng) for _ in range(40)
-        ]  # fmt: skip
+        vectorised = name in VECTORISED or run is remote.run
+        made = raw([1], rng, size=40) if vectorised else [raw([1], rng) for _ in range(40)]
         seen.append(set(Outputs.of(made, 40).types.compact().names))
     assert seen[0] == seen[1]
 

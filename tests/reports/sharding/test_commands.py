@@ -122,3 +122,19 @@ def test_a_checkpoint_is_gone_on_from(own, tmp_path):
     other = own(*AUDIT, "--checkpoint", "kept", "--seed", "3")
     assert other.exit_code == 2
     assert "of another audit: it has 'seed 0' where this audit has 'seed 3'" in other.stderr
+
+
+def test_who_looks_and_what_lists_mean_travel_with_a_shard(own, tmp_path):
+    words = (
+        *AUDIT[:4], "--pair", "[3]", "[4]", "--relation", "add-remove", "--histogram",
+        "--attacker", "types", "--trials", "1500",
+    )  # fmt: skip
+    alone = own(*words, "--json", "alone.json")
+    for number in (1, 2):
+        assert own(*words, "--shard", f"{number}/2", "--json", f"{number}.json").exit_code == 0
+    merged = own("merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
+    assert merged.exit_code == alone.exit_code, merged.stderr
+    assert evidence(tmp_path / "merged.json") == evidence(tmp_path / "alone.json")
+    (found,) = evidence(tmp_path / "merged.json")
+    assert found["plan"]["domain"] == "histogram"
+    assert found["target"] == "types=own.py:noisy"
