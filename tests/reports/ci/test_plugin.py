@@ -55,7 +55,7 @@ def test_broken(dp_audit):
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
         [
-            "*PrivacyViolation: Refuted: broken does not keep epsilon 1 (add-remove); it loses*",
+            "*PrivacyViolation: Refuted: broken does not keep epsilon 1 (replace-one); it loses*",
             "*D  *",
             "*event     output*",
             "*bound     epsilon >= * with confidence 99.5 %*",
