@@ -101,11 +101,15 @@ def _line(subject: Subject) -> str:
 def _rows(store: Store, broken: str) -> list[dict[str, Any]]:
     """What can still be shown of a history; nothing of one that was changed beyond reading."""
     try:
-        return audit_rows(store)
-    except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError):
+        rows = audit_rows(store)
+        for subject in subjects(rows):
+            _line(subject)  # an edited claim may be JSON and still no claim
+    except (sqlite3.Error, LookupError, ArithmeticError, ValueError, TypeError, AttributeError,
+            RecursionError):  # fmt: skip
         if not broken:
             raise
         return []
+    return rows
 
 
 def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside: bool) -> int:

@@ -1,6 +1,7 @@
 """The history as one self-contained page: bounds over time, runs and changes of source."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
 from math import isfinite, nan
@@ -63,7 +64,8 @@ def _told(subject: Subject, key: str, *, pictured: bool) -> dict[str, Any]:
     """What the template says of one mechanism and claim."""
     audits, last = subject.audits, subject.audits[-1]
     numbers = run_numbers(subject)
-    year = _local(last["recorded"]).year
+    local = _local(last["recorded"])
+    year = local.year if local else 0
     older = len(audits) - MOST_ROWS
     return {
         "key": key,
@@ -110,13 +112,18 @@ def _is_bound(value: float | None) -> bool:
     return value is not None and isfinite(value) and value > 0
 
 
-def _local(recorded: str) -> datetime:
-    return datetime.fromisoformat(recorded).astimezone()
+def _local(recorded: str) -> datetime | None:
+    """The time where the page is made; None for a text that is none, as an edited row may have."""
+    with suppress(ValueError, OverflowError):
+        return datetime.fromisoformat(recorded).astimezone()
+    return None
 
 
 def _when(recorded: str, year: int) -> str:
     """The time where the page is made; the year only if it is another than `year`."""
     local = _local(recorded)
+    if local is None:
+        return recorded
     return f"{local:%d %b}{'' if local.year == year else f' {local.year}'}, {local:%H:%M}"
 
 

@@ -165,6 +165,32 @@ def test_a_spoilt_file_is_named_or_says_the_same(whole, tmp_path, cases):
     assert failures == []
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(f"UPDATE audits SET recorded = '{text}' WHERE sequence = {RUNS}"
+          for text in ("yesterday", "", "0001-01-01T00:00:00+14:00", "2026-13-45", "9" * 5000)),
+        *(f"UPDATE definitions SET text = '{text}'"
+          for text in ("[]", "3", '{"epsilon": "x"}', '{"epsilon": {}, "delta": [1]}', "[" * 9999,
+                       '{"epsilon": 1' + "0" * 4000 + "}")),
+        "UPDATE audits SET epsilon_lower = 9e999, verdict = ''",
+    ],
+)  # fmt: skip
+def test_a_page_of_whatever_stands_in_a_history_is_written(whole, tmp_path, statement):
+    folder = copied(whole, tmp_path)
+    with sqlite3.connect(folder / NAME) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+    connection.close()
+    html = tmp_path / "page.html"
+    done = CliRunner().invoke(main, ["report", "--directory", str(folder), "--html", str(html)])
+    assert done.exit_code == 4, done.output
+    assert "the history was changed after it was written" in " ".join(done.output.split())
+    assert "bug in dpwitness" not in done.output
+    assert html.read_text().startswith("<!DOCTYPE html>")
+    assert history(folder)[0] == 4
+
+
 def test_a_clock_that_goes_back_is_named(whole, tmp_path, monkeypatch):
     from dpwitness.reports.history import schema
 
