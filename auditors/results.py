@@ -158,7 +158,8 @@ class Reach:
     `databases` and `pairs` are how many different ones ran; `smallest` and `largest` the sizes
     of databases that have one, None where they have none. `unreached` are lines of the mechanism's
     own Python code that no run of the search executed, as "release.py lines 31-34"; it is None
-    where runs could not be followed.
+    where runs could not be followed. `passed_over` are examples of a strategy that lists its pairs
+    or databases which the draws did not suffice to run.
     """
 
     databases: int
@@ -166,6 +167,7 @@ class Reach:
     smallest: int | None
     largest: int | None
     unreached: tuple[str, ...] | None
+    passed_over: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -351,6 +351,19 @@ class Whole(click.ParamType[int]):
 WHOLE = Whole()
 
 
+class Seed(Whole):
+    """A whole number, or the word random."""
+
+    name = "seed"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number, or "random"."""
+        return value if value == "random" else super().convert(value, param, ctx)
+
+
+SEED = Seed()
+
+
 class Precision(click.ParamType[float | str]):
     """A share from 0 to below 1, or the word none."""
 
@@ -374,6 +387,17 @@ class Precision(click.ParamType[float | str]):
 
 
 PRECISION = Precision()
+
+
+def prompter() -> Callable[[str], str] | None:
+    """Asks for a text, which may be empty; None where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(question: str) -> str:
+        return str(click.prompt(question, default="", show_default=False, err=True)).strip()
+
+    return ask
 
 
 def asker() -> Callable[[str], bool] | None:

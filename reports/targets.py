@@ -228,6 +228,21 @@ def find_databases(text: str) -> Any:
     )
 
 
+def databases_beside(text: str) -> tuple[str, ...]:
+    """Strategies and domains that stand in the module or file of a target, as they are named."""
+    from hypothesis.strategies import SearchStrategy
+
+    place, colon, _ = text.rpartition(":")
+    if not colon or text.startswith((COMMAND, PYTHON, BITS)):
+        return ()
+    kinds = (Rows, Histogram, Value, SearchStrategy)
+    return tuple(
+        f"{place}:{name}"
+        for name, value in vars(_load(place, text)).items()
+        if isinstance(value, kinds) and not name.startswith("_")
+    )
+
+
 def find_theorem(text: str) -> Theorem:
     """The theorem of the user's own that `text` (file.py:NAME or module:NAME) names."""
     place, _, attribute = text.rpartition(":")

@@ -17,6 +17,7 @@ from math import ceil, inf
 from pathlib import Path
 from queue import Empty, Queue
 from tempfile import TemporaryDirectory
+from time import monotonic
 from typing import Any, TypeVar
 
 from ..errors import ContractError, EngineError, InvalidArgument, MechanismHangs
@@ -33,6 +34,8 @@ SHARES = 4
 """Bundles for each worker at least, so that none waits long for the last ones."""
 LARGE = 1 << 20
 """Bytes from which what all jobs share goes to workers of this machine by a file."""
+ALONE = 30.0
+"""Seconds that a scheduler may be without any worker."""
 POLL = 0.5
 """Seconds between two looks at whether a scheduler is still there."""
 
@@ -195,7 +198,7 @@ class Engine:
         client = loaded("dask", "distributed").get_client()
         finished = Queue[Any]()
         running: dict[str, Any] = {}
-        quiet = 0.0
+        quiet, seen = 0.0, monotonic()
 
         def send() -> None:
             cores = max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
@@ -213,10 +216,14 @@ class Engine:
                     future = finished.get(timeout=POLL)
                 except Empty:
                     quiet += POLL
-                    if quiet > patience:
-                        raise TimeoutError from None
+                    if client.scheduler_info(n_workers=-1)["workers"]:
+                        seen = monotonic()
+                        if quiet > patience:
+                            raise TimeoutError from None
+                    elif monotonic() - seen > ALONE:
+                        raise self._gone(f"has had no worker for {ALONE:g} s") from None
                     continue
-                quiet = 0.0
+                quiet, seen = 0.0, monotonic()
                 running.pop(future.key, None)
                 if future.status in ("cancelled", "lost"):
                     raise self._gone()
@@ -226,11 +233,11 @@ class Engine:
             with suppress(Exception):
                 client.cancel(list(running.values()), force=True)
 
-    def _gone(self) -> EngineError:
+    def _gone(self, what: str = "went away before all draws were made") -> EngineError:
         where = f" at {self.address}" if self.address else ""
         return EngineError(
-            f"the {self.backend} scheduler{where} went away before all draws were made; start it "
-            "and run the same command again: what was counted is kept where a checkpoint was given"
+            f"the {self.backend} scheduler{where} {what}; start it and its workers and run the "
+            "same command again: what was counted is kept where a checkpoint was given"
         )
 
 

@@ -92,6 +92,7 @@ def _reached(data: ReachRecord | None) -> Reach | None:
         smallest=data["smallest"],
         largest=data["largest"],
         unreached=None if lines is None else tuple(map(str, lines)),
+        passed_over=int(data.get("passed_over", 0)),
     )
 
 

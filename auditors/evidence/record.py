@@ -112,6 +112,7 @@ class ReachRecord(TypedDict):
     smallest: int | None
     largest: int | None
     unreached: Sequence[str] | None
+    passed_over: NotRequired[int]
 
 
 class PlanRecord(TypedDict):

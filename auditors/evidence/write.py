@@ -94,6 +94,7 @@ def _reached(found: Reach) -> ReachRecord:
         "smallest": found.smallest,
         "largest": found.largest,
         "unreached": None if found.unreached is None else list(found.unreached),
+        **({"passed_over": found.passed_over} if found.passed_over else {}),
     }
 
 

@@ -240,6 +240,7 @@ def _read(
     counts = tuple(read_count(data) for data in evidence["counts"])
     if not counts:
         raise EvidenceFormatError("the evidence holds no counts, so there is nothing to replay")
+    request.require(workers, timeout)
     seeded = bool(record["seeded"])
     subject: Mechanism = request.subject(mechanism, "", str(record.get("target", "")), seeded)
     pair = read_pair(record["pair"])
@@ -247,7 +248,6 @@ def _read(
         privacy = replace(read_claim(claim), identifier="", statement="", reference="")
         trials, alpha = int(plan["trials"]), read_number(evidence["alpha"])
         Budget(trials=trials, alpha=alpha, seed=int(record["seed"]))
-        request.require(workers, timeout)
     except InvalidArgument as error:
         raise EvidenceFormatError(f"the evidence has an impossible value: {error}") from None
     test = Test(claim=privacy, trials=trials, alpha=alpha)

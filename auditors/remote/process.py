@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import IO, Any
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
+from ..sampling.deadline import due
 
 PIECE = 1 << 20
 LONGEST_LINE = 1 << 26
@@ -190,11 +191,15 @@ class Child:
 
 
 def _rearm(limit: float) -> None:
-    """Give the alarm of a running call a fresh limit: a child that answers is not hanging."""
+    """Give the running call a fresh limit: a child that answers is not hanging.
+
+    Its request may be for a thousand draws, which take longer together than any of them may.
+    """
     # A caller outside the main thread has no alarm, and must not touch that of another.
     with suppress(ValueError, AttributeError):
         if signal.getitimer(signal.ITIMER_REAL)[0] > 0:
             signal.setitimer(signal.ITIMER_REAL, limit, 1.0)
+            due(limit)
 
 
 def _no_constant(text: str) -> Any:

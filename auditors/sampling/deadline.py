@@ -4,6 +4,7 @@ A call that ignores signals cannot be stopped from inside. The time is a single 
 that both processes share; without such a process it is written nowhere.
 """
 
+import os
 from struct import pack_into
 from time import monotonic
 
@@ -11,8 +12,13 @@ _SHARED: list[memoryview] = []
 
 
 def deadline_in(page: memoryview) -> None:
-    """Write the deadline of every call to these eight bytes from now on: monotonic seconds."""
+    """Write the deadline of every call to these eight bytes from now on: monotonic seconds.
+
+    A copy of this process, which shares the bytes, does not: its calls are not the ones watched.
+    """
     _SHARED[:] = [page]
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_SHARED.clear)
 
 
 def due(seconds: float | None) -> None:

@@ -18,6 +18,7 @@ from ..results import Pair, Reach
 from ..sampling.sampling import Sampler
 from .choices import choice_space
 from .constants import codes_of, constants_of
+from .listed import every, how_many
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
 from .promise import promise
@@ -82,7 +83,8 @@ def hunt(
     space = choice_space(source.strategy)
     if not sampler.seeded:
         scout.plan = replace(plan, examples=UNFROZEN)
-    found, stages = None, None
+    found, stages, all_run = None, None, False
+    listed = how_many(space) if space is not None and not source.templates else 0
     try:
         if space is None:
             found = _landed(scout, source)
@@ -90,12 +92,17 @@ def hunt(
             for template in source.templates:
                 scout.visit(template)
             stages = Stages(space, scout, constants_of(sampler.run), sampler.seed)
-            stages.run()
+            if listed and scout.affords(listed):
+                for choices in every(space):
+                    stages.tries.try_(choices)
+                all_run = True
+            else:
+                stages.run()
             scout.look()
     except Enough:
         pass
     except Gross as gross:
-        pair = gross.seen.pair
+        pair, all_run = gross.seen.pair, True
         found = Found(pair, *gross.drawn, {}, gross.seen, enough=True)
         if not plan.brief:
             found = _drawn(scout, gross.seen)
@@ -109,7 +116,8 @@ def hunt(
         nothing = Outputs.of_list([])
         return Found(first, nothing, nothing)
     found = found or _best(scout, source, stages)
-    return replace(found, scout=scout, reach=reached(scout))
+    passed_over = 0 if all_run else max(0, listed - len(scout.seen) - scout.equal)
+    return replace(found, scout=scout, reach=reached(scout, passed_over))
 
 
 def _drawn(scout: Scout, seen: Seen) -> Found:

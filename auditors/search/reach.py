@@ -94,12 +94,13 @@ def spans_of(lines: set[int]) -> str:
     return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
 
 
-def reached(scout: Any) -> Reach:
-    """The record of a finished search."""
+def reached(scout: Any, passed_over: int = 0) -> Reach:
+    """The record of a finished search, which passed over so many listed examples."""
     return Reach(
         databases=len({key for pair in scout.seen for key in pair}),
         pairs=len(scout.seen),
         smallest=min(scout.sizes, default=None),
         largest=max(scout.sizes, default=None),
         unreached=scout.lines.unreached() if scout.lines.looked else None,
+        passed_over=passed_over,
     )

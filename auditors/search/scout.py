@@ -99,6 +99,11 @@ class Scout:
         """Draws that the search may still make."""
         return self.plan.most - (self.sampler.tally.draws - self.started)
 
+    def affords(self, pairs: int) -> bool:
+        """Whether so many pairs may be visited and draws are left to tell the worst apart."""
+        each = self.frozen_size if self.sampler.seeded else self.plan.draws
+        return 2 * each * pairs <= 3 * self.left() // 4
+
     def visit(self, pair: Pair, example: Example | None = None) -> Seen | None:
         """Look at a pair; None where its two sides are equal.
 

@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from traceback import walk_tb
+from types import FrameType, TracebackType
 from typing import Any
 
 import pytest
@@ -38,6 +40,30 @@ class PrivacyViolation(AssertionError):
     """A claim was refuted; the message is the witness."""
 
 
+def _from(root: Path, text: str) -> str:
+    """A target or databases named from the root of the project, as they are named from here."""
+    place, colon, name = text.rpartition(":")
+    file = place if colon else text
+    inside = targets.is_file(file) and not os.path.isabs(file)
+    return f"{root / file}{colon}{name if colon else ''}" if inside else text
+
+
+def _of_mechanism(error: BaseException | None) -> BaseException | None:
+    """What the mechanism raised, with its own frames alone; ours tell nothing of it."""
+    while isinstance(error, DpWitnessError):
+        error = error.__cause__
+    if error is None:
+        return None
+    own: list[tuple[FrameType, int]] = []
+    for frame, line in walk_tb(error.__traceback__):
+        ours = str(frame.f_globals.get("__name__")).partition(".")[0] == "dpwitness"
+        own = [] if ours else [*own, (frame, line)]
+    trace = None
+    for frame, line in reversed(own):
+        trace = TracebackType(trace, frame, frame.f_lasti, line)
+    return error.with_traceback(trace)
+
+
 class DpAudit:
     """Audits inside one test, each at its part of the test's share of alpha."""
 
@@ -49,13 +75,34 @@ class DpAudit:
     def __call__(self, mechanism: Any, **options: Any) -> AuditResult | tuple[AuditResult, ...]:
         """Audit the claims of `mechanism`; the result, or all of them when it has several.
 
-        `options` are those of `dpwitness.auditors.audit` but alpha and progress, which the run
-        decides; `seed` and `trials` or `seconds` replace those of the run. Raises
-        PrivacyViolation when a claim is refuted.
+        `mechanism` and `databases` may also be texts that name them, as for `dpwitness audit`,
+        from the root of the project. `options` are those of `dpwitness.auditors.audit` but alpha
+        and progress, which the run decides; `seed` and `trials` or `seconds` replace those of the
+        run. Raises PrivacyViolation when a claim is refuted.
         """
         __tracebackhide__ = True
-        with self.item.config.stash[WATCH].audits():
-            return self._audited(mechanism, options)
+        try:
+            with self.item.config.stash[WATCH].audits():
+                return self._audited(*self._found(mechanism, options))
+        except DpWitnessError as error:
+            raise error.with_traceback(None) from _of_mechanism(error)
+
+    def _found(self, mechanism: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """What the texts name; InvalidArgument if something is still to be said."""
+        if undecided := sorted(key for key, value in options.items() if value is ...):
+            raise InvalidArgument(
+                f"this test is not finished: say which {' and which '.join(undecided)}, in place "
+                "of ..."
+            )
+        root = self.item.config.rootpath
+        if isinstance(options.get("databases"), str):
+            databases = targets.find_databases(_from(root, options["databases"]))
+            options = {**options, "databases": databases}
+        if isinstance(mechanism, str):
+            found = targets.find_target(_from(root, mechanism))
+            options = {"target": mechanism, "name": found.name, **options}
+            mechanism = found.mechanism
+        return mechanism, options
 
     def _audited(
         self, mechanism: Any, options: dict[str, Any]

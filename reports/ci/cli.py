@@ -6,7 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell import WHOLE, examples, speak
+from ..shell import SEED, WHOLE, Near, examples, prompter, speak
 
 
 @click.command(
@@ -35,7 +35,7 @@ from ..shell import WHOLE, examples, speak
 @click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
 @click.option("--trials", type=WHOLE, help="Draws a side for each entry without its own budget.")
 @click.option("--seconds", type=float, help="Seconds for each entry without its own budget.")
-@click.option("--seed", type=WHOLE, help="Random seed of the run.")
+@click.option("--seed", type=SEED, metavar="K|random", help="Random seed of the run.")
 @click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
 @click.option(
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
@@ -74,17 +74,30 @@ def gate(
     "init",
     epilog=examples(
         "dpwitness init release.py:total",
-        "dpwitness init release.py:total --github",
+        "dpwitness init release.py:total --github \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --databases release.py:ages",
     ),
 )
 @click.argument("target")
+@click.option("--epsilon", type=float, help="What it promises, in nats.")
+@click.option("--delta", type=float, help="What it promises  [default: 0]")
+@click.option(
+    "--relation",
+    type=Near(["add-remove", "replace-one", "declared"]),
+    help="What neighbouring databases differ in.",
+)
+@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or a domain.")
+@click.option("--pair", nargs=2, metavar="JSON JSON", help="Two databases instead.")
 @click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
 @click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
-def init(target: str, services: tuple[str, ...]) -> None:
+def init(target: str, services: tuple[str, ...], **given: Any) -> None:
     """Write settings and a first test for TARGET, your mechanism as module:function.
 
-    Nothing that is there already is changed, so it may be run again.
+    What you do not say is asked for in a terminal, and otherwise left open: the gate and the test
+    are not green before it is filled in. Nothing that is there already is changed, so it may be
+    run again.
     """
     from . import commands
 
-    speak(False, commands.init, target, services)
+    speak(False, commands.init, target, services, given, ask=prompter())

@@ -2,7 +2,7 @@
 
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,10 @@ from typing import Any
 from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
+from ...auditors.privacy.request import claims, require_one, subject
+from ...mechanisms.model import Mechanism
 from .. import files, targets
+from ..commands import database_of
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..delivering import annotate
 from ..faces.as_text import command_lines, wrapped
@@ -23,7 +26,7 @@ from . import witnesses
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
 from .entries import read_entries
 from .gate import Gated, run_gate
-from .scaffold import PIPELINES, pipelines, scaffold
+from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaffold
 from .settings import SettingsError, read_settings
 
 
@@ -75,7 +78,7 @@ def gate(
     _tell(console, told)
     if github:
         annotate(console, told)
-    return _status(worse) if table.write(console, told, paths) else UNUSABLE
+    return _status(worse, gated) if table.write(console, told, paths) else UNUSABLE
 
 
 def _replayable(
@@ -149,7 +152,8 @@ def _line(one: Gated) -> str:
            + (f" (only here: {c.get('scope', '')})" if c["verdict"] == "proved" else "")
            for c in one.claims)]
     )  # fmt: skip
-    return one_line(f"{word:<13} {one.entry.name}: {figures or one.problem}")
+    # Why one failed is told with the reasons.
+    return one_line(f"{word:<13} {one.entry.name}" + (f": {figures}" if figures else ""))
 
 
 def _tell(console: Console, told: Told) -> None:
@@ -221,34 +225,50 @@ def _document(gated: Sequence[Gated], worse: Sequence[Reason], seed: int) -> dic
     }
 
 
-def _status(worse: Sequence[Reason]) -> int:
+def _status(worse: Sequence[Reason], gated: Sequence[Gated]) -> int:
     kinds = {reason.kind for reason in worse}
     if kinds & {"refuted", "rose", "vanished"}:
         return REFUTED
+    if any(one.unusable for one in gated):
+        return UNUSABLE
     if "failed" in kinds:
         return FAILED
     return INCONCLUSIVE if kinds else 0
 
 
-def init(console: Console, target: str, services: Sequence[str] = ()) -> int:
-    """Write a table of settings, a first test and pipelines of services, overwriting nothing."""
+def init(
+    console: Console,
+    target: str,
+    services: Sequence[str],
+    given: Mapping[str, Any],
+    *,
+    ask: Callable[[str], str] | None = None,
+) -> int:
+    """Write a table of settings, a first test and pipelines of services, overwriting nothing.
+
+    `given` are epsilon, delta, relation, databases and pair as they were typed; `ask` puts a
+    question about what is missing where there is somebody to answer.
+    """
     root = Path.cwd()
-    targets.find_target(target)
+    found = targets.find_target(target)
     if ":" not in target:
         raise InvalidArgument(
             f"init takes your own mechanism as module:function or file.py:function, got {target!r}"
         )
+    promise = _promise(found, {key: one for key, one in given.items() if one is not None}, ask)
     try:
-        made = scaffold(target, root)
+        made = scaffold(target, root, promise)
+        new = pipelines(services, root)
+        for path, _ in new:
+            require_place(path, root)
     except SettingsError as error:
         raise InvalidArgument(str(error)) from None
-    made += pipelines(services, root)
-    kept = [PIPELINES[name][0] for name in services]
-    for name in kept:
-        if (root / name).exists():
+    made += new
+    for name in services:
+        if root / PIPELINES[name][0] not in [path for path, _ in new]:
             console.warn(
-                f"{name} is there already and was kept; docs/continuous-integration.md has what "
-                "to put into it"
+                f"{PIPELINES[name][0]} is there already and was kept; what it has to run is: "
+                "dpwitness gate --html privacy.html --json privacy.json"
             )
     for path, text in made:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -257,8 +277,63 @@ def init(console: Console, target: str, services: Sequence[str] = ()) -> int:
     if not made:
         console.say(f"{target} is listed and has its test already; nothing was written.")
         return 0
-    console.line(
-        "Now put in what the mechanism promises and its databases, then run `dpwitness gate` or "
-        "`pytest`."
-    )
+    if new and not origin():
+        console.line(
+            "dpwitness is in no package index and was installed from this machine alone: put the "
+            f"address of its repository into {', '.join(str(p.relative_to(root)) for p, _ in new)}."
+        )
+    if promise.missing:
+        beside = ", ".join(promise.offered)
+        console.line(
+            f"Not finished: say which {' and which '.join(promise.missing)}, in the settings and "
+            "in the test."
+            + (f" Databases that stand beside it: {beside}." if beside else "")
+            + " Until then `dpwitness gate` ends with status 2 and the test fails."
+        )
+    else:
+        console.line("Now run `dpwitness gate` or `pytest`.")
     return 0
+
+
+QUESTIONS = {
+    "databases": "Databases, as file.py:NAME of a strategy{}; empty: later",
+    "epsilon": "The epsilon that it promises, in nats; empty: later",
+    "relation": "Neighbours differ by add-remove or replace-one; empty: later",
+}
+
+
+def _promise(
+    found: targets.Target, given: dict[str, Any], ask: Callable[[str], str] | None
+) -> Promise:
+    """What was given or answered, checked as an audit would check it."""
+    mechanism = found.mechanism
+    own = isinstance(mechanism, Mechanism) and bool(mechanism.claims)
+    own = own and mechanism.databases is not None and not given
+    offered = () if own else targets.databases_beside(found.text)
+    missing = () if own else Promise(**given).missing
+    if ask is not None:
+        for name in missing:
+            if answer := ask(QUESTIONS[name].format(f" such as {offered[0]}" if offered else "")):
+                given[name] = _number(answer) if name == "epsilon" else answer
+    require_one(given.get("pair"), given.get("databases"))
+    if "databases" in given:
+        targets.find_databases(given["databases"])
+    pair = None
+    if "pair" in given:
+        pair = tuple(
+            database_of(one, which)
+            for one, which in zip(given["pair"], ("first", "second"), strict=True)
+        )
+    if "epsilon" in given:
+        stated = {key: given.get(key) for key in ("epsilon", "delta", "relation")}
+        relation = stated.pop("relation") or "declared"
+        claims(subject(mechanism, found.name, found.text, None), **stated, relation=relation,
+               distance=None, pair=pair)  # fmt: skip
+    return Promise(**given, own=own, offered=offered)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument(f"epsilon must be a number, got {text!r}; nothing was done") from None

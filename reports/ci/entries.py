@@ -20,8 +20,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from ...auditors.arguments import meant
 from .settings import SettingsError, find_table
 
+OPEN = '"?"'
+"""What `dpwitness init` writes for what nobody has said yet, as TOML."""
+RELATIONS = ("add-remove", "replace-one", "declared")
 FLAGS: dict[str, tuple[type, ...]] = {
     "claims": (str,),
     "epsilon": (int, float),
@@ -81,6 +85,12 @@ def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
     target = data.get("target")
     if not isinstance(target, str) or not target:
         raise SettingsError(f'{place} needs target = "file.py:function", got {target!r}')
+    if undecided := [key for key in ("databases", "epsilon", "relation") if data.get(key) == "?"]:
+        raise SettingsError(
+            f"{place} ({target}) is not finished: say which {' and which '.join(undecided)}, in "
+            'place of "?"; databases = "file.py:NAME" names a strategy, pair = ["[]", "[1]"] two '
+            "databases as JSON"
+        )
     weight = data.get("weight", 1.0)
     if isinstance(weight, bool) or not isinstance(weight, (int, float)) or not 0 < weight < 1e12:
         raise SettingsError(f"{place}: weight must be a positive number, got {weight!r}")
@@ -92,6 +102,14 @@ def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
         if not isinstance(value, FLAGS[key]) or wrong_bool:
             wanted = " or ".join(kind.__name__ for kind in FLAGS[key])
             raise SettingsError(f"{place}: {key} must be of type {wanted}, got {value!r}")
+    relation = options.get("relation", RELATIONS[0])
+    if relation not in RELATIONS:
+        raise SettingsError(
+            f"{place}: relation must be {', '.join(RELATIONS[:-1])} or {RELATIONS[-1]}, got "
+            f"{relation!r}{meant(relation, RELATIONS)}"
+        )
+    if "pair" in options and "databases" in options:
+        raise SettingsError(f"{place} has a pair and databases, which exclude each other; keep one")
     pair = options.get("pair", ["", ""])
     if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
         raise SettingsError(f"{place}: pair must be two JSON texts, got {pair!r}")

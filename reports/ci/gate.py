@@ -7,6 +7,7 @@ of jobs gives the same verdicts.
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -27,6 +28,7 @@ from ...auditors.evidence.record import (
     PairRecord,
     ResultRecord,
 )
+from ..console import UNUSABLE
 from ..lifeline import folder_prefix
 from .entries import Entry, source_of
 from .ledger import shares
@@ -62,7 +64,8 @@ class Gated:
     """What became of one entry.
 
     `results` are entries of an evidence file, `claims` what was found of claims of other kinds than
-    privacy. `problem` says in a sentence why there are none.
+    privacy. `problem` says in a sentence why there are none; `unusable` says that the entry itself
+    is to blame.
     `again` are results on the pairs of the baseline, in its order. `rerun` is the command that
     audits the entry alone, from the root of the project. `source` is file and line.
     """
@@ -72,6 +75,7 @@ class Gated:
     again: tuple[ResultRecord, ...] = ()
     claims: tuple[ClaimCheckRecord, ...] = ()
     problem: str = ""
+    unusable: bool = False
     rerun: str = ""
     environment: Mapping[str, str] | None = None
     source: tuple[str, int] | None = None
@@ -130,9 +134,9 @@ def _audited(
     source = source_of(entry.target, root)
     words = _words(entry, settings, alpha, seed, entry.options, settings.precision)
     rerun = shlex.join(["dpwitness", *(word for word in words if word not in ("--quiet", "--"))])
-    data, problem = _run(words, root)
+    data, problem, unusable = _run(words, root)
     if data is None:
-        return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
+        return Gated(entry=entry, problem=problem, unusable=unusable, rerun=rerun, source=source)
     again: list[ResultRecord] = []
     for old in known:
         part = alpha / (1 - DRIFT) * DRIFT / len(known)
@@ -142,7 +146,7 @@ def _audited(
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
         options = {**kept, **claim, "pair": pair, "claims": "privacy"}
         options["histogram"] = old.get("histogram") is True
-        found, problem = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
+        found, problem, _ = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
         if found is None:
             return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
         again += found["results"][:1]
@@ -183,8 +187,8 @@ def _words(
     return [*words, "--", entry.target]
 
 
-def _run(words: list[str], root: Path) -> tuple[Document | None, str]:
-    """The evidence that `dpwitness audit` wrote, or why it wrote none."""
+def _run(words: list[str], root: Path) -> tuple[Document | None, str, bool]:
+    """The evidence that `dpwitness audit` wrote; or why there is none, and if the words are why."""
     with tempfile.TemporaryDirectory(prefix=f"{folder_prefix(os.getpid())}gate-") as folder:
         path = Path(folder) / "evidence.json"
         ran = subprocess.run(
@@ -193,14 +197,20 @@ def _run(words: list[str], root: Path) -> tuple[Document | None, str]:
             cwd=root, capture_output=True, text=True, check=False, errors="replace",
         )  # fmt: skip
         if path.is_file():
-            return json.loads(path.read_text(encoding="utf-8")), ""
+            return json.loads(path.read_text(encoding="utf-8")), "", False
     if ran.returncode < 0:
         name = signal.Signals(-ran.returncode).name
-        return None, (
-            f"the process that ran the mechanism died of {name}; run it alone with "
-            f"`dpwitness audit {words[-1]}` to see where"
+        return (
+            None,
+            (
+                f"the process that ran the mechanism died of {name}; run it alone with "
+                f"`dpwitness audit {words[-1]}` to see where"
+            ),
+            False,
         )
     said = [line for line in ran.stderr.splitlines() if line.strip()]
-    return None, (said[-1] if said else "the audit ended without a result").removeprefix(
+    sentence = (said[-1] if said else "the audit ended without a result").removeprefix(
         "dpwitness: "
     )
+    # An entry has keys where the command has options.
+    return None, re.sub(r"--(?=[a-z])", "", sentence), ran.returncode == UNUSABLE

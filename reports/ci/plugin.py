@@ -8,6 +8,7 @@ the test's user properties, which the JUnit report carries too.
 
 import json
 import os
+import re
 import secrets
 import sys
 from collections.abc import Generator, Mapping
@@ -298,8 +299,14 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
-    """Send what the history keeps to the controller, beside the report and not in the JUnit."""
+    """Send what the history keeps to the controller, beside the report and not in the JUnit.
+
+    The line of the short summary has no room for the module that a class of ours stands in.
+    """
     report = yield
+    crash = getattr(report.longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = re.sub(r"^dpwitness\.[\w.]*?(\w+: )", r"\1", crash.message)
     if report.when == "call" and HISTORY in item.stash:
         report.dpwitness_history = json.dumps(item.stash[HISTORY])
     return report

@@ -350,10 +350,13 @@ def reach_sentences(reached: Reach) -> tuple[str, ...]:
         sizes = f" of {low} records" if low == high else f" of {low} to {high} records"
     plural = "" if reached.pairs == 1 else "s"
     looked = f"Looked at {reached.databases} databases{sizes}, in {reached.pairs} pair{plural}."
-    if not reached.unreached:
-        return (looked,)
-    lines = "; ".join(printable(place) for place in reached.unreached)
-    return looked, f"Not reached by any of them: {lines}."
+    passed = ""
+    if reached.passed_over:
+        passed = (
+            f"{reached.passed_over:,} more that the strategy lists were not run: too few trials."
+        )
+    lines = "; ".join(printable(place) for place in reached.unreached or ())
+    return tuple(filter(None, (looked, passed, lines and f"Not reached by any of them: {lines}.")))
 
 
 def draws_sentence(result: AuditResult) -> str:

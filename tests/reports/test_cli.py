@@ -135,6 +135,7 @@ def test_without_a_file_the_replay_is_the_command_itself(run, engine, sound, cod
         (["audit", "laplace", "--json", "no/such/folder/a.json"], "cannot write"),
         (["audit", "laplace", "--html", "."], "cannot write"),
         (["audit", "laplace", "--json", "a", "--html", "./a"], "the same file"),
+        (["replay", "none.json", "--workers", "0"], "workers must be"),
         (["replay", "none.json"], "cannot read"),
         (["replay", "mine.py"], "not JSON"),
     ],

@@ -213,6 +213,32 @@ def test_an_engine_that_there_is_none_of_is_refused(options, sentence):
         Engine(**options)
 
 
+class Deserted:
+    """A client of a dask scheduler that is alive and has no worker any more."""
+
+    status = "running"
+
+    def scheduler_info(self, **_):
+        return {"workers": {}}
+
+    def submit(self, task, **_):
+        return type("Waiting", (), {"key": id(task), "add_done_callback": lambda *_: None})()
+
+    def cancel(self, *_, **__):
+        pass
+
+
+@pytest.mark.parametrize("patience", [0.01, 1e6])
+def test_a_scheduler_without_workers_is_not_waited_for_for_ever(monkeypatch, patience):
+    module = importlib.import_module("dpwitness.auditors.engines.engine")
+    fake = type("distributed", (), {"get_client": lambda: Deserted()})
+    monkeypatch.setattr(module, "loaded", lambda *_: fake)
+    monkeypatch.setattr(module, "POLL", 0.01)
+    monkeypatch.setattr(module, "ALONE", 0.05)
+    with pytest.raises(EngineError, match=r"has had no worker for 0\.05 s.* is kept"):
+        list(Engine(backend="dask").results(abs, [(1,), (2,)], workers=2, patience=patience))
+
+
 def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with (

@@ -12,9 +12,11 @@ from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.choices import choice_space
 from dpwitness.auditors.search.hunt import hunt
+from dpwitness.auditors.search.listed import every, how_many
 from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves, shift
 from dpwitness.mechanisms.model import Relation
+from dpwitness.reports.faces.wording import reach_sentences
 
 VALUES = st.lists(st.integers(0, 99), max_size=30)
 PLAN = SearchPlan(draws=100, most=60_000)
@@ -169,3 +171,40 @@ def test_what_few_draws_cannot_tell_apart_frozen_runs_decide(seed):
     plan = SearchPlan.for_trials(8000)
     found, _ = hunted(run, pairs, seed, plan, Relation.DECLARED)
     assert found.pair.database == (17, 0)
+
+
+def gap(database, rng, *, size=None):
+    return (database[0] if database else 0) + rng.laplace(size=size)
+
+
+@pytest.mark.parametrize("bad", [0, 57, 111, 222, 299])
+def test_every_listed_pair_is_run_wherever_the_bad_one_stands(bad):
+    """299 pairs differ by 1, which epsilon 1 allows, and one by 9."""
+    pairs = [Pair([1000 * i], [1000 * i + (9 if i == bad else 1)]) for i in range(300)]
+    listed = st.sampled_from(pairs)
+    plan = SearchPlan(draws=100, most=60_000, thorough=True)
+    found, _ = hunted(gap, listed, plan=plan, relation=Relation.REPLACE_ONE)
+    assert found.reach.pairs == 300
+    assert found.reach.passed_over == 0
+    assert found.pair.database == [1000 * bad]
+    assert audit(gap, epsilon=1, relation="replace-one", databases=listed, trials=40_000).refuted
+
+
+@pytest.mark.parametrize("size", [5000, 60_000])
+def test_listed_pairs_that_are_too_many_are_counted(size):
+    listed = st.integers(0, size - 1).map(lambda i: Pair([2 * i], [2 * i + 1]))
+    found, _ = hunted(
+        gap, listed, relation=Relation.REPLACE_ONE, plan=SearchPlan(draws=100, most=9000)
+    )
+    assert found.reach.passed_over == size - found.reach.pairs > 0
+    (_, sentence, *_) = reach_sentences(found.reach)
+    assert sentence.startswith(f"{found.reach.passed_over:,} more")
+
+
+def test_listed_databases_are_all_run_with_all_their_neighbours():
+    databases = [[i, i + 1, i + 2] for i in range(0, 90, 3)] + [[]]
+    space = choice_space(
+        pair_source(st.sampled_from(databases), Relation.ADD_REMOVE, 1, 0).strategy
+    )
+    assert len(list(every(space))) >= 3 * 30
+    assert how_many(choice_space(VALUES)) == 0

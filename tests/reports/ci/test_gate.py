@@ -29,8 +29,7 @@ from dpwitness.reports.ci.baseline import (
 from dpwitness.reports.ci.commands import _line, _tell, told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
-from dpwitness.reports.ci.scaffold import scaffold
-from dpwitness.reports.ci.settings import Settings, SettingsError, read_settings
+from dpwitness.reports.ci.settings import Settings, SettingsError
 from dpwitness.reports.ci.state import Run
 from dpwitness.reports.ci.summary import summary_lines
 from dpwitness.reports.console import Console
@@ -406,47 +405,6 @@ def test_a_proof_says_what_it_covers(form):
     assert "both pairs of {0, 1}" in form.render(told)
 
 
-def test_scaffolds_run_as_they_are(tmp_path):
-    for name, text in scaffold("pkg/mech.py:count", tmp_path):
-        name.parent.mkdir(exist_ok=True)
-        name.write_text(text)
-    assert read_settings(tmp_path).alpha == 1e-3
-    (entry,) = read_entries(tmp_path)
-    assert entry.target == "pkg/mech.py:count"
-    test = (tmp_path / "tests" / "test_count_privacy.py").read_text()
-    compile(test, "test", "exec")
-    assert "from pkg.mech import count" in test
-    again = scaffold("pkg/mech.py:other", tmp_path)
-    for name, text in again:
-        name.write_text(text)
-    assert [entry.target for entry in read_entries(tmp_path)] == [
-        "pkg/mech.py:count",
-        "pkg/mech.py:other",
-    ]
-
-
-def test_a_first_run_is_green_under_plain_pytest_and_a_second_changes_nothing(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "def count(database, rng):\n    return len(database) + rng.laplace(scale=2)\n"
-    )
-
-    def init():
-        command = [sys.executable, "-m", "dpwitness", "init", "mine.py:count"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-
-    init()
-    made = {path: path.read_bytes() for path in tmp_path.rglob("*.*") if path.is_file()}
-    assert "nothing was written" in init().stdout
-    after = {path: path.read_bytes() for path in made}
-    assert after == made
-    ran = subprocess.run(
-        [Path(sys.executable).with_name("pytest"), "-q", "--dp-budget", "5000"],
-        cwd=tmp_path, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert ran.returncode == 0, ran.stdout
-    assert gate(tmp_path, "--trials", "5000").returncode == 0
-
-
 @pytest.fixture
 def sample(tmp_path):
     folder = tmp_path / "sample"
@@ -485,6 +443,28 @@ def test_halved_noise_is_caught_and_a_refactoring_is_not(sample):
     assert len(json.loads((sample / "g.json").read_text())["results"]) == 4
 
 
+@pytest.mark.parametrize("relation", ["", 'relation = "add-remov"\n'])
+def test_a_relation_that_is_missing_or_misspelt_is_no_failed_audit(tmp_path, relation):
+    """The entry is to blame, in the words of the settings, once."""
+    (tmp_path / "mine.py").write_text("def count(database, rng):\n    return len(database)\n")
+    (tmp_path / "dpwitness.toml").write_text(
+        '[[gate]]\ntarget = "mine.py:count"\nepsilon = 1.0\ndatabases = "mine.py:count"\n'
+        + relation
+    )
+    done = gate(tmp_path)
+    assert done.returncode == 2, done
+    assert "--" not in (done.stdout + done.stderr).replace("-- ", "")
+    said = " ".join((done.stdout + done.stderr).split())
+    assert said.count("relation must be" if relation else "mine.py:count is a function") == 1
+
+
+def test_the_seed_of_a_gate_may_be_random(tmp_path):
+    done = gate(tmp_path, "--seed", "random")
+    assert done.returncode == 2
+    assert "lists nothing to audit" in done.stderr
+    assert gate(tmp_path, "--seed", "randm").stderr.count("not a whole number") == 1
+
+
 @pytest.mark.slow
 def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
     (sample / "bad.py").write_text(
@@ -503,25 +483,3 @@ def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
     assert "died of SIGSEGV" in " ".join(done.stdout.split())
     assert "the mechanism raised RuntimeError" in " ".join(done.stdout.split())
     assert "absent" in done.stdout
-
-
-def test_pipelines_are_written_on_request_and_never_overwritten(tmp_path):
-    (tmp_path / "mine.py").write_text("def count(database, rng):\n    return len(database)\n")
-
-    def init(*options):
-        command = [sys.executable, "-m", "dpwitness", "init", "mine.py:count", *options]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-
-    init()
-    workflow, pipeline = tmp_path / ".github/workflows/privacy.yml", tmp_path / ".gitlab-ci.yml"
-    assert not workflow.exists()
-    assert not pipeline.exists()
-    init("--github", "--gitlab")
-    for path, link in ((workflow, "steps.page.outputs.artifact-url"), (pipeline, "expose_as")):
-        text = path.read_text()
-        assert "dpwitness gate" in text
-        assert "--html privacy.html" in text
-        assert link in text
-    pipeline.write_text("mine: {}\n")
-    assert "kept" in init("--gitlab").stderr
-    assert pipeline.read_text() == "mine: {}\n"

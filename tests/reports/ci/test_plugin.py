@@ -246,6 +246,42 @@ def test_a_wrong_call_is_a_sentence(project, call, sentence):
     result.stdout.fnmatch_lines([f"*{sentence}*"])
 
 
+def test_a_failure_shows_the_test_and_the_mechanism_and_no_frame_of_ours(project, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    write_tests(
+        project,
+        """
+def helper(x):
+    raise ValueError("no good")
+
+def raises(x, rng):
+    return helper(x)
+
+def test_raises(dp_audit):
+    dp_audit(raises, **CLAIM)
+
+def test_misspelt(dp_audit):
+    dp_audit(sound, epsilonn=1.0)
+
+def test_broken(dp_audit):
+    dp_audit(broken, **CLAIM)
+""",
+    )
+    result = project.run_here()
+    result.assert_outcomes(failed=3)
+    result.stdout.no_fnmatch_line("*auditors/*.py:*")
+    result.stdout.no_fnmatch_line("*reports/*.py:*")
+    result.stdout.no_fnmatch_line("*contextlib.py*")
+    result.stdout.fnmatch_lines(["*return helper(x)*", "*raise ValueError(*"])
+    result.stdout.fnmatch_lines(
+        [
+            "FAILED test_it.py::test_raises - MechanismRaised: the mechanism raised ValueError*",
+            "FAILED test_it.py::test_misspelt - UnknownArgument: dp_audit takes no 'epsilonn'*",
+            "FAILED test_it.py::test_broken - PrivacyViolation: Refuted: broken does not*",
+        ]
+    )
+
+
 @pytest.mark.parametrize(
     ("mark", "sentence"),
     [
