@@ -88,14 +88,16 @@ def _pair(pair: Pair | Witness) -> PairRecord:
 
 
 def _reached(found: Reach) -> ReachRecord:
-    return {
+    data: ReachRecord = {
         "databases": found.databases,
         "pairs": found.pairs,
         "smallest": found.smallest,
         "largest": found.largest,
         "unreached": None if found.unreached is None else list(found.unreached),
-        **({"passed_over": found.passed_over} if found.passed_over else {}),
     }
+    if found.passed_over:
+        data["passed_over"] = found.passed_over
+    return data
 
 
 def _learning(learning: Learning | None) -> LearningRecord | None:

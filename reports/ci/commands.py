@@ -11,7 +11,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.privacy.request import claims, require_one, subject
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Mechanism, Relation
 from .. import files, targets
 from ..commands import database_of
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
@@ -325,10 +325,9 @@ def _promise(
             for one, which in zip(given["pair"], ("first", "second"), strict=True)
         )
     if "epsilon" in given:
-        stated = {key: given.get(key) for key in ("epsilon", "delta", "relation")}
-        relation = stated.pop("relation") or "declared"
-        claims(subject(mechanism, found.name, found.text, None), **stated, relation=relation,
-               distance=None, pair=pair)  # fmt: skip
+        bare = subject(mechanism, found.name, found.text, None)
+        relation = given.get("relation") or Relation.DECLARED
+        claims(bare, given["epsilon"], given.get("delta"), relation, None, pair)
     return Promise(**given, own=own, offered=offered)
 
 
