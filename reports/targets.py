@@ -232,8 +232,9 @@ def databases_beside(text: str) -> tuple[str, ...]:
     """Strategies and domains that stand in the module or file of a target, as they are named."""
     from hypothesis.strategies import SearchStrategy
 
+    _, text = attacked(text)
     place, colon, _ = text.rpartition(":")
-    if not colon or text.startswith((COMMAND, PYTHON, BITS)):
+    if not colon or text.startswith((COMMAND, PYTHON)):
         return ()
     kinds = (Rows, Histogram, Value, SearchStrategy)
     return tuple(
