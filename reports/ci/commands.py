@@ -62,6 +62,9 @@ def gate(
     def tell(one: Gated) -> None:
         if not console.quiet:
             console.line(_line(one))
+            for note in dict.fromkeys(r["note"] for r in one.results if r["verdict"] != "refuted"):
+                if note:
+                    console.say("\n".join(wrapped(one_line(note), console.width, "    ", "    ")))
 
     gated = run_gate(
         entries, settings, root, seed=seed, jobs=jobs, done=tell,

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from ..faces.as_text import wrapped
 from ..terminal import one_line
 from .ledger import holm
 from .state import Line, Run
@@ -39,8 +40,9 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
             lines.append(("    by Holm's procedure over the run: give it more draws", verdict))
         if record["old_witness"]:
             lines.append((f"    {OLD_WITNESS[record['old_witness']]}", verdict))
-        if record["note"] and verdict == "inconclusive":
-            lines.append((f"    {one_line(record['note'])}"[:width], verdict))
+        if record["note"] and verdict in ("inconclusive", "not_refuted"):
+            note = wrapped(one_line(record["note"]), width, "    ", "    ")
+            lines += [(line, verdict) for line in note]
     for test in sorted(set(run.crashed)):
         if not run.weights or test in run.weights:
             lines.append(

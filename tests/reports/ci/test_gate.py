@@ -483,3 +483,31 @@ def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
     assert "died of SIGSEGV" in " ".join(done.stdout.split())
     assert "the mechanism raised RuntimeError" in " ".join(done.stdout.split())
     assert "absent" in done.stdout
+
+
+@pytest.mark.slow
+def test_who_looks_and_what_lists_mean_is_said_in_an_entry(tmp_path):
+    (tmp_path / "release.py").write_text(
+        "import numpy as np\n"
+        "def zero(database, rng):\n    return 0 if not database else np.float64(0)\n"
+        "def bins(database, rng):\n    return [one + rng.laplace() for one in database]\n"
+        "def raises(database, rng):\n    return 1 / int(rng.random() < 0.9)\n"
+    )
+    entry = '[[gate]]\nepsilon = 1.0\nrelation = "add-remove"\ntrials = 4000\ntarget = "release.py:'
+    sound = [
+        'zero"\npair = ["[]", "[1]"]\n',
+        'bins"\npair = ["[3]", "[4]"]\nhistogram = true\n',
+        'raises"\npair = ["[]", "[1]"]\nexceptions = "output"\n',
+    ]
+    place = tmp_path / "dpwitness.toml"
+    place.write_text("".join(entry + one for one in sound))
+    passed = gate(tmp_path)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "the Python type of the outputs alone breaks the claim" in passed.stdout
+    # A baseline keeps what its lists mean.
+    assert gate(tmp_path, "--baseline", "base.json", "--accept").returncode == 0
+    assert gate(tmp_path, "--baseline", "base.json").returncode == 0
+    place.write_text(place.read_text() + entry + sound[0] + 'attacker = "types"\n')
+    stopped = gate(tmp_path)
+    assert stopped.returncode == 1
+    assert "zero seen through its Python types" in stopped.stdout

@@ -461,3 +461,28 @@ def test_broken(dp_audit):
     broken = ("test_it.py::test_broken", "broken", "refuted", 1, 32)
     sound = ("test_it.py::test_sound", "sound", "not_refuted", 1, 32)
     assert rows == [broken, sound, broken, sound, (*sound[:3], 0, 32)]
+
+
+def test_types_are_told_of_and_judged_for_who_asks(project):
+    write_tests(
+        project,
+        """
+def zero(database, rng):
+    return 0 if not database else np.float64(0)
+
+def test_values(dp_audit):
+    dp_audit(zero, pair=([], [1]), epsilon=1.0)
+
+def test_types(dp_audit):
+    dp_audit(zero, pair=([], [1]), epsilon=1.0, attacker="types")
+
+def test_counts(dp_audit):
+    counts = lambda database, rng: [one + rng.laplace() for one in database]
+    dp_audit(counts, pair=([3, 7], [4, 7]), epsilon=1.0, histogram=True)
+""",
+    )
+    result = project.run_here()
+    result.assert_outcomes(passed=2, failed=1)
+    text = " ".join(result.stdout.str().split())
+    assert "the Python type of the outputs alone breaks the claim" in text
+    assert "zero seen through its Python types" in text
