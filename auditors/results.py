@@ -5,7 +5,7 @@ from enum import Enum
 from math import inf
 from typing import Any
 
-from ..mechanisms.model import Database, PrivacyClaim
+from ..mechanisms.model import Database, PrivacyClaim, size_lower
 from .events.events import Event
 
 
@@ -174,11 +174,13 @@ class Reach:
 class AuditResult:
     """The outcome of auditing one claim.
 
-    `epsilon_lower` (nats, of a single step) is a lower bound: the mechanism's smallest true
-    epsilon at the claimed delta is at least this, except with probability `evidence.alpha`. It is
-    the largest that any counts here give, those of `pair` or those of `witness`; -inf where they
-    say nothing. `witness` is the smallest pair found that breaks the claim, with counts of its own;
-    both bounds hold together except with that probability. `worst` is the pair with the larger one.
+    The `claim` of a curve is at the point that was judged. `epsilon_lower` (nats, of a single
+    step, or of this very pair at the delta of a curve's point) is a lower bound: the mechanism's
+    smallest true epsilon at the claimed delta is at least this, except with probability
+    `evidence.alpha`. It is the largest that any counts here give, those of `pair` or those of
+    `witness`; -inf where they say nothing. `witness` is the smallest pair found that breaks the
+    claim, with counts of its own; both bounds hold together except with that probability. `worst`
+    is the pair with the larger one.
 
     `power` lists (probability, epsilon), the likeliest first: an event that one database gives with
     this probability, once found, would have been refuted with probability 0.9 at this epsilon. One
@@ -243,6 +245,17 @@ class AuditResult:
         return self.pair.reversed() if counts and counts[-1].reversed else self.pair
 
     @property
+    def size_lower(self) -> float:
+        """The lower bound in the claim's own parameter: epsilon, or mu, rho or a factor of a curve.
+
+        Of a curve it follows from `epsilon_lower` at the claim's delta, and holds with it.
+        """
+        claim = self.claim
+        if claim.curve is None:
+            return self.epsilon_lower
+        return size_lower(claim.curve, self.epsilon_lower, claim.delta, claim.distance)
+
+    @property
     def refuted(self) -> bool:
         """Whether the claim is refuted."""
         return self.verdict is Verdict.REFUTED
@@ -252,6 +265,8 @@ class AuditResult:
         claim = f"epsilon {self.claim.epsilon:g}"
         if self.claim.delta:
             claim += f", delta {self.claim.delta:g}"
+        if self.claim.curve is not None:
+            claim = f"{self.claim.curve} at {claim}"
         said = f"<{self.mechanism}: {claim} {self.verdict.value}"
         if self.refuted:
             return f"{said}, epsilon >= {self.epsilon_lower:.4g}>"

@@ -92,6 +92,43 @@ def at_distance(epsilon, delta, distance):
     return distance * epsilon, min(delta * growth, 1.0)
 
 
+def allowed(curve, q):
+    """The most that a curve allows one side of an event that the other gives with probability q."""
+    if "mu" in curve:
+        return NORMAL.cdf(NORMAL.inv_cdf(q) + curve["mu"])
+    if "points" in curve:
+        return min(1.0, *(exp(epsilon) * q + delta for epsilon, delta in curve["points"]))
+    orders = [1 + 10 ** (i / 12 - 3) for i in range(73)]
+    bounds = curve.get("renyi") or [(order, curve["rho"] * order) for order in orders]
+    rest, found = 1 - curve.get("delta", 0.0), []
+    q = min(q / rest, (1 + q) / 2)
+    for order, bound in bounds:  # p of two Bernoulli laws whose divergence is at most the bound
+        low, high = q, 1.0
+        for _ in range(50):
+            p = (low + high) / 2
+            terms = ((order * log(a) + (1 - order) * log(b)) for a, b in ((p, q), (1 - p, 1 - q)))
+            one, two = (term - (order - 1) * bound for term in terms)
+            low, high = (p, high) if max(one, two) < 0 and exp(one) + exp(two) <= 1 else (low, p)
+        found.append(high)
+    return 1 - rest + rest * min(found)
+
+
+def promised(curve, epsilon, delta, steps):
+    """Whether a curve, `steps` times over, lies below the line of (epsilon, delta) everywhere."""
+
+    def excess(q):
+        p = q
+        for _ in range(steps):
+            p = min(allowed(curve, p), 1 - 1e-12)
+        return p - exp(epsilon) * q
+
+    low, high = 1e-9, 1 - 1e-9
+    for _ in range(60):  # the excess is concave
+        one, two = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (one, high) if excess(one) < excess(two) else (low, two)
+    return excess(low) <= delta + 1e-9
+
+
 class Test:
     """The test of one event: hits (x, y) of trials (n, m)."""
 
@@ -256,7 +293,8 @@ def judged(evidence, claim, alphas, counts, place, early):
 def checked(result):
     """(verdict, bound, what does not follow) of one entry of `results`."""
     evidence, claim, witness = result["evidence"], result["claim"], result["witness"]
-    numbers = float(claim["epsilon"]), float(claim["delta"]), claim["distance"]
+    numbers, curve = (float(claim["epsilon"]), float(claim["delta"])), claim.get("curve")
+    numbers += (1 if curve else claim["distance"],)
     alpha, counts = evidence["alpha"], result.get("judged") or evidence["counts"]
     small = witness and witness["evidence"] != evidence and witness["evidence"]
     # A smaller pair with counts of its own is paid for with a part of alpha.
@@ -270,6 +308,8 @@ def checked(result):
     for place, where, found in (("", result, bounds + own), ("witness.", witness, own)):
         if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):
             wrong.append(f"{place}epsilon_lower: the counts give {max(found)}")
+    if curve and not promised(curve, *numbers[:2], claim["distance"]):
+        wrong.append(f"claim: the curve {curve} does not promise epsilon and delta")
     broken = min(max(bounds), max(own)) >= numbers[0]
     if broken != bool(witness):
         wrong.append("witness: there is one exactly where the counts refute the claim")

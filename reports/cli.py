@@ -86,6 +86,17 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
         click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
+        click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy."),
+        click.option("--rho", type=float, help="Claimed rho of zCDP; --delta: approximate."),
+        click.option(
+            "--renyi",
+            multiple=True,
+            metavar="ALPHA:EPSILON",
+            help="Claimed Renyi divergence; may be repeated.",
+        ),
+        click.option(
+            "--curve", metavar="FILE", help="Claimed (epsilon, delta), all at once; JSON or CSV."
+        ),
         click.option(
             "--relation",
             type=Near(["add-remove", "replace-one", "declared"]),

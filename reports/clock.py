@@ -43,7 +43,7 @@ def tell(console: "Console", found: Target, engine: Mapping[str, Any]) -> int:
             pair,
             epsilon=claim.epsilon,
             delta=claim.delta,
-            distance=claim.distance,
+            distance=claim.steps,
             trials=min(engine.get("trials", MOST_TRIALS), MOST_TRIALS),
             alpha=engine.get("alpha", 1e-3) / len(claims),
             seed=engine.get("seed", 0),

@@ -8,6 +8,7 @@ from typing import Any
 from ..auditors.claims.check import check_within, claims_beside
 from ..auditors.claims.follows_law import contradicted
 from ..auditors.errors import EvidenceFormatError, InvalidArgument
+from ..auditors.evidence.read import read_claim
 from ..auditors.outputs.decoding import from_json
 from ..auditors.privacy import run
 from ..auditors.privacy.budget import Budget
@@ -23,6 +24,7 @@ from .delivering import Beside, deliver, status_of
 from .faces import as_text, wording
 from .formats import table
 from .record import reading
+from .record.curve_files import points_from, renyi_from
 from .replaying import made_by_this_version, replayed, unread
 from .replaying_claims import ClaimReplay, claims_of, claims_replayed
 from .sharding import pieces
@@ -120,7 +122,7 @@ def shared_out(
     others = claims_beside(carried) if every and carried is not None else ()
     if (
         others
-        and "epsilon" not in engine
+        and not engine.keys() & {"epsilon", "mu", "rho", "renyi", "curve"}
         and carried is not None
         and len(others) == len(carried.claims)
     ):
@@ -143,6 +145,10 @@ def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[s
         engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
     if given.get("precision") == "none":
         engine["precision"] = None
+    if "renyi" in given:
+        engine["renyi"] = renyi_from(given["renyi"])
+    if "curve" in given:
+        engine["curve"] = points_from(given["curve"])
     return found, engine
 
 
@@ -172,6 +178,8 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
     for key, value in given.items():
         if key == "attackers":
             words += [word for attacker in value for word in ("--attacker", attacker)]
+        elif key == "renyi":
+            words += [word for one in value for word in ("--renyi", one)]
         elif key == "seeded":
             words.append("--unseeded")
         elif key in ("show_output", "histogram"):
@@ -242,7 +250,7 @@ def replay(
 
 def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[str]:
     name = printable(record["mechanism"])
-    claim = f"epsilon {float(record['claim']['epsilon']):g} ({record['claim']['relation']})"
+    claim = wording.claim_phrase(read_claim(record["claim"]))
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
     confidence = f"alpha {float(record['evidence']['alpha']):.3g}"

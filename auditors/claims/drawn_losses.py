@@ -51,7 +51,7 @@ def drawn_losses(
     turned = [way for pair in judged for way in (pair, pair.reversed())]
     if not turned:
         return None
-    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
     source, each = Draws.of(mechanism, seed), max(1, draws // len(turned))
     worst = None
     for pair in turned:

@@ -59,7 +59,7 @@ def exact_privacy(
     if not judged:
         return None
     laws = _Laws(mechanism)
-    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
     scored = []
     deltas: list[tuple[float, float]] = []
     for pair in judged:

@@ -98,7 +98,7 @@ def _finding(
     scope, note, true_epsilon = "", result.note, None
     if exact is not None:
         proved, scope, rows = exact.verdict, exact.scope, exact.rows
-        true_epsilon = exact.epsilon / claim.distance
+        true_epsilon = exact.epsilon / claim.steps
         if proved is Verdict.REFUTED and witness is None:
             witness = exact.pair
     elif density is not None:

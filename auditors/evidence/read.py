@@ -2,7 +2,7 @@
 
 from math import nan
 
-from ...mechanisms.model import PrivacyClaim, Relation
+from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
 from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
 from ..outputs.decoding import from_json
@@ -70,7 +70,7 @@ def revived(record: ResultRecord) -> AuditResult:
 
 
 def read_claim(data: ClaimRecord) -> PrivacyClaim:
-    """The claim with its labels; ValueError for a number or a relation that no claim has."""
+    """The claim with its labels; ValueError for a number, relation or curve that no claim has."""
     return PrivacyClaim(
         epsilon=read_number(data["epsilon"]),
         delta=read_number(data["delta"]),
@@ -79,6 +79,7 @@ def read_claim(data: ClaimRecord) -> PrivacyClaim:
         identifier=data.get("identifier", ""),
         statement=data.get("statement", ""),
         reference=data.get("reference", ""),
+        curve=curve_from_json(data["curve"]) if "curve" in data else None,
     )
 
 

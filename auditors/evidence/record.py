@@ -16,7 +16,7 @@ Number: TypeAlias = int | float | str
 
 
 class ClaimRecord(TypedDict):
-    """A privacy claim; `epsilon` is of a single step."""
+    """A privacy claim; `epsilon` is of a single step, or with a `curve` a point of it."""
 
     kind: str
     epsilon: Number
@@ -26,6 +26,7 @@ class ClaimRecord(TypedDict):
     identifier: NotRequired[str]
     statement: NotRequired[str]
     reference: str
+    curve: NotRequired[Mapping[str, Json]]
 
 
 class PairRecord(TypedDict):

@@ -80,6 +80,8 @@ def claim_record(claim: PrivacyClaim) -> ClaimRecord:
         record["identifier"] = claim.identifier
     if claim.statement:
         record["statement"] = claim.statement
+    if claim.curve is not None:
+        record["curve"] = claim.curve.to_json()
     return record
 
 

@@ -114,7 +114,7 @@ def start(claim: PrivacyClaim) -> Capital:
     return Capital(
         epsilon=float(claim.epsilon),
         delta=claim.delta,
-        distance=claim.distance,
+        distance=claim.steps,
         grid=grid,
         highest=(0.0,) * len(grid),
         strands=(_strand("", len(grid)),),

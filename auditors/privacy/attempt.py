@@ -53,7 +53,7 @@ class Test:
     def null(self) -> tuple[float, float]:
         """(epsilon, delta) of the inequality at the claim's distance."""
         claim = self.claim
-        return two_sample.at_distance(claim.epsilon, claim.delta, claim.distance)
+        return two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def bound_of(counts: tuple[Count, ...], test: Test, level: float) -> float:
         trials,
         delta=claim.delta,
         level=level,
-        distance=claim.distance,
+        distance=claim.steps,
         also=(claim.epsilon,),
     )
 

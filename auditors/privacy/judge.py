@@ -58,6 +58,8 @@ FAR = 2.0
 """Standard errors by which the log-ratio foreseen of an event stays below the claim's."""
 HOPELESS = 4
 """Times as many draws after which an event is learnt although the last one stayed so far below."""
+FLAT = 0.5
+"""The least loss (nats) of which a precision is a part where a curve is claimed."""
 ROWS = 4096
 """Draws a side kept to see whether the rows of a call are independent."""
 SHOWN = 16_384
@@ -155,7 +157,7 @@ class Judging:
                 )
                 for found, choice in zip(hits, (one.choice, self._older), strict=True)
             ]
-            gain = (ratios[0] - ratios[1]) / self.test.claim.distance
+            gain = (ratios[0] - ratios[1]) / self.test.claim.steps
         return Learning(draws=self.lesson.draws, gain=gain)
 
     # What is done.
@@ -217,7 +219,7 @@ class Judging:
         draws = min(ceil(min(wanted, 1e12)), trials - self.made)
         if draws < 1 or self.out_of_time():
             return
-        null, distance = self.test.null, self.test.claim.distance
+        null, distance = self.test.null, self.test.claim.steps
         promised = self.choice.predicted - half_width(self.choice, null, self.errors.left, draws)
         if promised > distance * max(look.epsilon_lower for look in self.looks):
             level = self.errors.take(self.errors.left)
@@ -225,7 +227,7 @@ class Judging:
 
     def _precise(self, choice: Choice) -> float:
         """Draws a side that bring the half-width of the bound to the wished part of the loss."""
-        width = (self.precision or 1.0) * max(choice.predicted, 1e-3)
+        width = (self.precision or 1.0) * self._wished(choice)
         spread = variance(*choice.rates, self.test.null[1])
         return float(ndtri(self.errors.left)) ** 2 * spread / width**2
 
@@ -349,7 +351,11 @@ class Judging:
         if self.precision is None or self.errors.left > 0:
             return True
         width = half_width(self.choice, self.test.null, look.level, look.trials[0])
-        return width <= self.precision * max(self.choice.predicted, 1e-3)
+        return width <= self.precision * self._wished(self.choice)
+
+    def _wished(self, choice: Choice) -> float:
+        """The loss of which a precision is a part; a curve's point may have hardly any epsilon."""
+        return max(choice.predicted, FLAT if self.test.claim.curve is not None else 1e-3)
 
 
 def early_share(precision: float | None) -> float:

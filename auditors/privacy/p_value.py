@@ -29,7 +29,7 @@ def p_value(result: AuditResult) -> float:
 
 def _least(look: Look, part: float, claim: PrivacyClaim) -> float:
     """The least level of the grid at which this look rejects, 1 if none."""
-    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
     best = 1.0
     for level in LEVELS.tolist():
         if not rejects(

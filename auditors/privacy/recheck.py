@@ -15,6 +15,7 @@ from ..sampling.sampling import Tally
 from . import request
 from .attempt import Test, attempt
 from .budget import Budget
+from .point import point_for
 from .replay import read_record
 
 
@@ -49,7 +50,7 @@ def recheck(
     old = counts[-1]
     choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
     sampler = replace(sampler, seed=seed, tally=Tally())
-    test = Test(claim=wanted[0], trials=budget.trials, alpha=budget.alpha)
+    test = Test(claim=point_for(wanted[0], old.rates), trials=budget.trials, alpha=budget.alpha)
     with unharmed():
         counted = attempt(
             sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,

@@ -132,6 +132,7 @@ def _follows(
     yield from retrace.bounds_again(record, small.told if small is not None else None)
     yield from retrace.power_again(record, looks, test)
     yield from retrace.words_again(record["claim"], subject)
+    yield from retrace.point_again(test.claim)
     rechecked = bool(judged) and judged[0].stage == "recheck"
     if record["growth"] or not rechecked:  # a recheck draws no picture
         yield from retrace.growth_again(record["growth"], looks)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...mechanisms.model import Mechanism, NegativeControl, PrivacyClaim, Relation
+from ...mechanisms.model import Curve, Mechanism, NegativeControl, PrivacyClaim, Relation, curve_of
 from ..arguments import meant
 from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
@@ -48,6 +48,11 @@ class Request:
     engine: Engine | None = None
 
     @property
+    def stated_curve(self) -> Curve | None:
+        """The curve that is claimed; None where nothing is, or epsilon and delta."""
+        return None
+
+    @property
     def budget(self) -> Budget:
         """What the audit may spend; InvalidArgument for a number outside its range."""
         return Budget(
@@ -61,9 +66,36 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRequest(Request):
-    """A request to judge claims: those of the mechanism, or the one with this `epsilon` (nats)."""
+    """A request to judge claims: those of the mechanism, or the one with this `epsilon` (nats).
+
+    A whole curve is claimed by `mu`, `rho`, `renyi` or `curve` instead.
+    """
 
     epsilon: float | None = None
+    mu: float | None = None
+    rho: float | None = None
+    renyi: Any = None
+    curve: Any = None
+
+    @property
+    def stated_curve(self) -> Curve | None:
+        """The curve that is claimed; InvalidArgument for several claims or a bad one."""
+        words = {"epsilon": self.epsilon, "mu": self.mu, "rho": self.rho, "renyi": self.renyi,
+                 "curve": self.curve}  # fmt: skip
+        stated = [name for name, value in words.items() if value is not None]
+        if len(stated) > 1:
+            raise InvalidArgument(
+                f"one claim is stated in one way; give one of {', '.join(stated)}",
+                keywords=tuple(stated),
+            )
+        if not stated or stated == ["epsilon"]:
+            return None
+        try:
+            return curve_of(
+                mu=self.mu, rho=self.rho, renyi=self.renyi, points=self.curve, delta=self.delta
+            )
+        except ValueError as error:
+            raise InvalidArgument(str(error), keywords=tuple(stated)) from None
 
 
 def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mechanism:
@@ -108,6 +140,7 @@ def claims(
     *,
     of_pairs: bool = False,
     domain: Any = None,
+    curve: Curve | None = None,
 ) -> tuple[PrivacyClaim, ...]:
     """The privacy claims to audit: the mechanism's own, or the one the caller states.
 
@@ -116,10 +149,11 @@ def claims(
     """
     own = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
     if not own:
-        if epsilon is None:
+        if epsilon is None and curve is None:
             raise UnsupportedClaim(
-                f"{mechanism.name} carries no privacy claim; state one with epsilon=",
-                keywords=("epsilon",),
+                f"{mechanism.name} carries no privacy claim; state one with epsilon=, or with mu=, "
+                "rho=, renyi= or curve=",
+                keywords=("epsilon", "mu", "rho", "renyi", "curve"),
             )
         if relation is None and pair is None and not of_pairs:
             raise InvalidArgument(
@@ -138,14 +172,28 @@ def claims(
     if relation is not None or distance is not None:
         # Its examples may not be neighbours any more.
         changes["examples"] = ()
-    for key, value in (("epsilon", epsilon), ("delta", delta), ("distance", distance)):
+    stated = {"epsilon": epsilon, "delta": delta} if curve is None else {}
+    for key, value in (*stated.items(), ("distance", distance)):
         if value is not None:
             changes[key] = value
     try:
-        changed = [replace(claim, **changes) for claim in own]
+        if curve is not None:
+            own = [PrivacyClaim(epsilon=0.0, relation=one.relation, distance=one.distance,
+                                examples=one.examples, curve=curve) for one in own]  # fmt: skip
+        elif epsilon is not None or delta is not None:
+            own = [replace(claim, curve=None) for claim in own]
+        changed = [_pointed(replace(claim, **changes)) for claim in own]
     except (ValueError, TypeError) as error:
         raise InvalidArgument(str(error)) from None
     return tuple(dict.fromkeys(changed))
+
+
+def _pointed(claim: PrivacyClaim) -> PrivacyClaim:
+    """A claim of a curve at the point that its distance gives it; another claim as it is."""
+    if claim.curve is None:
+        return claim
+    known = PrivacyClaim.of_curve(claim.curve, claim.relation, distance=claim.distance)
+    return replace(claim, epsilon=known.epsilon, delta=known.delta)
 
 
 def _relation(relation: Relation | str) -> Relation:

@@ -93,8 +93,7 @@ def _searching(
     carried = _numbers(claim) in own
     request = AuditRequest(
         audited,
-        epsilon=None if carried else claim.epsilon,
-        delta=None if carried else claim.delta,
+        **({} if carried else _stated(claim)),
         target=str(record["target"]),
         workers=workers,
         timeout=timeout,
@@ -109,8 +108,17 @@ def _searching(
     )
 
 
+def _stated(claim: PrivacyClaim) -> dict[str, Any]:
+    """The claim as a caller states it."""
+    if claim.curve is None:
+        return {"epsilon": claim.epsilon, "delta": claim.delta}
+    told = dict(claim.curve.to_json())
+    return {("curve" if key == "points" else key): value for key, value in told.items()}
+
+
 def _numbers(claim: PrivacyClaim) -> tuple[Any, ...]:
-    return claim.relation, claim.distance, claim.epsilon, claim.delta
+    promised = claim.curve or (claim.epsilon, claim.delta)
+    return claim.relation, claim.distance, promised
 
 
 def _worded(audited: Mechanism, claim: PrivacyClaim) -> PrivacyClaim:

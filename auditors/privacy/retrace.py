@@ -11,7 +11,7 @@ from itertools import groupby
 from math import inf, isclose
 from typing import Any
 
-from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value
+from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value, lines_of
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
@@ -307,6 +307,19 @@ def note_again(record: ResultRecord, test: Test) -> Iterator[str]:
     }  # fmt: skip
     if not fitted and note not in possible:
         yield f"note: {_short(note)} is none that an audit with this verdict writes"
+
+
+def point_again(claim: PrivacyClaim) -> Iterator[str]:
+    """Whether epsilon and delta are a point of the curve that is claimed."""
+    if claim.curve is None:
+        return
+    try:
+        lines = lines_of(claim.curve, claim.distance)
+    except ValueError as error:
+        yield f"claim.curve: {error}"
+        return
+    if (claim.epsilon, claim.delta) not in lines:
+        yield f"claim: epsilon and delta are no point of the curve, {claim.curve}, that is judged"
 
 
 def words_again(claim: ClaimRecord, subject: Mechanism) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """One audit from end to end: search, judge, shrink, and say what could have been seen."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
@@ -10,7 +11,8 @@ from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument
-from ..events.choose import learn
+from ..events.choose import Lesson, learn
+from ..outputs.outputs import Outputs
 from ..results import AuditResult, Pair
 from ..sampling.paths import MOST, check_event
 from ..sampling.probes import check_contract
@@ -23,6 +25,7 @@ from . import request as asked
 from .attempt import bound_of, counted
 from .budget import Allowance, Budget
 from .judge import Judging
+from .point import at_point
 from .request import AuditRequest, Progress, Request
 from .verdicts import Audit, Clock, conclude
 
@@ -54,14 +57,16 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
 
     `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
     size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
-    those the mechanism carries. Pairs come from `databases` (a domain, a Hypothesis strategy
-    of databases or of `Pair`), or are the one `pair`, whose lists are lists of records unless
-    `histogram` says that they count records, one number for each bin. `trials` draws a side are
-    made of the pair that decides, and never more than 4 times as many in all; `seconds` of
-    wall-clock time for everything makes the number of draws depend on the machine; `precision`
-    0.05 stops when the bound of a refuted claim is known to 5 %, None as soon as the claim is
-    refuted, 0 when all trials are used. `alpha` bounds the probability of refuting any true claim
-    in this call.
+    those the mechanism carries. In place of epsilon one curve may be claimed: `mu` of Gaussian
+    differential privacy, `rho` of zero-concentrated (with `delta` approximate), `renyi` as one or
+    several (alpha, epsilon), or `curve` as several (epsilon, delta) that hold at once. Pairs come
+    from `databases` (a domain, a Hypothesis strategy of databases or of `Pair`), or are the one
+    `pair`, whose lists are lists of records unless `histogram` says that they count records, one
+    number for each bin. `trials` draws a side are made of the pair that decides, and never more
+    than 4 times as many in all; `seconds` of wall-clock time for everything makes the number of
+    draws depend on the machine; `precision` 0.05 stops when the bound of a refuted claim is known
+    to 5 %, None as soon as the claim is refuted, 0 when all trials are used. `alpha` bounds the
+    probability of refuting any true claim in this call.
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
@@ -99,7 +104,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     domain = HISTOGRAMS if histogram else subject.databases
     claims = asked.claims(
         subject, epsilon, request.delta, request.relation, request.distance, pair,
-        of_pairs=of_pairs, domain=domain,
+        of_pairs=of_pairs, domain=domain, curve=request.stated_curve,
     )  # fmt: skip
     if of_pairs and request.relation is None and not subject.claims:
         known = relation_of_pairs(
@@ -127,7 +132,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     seconds = budget.seconds / len(claims) if budget.seconds else None
     share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
     asked_more = (request.relation, request.distance, seconds) != (None, None, None)
-    stated = (epsilon, request.delta) != (None, None)
+    stated = (epsilon, request.delta, request.stated_curve) != (None, None, None)
     alone = own and given is None and not asked_more and not (stated and len(claims) > 1)
     return tuple(
         Audit(
@@ -210,7 +215,11 @@ def _run(audit: Audit) -> AuditResult:
     taught = (found.first, found.second) if found is not None else None
     opening = opened(audit.sampler, pair)
     first = (opening[0].draws, opening[1].draws) if opening is not None else None
-    if first is None and found is not None and found.enough:
+    if audit.claim.curve is not None:
+        # The draws that tell the point teach, and are the first of the judging if none are yet.
+        audit, pilot = _pointed(audit, pair, taught)
+        first = first or pilot
+    elif first is None and found is not None and found.enough:
         # The claim can be tried at once, on fresh draws, by an event learnt from these alone.
         first, taught = taught, None
     judging = Judging(
@@ -234,6 +243,18 @@ def _run(audit: Audit) -> AuditResult:
             "same database and rng state; it keeps state between calls, so pass all state in"
         )
     return replace(result, reached=found.reach if found is not None else None)
+
+
+def _pointed(
+    audit: Audit, pair: Pair, taught: tuple[Outputs, Outputs] | None
+) -> tuple[Audit, tuple[Outputs, Outputs]]:
+    """The audit of that point of its curve which draws look worst against, and these draws."""
+    lesson, test = Lesson(), audit.test
+    if taught is not None:
+        lesson.add(*taught)
+    draw = partial(audit.sampler.draw, pair, "pilot")
+    claim, pilot = at_point(audit.claim, lesson, draw, trials=test.trials, level=test.alpha)
+    return replace(audit, claim=claim), pilot
 
 
 def _count_single_calls(audit: Audit, judging: Judging) -> None:

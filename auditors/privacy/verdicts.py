@@ -316,7 +316,7 @@ def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
         epsilon=claim.epsilon,
         delta=claim.delta,
         level=spent,
-        distance=claim.distance,
+        distance=claim.steps,
         noticed=judging.lesson.noticing(
             trials=trials, delta=judging.test.null[1], level=spent
         ).chance,
@@ -347,7 +347,7 @@ def figures_of(
             epsilon=claim.epsilon,
             delta=claim.delta,
             level=level,
-            distance=claim.distance,
+            distance=claim.steps,
         )
 
     # The event counted last is as likely as it was seen to be, in two digits; never seen says

@@ -54,6 +54,7 @@ def identity_of(audits: Sequence[Audit], databases: Any = None) -> Identity:
     of_claims = [
         f"claim epsilon {float(one.claim.epsilon)!r}, delta {float(one.claim.delta)!r}, "
         f"{one.claim.relation.value}, distance {one.claim.distance}"
+        + (f", curve {dict(one.claim.curve.to_json())!r}" if one.claim.curve else "")
         for one in audits
     ]
     alpha = sum(one.budget.alpha for one in audits)

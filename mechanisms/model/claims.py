@@ -14,8 +14,12 @@ from math import inf
 from numbers import Real
 from typing import Any, ClassVar
 
+from .curves import Curve, lines_of
 from .domains import Array, Database, Domain, Relation, Row
 from .laws import FiniteLaw
+
+USUAL = 6
+"""Place, among the lines of a curve, of the one that touches it at a probability near .1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,9 @@ class PrivacyClaim:
     one of a single step; `reference` is the theorem that promises it. `examples` are pairs of
     neighbours on which the claim is nearly tight, or false; claims that differ only in
     their examples are equal.
+
+    With a `curve` the promise is the whole curve, of a single step, and (epsilon, delta) is one
+    of its points, which a curve promises at this very distance (`PrivacyClaim.of_curve`).
     """
 
     kind: ClassVar[str] = "privacy"
@@ -40,6 +47,19 @@ class PrivacyClaim:
     statement: str = ""
     reference: str = ""
     examples: tuple[tuple[Database, Database], ...] = field(default=(), compare=False)
+    curve: Curve | None = None
+
+    @classmethod
+    def of_curve(cls, curve: Curve, relation: Relation, **fields: Any) -> "PrivacyClaim":
+        """The claim of a whole curve, at the point that is judged if nothing else is known."""
+        lines = lines_of(curve, fields.get("distance", 1))
+        epsilon, delta = lines[min(USUAL, len(lines) - 1)]
+        return cls(epsilon=epsilon, delta=delta, relation=relation, curve=curve, **fields)
+
+    @property
+    def steps(self) -> int:
+        """Over how many steps (epsilon, delta) add up; the points of a curve hold as they are."""
+        return 1 if self.curve is not None else self.distance
 
     def __post_init__(self) -> None:
         """Reject numbers outside the definition's range, and a relation that is none."""

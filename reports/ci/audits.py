@@ -299,7 +299,7 @@ def _gone(
         count.trials,
         delta=claim.delta,
         level=again.evidence.alpha,
-        distance=claim.distance,
+        distance=claim.steps,
     )
     return "below" if limit < claim.epsilon else ""
 

@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import cast
 
 from ...auditors.errors import EvidenceFormatError
-from ...auditors.evidence.read import revived
+from ...auditors.evidence.read import read_claim, revived
 from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord
 from ...auditors.evidence.write import number
+from ...mechanisms.model import size_lower
 from ..faces import wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
@@ -116,18 +117,34 @@ def _upper(result: ResultRecord) -> float:
     (a, b), (n, m) = evidence["hits"], evidence["trials"]
     if not (n and m):
         return inf
-    return epsilon_upper(
+    upper = epsilon_upper(
         (a, b),
         (n, m),
         delta=float(claim["delta"]),
         level=float(evidence["alpha"]),
-        distance=int(claim["distance"]),
+        distance=read_claim(claim).steps,
     )
+    return _sized(result, upper)
 
 
 def _bound(result: ResultRecord | Accepted) -> float:
-    value = float(result["epsilon_lower"])
-    return max(value, 0.0)
+    """The lower bound in the claim's own parameter: those of two points of a curve compare."""
+    kept = result.get("size_lower")
+    if kept is not None:
+        return max(float(cast(Number, kept)), 0.0)
+    return _sized(result, max(float(result["epsilon_lower"]), 0.0))
+
+
+def _sized(result: ResultRecord | Accepted, epsilon: float) -> float:
+    claim = read_claim(result["claim"])
+    if claim.curve is None:
+        return epsilon
+    return size_lower(claim.curve, min(epsilon, MOST), claim.delta, claim.distance)
+
+
+def _measure(result: ResultRecord) -> str:
+    curve = read_claim(result["claim"]).curve
+    return "epsilon" if curve is None else curve.parameter
 
 
 def baseline_text(gated: Sequence[Gated]) -> str:
@@ -153,13 +170,15 @@ def _accepted(result: ResultRecord) -> Accepted:
         "mechanism": result["mechanism"],
         "claim": result["claim"],
         "verdict": result["verdict"],
-        "epsilon_lower": _bound(result),
+        "epsilon_lower": max(float(result["epsilon_lower"]), 0.0),
         "epsilon_upper": number(_upper(result)),
         "pair": result["pair"],
         "seed": result["seed"],
     }
     if result["plan"].get("domain") == "histogram":
         kept["histogram"] = True
+    if "curve" in result["claim"]:
+        kept["size_lower"] = _bound(result)
     return kept
 
 
@@ -223,7 +242,10 @@ def remarks(
 
 def _claim(result: ResultRecord | Accepted) -> tuple[Number, ...]:
     claim = result["claim"]
-    return claim["epsilon"], claim["delta"], claim["relation"], claim["distance"]
+    promised: tuple[Number, ...] = (claim["epsilon"], claim["delta"])
+    if "curve" in claim:
+        promised = (json.dumps(claim["curve"], sort_keys=True),)
+    return *promised, claim["relation"], claim["distance"]
 
 
 def _refuted(result: ResultRecord) -> str:
@@ -237,8 +259,8 @@ def _note(one: Gated) -> str:
 
 def _rose(before: Accepted, after: ResultRecord, rise: float) -> str:
     return (
-        f"on the pair of the baseline the draws now show epsilon >= {_bound(after):.3f}, and "
-        f"showed {_bound(before):.3f}: more than {rise:g} above"
+        f"on the pair of the baseline the draws now show {_measure(after)} >= "
+        f"{_bound(after):.3f}, and showed {_bound(before):.3f}: more than {rise:g} above"
     )
 
 
@@ -247,5 +269,5 @@ def _given_up(one: Gated, after: ResultRecord) -> str:
     return (
         f"it claimed {wording.claim_phrase(revived(after).claim)} when the baseline was accepted, "
         f"and claims {claims or 'nothing'} now; on the pair of the baseline the draws show "
-        f"epsilon >= {_bound(after):.3f}, which is more"
+        f"{_measure(after)} >= {_bound(after):.3f}, which is more"
     )

@@ -30,6 +30,10 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "claims": (str,),
     "epsilon": (int, float),
     "delta": (int, float),
+    "mu": (int, float),
+    "rho": (int, float),
+    "renyi": (list,),
+    "curve": (str,),
     "relation": (str,),
     "distance": (int,),
     "databases": (str,),
@@ -43,6 +47,8 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "unseeded": (bool,),
     "histogram": (bool,),
 }
+CLAIM = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
+"""The options that state a claim."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +62,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The target, with what tells it from others of the same target."""
-        told = ("epsilon", "delta", "relation", "distance", "attacker")
+        told = (*CLAIM, "relation", "distance", "attacker")
         stated = [f"{k} {self.options[k]}" for k in told if k in self.options]
         return f"{self.target} ({', '.join(stated)})" if stated else self.target
 
@@ -110,6 +116,8 @@ def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
         )
     if "pair" in options and "databases" in options:
         raise SettingsError(f"{place} has a pair and databases, which exclude each other; keep one")
+    if not all(isinstance(text, str) for text in options.get("renyi", ())):
+        raise SettingsError(f'{place}: renyi must be texts such as "2:0.5", got {options["renyi"]}')
     pair = options.get("pair", ["", ""])
     if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
         raise SettingsError(f"{place}: pair must be two JSON texts, got {pair!r}")

@@ -30,7 +30,7 @@ from ...auditors.evidence.record import (
 )
 from ..console import UNUSABLE
 from ..lifeline import folder_prefix
-from .entries import Entry, source_of
+from .entries import CLAIM, Entry, source_of
 from .ledger import shares
 from .settings import Settings
 
@@ -47,13 +47,18 @@ STATED = ("epsilon", "delta", "relation", "distance")
 
 
 class Accepted(TypedDict):
-    """What a baseline keeps of a result; `epsilon_upper` limits what the counted event shows."""
+    """What a baseline keeps of a result; `epsilon_upper` limits what the counted event shows.
+
+    Of a curve, whose points differ from run to run, `size_lower` and `epsilon_upper` are in the
+    curve's own parameter.
+    """
 
     mechanism: str
     claim: ClaimRecord
     verdict: str
     epsilon_lower: Number
     epsilon_upper: NotRequired[Number]
+    size_lower: NotRequired[Number]
     pair: PairRecord
     seed: int
     histogram: NotRequired[bool]
@@ -141,7 +146,11 @@ def _audited(
     for old in known:
         part = alpha / (1 - DRIFT) * DRIFT / len(known)
         claim = {key: value for key, value in old["claim"].items() if key in STATED}
-        kept = {k: v for k, v in entry.options.items() if k not in ("databases", "pair", *claim)}
+        # A curve is the one that the entry states; otherwise the claim is that of the baseline.
+        dropped = ("epsilon", "delta") if "curve" in old["claim"] else ()
+        claim = {key: value for key, value in claim.items() if key not in dropped}
+        restated = claim.keys() if dropped else {*claim, *CLAIM}
+        kept = {k: v for k, v in entry.options.items() if k not in ("databases", "pair", *restated)}
         pair = [json.dumps(side) for side in (old["pair"]["database"], old["pair"]["neighbour"])]
         # The mechanism's own claim may have changed; the drift is of the loss, not of the claim.
         options = {**kept, **claim, "pair": pair, "claims": "privacy"}
@@ -182,6 +191,8 @@ def _words(
     for key, value in chosen.items():
         if key in ("unseeded", "histogram"):
             words += [f"--{key}"] if value else []
+        elif key == "renyi":
+            words += [word for one in value for word in ("--renyi", str(one))]
         else:
             words += [f"--{key}", *(value if key == "pair" else [str(value)])]
     return [*words, "--", entry.target]

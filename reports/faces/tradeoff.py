@@ -14,6 +14,7 @@ import numpy as np
 from ...auditors.bounds.binomial_tails import confidence_box
 from ...auditors.bounds.two_sample import at_distance
 from ...auditors.results import AuditResult
+from ...mechanisms.model import PrivacyClaim, lines_of
 from .svg import CLAIM, FIRST, INK, SECOND, figure, svg
 
 ZOOM = 0.12
@@ -54,13 +55,26 @@ def trade_off(result: AuditResult) -> TradeOff | None:
     above = ((0.0, 1.0), corner, (1.0, 0.0)) if sum(corner) < 1 else ((0.0, 1.0), (1.0, 0.0))
     claim = result.claim
     return TradeOff(
-        claimed=claimed_curve(*at_distance(claim.epsilon, claim.delta, claim.distance)),
+        claimed=_claimed(claim),
         above=above,
         point=(hits[1] / trials[1], 1 - hits[0] / trials[0]),
         drawn=_drawn(result, turned),
         error=evidence.alpha,
         names=("D′", "D") if turned else ("D", "D′"),
     )
+
+
+def _claimed(claim: PrivacyClaim) -> tuple[tuple[float, float], ...]:
+    """The least errors that the claim allows, of a whole curve where one is claimed."""
+    if claim.curve is None:
+        return claimed_curve(*at_distance(claim.epsilon, claim.delta, claim.distance))
+    lines = np.array(lines_of(claim.curve, claim.distance), dtype=float)
+    one = np.concatenate([np.geomspace(1e-7, 0.01, 60), np.linspace(0.01, 1, 200)])
+    allowed = np.exp(lines[:, :1]) * one + lines[:, 1:]
+    two = np.clip(1 - allowed.min(axis=0), 0, 1)
+    # The promise holds in both orders of the databases, so the curve is its own mirror image.
+    back = np.interp(one, two[::-1], one[::-1])
+    return ((0.0, 1.0), *zip(one.tolist(), np.maximum(two, back).tolist(), strict=True))
 
 
 def claimed_curve(epsilon: float, delta: float) -> tuple[tuple[float, float], ...]:

@@ -81,14 +81,27 @@ def verdict_word(verdict: Verdict) -> str:
 
 def claim_phrase(claim: PrivacyClaim) -> str:
     """The claim in a few words: "epsilon 1, delta 1e-06 (add-remove, 2 steps apart)"."""
-    words = f"epsilon {claim.epsilon:g}"
-    if claim.delta:
-        words += f", delta {claim.delta:g}"
+    words = point_phrase(claim) if claim.curve is None else str(claim.curve)
     steps = f", {claim.distance} steps apart" if claim.distance > 1 else ""
     relation = claim.relation.value
     if claim.relation is Relation.DECLARED:
         relation = "for the neighbours as declared"
     return f"{words} ({relation}{steps})"
+
+
+def point_phrase(claim: PrivacyClaim) -> str:
+    """Epsilon and delta: those claimed, or the point of the curve that was judged."""
+    digits = ".4g" if claim.curve is not None else "g"
+    words = f"epsilon {claim.epsilon:{digits}}"
+    return words + (f", delta {claim.delta:{digits}}" if claim.delta else "")
+
+
+def point_sentence(result: AuditResult) -> str:
+    """Which point of a curve was judged; else nothing."""
+    curve = result.claim.curve
+    if curve is None:
+        return ""
+    return f"{point_phrase(result.claim)}, which {curve} promises of this pair"
 
 
 def headline(result: AuditResult) -> str:
@@ -107,10 +120,18 @@ def headline(result: AuditResult) -> str:
 
 
 def _loss(result: AuditResult) -> str:
-    bound, claimed = result.epsilon_lower, result.claim.epsilon
+    curve = result.claim.curve
+    if curve is not None:
+        bound, claimed = result.size_lower, curve.size
+        if curve.parameter == "factor":
+            above = at_least(bound, claimed) if bound > claimed else ""
+            return f"at least {above} times its epsilon" if above else "more"
+        said = f"{curve.parameter} "
+    else:
+        bound, claimed, said = result.epsilon_lower, result.claim.epsilon, ""
     if bound <= claimed:
-        return f"more than {claimed:g}"
-    return f"at least {at_least(bound, claimed)}"
+        return f"more than {said}{claimed:g}"
+    return f"at least {said}{at_least(bound, claimed)}"
 
 
 def at_least(bound: float, above: float = -inf) -> str:
@@ -230,7 +251,10 @@ def bound_sentence(result: AuditResult) -> str:
     if result.refuted:
         return f"{_above(result, bound)}, with confidence {confidence(result)}"
     if bound > 0:
-        return f"the draws show epsilon >= {at_least(bound)}, with confidence {confidence(result)}"
+        at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
+        return (
+            f"the draws show epsilon >= {at_least(bound)}{at}, with confidence {confidence(result)}"
+        )
     return f"the draws show no privacy loss at confidence {confidence(result)}"
 
 
@@ -238,7 +262,8 @@ def _above(result: AuditResult, bound: float) -> str:
     """A bound that refutes the claim, in words that stay true where it is hardly above it."""
     claimed = result.claim.epsilon
     above = " above the claim" if bound <= claimed else ""
-    return f"epsilon >= {at_least(bound, claimed)}{above}"
+    at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
+    return f"epsilon >= {at_least(bound, claimed)}{above}{at}"
 
 
 def decided_sentence(result: AuditResult) -> str:
@@ -294,7 +319,7 @@ def _other_chance(claim: PrivacyClaim, p: float, epsilon: float) -> str:
     from ...auditors.privacy.power import other_probability  # the page of a file needs no auditor
 
     q, allowed = (
-        other_probability(p, one, delta=claim.delta, distance=claim.distance)
+        other_probability(p, one, delta=claim.delta, distance=claim.steps)
         for one in (epsilon, claim.epsilon)
     )
     if q <= 0:
@@ -388,6 +413,8 @@ def story(result: AuditResult) -> Iterator[tuple[str, str]]:
     claim = result.claim
     source = f"; {claim.reference}" if claim.reference else ""
     yield "claim", printable(f"{claim_phrase(claim)}{source}")
+    if point := point_sentence(result):
+        yield "point", point
     one, two = databases_phrases(shown_pair(result))
     yield "D", one
     yield "D'", two

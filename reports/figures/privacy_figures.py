@@ -73,7 +73,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
     claim, details = statement.claim, statement.result.finding.details
     assert isinstance(claim, PrivacyClaim)
     curve = details["curve"]
-    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.distance)
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
     exact = _exact_curve(statement, max(1.25 * epsilon, min(1.0, 2 * epsilon)))
     width = max(1.25 * epsilon, 1e-3)
     lower = np.array(curve.delta_lower)

@@ -7,7 +7,7 @@ from typing import Any
 from ...auditors.evidence.record import CountRecord, JudgedRecord
 from .schema import COLUMNS, digest, now
 
-STATED = ("epsilon", "delta", "relation", "distance")
+STATED = ("epsilon", "delta", "relation", "distance", "curve")
 LONGEST = 200_000
 """Characters of a definition that are kept; of a longer one only the digest is."""
 

@@ -19,7 +19,7 @@ from ...auditors.privacy.accumulate import (
     log_wealth,
     start,
 )
-from ...mechanisms.model import PrivacyClaim, Relation
+from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
 from .schema import digest, row_digest
 
 REPEATED = "repeated seed"
@@ -120,6 +120,7 @@ def _beginning(connection: sqlite3.Connection, claim: str) -> Capital | None:
             delta=float(data["delta"]),
             relation=Relation(data["relation"]),
             distance=int(data["distance"]),
+            curve=curve_from_json(data["curve"]) if "curve" in data else None,
         )
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
+from ...mechanisms.model import curve_from_json
 from . import lines
 from .heads import gone_back, write_head
 from .places import is_on_network
@@ -115,6 +116,8 @@ def claim_text(claim: Mapping[str, Any]) -> str:
     """The claim of a recorded audit in a few words."""
     delta = f", delta {claim['delta']:g}" if claim.get("delta") else ""
     steps = f", distance {claim['distance']}" if claim.get("distance", 1) != 1 else ""
+    if "curve" in claim:
+        delta += f" of {curve_from_json(claim['curve'])}"
     return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
 
 

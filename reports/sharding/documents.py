@@ -12,6 +12,7 @@ from ...auditors.shards.counts import Row
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.shard import Shard, ShardBook, blocks_in
 from ..record import reading
+from ..record.curve_files import points_from
 from ..record.reading import LIST, OBJECT, TEXT, WHOLE, Check, Shape
 
 FORMAT = "dpwitness shard"
@@ -32,6 +33,10 @@ def _is_finite(value: object) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
 
 
+def _is_point(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_finite, value))
+
+
 def _texts(count: int, longest: int) -> Check:
     return lambda value: (
         isinstance(value, list)
@@ -44,6 +49,13 @@ FINITE = (_is_finite, "a finite number")
 OPTIONS: dict[str, tuple[Check, str]] = {
     "epsilon": FINITE,
     "delta": FINITE,
+    "mu": FINITE,
+    "rho": FINITE,
+    "renyi": (lambda value: isinstance(value, list) and all(map(TEXT[0], value)), "texts"),
+    "curve": (
+        lambda value: isinstance(value, list) and all(map(_is_point, value)),
+        "a list of two numbers each",
+    ),
     "relation": _one_of("add-remove", "replace-one", "declared"),
     "distance": WHOLE,
     "databases": TEXT,
@@ -83,13 +95,15 @@ def written(
         "shards": shard.count,
         "target": target,
         "options": {
-            key: list(value) if isinstance(value, tuple) else value
+            # The points of a curve and not their file, which is somewhere else for a reader.
+            key: points_from(value) if key == "curve" else value
             for key, value in options.items()
             if key in OPTIONS
         },
         "versions": versions(),
         "claims": [book.to_json() for book in books],
     }
+    data = json.loads(json.dumps(data))
     return json.dumps({**data, "checksum": _checksum(data)}, separators=(",", ":")) + "\n"
 
 

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness.auditors.bounds.two_sample import epsilon_lower
+from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.reports.record import evidence
 from dpwitness.reports.targets import find_target
@@ -86,6 +87,10 @@ def sound(database, rng, *, size=None):
     return sum(database) + rng.laplace(0, 1.0, size=size)
 
 
+def gauss(database, rng, *, size=None):
+    return sum(database) + rng.normal(0, 1.0, size=size)
+
+
 def flips(database, rng):
     bit = sum(database) % 2
     return int(bit if rng.random() < 0.6 else 1 - bit)
@@ -108,6 +113,13 @@ AUDITS = {
                                   relation="replace-one", trials=8_000),
     "group": lambda: audit_claims(noisy, epsilon=1.0, delta=1e-4, distance=3,
                                   pair=([0], [0, 1, 1, 1]), relation="add-remove", trials=20_000),
+    "curve": lambda: audit_claims(gauss, mu=0.7, **PAIR, trials=10_000),
+    "two steps of a curve": lambda: audit_claims(
+        gauss, rho=0.5, delta=0.01, distance=2, pair=([0], [1, 0, 1]), relation="add-remove",
+        trials=8_000,
+    ),
+    "orders": lambda: audit_claims(gauss, renyi=((2, 0.3), (8, 1.5)), **PAIR, trials=8_000),
+    "points": lambda: audit_claims(gauss, curve=((1, 0.001), (0.5, 0.05)), **PAIR, trials=8_000),
     "smaller pair": lambda: audit_claims(find_target("EM-NAIVE").mechanism),
     "catalogue": lambda: audit_claims(find_target("EM-NAIVE").mechanism, trials=8_000),
 }  # fmt: skip
@@ -138,7 +150,23 @@ def follow(paths):
 
 
 def test_files_follow_from_their_counts(file):
-    assert len([*follow(map(file, ("few", "hasty", "hasty smaller pair", "delta", "group")))]) == 5
+    assert len([*follow(map(file, ("few", "hasty", "hasty smaller pair", "delta", "group",
+                                   "curve")))]) == 6  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["curve", pytest.param("orders", marks=pytest.mark.slow),
+                                  pytest.param("points", marks=pytest.mark.slow)])  # fmt: skip
+def test_a_point_that_the_curve_does_not_promise_is_named(file, name, tmp_path):
+    data = json.loads(file(name).read_text())
+    claim = data["results"][0]["claim"]
+    for key, change in (("epsilon", 0.9), ("delta", 0.9)):
+        forged = {**claim, key: change * claim[key]}
+        (tmp_path / "f.json").write_text(
+            json.dumps({**data, "results": [{**data["results"][0], "claim": forged}]})
+        )
+        assert "does not promise" in asked(tmp_path / "f.json").stdout
+        found = recount(gauss, {**data["results"][0], "claim": forged})
+        assert any("no point of the curve" in one for one in found.differences)
 
 
 @pytest.mark.slow
@@ -212,7 +240,7 @@ def test_every_forged_number_is_named(file, names):
 
 
 def test_it_is_short_and_says_what_it_cannot_read(tmp_path):
-    assert len(FILE.read_text().splitlines()) <= 300
+    assert len(FILE.read_text().splitlines()) <= 345
     for number, text in enumerate(
         ["", "[]", '{"results": 3}', '{"results": [{}]}', "[" * 100_000, '{"results": [1e999]}']
     ):

@@ -1,0 +1,78 @@
+"""Which point of a curve is judged: the line that the draws look worst against.
+
+A curve promises (epsilon, delta) for many pairs of numbers at once (`mechanisms/model/curves.py`).
+Events are learnt on draws that judge nothing, for lines from flat to steep, and the line is taken
+that the best of them is farthest beyond, in standard errors. From there on the audit is that of
+one (epsilon, delta): the line was fixed before the draws that are counted, so every theorem about
+an audit holds as it stands, and who refutes the line has refuted the curve. A curve bends little
+within the error to which the rates are known, so a test of the whole curve would gain little.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from math import exp, sqrt
+
+from ...mechanisms.model import Line, PrivacyClaim, lines_of
+from ..events.choose import Lesson
+from ..outputs.outputs import Outputs
+
+FIRST, MOST = 512, 65_536
+"""Draws a side that tell which line to judge: from the first number they double."""
+SHARE = 1 / 8
+"""Part of the trials that may tell; they teach as well."""
+CLEAR = 3.0
+"""Standard errors beyond a line that settle the choice."""
+EVERY = 8
+"""Of the lines, which lie close, every so many is tried."""
+
+Draw = Callable[[int, int], tuple[Outputs, Outputs]]
+"""Draws of both sides by chunk and number."""
+
+
+def at_point(
+    claim: PrivacyClaim, lesson: Lesson, draw: Draw, *, trials: int, level: float
+) -> tuple[PrivacyClaim, tuple[Outputs, Outputs]]:
+    """The claim at the point of its curve that draws look worst against, and these draws.
+
+    `lesson` may know others already. `trials` draws a side at `level` are to judge the point.
+    """
+    assert claim.curve is not None
+    lines = lines_of(claim.curve, claim.distance)
+    most = max(FIRST, min(MOST, int(SHARE * trials)))
+    parts: list[tuple[Outputs, Outputs]] = []
+    made, beyond, line = 0, 0.0, lines[0]
+    while not parts or (made < most and beyond * sqrt(made) < CLEAR):
+        parts.append(draw(len(parts), min(max(made, FIRST), most - made)))
+        made += len(parts[-1][0])
+        lesson.add(*parts[-1])
+        beyond, line = max(_worst(lesson, lines, trials, level))
+    first, second = (Outputs.concatenate(list(side)) for side in zip(*parts, strict=True))
+    return replace(claim, epsilon=line[0], delta=line[1]), (first, second)
+
+
+def point_for(claim: PrivacyClaim, rates: tuple[float, float]) -> PrivacyClaim:
+    """The claim at the point of its curve that two known rates lie farthest beyond."""
+    if claim.curve is None:
+        return claim
+    lines = lines_of(claim.curve, claim.distance)
+    epsilon, delta = max(lines, key=lambda line: _beyond(rates, line))
+    return replace(claim, epsilon=epsilon, delta=delta)
+
+
+def _worst(
+    lesson: Lesson, lines: tuple[Line, ...], trials: int, level: float
+) -> Iterator[tuple[float, Line]]:
+    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and it."""
+    for epsilon, delta in lines[::EVERY]:
+        choice = lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level, more=True)
+        # The ratio foreseen is steadier than the rates that were seen.
+        q, least = choice.rates[1], choice.predicted - choice.spread
+        p = min(max(delta + q * exp(min(least, 300.0)), 1e-12), 1 - 1e-12)
+        yield _beyond((p, q), (epsilon, delta)), (epsilon, delta)
+
+
+def _beyond(rates: tuple[float, float], line: Line) -> float:
+    """How far two rates lie beyond a line, in standard errors of one draw a side."""
+    (p, q), (epsilon, delta) = rates, line
+    ratio = exp(min(epsilon, 300.0))
+    return (p - delta - ratio * q) / sqrt(p * (1 - p) + ratio * ratio * q * (1 - q) + 1e-12)

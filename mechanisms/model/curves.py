@@ -1,0 +1,361 @@
+"""Privacy as a curve: promises that bound every event by an increasing concave function.
+
+P[M(D) in E] <= f(P[M(D') in E]) for every event E is the trade-off form of a promise (Dong, Roth
+and Su, 2022). A concave f lies below each of its supporting lines, and so every curve promises
+p <= exp(epsilon) q + delta for a family of (epsilon, delta); together they say what f says. Each
+curve here hands out such lines, rounded outwards: what a line promises is never more than what the
+curve does, so who refutes the line has refuted the curve.
+
+`line(q)` touches f near q; `scaled(size)` is the curve of the same family with another parameter,
+and the curves of a family grow with it. `size` is the parameter claimed: mu, rho, or for curves
+that are given by several numbers the factor 1 that multiplies every epsilon.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from math import erfc, exp, expm1, inf, isfinite, log, log1p, sqrt
+from numbers import Real
+from statistics import NormalDist
+from typing import Any, ClassVar
+
+import numpy as np
+
+NORMAL = NormalDist()
+OUTWARDS = 1e-13
+"""More than rounding can take from the delta of a line that is worked out."""
+ORDERS = 1 + np.geomspace(1e-3, 1e3, 73)
+"""Orders of Renyi divergence at which a bound for all orders is used: fewer promise less."""
+MOST_STEPS = 1000
+
+Line = tuple[float, float]
+"""(epsilon, delta): p <= exp(epsilon) q + delta."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianCurve:
+    """mu-Gaussian differential privacy: f(q) = Phi(Phi^-1(q) + mu) (Dong, Roth and Su, 2022)."""
+
+    parameter: ClassVar[str] = "mu"
+    mu: float
+
+    def __post_init__(self) -> None:
+        """Reject a mu that is none."""
+        _require_positive(mu=self.mu)
+
+    @property
+    def size(self) -> float:
+        """The mu."""
+        return float(self.mu)
+
+    def line(self, q: float) -> Line:
+        """The tangent at q."""
+        z = NORMAL.inv_cdf(q)
+        epsilon = -self.mu * (z + self.mu / 2)
+        return epsilon, _outwards(_normal_cdf(z + self.mu) - exp(epsilon) * _normal_cdf(z))
+
+    def scaled(self, size: float) -> "GaussianCurve":
+        """Another mu."""
+        return GaussianCurve(size)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The mu."""
+        return {"mu": self.mu}
+
+    def __str__(self) -> str:
+        """In a few words."""
+        return f"mu {self.mu:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class RenyiCurve:
+    """Renyi differential privacy at one or several (alpha, epsilon) (Mironov, 2017).
+
+    An event makes two Bernoulli laws, whose divergence of order alpha is at most epsilon, since
+    processing makes it no larger: exp((alpha - 1) epsilon) bounds a convex function of (p, q).
+    """
+
+    parameter: ClassVar[str] = "factor"
+    bounds: tuple[tuple[float, float], ...]
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Reject orders and divergences that are none."""
+        if not self.bounds:
+            raise ValueError("renyi takes one or several (alpha, epsilon), got none")
+        for alpha, epsilon in self.bounds:
+            if not (_is_number(alpha) and 1 < alpha < inf):
+                raise ValueError(f"the order alpha must be finite and above 1, got {alpha!r}")
+            _require_positive(epsilon=epsilon)
+        _require_positive(factor=self.factor)
+
+    @property
+    def size(self) -> float:
+        """The factor of every epsilon."""
+        return self.factor
+
+    def line(self, q: float) -> Line:
+        """The line at q of the order that allows least there."""
+        orders, divergences = np.array(self.bounds, dtype=float).T
+        return renyi_line(q, orders, self.factor * divergences)
+
+    def scaled(self, size: float) -> "RenyiCurve":
+        """Every epsilon times `size`."""
+        return replace(self, factor=size)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The orders and their epsilons."""
+        return {"renyi": [[alpha, epsilon * self.factor] for alpha, epsilon in self.bounds]}
+
+    def __str__(self) -> str:
+        """In a few words."""
+        told = (f"epsilon {self.factor * e:g} at order {a:g}" for a, e in self.bounds)
+        return f"Renyi {', '.join(told)}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConcentratedCurve:
+    """rho-zero-concentrated differential privacy, delta-approximate (Bun and Steinke, 2016).
+
+    D_alpha <= rho alpha for every alpha > 1; with `delta` between the two laws without a part of
+    probability at most delta on either side.
+    """
+
+    parameter: ClassVar[str] = "rho"
+    rho: float
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Reject numbers outside their range."""
+        _require_positive(rho=self.rho)
+        if not (_is_number(self.delta) and 0 <= self.delta < 1):
+            raise ValueError(f"delta must be in [0, 1), got {self.delta!r}")
+
+    @property
+    def size(self) -> float:
+        """The rho."""
+        return float(self.rho)
+
+    def line(self, q: float) -> Line:
+        """The line at q of the order that allows least there.
+
+        With delta: p <= delta + (1 - delta) p' and q >= (1 - delta) q' for the laws without the
+        part left out, so p' <= e^epsilon q' + d gives p <= e^epsilon q + delta + (1 - delta) d.
+        """
+        inner = min(q / (1 - self.delta), (1 + q) / 2)
+        epsilon, delta = renyi_line(inner, ORDERS, self.rho * ORDERS)
+        return epsilon, min(self.delta + (1 - self.delta) * delta, 1.0)
+
+    def scaled(self, size: float) -> "ConcentratedCurve":
+        """Another rho."""
+        return replace(self, rho=size)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The rho, and delta if there is one."""
+        return {"rho": self.rho, **({"delta": self.delta} if self.delta else {})}
+
+    def __str__(self) -> str:
+        """In a few words."""
+        return f"rho {self.rho:g}" + (f", delta {self.delta:g}" if self.delta else "")
+
+
+@dataclass(frozen=True, slots=True)
+class PointsCurve:
+    """All of several (epsilon, delta) at once: f is the least of their lines."""
+
+    parameter: ClassVar[str] = "factor"
+    points: tuple[Line, ...]
+    factor: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Reject points that are none."""
+        if not self.points:
+            raise ValueError("a curve takes one or several (epsilon, delta), got none")
+        for epsilon, delta in self.points:
+            if not (_is_number(epsilon) and 0 <= epsilon < inf):
+                raise ValueError(f"epsilon must be finite and at least 0 (nats), got {epsilon!r}")
+            if not (_is_number(delta) and 0 <= delta < 1):
+                raise ValueError(f"delta must be in [0, 1), got {delta!r}")
+        _require_positive(factor=self.factor)
+
+    @property
+    def size(self) -> float:
+        """The factor of every epsilon."""
+        return self.factor
+
+    def line(self, q: float) -> Line:
+        """The line that allows least at q."""
+        lines = [(self.factor * epsilon, delta) for epsilon, delta in self.points]
+        return min(lines, key=lambda one: exp(min(one[0], 600.0)) * q + one[1])
+
+    def scaled(self, size: float) -> "PointsCurve":
+        """Every epsilon times `size`."""
+        return replace(self, factor=size)
+
+    def to_json(self) -> Mapping[str, Any]:
+        """The points."""
+        return {"points": [[self.factor * epsilon, delta] for epsilon, delta in self.points]}
+
+    def __str__(self) -> str:
+        """In a few words."""
+        if len(self.points) > 3:
+            return f"the curve of {len(self.points)} points"
+        told = (f"epsilon {self.factor * e:g} at delta {d:g}" for e, d in self.points)
+        return f"the curve of {', '.join(told)}"
+
+
+Curve = GaussianCurve | RenyiCurve | ConcentratedCurve | PointsCurve
+
+
+def renyi_line(q: float, orders: Any, divergences: Any) -> Line:
+    """A line above every p with D_alpha(p || q) <= its bound, at the order that allows least at q.
+
+    G(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) = exp((a - 1) D_a) is convex in both. With p_0 from
+    halving, so that nothing rests on how near it came, every (p, q) with G <= c has
+    G_0 + G_p (p - p_0) + G_q (q - q_0) <= c: that is the line.
+    """
+    orders, divergences = np.asarray(orders, dtype=float), np.asarray(divergences, dtype=float)
+    low, high = np.full(orders.shape, q), np.ones(orders.shape)
+    for _ in range(36):
+        middle = (low + high) / 2
+        # ln of G, from its larger term.
+        one = orders * np.log(middle) + (1 - orders) * log(q)
+        two = orders * np.log1p(-np.minimum(middle, 1 - 1e-16)) + (1 - orders) * log1p(-q)
+        within = np.logaddexp(one, two) <= (orders - 1) * divergences
+        low, high = np.where(within, middle, low), np.where(within, high, middle)
+    least = int(np.argmin(high))
+    a, bound = float(orders[least]), float(divergences[least])
+    p = min(float(high[least]), 1 - 1e-12)
+    if p <= q:
+        return 0.0, 1.0
+    # Everything divided by (p / q)^(a - 1).
+    ratio, other = p / q, (1 - p) / (1 - q)
+    rest = -expm1((a - 1) * (log(other) - log(ratio)))  # 1 - (other / ratio)^(a - 1)
+    slope = (a - 1) * (ratio - (1 - rest) * other) / (a * rest)
+    left = exp((a - 1) * (bound - log(ratio))) - p - (1 - p) * (1 - rest)
+    return log(slope), _outwards(p + left / (a * rest) - slope * q)
+
+
+def grouped_line(curve: Curve, q: float, steps: int) -> Line:
+    """The line for databases `steps` steps apart: f applied `steps` times, line after line."""
+    epsilon, delta, at = 0.0, 0.0, q
+    for _ in range(steps):
+        one, extra = curve.line(min(at, 1 - 1e-9))
+        epsilon, delta = epsilon + one, exp(min(one, 600.0)) * delta + extra
+        at = min(exp(min(one, 600.0)) * at + extra, 1 - 1e-9)
+    return epsilon, min(delta, 1.0)
+
+
+TOUCHES = tuple((0.5 * 1.2 ** -np.arange(73)).round(9).tolist())
+"""Probabilities at which lines of a curve are looked at, a fixed list: .5 down to 1e-6."""
+
+
+@lru_cache(maxsize=256)
+def lines_of(curve: Curve, steps: int = 1) -> tuple[Line, ...]:
+    """The lines of a curve that an audit may judge, the flattest first; never empty.
+
+    A line with epsilon below 0 is left out: it is that of the complement in the other order.
+    """
+    found = [grouped_line(curve, q, steps) for q in TOUCHES]
+    kept = [(float(e), float(d)) for e, d in found if e >= 0 and 0 <= d < 1 and isfinite(e)]
+    if not kept:
+        raise ValueError(f"{curve} promises nothing that draws could refute")
+    return tuple(dict.fromkeys(kept))
+
+
+@lru_cache(maxsize=256)
+def size_lower(curve: Curve, epsilon: float, delta: float, steps: int = 1) -> float:
+    """The parameter below which the curve denies what was shown: more than `epsilon` at `delta`.
+
+    Who keeps a curve of the family keeps each of its lines. The curves that have a line with no
+    larger epsilon and no larger delta are contradicted; the result is the end of these, rounded
+    down, and 0 if there are none.
+    """
+    if epsilon < 0:
+        return 0.0
+
+    def denied(size: float) -> bool:
+        one = curve.scaled(size)
+        first, last = 1e-12, 0.5
+        # The slope falls with q: the steepest line that is flat enough, by halving of ln q.
+        for _ in range(18):
+            middle = exp((log(first) + log(last)) / 2)
+            steep = grouped_line(one, middle, steps)[0] > epsilon
+            first, last = (middle, last) if steep else (first, middle)
+        # At the size claimed the line that was judged is one of these.
+        known = (last, *TOUCHES) if size == curve.size else (last,)
+        lines = (grouped_line(one, at, steps) for at in known)
+        return any(e <= epsilon and d <= delta for e, d in lines)
+
+    low, high = 0.0, curve.size
+    while high < 1e3 * curve.size and denied(high):
+        low, high = high, 1.5 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if denied(middle) else (low, middle)
+    return low
+
+
+def curve_of(
+    *,
+    mu: float | None = None,
+    rho: float | None = None,
+    renyi: Any = None,
+    points: Any = None,
+    delta: float | None = None,
+) -> Curve | None:
+    """The one curve that was stated; None for none. Raises ValueError for several or a bad one."""
+    stated = [name for name, value in (("mu", mu), ("rho", rho), ("renyi", renyi),
+              ("curve", points)) if value is not None]  # fmt: skip
+    if len(stated) > 1:
+        raise ValueError(f"one claim is one curve; give {' or '.join(stated)}")
+    if delta is not None and stated and rho is None:
+        raise ValueError(f"delta goes with epsilon or rho, and not with {stated[0]}")
+    if mu is not None:
+        return GaussianCurve(mu)
+    if rho is not None:
+        return ConcentratedCurve(rho, delta or 0.0)
+    if renyi is not None:
+        return RenyiCurve(_pairs(renyi, "renyi", "(alpha, epsilon)"))
+    if points is not None:
+        return PointsCurve(_pairs(points, "curve", "(epsilon, delta)"))
+    return None
+
+
+def curve_from_json(data: Any) -> Curve:
+    """The curve that `to_json` wrote; ValueError for anything else."""
+    known = {"mu", "rho", "delta", "renyi", "points"}
+    if not isinstance(data, Mapping) or not data.keys() <= known:
+        raise ValueError(f"a curve is mu, rho, renyi or points, got {data!r:.60}")
+    found = curve_of(**data)
+    if found is None:
+        raise ValueError(f"a curve is mu, rho, renyi or points, got {data!r:.60}")
+    return found
+
+
+def _pairs(given: Any, name: str, what: str) -> tuple[tuple[float, float], ...]:
+    try:
+        found = tuple((one, two) for one, two in given)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} takes one or several pairs {what}, got {given!r:.60}") from None
+    if len(found) > 10_000 or not all(_is_number(n) for pair in found for n in pair):
+        raise ValueError(f"{name} takes at most 10,000 pairs of numbers {what}, got {given!r:.60}")
+    return tuple((float(one), float(two)) for one, two in found)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def _require_positive(**given: Any) -> None:
+    for name, value in given.items():
+        if not (_is_number(value) and 0 < value < inf):
+            raise ValueError(f"{name} must be a positive finite number, got {value!r}")
+
+
+def _normal_cdf(z: float) -> float:
+    return erfc(-z / sqrt(2)) / 2
+
+
+def _outwards(delta: float) -> float:
+    return min(max(delta, 0.0) + OUTWARDS, 1.0)

@@ -1,0 +1,129 @@
+"""Claims of whole curves: judged at a point that was chosen before it was counted."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from dpwitness import GaussianCurve, Mechanism, PrivacyClaim, Relation, Verdict, audit, audit_claims
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.evidence.read import revived
+from dpwitness.auditors.privacy.recheck import recheck
+from dpwitness.auditors.privacy.replay import recount
+from dpwitness.mechanisms.model.curves import lines_of
+from dpwitness.reports.faces import as_html, as_text, wording
+from dpwitness.reports.record import evidence
+
+PAIR = {"pair": ([], [1]), "relation": "add-remove"}
+
+
+def gauss(scale):
+    def release(database, rng, *, size=None):
+        return sum(database) + rng.normal(scale=scale, size=size)
+
+    return release
+
+
+def two_scores(epsilon):
+    """Permute and flip over two candidates with scores of the database."""
+
+    def release(scores, rng, *, size=None):
+        gaps = np.exp(epsilon / 2 * (np.asarray(scores, dtype=float) - max(scores)))
+        first = rng.integers(0, 2, size=size)
+        return np.where(rng.random(size) < gaps[first], first, 1 - first)
+
+    return release
+
+
+def test_noise_a_tenth_too_narrow_is_refuted_by_its_mu_and_not_by_a_point_of_it():
+    found = audit(gauss(0.9), mu=1.0, **PAIR, trials=60_000, precision=None)
+    assert found.refuted
+    assert (found.claim.epsilon, found.claim.delta) in lines_of(GaussianCurve(1.0))
+    assert 1.0 < found.size_lower <= 1 / 0.9
+    point = {"epsilon": 4.377, "delta": 1e-5}
+    assert not audit(gauss(0.9), **point, **PAIR, trials=60_000).refuted
+
+
+def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
+    pair = {"pair": ([0, 0], [1, -1]), "relation": "declared"}
+    found = audit(two_scores(2.0), rho=0.5, **pair, trials=60_000, precision=None)
+    assert found.refuted
+    assert found.evidence.decided_after <= 5000
+    assert not audit(two_scores(2.0), epsilon=2.0, **pair, trials=60_000).refuted
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [{"mu": 1.0}, {"rho": 0.5}, {"rho": 0.4, "delta": 0.1}, {"renyi": ((2, 1.0), (8, 4.0))},
+     {"curve": ((1.0, 0.13), (2.0, 0.021))}, {"mu": 0.5, "distance": 2}],
+    ids=str,
+)  # fmt: skip
+def test_a_true_curve_stands_and_a_false_one_falls_and_both_replay(claim):
+    pair = {**PAIR, "pair": ([], [1] if "distance" not in claim else [0.5, 0.5])}
+    for scale, verdict in ((1.0, Verdict.NOT_REFUTED), (0.5, Verdict.REFUTED)):
+        found = audit(gauss(scale), **claim, **pair, trials=20_000, seed=3)
+        assert found.verdict is verdict
+        assert found.refuted == (found.size_lower >= found.claim.curve.size)
+        record = evidence.document([found], replay="")["results"][0]
+        assert revived(record).claim == found.claim
+        again = recount(gauss(scale), record)
+        assert again.same, again.differences
+        for text in (as_text.render(found, replay="x"),
+                     as_html.render([found], evidence.document([found], replay=""))):  # fmt: skip
+            assert str(found.claim.curve) in " ".join(text.split())
+        assert wording.claim_phrase(found.claim).startswith(str(found.claim.curve))
+
+
+def test_a_point_that_was_tampered_with_is_named():
+    found = audit(gauss(0.5), mu=1.0, **PAIR, trials=8000)
+    record = evidence.document([found], replay="")["results"][0]
+    for changes in ({"delta": 0.9 * found.claim.delta}, {"curve": {"mu": 0.9}}):
+        forged = {**record, "claim": {**record["claim"], **changes}}
+        assert any(
+            "no point of the curve" in one for one in recount(gauss(0.5), forged).differences
+        )
+
+
+def test_the_search_finds_pairs_for_a_curve_and_shows_a_smaller_one():
+    bits = st.lists(st.integers(0, 1), max_size=8)
+    found = audit(gauss(0.7), mu=1.0, databases=bits, relation="add-remove", trials=20_000)
+    assert found.refuted
+    assert found.witness.epsilon_lower >= found.claim.epsilon
+
+
+def test_a_mechanism_carries_a_curve():
+    claim = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
+    carried = Mechanism(name="narrow", run=gauss(0.5), claims=(claim,))
+    (found,) = audit_claims(carried, pair=([], [1]), trials=8000)
+    assert found.refuted
+    assert found.claim.curve == GaussianCurve(1.0)
+    assert not audit(carried, pair=([], [1]), trials=8000, mu=2.0).refuted
+    stated = audit(carried, pair=([], [1]), trials=8000, epsilon=9.0)
+    assert (stated.claim.curve, stated.claim.epsilon) == (None, 9.0)
+
+
+def test_a_witness_is_counted_again_at_the_point_that_its_rates_break_most():
+    found = audit(gauss(0.5), mu=1.0, **PAIR, trials=8000)
+    record = evidence.document([found], replay="")["results"][0]
+    for mu, refuted in ((1.0, True), (3.0, False)):
+        claim = PrivacyClaim.of_curve(GaussianCurve(mu), Relation.ADD_REMOVE)
+        again = recheck(gauss(0.5), record, claims=(claim,), trials=5000, alpha=1e-3, seed=9)
+        assert again.refuted == refuted
+        assert (again.claim.epsilon, again.claim.delta) in lines_of(GaussianCurve(mu))
+
+
+@pytest.mark.parametrize(
+    "claim", [{"mu": 1.0, "epsilon": 1.0}, {"mu": 1.0, "rho": 1.0}, {"mu": 0.0}, {"rho": "x"},
+              {"renyi": (2, 1)}, {"curve": ((1, 2),)}, {"mu": 1.0, "delta": 1e-5}],
+)  # fmt: skip
+def test_a_claim_that_is_none_is_refused_in_a_sentence(claim):
+    with pytest.raises(InvalidArgument):
+        audit(gauss(1.0), **claim, **PAIR, trials=100)
+
+
+def test_the_same_seed_gives_the_same_bits_for_any_number_of_workers():
+    one, two = (
+        audit(gauss(0.8), mu=1.0, **PAIR, trials=40_000, workers=workers) for workers in (1, 2)
+    )
+    assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
