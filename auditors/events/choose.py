@@ -17,10 +17,12 @@ from scipy.special import ndtri
 
 from ..outputs.features import Feature
 from ..outputs.outputs import Outputs
-from .cuts import Aim, Family, lepski, predicted_bound, smoothed
+from ..outputs.questions import forms
+from .cuts import Aim, Family, lepski, predicted_bound, smoothed, straight
 from .events import Among, AnyOf, Event, HalfLine
 from .learners import LEARNERS, additive
 from .learners.impossible import Noticing, impossible_values
+from .learners.recurring import recurring_values
 from .ledger import Ledger, Tallies
 from .plain import Seen, plainest
 
@@ -39,7 +41,9 @@ SLACK = 0.5
 RICHER = 3.0
 """Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
-"""Standard error of a log-ratio that a smooth curve supports, as a part of that of the counts."""
+"""Standard error of a log-ratio that the curve along a score supports, as a part of the counts'."""
+LINE_SPREAD = 0.3
+"""The same, where the log-ratios are a line in the threshold."""
 FAR_BEHIND = 4.0
 IDLE_FROM = 30_000
 
@@ -73,6 +77,8 @@ class _Trial:
     error: float
     hits: tuple[int, int]
     sizes: tuple[int, int]
+    spread: float = 1.0
+    """How far the error is known better than by counts, where a curve holds them together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +228,11 @@ class Lesson:
         ledger = self._ledger or _counted(self._first, self._second)
         scored = additive.scores(ledger, self._retired if self._ledger else set())
         singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
-        return _Known(ledger, scored, [*singles, *impossible_values(*self._latest())])
+        first, second = self._latest()
+        asked = forms(first, second)
+        singles += impossible_values(asked, first, second)
+        singles += recurring_values(asked, first, second)
+        return _Known(ledger, scored, singles)
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:
@@ -305,20 +315,35 @@ def _value(x: float, y: float, sizes: Floats, aim: Aim) -> tuple[float, float]:
 
 
 def _valued(families: list[Family], aim: Aim) -> list[_Trial]:
-    """The families cut by Lepski's rule and by the best place of a smooth curve."""
-    single = [family for family in families if family.hits.shape[-1] == 1]
+    """The families cut by Lepski's rule and by the best place of a smooth curve.
+
+    A curve is believed as far as it fits: most where the log-ratios lie on a line in the threshold,
+    not at all where nothing but their order held them together.
+    """
+    found = [_uncut(family, aim) for family in families if family.hits.shape[-1] == 1]
     nested = [family for family in families if family.hits.shape[-1] > 1]
-    found = [_uncut(family, aim) for family in single]
-    if nested:
-        parts = [np.stack([*f.hits, f.hits.sum(axis=0)]).astype(float) for f in nested]
-        # Curves are smoothed at once; cuts that add nothing fill up the shorter families.
-        longest = max(part.shape[-1] for part in parts)
-        filled = np.stack([_filled(part, longest) for part in parts])
-        scored = nested[0].scores is not None
-        scores = np.stack([_filled(f.scores, longest) for f in nested]) if scored else None
-        curves = smoothed(filled, None if scores is None else scores[:, None, :])
-        for family, part, curve in zip(nested, parts, curves, strict=True):
-            found += _cut(family, part, curve[..., : part.shape[-1]], aim)
+    joint = [family for family in nested if family.scores is not None]
+    lines = [(family, straight(family)) for family in nested if family.scores is None]
+    fitted = [replace(family, scores=line) for family, line in lines if line is not None]
+    rest = [family for family, line in lines if line is None]
+    for alike, spread in ((joint, CURVE_SPREAD), (fitted, LINE_SPREAD), (rest, 1.0)):
+        if alike:
+            found += _along_curves(alike, spread, aim)
+    return found
+
+
+def _along_curves(nested: list[Family], spread: float, aim: Aim) -> list[_Trial]:
+    """The families, all with scores or all without, cut by both rules."""
+    parts = [np.stack([*f.hits, f.hits.sum(axis=0)]).astype(float) for f in nested]
+    # Curves are smoothed at once; cuts that add nothing fill up the shorter families.
+    longest = max(part.shape[-1] for part in parts)
+    filled = np.stack([_filled(part, longest) for part in parts])
+    scored = nested[0].scores is not None
+    scores = np.stack([_filled(f.scores, longest) for f in nested]) if scored else None
+    curves = smoothed(filled, None if scores is None else scores[:, None, :])
+    found = []
+    for family, part, curve in zip(nested, parts, curves, strict=True):
+        found += _cut(family, part, curve[..., : part.shape[-1]], spread, aim)
     return found
 
 
@@ -335,7 +360,7 @@ def _uncut(family: Family, aim: Aim) -> _Trial:
     return _Trial(family, 0, value, _ratio(x, y, total, aim), error, *_whole(x, y, total))
 
 
-def _cut(family: Family, parts: Floats, curves: Floats, aim: Aim) -> list[_Trial]:
+def _cut(family: Family, parts: Floats, curves: Floats, spread: float, aim: Aim) -> list[_Trial]:
     sizes = np.stack([*family.sizes, family.sizes.sum(axis=0)]).astype(float)
     total = sizes[2]
     foreseen = [predicted_bound(c[0], c[1], s, aim) for c, s in zip(curves, sizes, strict=True)]
@@ -353,8 +378,8 @@ def _cut(family: Family, parts: Floats, curves: Floats, aim: Aim) -> list[_Trial
             value, ratio = (value + bound) / 2, (ratio + curve) / 2
             # The cut of both folds together may be rarer than those that were held out.
             error = max(error, _noise(*parts[2][:, cut].tolist()))
-            error *= CURVE_SPREAD
-        found.append(_Trial(family, cut, value, ratio, error, *_whole(x, y, total)))
+            error *= spread
+        found.append(_Trial(family, cut, value, ratio, error, *_whole(x, y, total), spread))
     return found
 
 
@@ -388,7 +413,7 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
     """
     if not several or not joint or not alone:
         return _best([*joint, *alone])
-    score = max(joint, key=lambda t: t.value)
+    score = _likeliest(joint)
     rival = max(alone, key=_margin)
     if _margin(rival) > score.value:
         return _best([trial for trial in alone if _margin(trial) > score.value])
@@ -433,8 +458,8 @@ def _as_choice(trial: _Trial, aim: Aim) -> Choice:
     if excess <= 0:
         return Choice(event, trial.family.reversed, -np.inf, 1.0, (p, q))
     spread = sqrt(max(p * (1 - p), 1e-12) / (excess**2 * n) + (1 - q) / (q * m))
-    if y > 0 and trial.family.hits.shape[-1] > 1:
-        spread *= CURVE_SPREAD
+    if y > 0:
+        spread *= trial.spread
     return Choice(event, trial.family.reversed, trial.ratio, spread, (p, q))
 
 

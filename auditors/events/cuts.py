@@ -11,12 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outputs.features import Feature
-from .events import Event
-from .smoothing import NO_WALK, smooth_counts
+from .events import Event, HalfLine
+from .smoothing import NO_WALK, log_ratios, smooth_counts
 
 Floats = NDArray[np.float64]
 
 TAU = 2.0
+FEWEST_SLICES = 8
+FEWEST_HITS = 12
+FIRST_SLICE = 0.7
+FITS = 1.6
+"""Squared distance from a line, in variances of its slices, beyond which it is none."""
 SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])
 
 
@@ -76,6 +81,31 @@ def lepski(x: Floats, y: Floats, sizes: Floats, aim: Aim) -> int:
 
 def _smaller(size: int) -> NDArray[np.bool_]:
     return np.arange(size)[:, None] < np.arange(size)[None, :]
+
+
+def straight(family: Family) -> Floats | None:
+    """The log-ratio of each slice as a line in the threshold of half-lines; None if none fits."""
+    size = family.hits.shape[-1]
+    if size < FEWEST_SLICES:
+        return None
+    ends = [family.event(cut) for cut in range(size)]
+    thresholds = np.array([end.threshold for end in ends if isinstance(end, HalfLine)])
+    if len(thresholds) < size:
+        return None
+    slices = np.diff(family.hits.sum(axis=0).astype(float), prepend=0, axis=-1)
+    ratio, noise = log_ratios(*slices)
+    # The first slice has no other end.
+    places = np.concatenate([thresholds[:1], (thresholds[1:] + thresholds[:-1]) / 2])
+    places[0] += FIRST_SLICE * (thresholds[0] - thresholds[1])
+    told = slices.sum(axis=0) >= FEWEST_HITS
+    if told.sum() < FEWEST_SLICES:
+        return None
+    weight = told / noise
+    places = places - np.average(places, weights=weight)
+    steep = (weight * places * ratio).sum() / max((weight * places**2).sum(), 1e-300)
+    line = np.average(ratio, weights=weight) + steep * places
+    misfit = (weight * (ratio - line) ** 2).sum() / (told.sum() - 2)
+    return line if misfit < FITS else None
 
 
 def smoothed(hits: Floats, scores: Floats | None) -> Floats:

@@ -1,6 +1,7 @@
 """Answers to features: columns of numbers and labels, read off nodes."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import prod
 from typing import Any
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .features import ABSENT, Column, Feature
-from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, at, leaf_numbers
+from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, leaf_numbers, ragged
+from .readings import at, times
 
 EXACT = 2**53
 
@@ -23,6 +25,8 @@ def answer(node: Node, feature: Feature) -> Column:
             return _equal(node, feature)
         case "has":
             return _has(node, feature)
+        case "labelled":
+            return _labelled(node, feature)
     pieces = at(node, feature.path)
     ask = _ASKED[feature.kind]
     return _assembled(node.count, [(rows, ask(inner, feature)) for rows, inner in pieces])
@@ -278,6 +282,44 @@ def _is(column: Column, wanted: Any) -> NDArray[np.bool_]:
     return found if column.codes is None else found & ~column.labelled()
 
 
+def _count(node: Node, feature: Feature) -> Column:
+    """How often two letters follow each other in a text."""
+    if isinstance(node, Texts) and isinstance(feature.argument, str):
+        return Column(times(node, feature.argument))
+    return _constant("no text", node.count)
+
+
+def _labelled(node: Node, feature: Feature) -> Column:
+    """A part of the first entry that has the label, by the place of labels and of the part."""
+    label, inner = feature.other[:1], feature.other[1:]
+    found = []
+    for rows, listed in at(node, feature.path):
+        entries = _entries(listed)
+        if entries is None:
+            continue
+        owners, content = entries
+        hit = np.flatnonzero(_is(answer(content, Feature("value", label)), feature.argument))
+        _, first = np.unique(owners[hit], return_index=True)
+        places = hit[first]
+        values = answer(content.take(places), Feature("value", inner))
+        mine = owners[places]
+        found.append((mine if rows is None else rows[mine], values))
+    return _assembled(node.count, found)
+
+
+def _entries(node: Node) -> tuple[NDArray[np.intp], Node] | None:
+    """The entries of lists in order of the lists, and the list that each is of."""
+    if isinstance(node, Grid) and node.values.ndim > 2:
+        size, width, *inner = node.values.shape
+        content = replace(node, values=node.values.reshape(size * width, *inner))
+        return np.repeat(np.arange(size), width), content
+    if isinstance(node, Fixed) and node.listed:
+        node = ragged(node)
+    if isinstance(node, Ragged) and node.codes is None:
+        return node.rows(), node.content
+    return None
+
+
 def _missing(node: Node, _: Feature) -> Column:
     """How many entries are None or not a number."""
     return Column(_missing_in(node))
@@ -386,5 +428,6 @@ _ASKED: dict[str, Callable[[Node, Feature], Column]] = {
     "residue": _residue,
     "first": _first,
     "missing": _missing,
+    "count": _count,
     **dict.fromkeys(_AGGREGATES, _aggregate),
 }

@@ -16,7 +16,8 @@ from ..errors import EvidenceFormatError
 
 Step = int | tuple[str, str]
 """An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
-for a member of a set."""
+for a member
+of a set; ("read", how) for what a text says, see `readings`."""
 Path = tuple[Step, ...]
 
 ABSENT = "absent"
@@ -24,9 +25,9 @@ ABSENT = "absent"
 
 KINDS = (
     "value", "exact", "length", "type", "keys", "has", "missing", "difference", "equal",
-    "residue", "first", "sum", "max", "min", "argmax",
+    "residue", "first", "count", "labelled", "sum", "max", "min", "argmax",
 )  # fmt: skip
-PAIRED = frozenset({"difference", "equal"})
+PAIRED = frozenset({"difference", "equal", "labelled"})
 """Kinds that look at two places."""
 DEEPEST = 64
 """Steps of a path; values nested beyond 60 levels are refused as outputs."""
@@ -78,6 +79,8 @@ class Feature:
     | difference, equal | path minus `other`; whether both hold the same, 1 or 0 |
     | residue | a whole number modulo `argument` |
     | first | index of the first part that is `argument` |
+    | count | how often the two letters `argument` follow each other in a text |
+    | labelled | in a list, the part `other[1:]` of the first entry whose `other[0]` is `argument` |
     | sum, max, min, argmax | of all numbers at the path |
     """
 
@@ -101,6 +104,15 @@ class Feature:
                 return f"{name} mod {say_argument(self.argument)}"
             case "first":
                 return f"index of the first {say_argument(self.argument)} in {name}"
+            case "count":
+                return f"number of {_say_letters(str(self.argument))} in {name}"
+            case "labelled":
+                label, *inner = self.other
+                entry = path_name((label,))[len("output") :]
+                part = path_name(tuple(inner))[len("output") :]
+                return f"{part or 'value'} of the first entry of {name} whose {entry} is " + (
+                    say_argument(self.argument)
+                )
             case "missing":
                 return f"number of missing entries in {name}"
             case "argmax":
@@ -124,6 +136,9 @@ class Feature:
             return f"{name} has {'no' if equal else 'a'} missing entry"
         if self.kind == "keys" and isinstance(value, str) and equal:
             return f"{name} has the {value} in this order"
+        if self.kind == "count" and value == 0.0:
+            there = "does not have" if equal else "has"
+            return f"{name} {there} {_say_letters(str(self.argument))}"
         raised = isinstance(value, str) and value.startswith("raised ")
         if self.kind == "value" and not self.path and raised:
             return f"the call {'raises' if equal else 'does not raise'} {str(value)[7:]}"
@@ -138,6 +153,17 @@ class Feature:
             number = isinstance(self.argument, float) and not isfinite(self.argument)
             data["argument"] = {"$float": repr(self.argument)} if number else self.argument
         return data
+
+
+START, END = "\x02", "\x03"
+"""Stand for the ends of a text among its letters."""
+
+
+def _say_letters(letters: str) -> str:
+    """Two letters of a text, of which one may be an end of it."""
+    if letters[:1] == START:
+        return f"{letters[1:]!r} at the start" if letters != START + END else "nothing"
+    return f"{letters[:1]!r} at the end" if letters[1:] == END else repr(letters)
 
 
 def say_argument(argument: float | str | None) -> str:
@@ -184,10 +210,17 @@ def feature_from_json(data: Any) -> Feature:
     if isinstance(argument, Mapping):
         argument = {"nan": nan, "inf": inf, "-inf": -inf}.get(str(argument.get("$float")))
     kind = data["kind"]
-    wanted = {"residue": (int, float), "first": (int, float, str)}.get(kind, (type(None),))
+    wanted = {
+        "residue": (int, float),
+        "first": (int, float, str),
+        "count": (str,),
+        "labelled": (int, float, str),
+    }.get(kind, (type(None),))
     if not isinstance(argument, wanted) or isinstance(argument, bool):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     other = data.get("other", [])
+    if (kind == "count" and len(str(argument)) != 2) or (kind == "labelled" and not other):
+        raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument)
 
 
@@ -201,7 +234,10 @@ def _path_from_json(data: Any) -> Path:
         elif (
             isinstance(step, Mapping)
             and len(step) == 1
-            and all(k in ("key", "field", "member") and isinstance(v, str) for k, v in step.items())
+            and all(
+                k in ("key", "field", "member", "read") and isinstance(v, str)
+                for k, v in step.items()
+            )
         ):
             steps.extend(step.items())
         else:

@@ -6,13 +6,13 @@ of its values depends on that value alone: how values were packed together shows
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Path, Step
+from .features import Step
 
 Places = NDArray[np.intp]
 Index = slice | NDArray[Any]
@@ -48,7 +48,8 @@ class Texts:
 
     `lengths` are those of the values behind the names, -1 where they have none. `unread` says
     what was not compared: "" for nothing, "text" if only the printed text was, "all" if the
-    values were not looked at.
+    values were not looked at. What the names say is `read` when somebody asks first, see
+    `readings`, and kept for all who share them: empty before, else one node or None.
     """
 
     kind: str
@@ -56,6 +57,11 @@ class Texts:
     names: tuple[str, ...]
     lengths: tuple[int, ...] = ()
     unread: str = ""
+    read: "list[Node | None]" = field(default_factory=list, compare=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What workers send: the texts and not what they say."""
+        return Texts, (self.kind, self.codes, self.names, self.lengths, self.unread)
 
     @property
     def count(self) -> int:
@@ -75,7 +81,9 @@ class Texts:
         keep = np.flatnonzero(used).tolist()
         names = tuple(self.names[i] for i in keep)
         lengths = tuple(self.lengths[i] for i in keep) if self.lengths else ()
-        return replace(self, codes=new[self.codes].astype(np.int32), names=names, lengths=lengths)
+        read = [node and node.take(np.flatnonzero(used)) for node in self.read]
+        codes = new[self.codes].astype(np.int32)
+        return replace(self, codes=codes, names=names, lengths=lengths, read=read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,32 +302,6 @@ def pieces_of(node: Node, rows: Places | None = None) -> Iterator[Piece]:
         yield from pieces_of(inner, places if rows is None else rows[places])
 
 
-def at(node: Node, path: Path) -> list[Piece]:
-    """What the outputs have at the path, by form; outputs without it are in no piece."""
-    pieces = list(pieces_of(node))
-    for step in path:
-        pieces = [new for rows, inner in pieces for new in _stepped(rows, inner, step)]
-    return pieces
-
-
-def _stepped(rows: Places | None, node: Node, step: Step) -> Iterator[Piece]:
-    if isinstance(node, Exact) and node.parts is not None:
-        node = node.parts
-    if isinstance(node, Fixed):
-        part = node.parts.get(step)
-        if part is not None:
-            yield from pieces_of(part, rows)
-    elif isinstance(node, Grid):
-        part = node.step(step)
-        if part is not None:
-            yield from pieces_of(part, rows)
-    elif isinstance(node, Ragged):
-        found = node.step(step)
-        if found is not None and len(found[0]):
-            places, part = found
-            yield from pieces_of(part, places if rows is None else rows[places])
-
-
 def leaf_numbers(node: Node) -> tuple[Places, NDArray[np.float64]]:
     """All numbers in the values, in order, each with the place of the value it belongs to."""
     if isinstance(node, Numbers):
@@ -428,16 +410,22 @@ def _merged(nodes: Sequence[Any]) -> Node:
 def _joined_texts(nodes: Sequence[Texts]) -> Texts:
     places: dict[str, int] = {}
     lengths: dict[int, int] = {}
-    codes = []
+    codes, renamed = [], []
     for node in nodes:
         new = np.array([places.setdefault(name, len(places)) for name in node.names], np.int32)
+        renamed.append(new)
         if node.lengths:
             lengths.update(zip(new.tolist(), node.lengths, strict=True))
         codes.append(new[node.codes] if len(new) else node.codes)
     long = tuple(lengths[i] for i in range(len(places))) if nodes[0].lengths else ()
-    return replace(
-        nodes[0], codes=np.concatenate(codes).astype(np.int32), names=tuple(places), lengths=long
-    )
+    read: list[Node | None] = []
+    if all(node.read and node.read[0] is not None for node in nodes):
+        firsts = np.unique(np.concatenate(renamed), return_index=True)[1]
+        read.append(joined([inner for node in nodes for inner in node.read if inner]).take(firsts))
+    return Texts(
+        nodes[0].kind, np.concatenate(codes).astype(np.int32), tuple(places), long,
+        nodes[0].unread, read,
+    )  # fmt: skip
 
 
 def _joined_ragged(nodes: Sequence[Ragged]) -> Ragged:

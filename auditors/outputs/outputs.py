@@ -15,9 +15,12 @@ from .features import Column, Feature, Path
 from .kinds import kind_of, type_name
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, joined, pieces_of
 from .packing import array_node, packed, scalars
+from .readings import many, reading, unread
 from .untyped import types_of, untyped
 
 MOST_PATHS = 256
+MOST_READ = 6
+"""Texts within texts that are read."""
 
 
 class Outputs:
@@ -226,6 +229,11 @@ def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
         found.setdefault(path)
         if isinstance(node, Exact) and node.parts is not None:
             _collect(node.parts, path, found)
+        within = sum(not isinstance(step, int) and step[0] == "read" for step in path)
+        if isinstance(node, Texts) and within < MOST_READ and many(node):
+            inside = reading(node.compact())
+            if inside is not None:
+                _collect_parts(inside, path, found)
     elif isinstance(node, Mixed):
         found.setdefault(path)
         for _, inner in pieces_of(node):
@@ -238,17 +246,25 @@ def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
     elif isinstance(node, Fixed):
         if not node.parts:
             found.setdefault(path)
-        for step, part in node.parts.items():
-            _collect(part, (*path, step), found)
+        _collect_parts(node, path, found)
     elif isinstance(node, Ragged):
         found.setdefault(path)
-        steps = node.names or range(min(int(node.lengths.max(initial=0)), MOST_PATHS))
-        for step in steps:
-            if len(found) >= MOST_PATHS:
-                return
-            inner_ = node.step(step)
-            if inner_ is not None and len(inner_[0]):
-                _collect(inner_[1], (*path, step), found)
+        _collect_parts(node, path, found)
+
+
+def _collect_parts(node: Node, path: Path, found: dict[Path, None]) -> None:
+    if isinstance(node, Fixed):
+        for step, part in node.parts.items():
+            _collect(part, (*path, step), found)
+    if not isinstance(node, Ragged):
+        return
+    steps = node.names or range(min(int(node.lengths.max(initial=0)), MOST_PATHS))
+    for step in steps:
+        if len(found) >= MOST_PATHS:
+            return
+        inner = node.step(step)
+        if inner is not None and len(inner[0]):
+            _collect(inner[1], (*path, step), found)
 
 
 def _missing(node: Node) -> bool:
@@ -282,7 +298,13 @@ def _unread(node: Node, path: Path) -> str:
                 return f"{name} ({node.kind}) is compared {how}"
             texts = node.compact()
             if texts.count >= FEWEST and len(texts.names) > MOST_DISTINCT * texts.count:
-                return f"{name} is text of which hardly any two are equal, compared only as a whole"
+                inside, texts = reading(texts), unread(texts)
+                if texts.count < FEWEST or len(texts.names) <= MOST_DISTINCT * texts.count:
+                    return "" if inside is None else _unread(inside, path)
+                return (
+                    f"{name} is text of which hardly any two are equal, compared only as a whole "
+                    "and by the letters that follow each other"
+                )
         case Mixed():
             for _, inner in pieces_of(node):
                 if found := _unread(inner, path):

@@ -245,7 +245,7 @@ def _dicts(kind: Kind, values: list[dict[Any, Any]], depth: int) -> Node:
                 for key, column in zip(first, columns, strict=True)
             }
             return Fixed(kind.name, parts, len(values), listed=False)
-    return _named(kind, [_steps(value) for value in values], depth)
+    return named_parts(kind, [_steps(value) for value in values], depth)
 
 
 def _safe(values: list[dict[Any, Any]], kind: type) -> bool:
@@ -272,7 +272,7 @@ def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
         ) from None
     bare = [i for i, part in enumerate(parts) if part is None]
     if not bare:
-        return _named(kind, parts, depth)
+        return named_parts(kind, parts, depth)
     found: list[tuple[NDArray[np.intp], Node]] = []
     texts = [text_of_last_resort(values[i]) for i in bare]
     for unread in sorted({reason for _, reason in texts}):
@@ -281,11 +281,12 @@ def _objects(kind: Kind, values: list[Any], depth: int) -> Node:
         found.append((places, _coded(kind.name, [text for _, text in inside], unread)))
     rest = [i for i, part in enumerate(parts) if part is not None]
     if rest:
-        found.append((np.array(rest), _named(kind, [parts[i] for i in rest], depth)))
+        found.append((np.array(rest), named_parts(kind, [parts[i] for i in rest], depth)))
     return of_forms(len(values), found)
 
 
-def _named(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Node:
+def named_parts(kind: Kind, parts: list[dict[Step, Any]], depth: int) -> Fixed | Ragged:
+    """Values that were taken apart already, of one type."""
     forms = set(map(tuple, parts))
     if len(forms) == 1:
         steps = forms.pop()

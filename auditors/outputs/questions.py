@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Column, Feature, Path
+from .features import ABSENT, Column, Feature, Path, Step
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
 from .outputs import Outputs
+from .readings import at, many, reading, telling_letters
 
 MOST_VALUES = 64
 MOST_KEYS = 64
 MOST_FORMS = 24
 FEW = 6
+MOST_LETTERS = 64
+MOST_LABELS = 8
+SHARE = 0.5
+"""Texts of which more than this share are different are no categories."""
 LOOKED_AT = 2000
 MODULI = (2, 3, 5, 7, 10, 16, 100, 256, 1000)
 SCARCELY = 4.0
@@ -32,21 +37,39 @@ def questions(first: Outputs, second: Outputs) -> list[Feature]:
     paths = both.paths()
     if len(paths) > MOST_VALUES:
         paths = _telling(paths, first, second)
-    found = [Feature("value", path) for path in paths]
+    found = [Feature("value", path) for path in paths if not _told(both, path)]
     shown: dict[Feature, None] = {}
     _of_form(both.node, (), shown)
     found += list(shown)
     if len(paths) >= 2:
-        inner = [path for path in paths if path]
+        inner = [path for path in paths if path and not any(map(_unlike, path))]
         close = list(combinations(inner, 2) if len(inner) <= FEW else pairwise(inner))
         found += [Feature("difference", b, a) for a, b in close]
         found += [Feature("equal", b, a) for a, b in close if _labels(both, a, b)]
-        found += [Feature(kind) for kind in ("sum", "max", "min", "argmax")]
+        told = [path[:1] for path in paths if path[:1] == (("read", "json"),)]
+        whole = told[0] if told else ()
+        found += [Feature(kind, whole) for kind in ("sum", "max", "min", "argmax")]
         if _has_missing(both):
             found.append(Feature("missing"))
         found += _firsts(both, first, second)
+        found += _pivots(both)
+    found += _letters(paths, first, second)
     found += [residue for path in paths[:FEW] for residue in _residues(path, first, second)]
     return list(dict.fromkeys(found))
+
+
+def _told(both: Outputs, path: Path) -> bool:
+    """Whether texts there are of no use as categories, and what they say is asked for."""
+    texts = _texts_at(both, path)
+    if texts is None or not many(texts):
+        return False
+    names = texts.compact()
+    return len(names.names) > SHARE * names.count and reading(names) is not None
+
+
+def _unlike(step: Step) -> bool:
+    """Whether what lies below is of several kinds, so that no difference of two is asked for."""
+    return not isinstance(step, int) and step[0] == "read" and step[1] != "json"
 
 
 def forms(first: Outputs, second: Outputs) -> list[Feature]:
@@ -91,6 +114,14 @@ def _of_form(node: Node, path: Path, found: dict[Feature, None]) -> None:
         case Texts():
             if len(set(node.compact().lengths)) > 1 and len(node.compact().names) > 2:
                 found.setdefault(Feature("length", path))
+            inside = reading(node.compact()) if many(node) else None
+            if isinstance(inside, Fixed):
+                _of_form(inside, path, found)
+            elif isinstance(inside, Ragged):
+                for name in inside.names:
+                    held = inside.step(name)
+                    if held is not None and len(held[0]):
+                        _of_form(held[1], (*path, name), found)
         case Exact():
             if node.values is not None:
                 found.setdefault(Feature("exact", path))
@@ -148,6 +179,65 @@ def _z(x: int, n: int, y: int, m: int) -> float:
 
 def _labels(both: Outputs, a: Path, b: Path) -> bool:
     return all(both.column(Feature("value", path)).codes is not None for path in (a, b))
+
+
+def _letters(paths: list[Path], first: Outputs, second: Outputs) -> list[Feature]:
+    """Letters that follow each other in texts of many spellings: all where nothing else is read."""
+    found = []
+    for path in paths:
+        if any(map(_unlike, path)):
+            continue
+        sides = [_texts_at(side, path) for side in (first, second)]
+        if sides[0] is None or sides[1] is None or not many(sides[0]):
+            continue
+        opaque = reading(sides[0].compact()) is None
+        most, least = (MOST_LETTERS, 0.0) if opaque else (FEW, SCARCELY)
+        pairs = telling_letters(sides[0], sides[1], most, least)
+        found += [Feature("count", path, argument=pair) for pair in pairs]
+    return found[:MOST_LETTERS]
+
+
+def _texts_at(outputs: Outputs, path: Path) -> Texts | None:
+    for _, node in at(outputs.node, path):
+        if isinstance(node, Texts) and node.count:
+            return node
+    return None
+
+
+def _pivots(both: Outputs) -> list[Feature]:
+    """Of lists whose entries are labelled: the parts of the first entry with a common label."""
+    found: list[Feature] = []
+    for path in both.paths():
+        for _, node in at(both.node, path):
+            if isinstance(node, Ragged) and node.codes is None and node.content.count:
+                found += _pivots_of(path, Outputs(node.content, node.content.count))
+    return found[:MOST_FORMS]
+
+
+def _pivots_of(path: Path, content: Outputs) -> list[Feature]:
+    content = content[:: 1 + len(content) // (8 * LOOKED_AT)]
+    inner = [p for p in content.paths() if p and not _is_words(p)]
+    labels = [p for p in content.paths() if len(p) == 1]
+    for label in labels:
+        column = content.column(Feature("value", label))
+        if column.codes is None or not (column.codes >= 0).all():
+            continue
+        counts = np.bincount(column.codes, minlength=len(column.names))
+        common = [
+            column.names[i] for i in np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist()
+            if counts[i] >= 8 and column.names[i] != ABSENT
+        ]  # fmt: skip
+        if 2 * counts[np.argsort(-counts)[:MOST_LABELS]].sum() < counts.sum():
+            continue
+        parts = [p for p in inner if p != label][:2]
+        return [
+            Feature("labelled", path, (label[0], *part), name) for name in common for part in parts
+        ]
+    return []
+
+
+def _is_words(path: Path) -> bool:
+    return path[-1] == ("read", "words")
 
 
 def _has_missing(both: Outputs) -> bool:

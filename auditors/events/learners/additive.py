@@ -1,13 +1,14 @@
 """Scores over many columns: sums of smoothed tables of log-ratios, and of the shape of the output.
 
-Four kinds compete: a table of its own for each value, one table for all values that look alike
+Five kinds compete: a table of its own for each value, one table for all values that look alike
 (coordinates that carry the same small shift), tables for the first value and the steps between
-neighbours (cumulative releases), and the shape of the whole output with tables for its numbers.
-Tables are fitted on one fold and score the other.
+neighbours (cumulative releases), the shape of the whole output with tables for its numbers, and
+weights for all numbers at once, by logistic regression (numbers that depend on each other, and the
+letters of a chain). Tables are fitted on one fold and score the other.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,14 @@ RATIO = 1.12
 FIRST_CUT = 8
 DIGITS = 5
 SILENT = 0.02
+MOST_NUMBERS = 128
+MOST_ROWS = 131_072
+"""Draws of a side and fold that weights are fitted on."""
+RIDGE = 20.0
+STEPS = 12
+SETTLED = 1e-3
+WIDEST = 8.0
+"""Standard deviations from the mean beyond which a number weighs no more."""
 
 
 @dataclass(slots=True)
@@ -80,6 +89,8 @@ class Scored:
     final: Fitted | None
     """The score fitted on both folds, where anybody needed it."""
     shares: tuple[float, Floats] = (0.0, np.zeros(0))
+    useless: set[int] = field(default_factory=set)
+    """Columns that were left out of the score."""
 
 
 def scores(ledger: Ledger, retired: set[str]) -> list[Scored]:
@@ -106,8 +117,9 @@ def _steps(ledger: Ledger) -> list[int]:
 
 def _kinds(ledger: Ledger) -> list[str]:
     values, steps = _values(ledger), _steps(ledger)
+    linear = ["linear"] * (2 <= len(_numbers(ledger)) <= MOST_NUMBERS)
     if not values:
-        return []
+        return linear
     patterns = ledger.patterns
     if patterns is not None:
         seen = int((patterns.counts.sum(axis=(0, 1)) > 0).sum())
@@ -116,7 +128,7 @@ def _kinds(ledger: Ledger) -> list[str]:
                 ledger.forget_patterns()
             patterns = None
     if len(values) == 1 and ledger.columns[values[0]].bins.discrete:
-        return []
+        return linear
     shared = any(ledger.columns[i].group >= 0 for i in values)
     if patterns is not None:
         found = ["pattern"] + ["pattern-pooled"] * (shared and not _all_discrete(ledger, values))
@@ -124,7 +136,17 @@ def _kinds(ledger: Ledger) -> list[str]:
         found = ["own"] + ["pooled"] * shared
     if steps:
         found += ["steps"] + ["steps-pooled"] * any(ledger.columns[i].group >= 0 for i in steps)
-    return found
+    return found + linear
+
+
+def _numbers(ledger: Ledger) -> list[int]:
+    """The columns with numbers that a weight may be given to."""
+    return [
+        i
+        for i in sorted(ledger.wanted)
+        if ledger.columns[i].bins.feature.kind in ("value", "count", "labelled")
+        and ledger.columns[i].bins.numeric > 1
+    ]
 
 
 def _all_discrete(ledger: Ledger, places: list[int]) -> bool:
@@ -132,6 +154,8 @@ def _all_discrete(ledger: Ledger, places: list[int]) -> bool:
 
 
 def _columns_of(ledger: Ledger, kind: str) -> list[int]:
+    if kind == "linear":
+        return _numbers(ledger)
     values = _values(ledger)
     return values[:1] + _steps(ledger) if kind.startswith("steps") else values
 
@@ -147,7 +171,33 @@ def _cross_fitted(ledger: Ledger, kind: str) -> Scored:
     final = _fit(ledger, kind, 2) if kind.startswith("pattern") else None
     belief = None if final is None else final.belief
     zero, one = (_fit(ledger, kind, fold, belief) for fold in (0, 1))
-    return _scored(ledger, kind, zero, one, final)
+    useless = _useless(ledger, zero, one) if kind == "own" else set()
+    scored = _scored(ledger, kind, _without(zero, useless), _without(one, useless), final)
+    scored.useless = useless
+    return scored
+
+
+def _useless(ledger: Ledger, zero: Fitted, one: Fitted) -> set[int]:
+    """Columns whose table makes the held-out log-loss no better, such as numbers of a request.
+
+    All of them together may tell something where each by itself does not, and then all stay.
+    """
+    found = set()
+    for place in zero.tables:
+        counts = ledger.columns[place].counts
+        gain = 0.0
+        for fitted, held in ((zero, counts[1]), (one, counts[0])):
+            points = fitted.tables[place]
+            losses = np.log(2) - np.array([np.logaddexp(0, -points), np.logaddexp(0, points)])
+            gain += float((held * losses).sum())
+        if gain <= 0:
+            found.add(place)
+    return found if len(found) < len(zero.tables) else set()
+
+
+def _without(fitted: Fitted, places: set[int]) -> Fitted:
+    fitted.tables = {i: table for i, table in fitted.tables.items() if i not in places}
+    return fitted
 
 
 def _fit(ledger: Ledger, kind: str, part: int, belief: Believed | None = None) -> Fitted:
@@ -156,6 +206,8 @@ def _fit(ledger: Ledger, kind: str, part: int, belief: Believed | None = None) -
     How far shapes are believed to depart from their values is learnt from both folds at once.
     """
     places = _columns_of(ledger, kind)
+    if kind == "linear":
+        return Fitted(_weighted(ledger, places, part))
     counts = {i: _part(ledger.columns[i].counts, part) for i in places}
     symbols, numbers = _tables(ledger, places, counts, pooled=kind.endswith("pooled"))
     if not kind.startswith("pattern"):
@@ -177,6 +229,64 @@ def _fit(ledger: Ledger, kind: str, part: int, belief: Believed | None = None) -
     numeric = {i: np.round(numbers[i], DIGITS) for i in places if numbers[i].any()}
     apart = {i: np.round(belief.share * symbols[i], DIGITS) for i in places}
     return Fitted(numeric, buckets, apart, belief)
+
+
+def _weighted(ledger: Ledger, places: list[int], part: int) -> dict[int, Floats]:
+    """Log-odds of the first side by logistic regression on the numbers, with a ridge."""
+    levels = [_levels(ledger.columns[i]) for i in places]
+    rows = slice(None) if part == 2 else slice(part, None, 2)
+    blocks = []
+    for side in (0, 1):
+        codes = [ledger.codes(i)[side][rows][:MOST_ROWS] for i in places]
+        found = [level.take(code) for level, code in zip(levels, codes, strict=True)]
+        blocks.append((np.stack([*found, np.ones(len(codes[0]))]), 1.0 - side))
+    # No row is curved more than where both sides are as likely, so that each step with that curve
+    # makes the fit better. Sums are numpy's own: those of a linear algebra library differ by
+    # machine and by threads.
+    curve = RIDGE * np.eye(len(places) + 1)
+    curve += sum(np.einsum("in,jn->ij", numbers, numbers) for numbers, _ in blocks) / 4
+    inverse = np.linalg.inv(curve)
+    weights = np.zeros(len(places) + 1)
+    for _ in range(STEPS):
+        slope = -RIDGE * weights
+        for numbers, target in blocks:
+            odds = np.einsum("i,in->n", weights, numbers)
+            slope += np.einsum("in,n->i", numbers, target - 1 / (1 + np.exp(-odds)))
+        step = np.einsum("ij,j->i", inverse, slope)
+        weights += step
+        if np.abs(step).max() < SETTLED:
+            break
+    return {
+        i: np.round(weight * level + (i == places[0]) * weights[-1], DIGITS)
+        for i, weight, level in zip(places, weights[:-1].tolist(), levels, strict=True)
+    }
+
+
+def _levels(column: Counted) -> Floats:
+    """A number for each bin of a column, of mean 0 and variance 1; what is no number is 0.
+
+    Whole numbers that were not seen when bins were fixed are taken for the farthest of those that
+    were.
+    """
+    bins, counts = column.bins, column.counts.sum(axis=(0, 1)).astype(float)
+    edges = np.array(bins.edges)
+    middle = np.zeros(bins.numeric)
+    if bins.discrete:
+        middle = np.array([0.0 if atom is None else atom for atom in bins.atoms])
+    elif len(edges) > 1:
+        ends = np.array([2 * edges[0] - edges[1], 2 * edges[-1] - edges[-2]])
+        bounds = np.concatenate([ends[:1], edges, ends[1:]])
+        middle = (bounds[1:] + bounds[:-1]) / 2
+    weight = counts[: bins.numeric]
+    if not weight.sum() or not np.isfinite(middle).all():
+        return np.zeros(bins.size)
+    mean = np.average(middle, weights=weight)
+    spread = np.sqrt(np.average((middle - mean) ** 2, weights=weight))
+    found = np.zeros(bins.size)
+    found[: bins.numeric] = (middle - mean) / max(spread, 1e-300)
+    if bins.discrete and not bins.labels:
+        found[-1] = found[np.abs(found).argmax()]
+    return found if bins.discrete else np.clip(found, -WIDEST, WIDEST)
 
 
 def _part(counts: NDArray[np.int64], part: int) -> NDArray[np.int64]:
@@ -363,7 +473,7 @@ def _between(ordered: Floats, rank: int) -> float:
 
 def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Shape, ...], Floats]:
     """Tables and shapes of the event, and the points they give the kept draws."""
-    final = scored.final = scored.final or _fit(ledger, scored.kind, 2)
+    final = scored.final = scored.final or _without(_fit(ledger, scored.kind, 2), scored.useless)
     if final.buckets is None:
         told = Fitted(_telling(final.tables))
         tables = tuple(_table(ledger.columns[i], points) for i, points in told.tables.items())

@@ -16,7 +16,6 @@ from scipy.special import bdtrc
 
 from ...outputs.features import ABSENT, Column, Feature
 from ...outputs.outputs import Outputs
-from ...outputs.questions import forms
 from ..bins import MINUS_ZERO, numbers_of, tidy
 from ..cuts import Family
 from ..events import Among, Event, HalfLine
@@ -131,10 +130,10 @@ def _at_least(hits: Counts, draws: int, p: float) -> Floats:
     return np.where(hits <= draws, bdtrc(np.minimum(hits, draws) - 1, draws, p), 0.0)
 
 
-def impossible_values(first: Outputs, second: Outputs) -> Iterator[Family]:
+def impossible_values(features: list[Feature], first: Outputs, second: Outputs) -> Iterator[Family]:
     """Families of a single event: values of a feature on one side only, or beyond the other."""
-    for feature in forms(first, second):
-        columns = [_Values(side.column(feature)) for side in (first, second)]
+    for feature in features:
+        columns = [Values(side.column(feature)) for side in (first, second)]
         for reverse in (False, True):
             hit, missed = columns[::-1] if reverse else columns
             yield from _beyond(feature, hit, missed, reverse)
@@ -142,7 +141,7 @@ def impossible_values(first: Outputs, second: Outputs) -> Iterator[Family]:
 
 
 @dataclass(frozen=True)
-class _Values:
+class Values:
     """A column of one side: its numbers and labels, by fold."""
 
     column: Column
@@ -187,7 +186,7 @@ class _Values:
         return found
 
 
-def _beyond(feature: Feature, hit: _Values, missed: _Values, reverse: bool) -> Iterator[Family]:
+def _beyond(feature: Feature, hit: Values, missed: Values, reverse: bool) -> Iterator[Family]:
     for upper in (False, True):
         ours, theirs = (
             [fold if upper else -fold[::-1] for fold in side.known] for side in (hit, missed)
@@ -200,7 +199,7 @@ def _beyond(feature: Feature, hit: _Values, missed: _Values, reverse: bool) -> I
         hits = np.array([[_above(side[f], cuts[1 - f]) for side in (ours, theirs)] for f in (0, 1)])
         threshold = cuts[2] if upper else -cuts[2]
         event = HalfLine(feature, 0.0 if threshold == 0 else threshold, upper)
-        yield _alone(feature, hits, (hit, missed), reverse, event, 1 + (feature.kind != "value"))
+        yield alone(feature, hits, (hit, missed), reverse, event, 1 + (feature.kind != "value"))
 
 
 def _above(ordered: Floats, threshold: float) -> int:
@@ -225,7 +224,7 @@ def _cut(ordered: Floats, end: float) -> float:
     return tidy(float(lows[widest]), float(highs[widest]))
 
 
-def _repeated(feature: Feature, hit: _Values, missed: _Values, reverse: bool) -> Iterator[Family]:
+def _repeated(feature: Feature, hit: Values, missed: Values, reverse: bool) -> Iterator[Family]:
     ordered = np.sort(np.concatenate(hit.known))
     again = ordered[FEWEST - 1 :][ordered[FEWEST - 1 :] == ordered[: 1 - FEWEST]]
     values = np.unique(again)
@@ -248,17 +247,18 @@ def _repeated(feature: Feature, hit: _Values, missed: _Values, reverse: bool) ->
     # That an entry is there is said of the output, as a feature says it, and not of the entry.
     plain = feature.kind == "value" and ABSENT not in event.values
     simplicity = (0 if len(sets[2]) <= FEW_NAMED else 2) + (not plain)
-    yield _alone(feature, hits, (hit, missed), reverse, event, simplicity)
+    yield alone(feature, hits, (hit, missed), reverse, event, simplicity)
 
 
-def _alone(
+def alone(
     feature: Feature,
     hits: Counts,
-    sides: tuple[_Values, _Values],
+    sides: tuple[Values, Values],
     reverse: bool,
     event: Event,
     simplicity: int,
 ) -> Family:
+    """The family of one event, from its `hits` of (fold, side), the likelier side first."""
     return Family(
         reversed=reverse,
         hits=hits[..., None],

@@ -8,11 +8,16 @@ from math import e, exp, log, sqrt
 
 import numpy as np
 import pytest
-from scipy.special import ndtri
+from scipy.special import ndtr, ndtri
 
 from dpwitness.auditors.events.bins import tidy
 from dpwitness.auditors.events.choose import learn
-from dpwitness.auditors.events.cuts import Aim, lepski, predicted_bound, smoothed
+from dpwitness.auditors.events.cuts import Aim, lepski, predicted_bound, smoothed, straight
+from dpwitness.auditors.events.events import Among
+from dpwitness.auditors.events.learners.half_lines import half_lines
+from dpwitness.auditors.events.ledger import Ledger
+from dpwitness.auditors.events.scores import AdditiveScore
+from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy.sketch import sketch
 
@@ -167,3 +172,92 @@ def test_cut_rules_prefer_the_plateau_to_a_lucky_tail():
     assert lepski(x, y, sizes, aim) == 20
     curve = smoothed(np.array([x, y]), None)
     assert np.argmax(predicted_bound(curve[0], curve[1], sizes, aim)[0]) >= 18
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_atom_amid_noise_is_named_whatever_its_share(seed):
+    """275 hits of 250,000 are expected against 25, and eight ask for a look."""
+
+    def noise(share):
+        def draw(rng, size):
+            drawn = rng.laplace(size=size)
+            drawn[rng.random(size) < share] = 0.25
+            return drawn
+
+        return draw
+
+    sides = [
+        Outputs.of(noise(share)(np.random.default_rng([seed, side]), 250_000), 250_000)
+        for side, share in enumerate((1e-3, 1e-4))
+    ]
+    choice = learn(*sides, epsilon=1.0, delta=0.0, trials=200_000, level=LEVEL)
+    assert choice.event == Among(Feature(), (0.25,))
+    assert not choice.reversed
+
+
+def test_a_line_of_log_ratios_is_told_from_a_step():
+    """The log-ratio of two Gaussians is a line in the output; that of two-sided noise is a step."""
+    for draw, is_line in ((lambda rng, at: rng.normal(at, 2, 100_000), True),
+                          (lambda rng, at: rng.laplace(at, 1, 100_000), False)):  # fmt: skip
+        sides = [Outputs.of(draw(np.random.default_rng(s), s), 100_000) for s in (0, 1)]
+        ledger = Ledger.fixed_on((sides[0][:16_384], sides[1][:16_384]))
+        ledger.add(*sides)
+        found = [straight(family) for family in half_lines(ledger)]
+        assert [line is not None for line in found] == [is_line] * 4
+
+
+def test_letters_of_a_chain_are_weighed_together():
+    """Only which letter follows an a tells."""
+
+    def chain(shares):
+        def draw(rng, size):
+            states = np.zeros((size, 12), dtype=int)
+            for place in range(1, 12):
+                after = rng.random(size) < np.where(states[:, place - 1] == 0, shares, 0.5)
+                states[:, place] = np.where(after, 1, 0)
+            return ["".join("ab"[state] for state in row) for row in states.tolist()]
+
+        return draw
+
+    choice, value = chosen(chain(0.7), chain(0.5), learnt=20_000, check=60_000)
+    rows = chain(0.7)(np.random.default_rng(5), 60_000)
+    steps = {"ab": log(0.7 / 0.5), "aa": log(0.3 / 0.5)}
+    losses = [sum(steps.get(row[i : i + 2], 0.0) for i in range(11)) for row in rows]
+    order = np.sort(losses)[::-1]
+    p, q = np.arange(1, len(order) + 1) / len(order), np.cumsum(np.exp(-order)) / len(order)
+    best = max(bound(a, b) for a, b in zip(p[60::60], q[60::60], strict=True))
+    assert isinstance(choice.event, AdditiveScore)
+    assert value > 0.9 * best
+
+
+def test_numbers_that_share_noise_are_weighed_together():
+    """The first holds two noises, and each of the others one of them and little of its own."""
+
+    def release(shift):
+        def draw(rng, size):
+            shared, own = rng.normal(size=(size, 2)), rng.normal(size=(size, 2)) / 2
+            first = shift + shared.sum(axis=1, keepdims=True) + rng.normal(size=(size, 1)) / 2
+            return np.hstack([first, shared + own])
+
+        return draw
+
+    _, value = chosen(release(0), release(0.5), learnt=50_000)
+    covariance = np.array([[2.25, 1, 1], [1, 1.25, 0], [1, 0, 1.25]])
+    apart = 0.5 * sqrt(np.linalg.inv(covariance)[0, 0])
+    cuts = np.linspace(-4, 1, 200)
+    best = max(bound(ndtr(c), ndtr(c - apart)) for c in cuts)
+    assert value > 0.9 * best
+
+
+def test_numbers_that_tell_nothing_stay_out_of_a_score():
+    """Laplace noise shifted in two numbers, beside eight numbers of a request."""
+
+    def release(shift):
+        def draw(rng, size):
+            return np.hstack([rng.laplace(shift, size=(size, 2)), 9 * rng.random((size, 8))])
+
+        return draw
+
+    choice, _ = chosen(release(0), release(0.5), learnt=50_000, check=1000)
+    assert isinstance(choice.event, AdditiveScore)
+    assert {table.bins.feature.path for table in choice.event.tables} == {(0,), (1,)}

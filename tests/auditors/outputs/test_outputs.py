@@ -4,12 +4,14 @@ import copy
 import enum
 import inspect
 import itertools
+import json
 import math
 import pickle
 from array import array
 from collections import OrderedDict
 from decimal import Decimal
 from fractions import Fraction
+from hashlib import sha256
 
 import numpy as np
 import pandas as pd
@@ -20,21 +22,33 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.choose import learn
-from dpwitness.auditors.outputs.features import KINDS, Feature, feature_from_json
+from dpwitness.auditors.outputs.features import (
+    END,
+    KINDS,
+    PAIRED,
+    START,
+    Feature,
+    feature_from_json,
+)
 from dpwitness.auditors.outputs.kinds import Raised
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
 
 from .strategies import Holder, Release, Slotted, blocks, outputs
 
-ARGUMENTS = {"residue": (2, 3), "first": (1.0, "None", math.nan)}
+ARGUMENTS = {
+    "residue": (2, 3),
+    "first": (1.0, "None", math.nan),
+    "count": ("aa", START + "a", "0" + END),
+    "labelled": (1.0, "'a'", "None"),
+}
 
 
 def features_to_ask(batch):
     """Every kind of question at every place, whether or not it is worth asking."""
     paths = [(), *batch.paths()[:6]]
     for path, kind in itertools.product(dict.fromkeys(paths), KINDS):
-        other = paths[-1] if kind in ("difference", "equal") else ()
+        other = paths[-1] if kind in PAIRED else ()
         for argument in ARGUMENTS.get(kind, (None,)):
             yield Feature(kind, path, other, argument)
 
@@ -234,7 +248,10 @@ class Printed:
         ([Printed()] * 60, "compared only as printed text"),
         ([[1, Printed()]] * 60, "output[1] ("),
         ([{"f": len}] * 60, "compared not at all"),
-        ([f"count: {i}" for i in range(60)], "hardly any two are equal"),
+        ([f"count: {i}" for i in range(60)], ""),
+        ([json.dumps({"count": i, "noise": [i / 7]}) for i in range(60)], ""),
+        ([sha256(b"%d" % i).hexdigest() for i in range(60)], "hardly any two are equal"),
+        ([json.dumps({"id": sha256(b"%d" % i).hexdigest()}) for i in range(60)], "json['id'] is"),
     ],
 )
 def test_what_was_not_compared_is_said(batch, words):

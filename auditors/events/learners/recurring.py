@@ -1,0 +1,74 @@
+"""Numbers that come back amid others that do not, and speak for one side.
+
+Rounding, clamping and default values put atoms into continuous noise. The bins that are fixed on
+the first draws hold such a number apart only if it has a share of them; here a number counts that
+came back so many times among the latest draws, whatever its share. What one fold shows, the other
+counts.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...outputs.features import Feature
+from ...outputs.outputs import Outputs
+from ..bins import MINUS_ZERO, MOST_DISTINCT
+from ..cuts import Family
+from ..events import Among
+from .impossible import FEW_NAMED, MOST_NAMED, Values, alone
+
+BACK = 8
+"""Times that a number has to come back."""
+MOST = 4096
+LEVELS = (0.0, 0.4, 0.8, 1.2, 1.8, 2.5)
+"""Log-ratios that the numbers of a set are sure to exceed, by CAUTION standard errors."""
+CAUTION = 2.0
+
+Counts = NDArray[np.int64]
+
+
+def recurring_values(features: list[Feature], first: Outputs, second: Outputs) -> Iterator[Family]:
+    """Families of a single event: the feature is one of the numbers that speak for one side."""
+    for feature in features:
+        columns = [Values(side.column(feature)) for side in (first, second)]
+        known = np.concatenate([fold for column in columns for fold in column.known])
+        values, times = np.unique(known, return_counts=True)
+        if len(values) <= MOST_DISTINCT:
+            continue  # A few numbers and nothing else have bins of their own.
+        values = values[times >= BACK]
+        if not 0 < len(values) <= MOST:
+            continue
+        counts = np.stack([column.counts(values, ())[:, :-1] for column in columns], axis=1)
+        for reverse in (False, True):
+            ours = counts[:, ::-1] if reverse else counts
+            sides = (columns[1], columns[0]) if reverse else (columns[0], columns[1])
+            yield from _sets(feature, values, ours, sides, reverse)
+
+
+def _sets(
+    feature: Feature,
+    values: NDArray[np.float64],
+    counts: Counts,
+    sides: tuple[Values, Values],
+    reverse: bool,
+) -> Iterator[Family]:
+    sure = [_surely(part) for part in (*counts, counts.sum(axis=0))]
+    seen: list[int] = []
+    for level in LEVELS:
+        sets = [np.flatnonzero(part > level) for part in sure]
+        named = sets[2].tolist()
+        if not 0 < len(named) <= MOST_NAMED or named == seen:
+            continue
+        seen = named
+        hits = np.array([counts[fold][:, sets[1 - fold]].sum(axis=-1) for fold in (0, 1)])
+        numbers = [-0.0 if v == MINUS_ZERO else v for v in values[sets[2]].tolist()]
+        simplicity = (0 if len(named) <= FEW_NAMED else 2) + (feature.kind != "value")
+        yield alone(feature, hits, sides, reverse, Among(feature, tuple(numbers)), simplicity)
+
+
+def _surely(counts: Counts) -> NDArray[np.float64]:
+    """Log-ratios less CAUTION standard errors."""
+    a, b = counts + 0.5
+    found: NDArray[np.float64] = np.log(a / b) - CAUTION * np.sqrt(1 / a + 1 / b)
+    return found

@@ -1,0 +1,211 @@
+"""What a text says: JSON, lines, fields, numbers and words, each read off that text alone.
+
+A text of a kind that few others are equal to is of no use as a category. What it says is a value
+like any other, so that paths lead on into it: `output.json['count']`, `output.numbers[0]`. Read
+are the different texts of a node, once for all questions about them.
+"""
+
+import csv
+import json
+import re
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .features import END, START, Path, Step
+from .kinds import kind_of
+from .nodes import Exact, Fixed, Grid, Node, Piece, Ragged, Texts, joined, pieces_of
+from .packing import CHECKED_AT, named_parts
+from .untyped import untyped
+
+CATEGORIES = 32
+"""Texts of more different spellings than this are read."""
+DEEPEST = 16
+"""Brackets in one another beyond which a text is no JSON to read."""
+KEPT = 4
+AT_ONCE = 512
+
+NUMBER = re.compile(
+    r"(?<![\w.])([-+]?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)"
+    r"(?!\.?\d|[A-Za-z_]+\d)"
+)
+"""A number by itself. Codes stay words: 16 digits and more, leading zeros, letters amid digits."""
+SEPARATED = re.compile(r"[^\s,;=:|]+([,;\t|])[^\s,;|]")
+"""A line of a table begins so."""
+FIELD = re.compile(r"([A-Za-z_][\w.-]*)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;&#\"'=:][^\s,;&]*)")
+
+
+def said(text: str) -> dict[str, Any]:
+    """What the text says, by the name of the reading; empty if nothing could be read.
+
+    JSON is its value, CSV its rows of cells; other lines are texts to be read in turn. Else there
+    are the fields `key=value` with different keys, the other numbers in order, and the words with
+    # in their place.
+    """
+    if text[:1] in ("{", "["):
+        value = _json(text)
+        if value is not None:
+            return {"json": value}
+    if separator := SEPARATED.match(text):
+        with suppress(csv.Error):
+            rows = csv.reader(text.splitlines(), delimiter=separator[1])
+            return {"rows": [[_number(cell) for cell in row] for row in rows]}
+    if len(lines := text.splitlines()) > 1:
+        return {"lines": lines}
+    found: dict[str, Any] = {}
+    between = FIELD.split(text)
+    keys = between[1::3]
+    if keys and len(set(keys)) == len(keys):
+        found["fields"] = dict(zip(keys, map(_number, between[2::3]), strict=True))
+        between[1::3], between[2::3] = [f"{key}=" for key in keys], ["#"] * len(keys)
+        text = "".join(between)
+    apart = NUMBER.split(text)
+    if len(apart) > 1:
+        found["numbers"] = [float(number) for number in apart[1::2]]
+        text = "#".join(apart[::2])
+    return {**found, "words": text} if found else {}
+
+
+def unread(texts: Texts) -> Texts:
+    """Those of the texts off which nothing could be read."""
+    names = texts.names
+    silent = np.array([not said(spelled(name)) for name in names])
+    return texts.take(np.flatnonzero(silent[texts.codes])).compact()
+
+
+def _json(text: str) -> Any:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    flat = text.count("{") + text.count("[") <= DEEPEST
+    return value if flat or _deep(value, DEEPEST) else None
+
+
+def _deep(value: Any, left: int) -> bool:
+    """Whether the value has at most so many levels."""
+    if not isinstance(value, (dict, list)):
+        return True
+    inner = value.values() if isinstance(value, dict) else value
+    return left > 0 and all(_deep(part, left - 1) for part in inner)
+
+
+def _number(text: str) -> float | str:
+    if not text[:1].isalpha() and NUMBER.fullmatch(text):
+        return float(text)
+    return text.strip("\"'")
+
+
+def spelled(name: str) -> str:
+    """The text of which `name` is the printed form; the name itself if it is no quoted text."""
+    quote = name[-1:]
+    start = name.find(quote) + 1
+    if quote not in ("'", '"') or start > 2 or start == len(name):
+        return name
+    if "\\" not in name:
+        return name[start:-1]
+    printed = name[start:-1].encode("latin-1", "backslashreplace")
+    return printed.decode("unicode_escape", "surrogatepass")
+
+
+def many(texts: Texts) -> bool:
+    """Whether the texts have so many spellings that what they say is asked for."""
+    return len(texts.compact().names) > CATEGORIES
+
+
+def reading(texts: Texts) -> Node | None:
+    """What the texts say, as one node of parts; None if nothing of any could be read."""
+    if not texts.read:
+        texts.read.append(_read(texts.names))
+    node = texts.read[0]
+    return None if node is None else node.take(texts.codes)
+
+
+def _read(names: tuple[str, ...]) -> Node | None:
+    found: list[Node] = []
+    some = False
+    # A few at once, since what they say is let go as soon as it is packed.
+    for start in range(0, len(names), AT_ONCE):
+        parts: list[dict[Step, Any]] = [
+            {("read", how): value for how, value in said(spelled(name)).items()}
+            for name in names[start : start + AT_ONCE]
+        ]
+        some = some or any(parts)
+        found.append(named_parts(kind_of(dict), parts, CHECKED_AT))
+    # In what type a parser holds a number is no part of what the text says.
+    return untyped(joined(found)) if some else None
+
+
+def at(node: Node, path: Path) -> list[Piece]:
+    """What the outputs have at the path, by form; outputs without it are in no piece."""
+    pieces = list(pieces_of(node))
+    for step in path:
+        pieces = [new for rows, inner in pieces for new in _stepped(rows, inner, step)]
+    return pieces
+
+
+def _stepped(rows: NDArray[np.intp] | None, node: Node, step: Step) -> list[Piece]:
+    if isinstance(node, Exact) and node.parts is not None:
+        node = node.parts
+    if isinstance(node, Texts) and not isinstance(step, int) and step[0] == "read":
+        found = reading(node)
+        if found is None:
+            return []
+        node = found
+    if isinstance(node, Fixed):
+        part = node.parts.get(step)
+        return [] if part is None else list(pieces_of(part, rows))
+    if isinstance(node, Grid):
+        part = node.step(step)
+        return [] if part is None else list(pieces_of(part, rows))
+    if isinstance(node, Ragged):
+        inside = node.step(step)
+        if inside is not None and len(inside[0]):
+            places, part = inside
+            return list(pieces_of(part, places if rows is None else rows[places]))
+    return []
+
+
+@lru_cache(maxsize=KEPT)
+def _letters(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
+    """Every two letters that follow each other, as one number, and the text they are of."""
+    marked = [f"{START}{spelled(name)}{END}" for name in names]
+    whole = "".join(marked).encode("utf-32-le", "surrogatepass")
+    letters = np.frombuffer(whole, dtype=np.uint32).astype(np.int64)
+    lengths = np.array([len(text) for text in marked], dtype=np.intp)
+    rows = np.repeat(np.arange(len(names)), lengths)
+    inside = np.flatnonzero(rows[1:] == rows[:-1])
+    return letters[inside] << 32 | letters[inside + 1], rows[inside]
+
+
+def times(texts: Texts, letters: str) -> NDArray[np.int64]:
+    """How often two letters follow each other in each text, overlaps included."""
+    pairs, rows = _letters(texts.names)
+    wanted = ord(letters[0]) << 32 | ord(letters[1])
+    found = np.bincount(rows[pairs == wanted], minlength=len(texts.names))
+    return found[texts.codes]
+
+
+def telling_letters(first: Texts, second: Texts, most: int, least: float) -> list[str]:
+    """The two letters whose numbers differ most between two samples, by `least` errors or more.
+
+    The errors are those of counts of rare things, which is enough to rank by.
+    """
+    seen = []
+    for side in (first, second):
+        texts = side.compact()
+        pairs, rows = _letters(texts.names)
+        often = np.bincount(texts.codes, minlength=len(texts.names))[rows]
+        distinct, places = np.unique(pairs, return_inverse=True)
+        means = np.bincount(places, often) / texts.count
+        seen.append((dict(zip(distinct.tolist(), means.tolist(), strict=True)), texts.count))
+    (one, n), (two, m) = seen
+    gaps = {}
+    for pair in dict.fromkeys((*one, *two)):
+        a, b = one.get(pair, 0.0), two.get(pair, 0.0)
+        gaps[pair] = abs(a - b) / ((a + 1 / n) / n + (b + 1 / m) / m) ** 0.5
+    best = sorted(gaps, key=lambda pair: (-gaps[pair], pair))[:most]
+    return [chr(pair >> 32) + chr(pair & 0xFFFFFFFF) for pair in best if gaps[pair] >= least]
