@@ -86,7 +86,7 @@ def _smaller(size: int) -> NDArray[np.bool_]:
 def straight(family: Family) -> Floats | None:
     """The log-ratio of each slice as a line in the threshold of half-lines; None if none fits."""
     size = family.hits.shape[-1]
-    if size < FEWEST_SLICES:
+    if size < FEWEST_SLICES or not isinstance(family.event(0), HalfLine):
         return None
     ends = [family.event(cut) for cut in range(size)]
     thresholds = np.array([end.threshold for end in ends if isinstance(end, HalfLine)])

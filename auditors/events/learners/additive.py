@@ -42,7 +42,7 @@ FIRST_CUT = 8
 DIGITS = 5
 SILENT = 0.02
 MOST_NUMBERS = 128
-MOST_ROWS = 131_072
+MOST_ROWS = 65_536
 """Draws of a side and fold that weights are fitted on."""
 RIDGE = 20.0
 STEPS = 12

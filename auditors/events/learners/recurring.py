@@ -32,7 +32,10 @@ def recurring_values(features: list[Feature], first: Outputs, second: Outputs) -
     """Families of a single event: the feature is one of the numbers that speak for one side."""
     for feature in features:
         columns = [Values(side.column(feature)) for side in (first, second)]
-        known = np.concatenate([fold for column in columns for fold in column.known])
+        folds = [fold for column in columns for fold in column.known]
+        if not any((fold[1:] == fold[:-1]).any() for fold in folds):
+            continue  # What comes back BACK times in all comes back in one of four folds.
+        known = np.concatenate(folds)
         values, times = np.unique(known, return_counts=True)
         if len(values) <= MOST_DISTINCT:
             continue  # A few numbers and nothing else have bins of their own.
