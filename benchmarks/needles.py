@@ -12,7 +12,9 @@ import argparse
 import hashlib
 import json
 import platform
+import re
 import time
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date
@@ -74,6 +76,11 @@ def one_of_thirty(which: int, rng: np.random.Generator, *, size: Any = None) -> 
     return side * (1.2 if index == 17 else 1.0) + rng.laplace(size=size)
 
 
+def one_of_many(which: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
+    index, side = which
+    return side * (1.5 if index == 271 else 1.0) + rng.laplace(size=size)
+
+
 def corner(vector: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
     wide = 8 * (min(vector) >= 9)
     return sum(vector) + wide * vector[0] + rng.laplace(scale=11, size=size)
@@ -95,6 +102,7 @@ DATES = st.lists(st.dates(min_value=date(1900, 1, 1), max_value=date(2030, 1, 1)
 FREE = st.lists(st.text(max_size=8), max_size=9)
 OPTIONAL = st.lists(st.none() | st.integers(0, 99), max_size=20)
 SIGNED = st.lists(st.integers(-50, 50), max_size=30)
+MANY = st.sampled_from([Pair((i, 0), (i, 1)) for i in range(300)])
 THIRTY = st.sampled_from([Pair((i, 0), (i, 1)) for i in range(30)])
 VECTORS = st.lists(st.integers(0, 10), min_size=5, max_size=5).map(
     lambda v: Pair(v, [v[0] - 1 if v[0] else 1, *v[1:]])
@@ -124,7 +132,7 @@ SHAPED = {
     "a corner of a vector": Needle(run=corner, databases=VECTORS, options=DECLARED),
     "a scalar at one end": Needle(run=at_one_end, databases=st.floats(0, 1), options=REPLACE),
     "slight, between both ends": Needle(run=both_ends, databases=st.floats(0, 1), options=REPLACE),
-    "one of 30 pairs at 1.2": Needle(run=one_of_thirty, databases=THIRTY),
+    "one of 30 pairs at 1.2": Needle(run=one_of_thirty, databases=THIRTY, options=DECLARED),
     "one text": Needle(run=leak(lambda d: "secret" in d), databases=FREE),
     "a tuple": Needle(run=leak(lambda d: (321, "elm", True) in d), databases=TUPLES),
     "a date": Needle(run=leak(lambda d: date(1987, 6, 5) in d), databases=DATES),
@@ -231,6 +239,85 @@ SHAPED |= {
     "a palindrome": Needle(run=leak(palindrome), databases=VALUES),
 }
 
+
+def from_the_end(database: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
+    """A sparse vector without noise on its queries, which are the records, the last first."""
+    threshold = rng.laplace(scale=1.1, size=1 if size is None else size)
+    found = np.full(threshold.shape, len(database))
+    for place in range(len(database)):
+        met = (database[-1 - place] >= threshold) & (found == len(database))
+        found[met] = place
+    return int(found[0]) if size is None else found
+
+
+def seldom_thrice(database: Any, rng: np.random.Generator, *, size: Any = None) -> Any:
+    seldom = rng.random(size) < 0.01 if any(database.count(v) >= 3 for v in database) else 0
+    return len(database) + 100 * seldom + rng.laplace(scale=1.1, size=size)
+
+
+def twin_tops(database: Any) -> bool:
+    return len(database) >= 12 and max(database) > 70 and sorted(database)[-2] == max(database)
+
+
+def three_fields(database: Any) -> bool:
+    return any(p["age"] > 64 and p["city"] == "larch" and p["pay"] > 90_000 for p in database)
+
+
+def three_codes(database: Any) -> bool:
+    return any((a, b) == (7, "fir") and c < -250 for a, b, c in database)
+
+
+def on_an_ordinal(database: Any) -> bool:
+    return any(day.toordinal() == 725_413 for day in database)
+
+
+def large_power(database: Any) -> bool:
+    return any(v > 4096 and v & (v - 1) == 0 for v in database)
+
+
+def ticket(database: Any) -> bool:
+    return any(
+        len(text) == 8 and text[:2].isupper() and text[:2].isalpha() and text[2:].isdigit()
+        for text in database
+    )
+
+
+def plate(database: Any) -> bool:
+    return any(re.fullmatch(r"[A-Z]{2}-\d{4}", text) for text in database)
+
+
+def composed(database: Any) -> bool:
+    return any(unicodedata.normalize("NFC", text) != text for text in database)
+
+
+STAFF = st.lists(
+    st.fixed_dictionaries({
+        "age": st.integers(16, 99), "city": st.sampled_from(WORDS), "pay": st.integers(0, 200_000),
+    }),
+    max_size=40,
+)  # fmt: skip
+CODES = st.lists(
+    st.tuples(st.integers(0, 999), st.sampled_from(WORDS), st.integers(-500, 500)), max_size=20
+)
+DAYS = st.lists(st.dates(min_value=date(1900, 1, 1), max_value=date(2030, 1, 1)), max_size=9)
+BITS = st.lists(st.integers(0, 1), min_size=2, max_size=4)
+LONG = st.lists(st.integers(0, 10**6), max_size=20)
+
+CORNERS = {
+    "records from the last": Needle(run=from_the_end, databases=BITS, options=REPLACE),
+    "two equal maxima in a long list": Needle(run=leak(twin_tops), databases=VALUES),
+    "three fields of one record": Needle(run=leak(three_fields), databases=STAFF),
+    "three places of one tuple": Needle(run=leak(three_codes), databases=CODES),
+    "a date by its ordinal": Needle(run=leak(on_an_ordinal), databases=DAYS),
+    "a large power of two": Needle(run=leak(large_power), databases=LONG),
+    "two capitals and six digits": Needle(run=leak(ticket), databases=FREE),
+    "a pattern of the code": Needle(run=leak(plate), databases=FREE),
+    "a text that is not NFC": Needle(run=leak(composed), databases=FREE),
+    "one call in a hundred, three alike": Needle(run=seldom_thrice, databases=VALUES),
+    "one of 300 listed pairs": Needle(run=one_of_many, databases=MANY, options=DECLARED),
+}
+"""Conditions on several values at once, and forms of values that are no numbers."""
+
 SOUND = {
     "sound count": Needle(run=leak(lambda d: False), databases=VALUES),
     "sound scalar": Needle(
@@ -239,7 +326,7 @@ SOUND = {
     ),
 }  # fmt: skip
 
-SETS = {"shaped": SHAPED, "held out": HELD_OUT, "sound": SOUND}
+SETS = {"shaped": SHAPED, "held out": HELD_OUT, "corners": CORNERS, "sound": SOUND}
 
 
 def measured(needle: Needle, seeds: int, trials: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ read them.
 
 import dis
 import inspect
+import re
 import sysconfig
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
@@ -110,6 +111,8 @@ class _Walk:
                     yield from self._of(vars(value)[name], names)
             case Mapping() | list() | tuple() | set() | frozenset():
                 yield from self._of_container(value, names)
+            case re.Pattern():
+                yield from _parts(value.pattern)
             case np.ndarray() if value.size <= MOST_ITEMS and value.dtype.kind in "biufUS":
                 for item in value.ravel().tolist():
                     yield from _parts(item)

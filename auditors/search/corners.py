@@ -9,12 +9,22 @@ of like choices are combined.
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice, product
 from random import Random
 from typing import Any
 
-from .choices import Choice, Example
-from .suggestions import ENUMERATED, Suggestions, all_of, anything, changed, far, simplest
+from .choices import Choice, ChoiceSpace, Example
+from .suggestions import (
+    ENUMERATED,
+    Suggestions,
+    all_of,
+    anything,
+    changed,
+    far,
+    few_ways,
+    simplest,
+)
 from .tries import in_turn
 
 BESIDE = 12
@@ -24,6 +34,10 @@ FEWEST = 3
 """Like choices that make a group."""
 MOST_GROUPS = 3
 MOST_PATTERNS = 24
+MOST_LISTS = 300
+"""Lists, with a change each, up to which all of one length are tried."""
+FEW_ROWS = 4
+LONGEST = 7
 
 
 def enumerated(examples: list[Example]) -> Iterator[list[Any]]:
@@ -37,6 +51,49 @@ def enumerated(examples: list[Example]) -> Iterator[list[Any]]:
         for place, choice in enumerate(example.choices):
             if choice.kind == "integer" and 2 < choice.size() <= ENUMERATED:
                 yield from (changed(example, {place: value}) for value in all_of(choice))
+
+
+def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[Any]]:
+    """The shortest lists of rows of few values: all of them, with every change there is."""
+    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+        which = next(i for i, block in enumerate(example.blocks) if block.elements)
+        rows = _all_rows(example, *example.blocks[which].elements[0])
+        left = MOST_LISTS
+        for size in range(LONGEST if rows else 0):
+            made = space.made(example.with_elements(example.blocks[which], rows[:1] * size))
+            if made is None or len(made.blocks) <= which:
+                continue
+            block = made.blocks[which]
+            places = [
+                place for place in range(block.end[0], len(made.choices))
+                if few_ways(made.choices[place])
+            ]  # fmt: skip
+            ways = [all_of(made.choices[place]) for place in places]
+            left -= len(rows) ** size * math.prod(map(len, ways))
+            if left < 0:
+                return
+            for chosen in product(*ways):
+                plain = replace(
+                    made, choices=_answered(made, dict(zip(places, chosen, strict=True)))
+                )
+                for filled in product(rows, repeat=size):
+                    yield plain.with_elements(block, filled)
+
+
+def _answered(example: Example, answers: dict[int, Any]) -> tuple[Choice, ...]:
+    return tuple(
+        replace(choice, value=answers.get(place, choice.value))
+        for place, choice in enumerate(example.choices)
+    )
+
+
+def _all_rows(example: Example, start: int, end: int) -> list[tuple[Any, ...]]:
+    """All rows that a strategy of rows can yield, where they are few; else none."""
+    choices = example.choices[start:end]
+    ways = [all_of(choice) if few_ways(choice) else [choice.value] for choice in choices]
+    free = [choice for choice in choices if not few_ways(choice) and choice.kind != "boolean"]
+    rows = math.prod(map(len, ways))
+    return list(product(*ways)) if 1 < rows <= FEW_ROWS and not free else []
 
 
 def corners(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:

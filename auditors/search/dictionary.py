@@ -1,14 +1,31 @@
 """Constants of the mechanism's code in the choices of small examples."""
 
-from collections.abc import Iterator
-from itertools import islice, product
+from collections.abc import Iterator, Sequence
+from datetime import date
+from itertools import islice, permutations, product
 from typing import Any
 
-from .choices import Block, Choice, Example
-from .suggestions import MARKS, Suggestions, all_of, changed, exact, far, few_ways, mark
+from .choices import Block, Choice, ChoiceSpace, Example
+from .suggestions import (
+    MARKS,
+    Suggestions,
+    all_of,
+    changed,
+    exact,
+    far,
+    few_ways,
+    forms_of,
+    mark,
+)
 from .tries import in_turn
 
+DAY = ("year", "month", "day")
+ORDINALS = range(date(1800, 1, 1).toordinal(), date(2200, 1, 1).toordinal())
+"""Whole numbers that may be days, as `date.toordinal` counts them."""
 MOST_JOINT = 6
+MOST_TOGETHER = 4
+MOST_NAMED = 64
+"""Values of a choice that are looked at for texts of the code."""
 LENGTHS = (5, 4, 3, 2)
 """Constants adjacent in the code that are put into adjacent choices."""
 
@@ -30,8 +47,8 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
     constants = suggestions.constants
     places = [p for p, choice in enumerate(example.choices) if choice.kind != "boolean"]
     for length in LENGTHS:
-        for start in range(len(constants) - length + 1):
-            values = constants[start : start + length]
+        together = [constants[i : i + length] for i in range(len(constants) - length + 1)]
+        for values in [*(days(constants) if length == len(DAY) else ()), *together]:
             for first in range(len(places) - length + 1):
                 chosen = places[first : first + length]
                 fitted = [
@@ -40,6 +57,14 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
                 ]
                 if all(value is not None for value in fitted):
                     yield changed(example, dict(zip(chosen, fitted, strict=True)))
+
+
+def days(constants: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+    """Year, month and day of what may be a day: a date, or the ordinal of one."""
+    for one in constants:
+        day = date.fromordinal(one) if type(one) is int and one in ORDINALS else one
+        if isinstance(day, date):
+            yield tuple(getattr(day, part) for part in DAY)
 
 
 def _fitted(value: Any, choice: Choice) -> Any:
@@ -87,3 +112,85 @@ def _worth(suggestions: Suggestions, choice: Choice) -> list[Any]:
     ends = [value for value in far(choice) if choice.permits(value)]
     found = [*suggestions.as_they_are(choice), *ends, *suggestions.nearby(choice)]
     return list({mark(value): value for value in found}.values())
+
+
+def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:
+    """Forms in each choice of the smallest example with a row."""
+    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+        for place, choice in enumerate(example.choices):
+            for value in forms_of(suggestions.constants, choice):
+                yield changed(example, {place: value})
+
+
+def conjunctions(
+    suggestions: Suggestions, space: ChoiceSpace, examples: list[Example]
+) -> Iterator[list[Any]]:
+    """Constants that stand together in the code, in the choices of one row, in any order.
+
+    A constant is tried as it is, then the next number up and down: `> 90_000` asks for 90,001.
+    """
+    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+        block = next(block for block in example.blocks if block.elements)
+        places = [p for p in range(*block.elements[0]) if _is_value(example.choices[p])]
+        named = {place: _named(suggestions, space, example, place) for place in places}
+        # Names of fields stand between the values that the code compares them with.
+        constants = [
+            one for one in suggestions.constants
+            if any(_ways(one, example.choices[place], named[place]) for place in places)
+        ]  # fmt: skip
+        for size in range(min(len(places), MOST_TOGETHER), 1, -1):
+            windows = [constants[i : i + size] for i in range(len(constants) - size + 1)]
+            yield from in_turn([_together(example, places, named, window) for window in windows])
+
+
+def _is_value(choice: Choice) -> bool:
+    return choice.kind != "boolean" or few_ways(choice)
+
+
+def _together(
+    example: Example, places: list[int], named: dict[int, dict[str, Any]], window: Sequence[Any]
+) -> Iterator[list[Any]]:
+    for chosen in permutations(places, len(window)):
+        ways = [
+            _ways(constant, example.choices[place], named[place])
+            for place, constant in zip(chosen, window, strict=True)
+        ]
+        for values in sorted(product(*(enumerate(way) for way in ways)), key=_changes):
+            yield changed(example, {p: v for p, (_, v) in zip(chosen, values, strict=True)})
+
+
+def _ways(constant: Any, choice: Choice, named: dict[str, Any]) -> list[Any]:
+    """What a choice may be on account of a constant, the constant itself first."""
+    if isinstance(constant, str) and constant in named:
+        return [named[constant]]
+    found = exact(constant, choice.kind)[:1]
+    if choice.kind in ("integer", "float") and found:
+        found += [found[0] + 1, found[0] - 1]
+    return [value for value in found if choice.permits(value)]
+
+
+def _changes(values: tuple[tuple[int, Any], ...]) -> int:
+    return sum(place > 0 for place, _ in values)
+
+
+def _named(
+    suggestions: Suggestions, space: ChoiceSpace, example: Example, place: int
+) -> dict[str, Any]:
+    """The texts of the code that values of a choice bring into the databases.
+
+    So a text is met that is drawn by its place in a list.
+    """
+    texts = [one for one in suggestions.constants if isinstance(one, str) and one]
+    choice, found = example.choices[place], dict[str, Any]()
+    if not texts or choice.kind != "integer" or choice.size() > MOST_NAMED:
+        return found
+    shown = {}
+    for value in all_of(choice):
+        made = space.made(changed(example, {place: value}))
+        shown[value] = repr(made.value) if made is not None else ""
+    for text in texts:
+        held = [value for value, database in shown.items() if repr(text) in database]
+        # What all values bring is said by another choice, or is the name of a field.
+        if 0 < len(held) < len(shown):
+            found[text] = held[0]
+    return found

@@ -16,6 +16,7 @@ from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..results import Pair, Reach
 from ..sampling.sampling import Sampler
+from .bank import length_of
 from .choices import choice_space
 from .constants import codes_of, constants_of
 from .listed import every, how_many
@@ -23,7 +24,7 @@ from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
 from .promise import promise
 from .reach import Lines, reached
-from .scout import Enough, Gross, Scout, Seen, sizes_of
+from .scout import Enough, Gross, Scout, Seen, sides_of, sizes_of
 from .stages import Stages
 
 PLATEAU = 4
@@ -31,6 +32,7 @@ PLATEAU = 4
 RARE_PAIRS = 20
 RARE_DRAWS = 8192
 RARE_MOVES = 2
+MOST_COPIES = 5
 CLEAR = 4.0
 """Deviations from which a finalist needs no second look for rare leaks."""
 TOLD = 3.0
@@ -286,6 +288,7 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
     templates = [Pair(p.database, p.neighbour) for p in source.templates[:2]]
     keys = [(canonical(p.database), canonical(p.neighbour)) for p in templates]
     every = [*one_sided[:RARE_PAIRS], *(scout.seen[key] for key in keys if key in scout.seen)]
+    every = list(dict.fromkeys([*every, *_copies(scout)]))
     draws = min(RARE_DRAWS, 16 * scout.plan.draws)
     best, most = None, RARE_MOVES - 1
     for seen in every:
@@ -299,6 +302,17 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
         if moves > most:
             best, most = seen, moves
     return best
+
+
+def _copies(scout: Scout) -> list[Seen]:
+    """The smallest pairs of so many copies of one row each, for a few numbers of copies."""
+    found: dict[int, Seen] = {}
+    for seen in sorted(scout.seen.values(), key=lambda seen: seen.size):
+        rows = max(sides_of(seen.pair), key=length_of)
+        if isinstance(rows, (list, tuple)) and 2 <= len(rows) <= MOST_COPIES:
+            if all(row == rows[0] for row in rows[1:]):
+                found.setdefault(len(rows), seen)
+    return list(found.values())
 
 
 def _telling(seen: Seen, marks: set[bytes]) -> bool:

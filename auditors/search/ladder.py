@@ -21,6 +21,9 @@ from .tries import Tries
 LARGEST = 1024
 """Rows of the longest database tried where the strategy sets no limit."""
 COPIES = 7
+FEW_COPIES = (3, 5)
+"""Rungs beside the powers of two."""
+MANY_OTHERS = (1, 4, 10, 18, 28)
 MOST_DIFFERENT = 120
 SWEEPS = 30
 MOST_SWEPT = 64
@@ -60,6 +63,7 @@ class Ladder:
         marked = bank[4:]
         yield lambda: self._together([*bank[:1], *marked[:8]])
         for row in (bank[0], *bank[2:4]):
+            yield lambda row=row: self._alike(row)
             yield lambda row=row: self._climb([row], row)
         yield lambda: self._climb(self._different(), None)
         for count in (3, 5, 8):
@@ -201,6 +205,15 @@ class Ladder:
                 for count in (2, 5):
                     self._make([other, *[row] * count], row)
                     self._make([other, *[row] * count], other)
+
+    def _alike(self, row: Row) -> None:
+        """Few copies of a row, and two of it after many of another."""
+        for count in FEW_COPIES:
+            self._rung([row], row, count)
+        others = [other for other in (self.bank[0], *self.bank[3:4]) if other != row][:1]
+        for count in (*MANY_OTHERS, *self.named):
+            if others and count + 2 <= self.largest:
+                self._make([*(others * count), row, row], row)
 
     def _sorted(self, count: int) -> None:
         rows = sorted(self._different()[:count], key=lambda row: tuple(map(sortable, row)))

@@ -11,8 +11,8 @@ from typing import Any
 
 from .bank import Bank
 from .choices import Choice, ChoiceSpace, Example
-from .corners import corners, enumerated, patterned, regrouped
-from .dictionary import dictionary
+from .corners import MOST_LISTS, corners, enumerated, exhausted, patterned, regrouped
+from .dictionary import conjunctions, dictionary, shaped
 from .evolution import Evolution
 from .ladder import Ladder, base_of
 from .scout import Enough, Gross, Scout, Seen
@@ -57,9 +57,13 @@ class Stages:
         self._random(FIRST)
         smallest = tries.shapes(SHAPES)
         far = [*tries.longest(2), *smallest]
+        tries.all_of(exhausted(tries.space, smallest), MOST_LISTS)
         tries.all_of(corners(suggestions, far), int(0.15 * self.examples))
         self._patterns(tries.longest(1) or smallest)
         tries.all_of(dictionary(suggestions, smallest), int(0.3 * self.examples))
+        tries.all_of(shaped(suggestions, smallest), int(0.15 * self.examples))
+        together = conjunctions(suggestions, tries.space, smallest)
+        tries.all_of(together, int(0.15 * self.examples))
         tries.all_of(enumerated(smallest), self.examples // 4)
         self._random(RANDOM - FIRST)
         base = base_of(tries)

@@ -1,20 +1,33 @@
 """What may be worth choosing: ends, constants of the mechanism's code and what lies next to them.
 
 Nothing here knows a strategy: a value is only ever suggested to a choice that permits it.
+
+Some values are asked for and named nowhere: `len(code) == 8 and code[:2].isupper()`, or
+`v & (v - 1) == 0`. Whole numbers of the code say where a text may change from letters to digits; a
+pattern in the code is answered by what matches it; powers of two and ten are round.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from random import Random
 from typing import Any
 
-from .choices import Choice, Example
+from .choices import Choice, ChoiceSpace, Example
 
 SMALL = 12
 ENUMERATED = 128
 """Values of one choice up to which all are tried."""
 MARKS = 24
 """Constants tried in one choice."""
+LONGEST = 40
+"""Letters of a text that is made by its shape."""
+MOST_CUTS = 6
+MOST_PATTERNS = 8
+LETTERS = ("A", "a")
+SPECIAL = ("e\u0301", "\ufb01", "\u0130", "\u00df", "a b", "a\n", "'", "-1", "nan", "None", "a@b.c")
+"""Texts that code treats apart: not normal, of other case, with blanks, numbers, missing."""
 
 
 class Suggestions:
@@ -156,3 +169,44 @@ def sortable(value: Any) -> tuple[str, Any]:
     """A key that orders values of any kinds."""
     kind = "number" if isinstance(value, (bool, int, float)) else type(value).__name__
     return kind, 0 if value != value else value
+
+
+def forms_of(constants: Sequence[Any], choice: Choice) -> list[Any]:
+    """Values of some form that a choice permits."""
+    found: list[Any]
+    match choice.kind:
+        case "string":
+            found = [*_matches(constants), *_shapes(constants), *SPECIAL]
+        case "integer" | "float":
+            kind = int if choice.kind == "integer" else float
+            found = [kind(2**k) for k in range(40, 3, -1)] + [kind(10**k) for k in range(12, 1, -1)]
+        case _:
+            return []
+    return [value for value in dict.fromkeys(found) if choice.permits(value)]
+
+
+def _matches(constants: Sequence[Any]) -> Iterator[str]:
+    """A text for each pattern in the code."""
+    from hypothesis import strategies as st
+
+    patterns = [one for one in constants if isinstance(one, str) and ("\\" in one or "[" in one)]
+    for pattern in patterns[:MOST_PATTERNS]:
+        with suppress(re.error, ValueError, OverflowError):
+            re.compile(pattern)
+            made = ChoiceSpace(st.from_regex(pattern, fullmatch=True)).made([])
+            if made is not None:
+                yield made.value
+
+
+def _shapes(constants: Sequence[Any]) -> Iterator[str]:
+    """So many letters and then digits, and the other way round, by the code's whole numbers."""
+    sizes = dict.fromkeys(n for n in constants if type(n) is int and 0 < n <= LONGEST)
+    cuts = list(sizes)[:MOST_CUTS]
+    for letter in LETTERS:
+        for whole in cuts:
+            for cut in cuts:
+                if cut < whole:
+                    yield letter * cut + "0" * (whole - cut)
+                    yield "0" * cut + letter * (whole - cut)
+            yield letter * whole
+            yield "0" * whole
