@@ -5,6 +5,7 @@
     python benchmarks/stopping.py --seeds 20 --json benchmarks/results/stopping.json
     python benchmarks/needles.py --seeds 10 --json benchmarks/results/needles.json
     python benchmarks/output_cost.py --json benchmarks/results/output_cost.json
+    python benchmarks/sight.py --json benchmarks/results/sight.json
     python benchmarks/tables.py
 
 A row that a JSON file does not have was not run, and is named as such.
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import needles
 import output_cost
+import sight
 from subjects import TABLES
 
 HERE = Path(__file__).parent
@@ -23,7 +25,7 @@ MISSING = "not run"
 
 HEAD = """# Benchmarks
 
-Five tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws the
+Six tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws the
 figures and writes this page from the JSON, so no figure here is typed. CPU times are of one process
 on two x86-64 cores; those of table 1 were read while much other work ran. A row that says
 "not run" was not measured, and nothing is said about it.
@@ -52,7 +54,10 @@ def about(found, command):
     known = {**found, **found.get("about", {})}
     parts = [
         f"{said(known[key])} {what}"
-        for key, what in (("trials", "trials a side"), ("seeds", "seeds (from 0)"))
+        for key, what in (
+            ("trials", "trials a side"),
+            ("seeds", f"seeds (from {known.get('first seed', 0)})"),
+        )
         if isinstance(known.get(key), int)
     ]
     parts += [f"alpha {known['alpha']}"] if "alpha" in known else []
@@ -133,6 +138,27 @@ def costs():
     return about(found, "output_cost.py") + "\n" + table(columns, rows)
 
 
+def sights():
+    found = loaded("sight")
+    seen = {row["name"]: row for row in found["rows"]}
+    rows = []
+    for name in sight.SIGHTS:
+        row = seen.get(name)
+        if row is None:
+            rows.append([name, MISSING, *["-"] * 5])
+            continue
+        rows.append([
+            name, row["trials"], row["oracle"], f"{row['some']} of {row['of']}", row["ratio"],
+            row["worst"], row["cpu"],
+        ])  # fmt: skip
+    bars("sight", {n: row["ratio"] for n, row in seen.items()}, "mean bound over the best event's")
+    columns = [
+        "output", "trials a side", "bound of the best event", "with a bound", "mean ratio",
+        "worst ratio", "CPU s",
+    ]  # fmt: skip
+    return about(found, "sight.py") + "\n" + table(columns, rows)
+
+
 def bars(name, values, label, log=False):
     """A bar for each row, in the order of the table."""
     import matplotlib
@@ -164,6 +190,7 @@ def main():
         ("3. Draws until a claim is refuted, and of whole audits", "stopping", stopping()),
         ("4. Leaks on few databases, by class", "needles", met()),
         ("5. Cost by type of output", "output_cost", costs()),
+        ("6. Sight: texts, lists, atoms and tails, pair given", "sight", sights()),
     ]  # fmt: skip
     text = HEAD
     for title, name, body in parts:

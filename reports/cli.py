@@ -106,7 +106,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--databases",
             metavar="FILE.py:NAME",
-            help="A Hypothesis strategy of databases or pairs, or a domain; or PKG.MOD:NAME.",
+            help="A Hypothesis strategy of databases or pairs, or a domain (also PKG.MOD:NAME); a "
+            "table, people.csv or people.parquet[:pandas], whose rows are taken out, replaced or "
+            "added; or a schema, people.json. The page Databases has all forms.",
         ),
         click.option(
             "--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search."
@@ -231,7 +233,11 @@ def _id(
     help="What neighbouring databases differ in.",
 )
 @click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
-@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or pairs.")
+@click.option(
+    "--databases",
+    metavar="FILE.py:NAME",
+    help="A strategy of databases or pairs, a table or a schema: people.csv, people.json.",
+)
 @click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
 @click.option("--histogram", is_flag=True, help="The lists of --pair count records, bin by bin.")
 @click.option("--trials", type=WHOLE, help="Draws per side, counted pair [default: 200000]")

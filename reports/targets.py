@@ -16,9 +16,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ..auditors.databases.table import is_frame
 from ..auditors.errors import InvalidArgument
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
 from .adapters import adapted, serialized
+from .adapters.table_files import is_table_file, table_in
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
@@ -208,23 +210,31 @@ def _meant(wanted: str, names: dict[str, str]) -> str:
 
 
 def find_databases(text: str) -> Any:
-    """The domain or Hypothesis strategy that `text` (file.py:NAME or module:NAME) names."""
+    """The domain, Hypothesis strategy or table that `text` names.
+
+    That is file.py:NAME or module:NAME, a schema in schema.json, or the rows of table.csv or
+    table.parquet, see `table_files`.
+    """
     from hypothesis.strategies import SearchStrategy
 
+    if is_table_file(text):
+        return table_in(text)
     if text.endswith(".json"):
         return _from_schema(text)
     place, colon, attribute = text.rpartition(":")
     if not colon:
         raise InvalidArgument(
-            f"--databases takes schema.json, file.py:NAME or package.module:NAME, got {text!r}"
+            "--databases takes table.csv, table.parquet, schema.json, file.py:NAME or "
+            f"package.module:NAME, got {text!r}"
         )
     found = _attribute(_load(place, text), attribute, text)
-    if isinstance(found, (Rows, Histogram, Value, SearchStrategy)):
+    if isinstance(found, (Rows, Histogram, Value, SearchStrategy)) or is_frame(found):
         return found
     called = "; call it to make one" if callable(found) else ""
     raise InvalidArgument(
-        f"{text} is a {type(found).__name__}; expected a Hypothesis strategy or one of the domains "
-        f"Rows, Histogram and Value of dpwitness.mechanisms.model{called}"
+        f"{text} is a {type(found).__name__}; expected a Hypothesis strategy, a table of pandas or "
+        "polars, or one of the domains Rows, Histogram and Value of dpwitness.mechanisms.model"
+        f"{called}"
     )
 
 

@@ -19,6 +19,7 @@ from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest
 from .records import SINGLE, Records, records
 from .rows import corners, different, edited_lists, list_templates, row_strategy
+from .table import Table, is_frame, table_pairs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -56,7 +57,11 @@ def pair_source(
             "Pair or pair=; neighbours of other databases are made by add-remove or replace-one",
             keywords=("relation", "pair"),
         )
+    if is_frame(databases):
+        databases = Table(databases)
     match databases:
+        case Table():
+            return Source(*table_pairs(databases, relation, distance))
         case Rows():
             rows = row_strategy(databases.row)
             strategy = edited_lists(rows, relation, distance, databases)
@@ -68,8 +73,9 @@ def pair_source(
         case SearchStrategy():
             return _strategy_source(databases, relation, distance, seed, histogram)
     raise InvalidArgument(
-        "databases must be a Hypothesis strategy (of databases or of Pair) or a domain such as "
-        f"Rows(row=Interval(low=0, high=1)), got {type(databases).__name__}"
+        "databases must be a Hypothesis strategy (of databases or of Pair), a table of pandas or "
+        "polars, or a domain such as Rows(row=Interval(low=0, high=1)), "
+        f"got {type(databases).__name__}"
     )
 
 

@@ -71,7 +71,7 @@ def from_schema(data: Any) -> "SearchStrategy[Any]":
     least, most = _rows(data.get("rows", {}))
     strategies = {name: _column(name, column) for name, column in columns.items()}
     rare = {name: _rare(column) for name, column in columns.items() if _rare(column)}
-    build = _builder(form, list(columns))
+    build = builder(form, list(columns))
     rows = st.fixed_dictionaries(strategies)
     return st.lists(rows, min_size=least, max_size=most).map(
         lambda made: build(_with_single_holders(made, rare, columns))
@@ -97,7 +97,8 @@ def _with_single_holders(
     return made
 
 
-def _builder(form: str, names: list[str]) -> Callable[[list[dict[str, Any]]], Any]:
+def builder(form: str, names: list[str]) -> Callable[[list[dict[str, Any]]], Any]:
+    """What makes a database of one of FORMS of a list of dicts, one for each row."""
     match form:
         case "records":
             return lambda rows: rows

@@ -1,17 +1,22 @@
 """Two databases side by side as a difference, row by row where they have rows."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from ...auditors.databases.table import is_frame
 from ...auditors.outputs.encoding import canonical, show
 from ...auditors.results import Pair
 from ..terminal import printable
 
 LONGEST = 2000
 MOST_LINES = 60
+LONG = 400
+"""Letters of a database beyond which the rows are shown that changed."""
+MOST_CHANGED = 3
 CONTEXT = 2
 """Rows that both have, shown before and after one that only one has."""
 
@@ -51,9 +56,44 @@ def _rows(database: Any) -> list[tuple[bytes, str]] | None:
     elif isinstance(database, (list, tuple)) or getattr(database, "ndim", 0) == 1:
         items = list(database)
         shown = [show(item) for item in items]
+    elif is_frame(database) and len(database) <= LONGEST:
+        items = _rows_of_frame(database)
+        shown = [show(item) for item in items]
     else:
         return None
     return [(canonical(item), printable(text)) for item, text in zip(items, shown, strict=True)]
+
+
+def _rows_of_frame(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a table by the names of its columns."""
+    names = list(frame.columns)
+    columns = [frame[name].tolist() if hasattr(frame[name], "tolist") else frame[name].to_list()
+               for name in names]  # fmt: skip
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def changed_rows(pair: Pair) -> tuple[str, str] | None:
+    """Two long tables in short: how many records each has, and those that the other has not.
+
+    None if they are short, have no rows, or differ in more than a few.
+    """
+    if isinstance(pair.database, dict):
+        return None
+    one, two = _rows(pair.database), _rows(pair.neighbour)
+    if one is None or two is None or sum(len(text) for _, text in one) <= LONG:
+        return None
+    first, second = (Counter(key for key, _ in rows) for rows in (one, two))
+    if first == second:
+        return None
+    texts = dict([*one, *two])
+    told = []
+    for rows, ours, theirs in ((one, first, second), (two, second, first)):
+        alone = [texts[key] for key, times in (ours - theirs).items() for _ in range(times)]
+        if len(alone) > MOST_CHANGED:
+            return None
+        only = f"of which the other has not {', '.join(alone)}" if alone else "all in the other too"
+        told.append(f"{len(rows):,} records, {only}")
+    return told[0], told[1]
 
 
 def _whole(pair: Pair) -> tuple[DiffLine, ...]:

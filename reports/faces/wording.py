@@ -7,6 +7,7 @@ from ...auditors.outputs.encoding import canonical, show
 from ...auditors.results import AuditResult, Pair, Reach, Verdict
 from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
+from .difference import changed_rows
 
 NOT_EXAMINED = (
     "Not examined: {databases}, the low-order bits of floating-point outputs, and running time."
@@ -396,8 +397,8 @@ def draws_sentence(result: AuditResult) -> str:
 
 
 def databases_phrases(pair: Pair) -> tuple[str, str]:
-    """Both databases as short text."""
-    return database_phrase(pair.database), database_phrase(pair.neighbour)
+    """Both databases as short text; of long tables the rows that are not in both."""
+    return changed_rows(pair) or (database_phrase(pair.database), database_phrase(pair.neighbour))
 
 
 def database_phrase(database: object) -> str:

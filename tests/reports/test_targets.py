@@ -149,7 +149,7 @@ def test_databases_are_domains_or_strategies(write):
     assert targets.find_databases("data.py:rows").example is not None
     for name, sentence in (
         ("data.py:number", "is a int"),
-        ("data.py", "takes schema.json, file.py:NAME"),
+        ("data.py", "takes table.csv, table.parquet, schema.json, file.py:NAME"),
     ):
         with pytest.raises(InvalidArgument, match=sentence):
             targets.find_databases(name)

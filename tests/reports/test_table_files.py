@@ -1,0 +1,58 @@
+"""Tables in files become what the mechanism is given, and their mistakes get one sentence."""
+
+import pandas as pd
+import pytest
+
+from dpwitness import InvalidArgument
+from dpwitness.reports.targets import find_databases
+
+TEXT = "age,pay,city,well\n30,1.5,Oslo,true\n,2,Rome,FALSE\n41,3,,true\n"
+ROWS = [
+    {"age": 30, "pay": 1.5, "city": "Oslo", "well": True},
+    {"age": None, "pay": 2.0, "city": "Rome", "well": False},
+    {"age": 41, "pay": 3.0, "city": None, "well": True},
+]
+
+
+def written(folder, text, name="people.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_csv_file_is_a_list_of_dicts(tmp_path):
+    assert find_databases(written(tmp_path, TEXT)).rows == ROWS
+    assert find_databases(written(tmp_path, "\ufeff" + TEXT)).rows == ROWS
+
+
+def test_other_forms(tmp_path):
+    place = written(tmp_path, TEXT)
+    assert find_databases(f"{place}:rows").rows == [list(row.values()) for row in ROWS]
+    assert find_databases(f"{place}:columns").rows["age"] == [30, None, 41]
+    assert isinstance(find_databases(f"{place}:pandas").rows, pd.DataFrame)
+    numbers = written(tmp_path, "n\n1\n2\n", "numbers.csv")
+    assert find_databases(f"{numbers}:values").rows == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "words"),
+    [
+        (TEXT, ":frames", "and not as 'frames'"),
+        (TEXT, ":values", "4 columns, and the form values is for one"),
+        ("a,b\n1,2\n3\n", "", "row 3 of .* has 1 entries, and the first line names 2"),
+        ("a,a\n1,2\n", "", "two columns of one name"),
+        ("a\n1\n", "", "at least 2 records"),
+        ("", "", "has no rows"),
+        ("a\n1\n2\n", ".missing.csv", "there is no file"),
+    ],
+)
+def test_mistakes_get_one_sentence(tmp_path, text, form, words):
+    with pytest.raises(InvalidArgument, match=words):
+        find_databases(written(tmp_path, text) + form)
+
+
+def test_what_is_no_table_is_refused(tmp_path):
+    path = tmp_path / "people.parquet"
+    path.write_bytes(b"no parquet")
+    with pytest.raises(InvalidArgument, match=r"cannot be read by|needs the package"):
+        find_databases(str(path))
