@@ -227,6 +227,9 @@ def _id(
 )
 @click.argument("target")
 @click.option("--delta", type=float, help="Bound epsilon at this delta, and delta(epsilon) too.")
+@click.option("--mu", is_flag=True, help="Bound mu of Gaussian differential privacy too.")
+@click.option("--rho", is_flag=True, help="Bound rho of zCDP too.")
+@click.option("--curve", is_flag=True, help="Bound delta at every epsilon too.")
 @click.option(
     "--relation",
     type=click.Choice(["add-remove", "replace-one", "declared"]),
@@ -261,12 +264,14 @@ def _estimate(
     """Bound from below what TARGET loses, without any claim.
 
     TARGET is as for audit. The bound is the largest that the budget proves, on the pair found or
-    given. Exit status 0, 2 for a usage error, 4 when the mechanism broke its contract or failed.
+    given. All bounds that are asked for hold together. Exit status 0, 2 for a usage error, 4 when
+    the mechanism broke its contract or failed.
     """
     from . import estimating
 
     options["seeded"] = False if unseeded else None
-    options["histogram"] = options["histogram"] or None
+    for name in ("histogram", "mu", "rho", "curve"):
+        options[name] = options[name] or None
     speak(quiet, estimating.run, target, options, json_path=json_path)
 
 

@@ -1,6 +1,7 @@
 """`dpwitness estimate`: what a mechanism is proved to lose, told and written."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 from ..auditors.privacy.estimate import EpsilonEstimate, estimate
@@ -49,7 +50,8 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
         saved = save(
             console, json_path, evidence.to_text({**data, "estimate": to_json(made)}), ".json"
         )
-    console.say(headline(made) if console.quiet else render(made, replay, console.width))
+    wanted = {name for name in ("mu", "rho", "curve", "delta") if name in engine}
+    console.say(headline(made) if console.quiet else render(made, replay, console.width, wanted))
     return 0 if saved else UNUSABLE
 
 
@@ -65,6 +67,8 @@ def to_json(made: EpsilonEstimate) -> dict[str, Any]:
         else {
             "epsilons": list(curve.epsilons),
             "delta_lower": list(curve.delta_lower),
+            "mu_lower": curve.mu_lower,
+            "rho_lower": curve.rho_lower if isfinite(curve.rho_lower) else "inf",
             "alpha": curve.alpha,
             "draws": curve.draws,
         },
@@ -80,12 +84,14 @@ def headline(made: EpsilonEstimate) -> str:
     return f"{name} loses at least epsilon {wording.at_least(made.epsilon_lower)}{at}."
 
 
-def render(made: EpsilonEstimate, replay: str, width: int) -> str:
-    """The whole story, no line longer than `width`."""
-    return as_text.told(headline(made), _story(made), width, replay=replay)
+def render(
+    made: EpsilonEstimate, replay: str, width: int, wanted: Collection[str] = ("curve",)
+) -> str:
+    """The whole story, no line longer than `width`; `wanted` names the bounds to tell besides."""
+    return as_text.told(headline(made), _story(made, wanted), width, replay=replay)
 
 
-def _story(made: EpsilonEstimate) -> Iterator[tuple[str, str]]:
+def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     result, witness = made.result, made.witness
     relation, distance = result.claim.relation.value, result.claim.distance
     steps = f", {distance} steps apart" if distance > 1 else ""
@@ -96,9 +102,13 @@ def _story(made: EpsilonEstimate) -> Iterator[tuple[str, str]]:
         yield "event", printable(witness.event.describe())
         for label, phrase in zip(("happened", ""), wording.count_phrases(result), strict=False):
             yield label, f"in {phrase}"
-    held = "it" if made.curve is None else "it and the curve together"
+    held = "it" if made.curve is None else "it and all that follow together"
     yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
     if made.curve is not None:
+        for name, bound in (("mu", made.curve.mu_lower), ("rho", made.curve.rho_lower)):
+            if name in wanted:
+                yield name, f"at least {wording.at_least(bound)}, of this pair"
+    if made.curve is not None and {"curve", "delta"} & set(wanted):
         known = [
             (epsilon, delta)
             for epsilon, delta in zip(made.curve.epsilons, made.curve.delta_lower, strict=True)

@@ -42,9 +42,15 @@ class EpsilonEstimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateRequest(Request):
-    """A request for a bound: all trials are used unless a `precision` says when to stop."""
+    """A request for a bound: all trials are used unless a `precision` says when to stop.
+
+    `mu`, `rho` and `curve` ask for bounds on these besides.
+    """
 
     precision: float | None = 0.0
+    mu: bool = False
+    rho: bool = False
+    curve: bool = False
 
 
 @asking(EstimateRequest)
@@ -52,9 +58,11 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
     """Bound from below what the mechanism loses; its own claims, if any, are not looked at.
 
     The arguments are those of `audit_claims`, without a claim. With `delta` the bound is on epsilon
-    at this delta, and comes with lower bounds of delta(epsilon) for all epsilon at once, on the
-    same pair: half of alpha and half of the trials pay for them. `precision` 0 uses all trials,
-    0.05 stops when the bound is known to 5 %. Never more than 4 times the trials a side are drawn.
+    at this delta. With it, or with any of `mu`, `rho` and `curve`, come lower bounds of delta at
+    all epsilon at once, of mu of Gaussian and of rho of zero-concentrated differential privacy, on
+    the same pair: half of alpha and half of the trials pay for them, and all hold together.
+    `precision` 0 uses all trials, 0.05 stops when the bound is known to 5 %. Never more than 4
+    times the trials a side are drawn.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the mechanism
     fails or is not a function of (database, rng).
@@ -65,7 +73,8 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
             "nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
             keywords=("precision",),
         )
-    curved, whole = request.delta is not None, request.budget
+    curved = request.delta is not None or request.mu or request.rho or request.curve
+    whole = request.budget
     part = CURVE if curved else 0.0
     trials = max(2, round(whole.trials * (1 - part)))
     budget = replace(whole, alpha=whole.alpha * (1 - part), trials=trials)

@@ -16,8 +16,8 @@ from ...mechanisms.model import Line, PrivacyClaim, lines_of
 from ..events.choose import Lesson
 from ..outputs.outputs import Outputs
 
-FIRST, MOST = 512, 65_536
-"""Draws a side that tell which line to judge: from the first number they double."""
+LEAST, FIRST, MOST = 16, 512, 65_536
+"""Draws a side that tell which line to judge: from the second number they double."""
 SHARE = 1 / 8
 """Part of the trials that may tell; they teach as well."""
 CLEAR = 3.0
@@ -38,7 +38,7 @@ def at_point(
     """
     assert claim.curve is not None
     lines = lines_of(claim.curve, claim.distance)
-    most = max(FIRST, min(MOST, int(SHARE * trials)))
+    most = max(LEAST, min(MOST, int(SHARE * trials)))
     parts: list[tuple[Outputs, Outputs]] = []
     made, beyond, line = 0, 0.0, lines[0]
     while not parts or (made < most and beyond * sqrt(made) < CLEAR):

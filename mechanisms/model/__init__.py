@@ -21,6 +21,7 @@ from .curves import (
     curve_of,
     lines_of,
     size_lower,
+    size_upper,
 )
 from .domains import (
     Array,
@@ -98,5 +99,6 @@ __all__ = [
     "number",
     "play",
     "size_lower",
+    "size_upper",
     "whole",
 ]

@@ -296,6 +296,32 @@ def size_lower(curve: Curve, epsilon: float, delta: float, steps: int = 1) -> fl
     return low
 
 
+@lru_cache(maxsize=256)
+def size_upper(curve: Curve, p: float, q: float, steps: int = 1) -> float:
+    """A parameter from which on the curve allows an event p on one side and q on the other.
+
+    By a line that touches it near q, rounded up; infinite if q is hardly above 0, or if no curve
+    of the family up to 1e6 times this one does.
+    """
+    if q < 1e-12:
+        return inf
+    at = min(q, 1 - 1e-9)
+
+    def allows(size: float) -> bool:
+        epsilon, delta = grouped_line(curve.scaled(size), at, steps)
+        return p <= exp(min(epsilon, 600.0)) * q + delta
+
+    low, high = 0.0, curve.size
+    while not allows(high):
+        low, high = high, 2 * high
+        if high > 1e6 * curve.size:
+            return inf
+    while high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if allows(middle) else (middle, high)
+    return high
+
+
 def curve_of(
     *,
     mu: float | None = None,

@@ -1,6 +1,7 @@
-"""OpenDP measurements: the claim from `map`, the relation from the input metric."""
+"""OpenDP measurements: the claim from `map`, relation and databases from the input space."""
 
 import importlib
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from ...auditors.errors import InvalidArgument
-from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
+from ...auditors.results import Pair
+from ...mechanisms.model import (
+    ConcentratedCurve,
+    Curve,
+    Mechanism,
+    PointsCurve,
+    PrivacyClaim,
+    Relation,
+    RenyiCurve,
+)
 from ..record import reading
 
 RELATIONS = {
@@ -19,6 +29,13 @@ RELATIONS = {
 }
 """Neighbours by metric; of other metrics, such as distances of numbers, they are given as pairs."""
 MEASURES = ("MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence")
+"""Measures whose map gives epsilon, or epsilon and delta."""
+DELTAS = tuple(10.0**-k for k in range(1, 13))
+ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0)
+"""Points at which a privacy profile, and a curve of Renyi divergences, are asked for."""
+LARGEST = 100
+"""Numbers without bounds are taken up to this one, and lists up to MOST_RECORDS long."""
+MOST_RECORDS = 10
 
 CONSTRUCTORS = {
     module: frozenset(names.split())
@@ -136,32 +153,83 @@ def from_measurement(measurement: Any, name: str, d_in: Any = 1) -> Mechanism:
     """The measurement with the claim that its map gives for databases `d_in` apart.
 
     OpenDP draws from the operating system, so runs cannot be repeated bit for bit. A database
-    is the measurement's argument. Raises InvalidArgument for a privacy measure that is no
-    (epsilon, delta).
+    is the measurement's argument; those of plain input domains are known, of others they are
+    given. Raises InvalidArgument for a privacy measure that is unknown.
     """
-    measure = str(measurement.output_measure)
-    if not measure.startswith(MEASURES):
-        raise InvalidArgument(
-            f"{name} states its privacy as {measure}; expected epsilon or (epsilon, delta), so "
-            "convert it, as with make_fix_delta(make_zCDP_to_approxDP(...), delta)"
-        )
     metric = str(measurement.input_metric).partition("(")[0]
-    loss = _mapped(measurement, d_in)
-    epsilon, delta = loss if isinstance(loss, tuple) else (loss, 0.0)
+    told: dict[str, Any] = {
+        "relation": RELATIONS.get(metric, Relation.DECLARED),
+        "reference": f"the measurement's own map({d_in}), {metric}",
+    }
+    loss, measure = _mapped(measurement, d_in), str(measurement.output_measure)
+    if measure.startswith(MEASURES):
+        epsilon, delta = loss if isinstance(loss, tuple) else (loss, 0.0)
+        claim = PrivacyClaim(epsilon=float(epsilon), delta=float(delta), **told)
+    else:
+        claim = PrivacyClaim.of_curve(_curve(measure, loss, name), **told)
     return Mechanism(
         name=name,
         run=partial(_called, measurement),
         seeded=False,
         reference=f"map({d_in}) of the measurement, {metric}",
-        claims=(
-            PrivacyClaim(
-                epsilon=float(epsilon),
-                delta=float(delta),
-                relation=RELATIONS.get(metric, Relation.DECLARED),
-                reference=f"the measurement's own map({d_in}), {metric}",
-            ),
-        ),
+        databases=_databases(str(getattr(measurement, "input_domain", "")), metric, d_in),
+        claims=(claim,),
     )
+
+
+def _curve(measure: str, loss: Any, name: str) -> Curve:
+    """The curve that a map gives under this measure."""
+    if measure.startswith(("ZeroConcentratedDivergence", "Approximate(ZeroConcentrated")):
+        rho, delta = loss if isinstance(loss, tuple) else (loss, 0.0)
+        return ConcentratedCurve(float(rho), float(delta))
+    if measure.startswith("SmoothedMaxDivergence"):
+        points = [(float(loss.epsilon(delta)), delta) for delta in DELTAS]
+        return PointsCurve(tuple(point for point in points if point[0] < np.inf))
+    if measure.startswith("RenyiDivergence"):
+        return RenyiCurve(tuple((order, float(loss(order))) for order in ORDERS))
+    raise InvalidArgument(
+        f"{name} states its privacy as {measure}, which is none of pure, approximate, "
+        "zero-concentrated, Renyi or smoothed max divergence; convert it, as with "
+        "make_fix_delta(make_zCDP_to_approxDP(...), delta)"
+    )
+
+
+def _databases(domain: str, metric: str, d_in: Any) -> Any:
+    """A strategy of databases, or of pairs `d_in` apart; None for a domain that is not plain."""
+    from hypothesis import strategies as st
+
+    atom = re.search(r"AtomDomain\((?:bounds=\[([^,]+), ([^\]]+)\], )?.*?T=(\w+)\)", domain)
+    if atom is None:
+        return None
+    low, high, kind = atom.groups()
+    ends: list[Any] = [LARGEST * sign for sign in (0 if kind.startswith("u") else -1, 1)]
+    if kind.startswith(("i", "u")):
+        ends = [int(low), int(high)] if low else ends
+        values: Any = st.integers(*ends)
+    elif kind.startswith("f"):
+        ends = [float(low), float(high)] if low else [float(end) for end in ends]
+        values = st.floats(*ends)
+    elif kind == "bool":
+        values = st.booleans()
+    else:
+        return None
+    if domain.startswith("VectorDomain("):
+        size = re.search(r"size=(\d+)\)$", domain)
+        number = int(size.group(1)) if size else None
+        if metric in RELATIONS:
+            return st.lists(values, min_size=number or 0, max_size=number or MOST_RECORDS)
+        start = [type(ends[0])(max(ends[0], 0))] * (number or 1)
+        step = type(ends[0])(d_in)
+        moved = [one + step for one in start[: None if metric == "LInfDistance" else 1]]
+        if not metric.endswith("Distance") or not metric.startswith("L"):
+            return None
+        return st.just(Pair(start, moved + start[len(moved) :]))
+    if metric == "DiscreteDistance":
+        return st.builds(Pair, values, values)
+    if metric != "AbsoluteDistance" or ends[1] - ends[0] < d_in:
+        return None
+    step = type(ends[0])(d_in)
+    return values.filter(lambda x: x + step <= ends[1]).map(lambda x: Pair(x, x + step))
 
 
 def _mapped(measurement: Any, d_in: Any) -> Any:

@@ -22,7 +22,7 @@ from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.read import read_claim, revived
 from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord
 from ...auditors.evidence.write import number
-from ...mechanisms.model import size_lower
+from ...mechanisms.model import size_lower, size_upper
 from ..faces import wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
@@ -110,21 +110,21 @@ def _listed(data: object, place: str) -> list[object]:
 
 
 def _upper(result: ResultRecord) -> float:
-    """An upper limit, per step as the lower bound is, of the loss the last event judged shows."""
+    """An upper limit, per step as the lower bound is, of the loss the last event judged shows.
+
+    Of a curve in its own parameter, at whatever point of it the event is looked at.
+    """
+    from ...auditors.bounds.binomial_tails import confidence_box
     from ...auditors.bounds.two_sample import epsilon_upper
 
-    evidence, claim = result["evidence"], result["claim"]
-    (a, b), (n, m) = evidence["hits"], evidence["trials"]
+    evidence, claim = result["evidence"], read_claim(result["claim"])
+    (a, b), (n, m), level = evidence["hits"], evidence["trials"], float(evidence["alpha"])
     if not (n and m):
         return inf
-    upper = epsilon_upper(
-        (a, b),
-        (n, m),
-        delta=float(claim["delta"]),
-        level=float(evidence["alpha"]),
-        distance=read_claim(claim).steps,
-    )
-    return _sized(result, upper)
+    if claim.curve is not None:
+        box = confidence_box((a, b), (n, m), 2 * level)
+        return size_upper(claim.curve, box.p_high, box.q_low, claim.distance)
+    return epsilon_upper((a, b), (n, m), delta=claim.delta, level=level, distance=claim.distance)
 
 
 def _bound(result: ResultRecord | Accepted) -> float:

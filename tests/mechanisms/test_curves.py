@@ -27,6 +27,7 @@ from dpwitness.mechanisms.model.curves import (
     grouped_line,
     lines_of,
     size_lower,
+    size_upper,
 )
 
 CURVES = [
@@ -112,6 +113,16 @@ def test_what_a_point_denies_is_a_size_that_denies_it(curve):
         excess = max(min(exp(e) * q + d, 1.0) - exp(more) * q for q, e, d in touched)
         assert excess <= delta + 1e-9
     assert size_lower(curve, -np.inf, 0.1) == 0
+
+
+@pytest.mark.parametrize("curve", CURVES[:8], ids=str)
+def test_an_event_on_the_curve_is_allowed_from_its_size_on(curve):
+    for q in (0.3, 0.02):
+        epsilon, delta = curve.line(q)
+        p = exp(epsilon) * q + delta
+        assert size_upper(curve, p, q) == pytest.approx(curve.size, rel=2e-3)
+        assert size_upper(curve, 0.9 * p, q) < curve.size
+    assert size_upper(GaussianCurve(1.0), 1.0, 0.0) == np.inf
 
 
 def test_a_claim_of_a_curve_is_a_true_point_of_it():

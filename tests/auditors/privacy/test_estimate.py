@@ -5,6 +5,7 @@ Seeds are fixed, so every assertion is about one fixed computation.
 
 import numpy as np
 import pytest
+from scipy.special import ndtr
 
 from dpwitness import Verdict, estimate
 from dpwitness.auditors.errors import InvalidArgument
@@ -28,6 +29,22 @@ def test_a_curve_comes_with_delta_and_shares_alpha():
     true = 1 - np.exp((np.array(found.curve.epsilons) - 1) / 2)
     assert (np.array(found.curve.delta_lower) <= np.maximum(true, 0) + 1e-9).all()
     assert found.curve.delta_lower[0] > 0.3
+
+
+def noisy(database, rng, *, size=None):
+    return database + rng.normal(size=() if size is None else size)
+
+
+def test_mu_rho_and_the_curve_are_bounded_together():
+    found = estimate(noisy, pair=(0, 1), mu=True, trials=200_000)
+    assert found.curve.alpha + found.result.evidence.alpha == pytest.approx(1e-3)
+    assert 0.93 < found.curve.mu_lower <= 1
+    assert 0.25 < found.curve.rho_lower <= 0.5
+    epsilons = np.array(found.curve.epsilons)
+    true = ndtr(0.5 - epsilons) - np.exp(epsilons) * ndtr(-0.5 - epsilons)
+    assert (np.array(found.curve.delta_lower) <= true).all()
+    assert found.curve.delta_lower[0] > 0.9 * true[0]
+    assert estimate(noisy, pair=(0, 1), trials=4000).curve is None
 
 
 def test_precision_saves_draws():

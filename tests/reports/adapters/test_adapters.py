@@ -6,11 +6,13 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpwitness import InvalidArgument, Mechanism, Relation, audit
+from dpwitness import ConcentratedCurve, InvalidArgument, Mechanism, Relation, audit
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
+from dpwitness.reports.adapters.opendp import _databases as opendp_databases
 from dpwitness.reports.targets import find_target
 
 
@@ -33,6 +35,66 @@ def test_a_measurement_brings_the_claim_of_its_map():
     assert found.run([1, 2], None) == 3
     with pytest.raises(InvalidArgument, match="convert it"):
         adapted(made_by("opendp", **{**content, "output_measure": "ZeroConcentrated"}), "release")
+
+
+class Profile:
+    """As OpenDP's privacy profile of a Laplace mechanism of scale 1."""
+
+    def epsilon(self, delta):
+        return max(0.0, 1 + 2 * np.log(1 - delta))
+
+
+@pytest.mark.parametrize(
+    ("measure", "mapped", "curve"),
+    [
+        ("ZeroConcentratedDivergence", 0.125, ConcentratedCurve(0.125)),
+        ("Approximate(ZeroConcentratedDivergence)", (0.5, 1e-6), ConcentratedCurve(0.5, 1e-6)),
+        ("RenyiDivergence", lambda order: order / 2, "Renyi epsilon 0.625 at order 1.25"),
+        ("SmoothedMaxDivergence", Profile(), "the curve of 12 points"),
+    ],
+)
+def test_a_measurement_under_any_measure_brings_its_curve(measure, mapped, curve):
+    content = {
+        "output_measure": measure,
+        "input_metric": "SymmetricDistance()",
+        "input_domain": "VectorDomain(AtomDomain(bounds=[0, 10], T=i32))",
+        "map": lambda self, d_in: mapped,
+        "__call__": lambda self, rows: sum(rows),
+    }
+    found = adapted(made_by("opendp", **content), "release")
+    (claim,) = found.claims
+    assert claim.curve == curve or str(claim.curve).startswith(str(curve))
+    judged = audit(found, trials=500)  # a sum without noise, and nothing else is said
+    assert judged.refuted
+    assert all(0 <= value <= 10 for value in judged.witness.database)
+
+
+@pytest.mark.parametrize(
+    ("domain", "metric", "holds"),
+    [
+        ("AtomDomain(T=f64)", "AbsoluteDistance", lambda a, b: b - a == pytest.approx(2)),
+        ("AtomDomain(bounds=[0, 10], T=i32)", "AbsoluteDistance",
+         lambda a, b: (b - a == 2) and 0 <= a <= 8),
+        ("VectorDomain(AtomDomain(T=f64), size=3)", "L2Distance",
+         lambda a, b: np.linalg.norm(np.subtract(a, b)) == 2),
+        ("VectorDomain(AtomDomain(T=i32), size=3)", "LInfDistance",
+         lambda a, b: np.subtract(b, a).tolist() == [2, 2, 2]),
+        ("AtomDomain(T=bool)", "DiscreteDistance", lambda a, b: {a, b} <= {True, False}),
+    ],
+)  # fmt: skip
+def test_pairs_of_plain_input_domains_are_as_far_apart_as_asked(domain, metric, holds):
+    @settings(max_examples=20)
+    @given(opendp_databases(domain, metric, 2))
+    def law(pair):
+        assert holds(pair.database, pair.neighbour)
+
+    law()
+
+
+def test_of_other_input_domains_no_database_is_made_up():
+    for domain, metric in (("FrameDomain(..)", "SymmetricDistance"), ("AtomDomain(T=String)", "x"),
+                           ("AtomDomain(bounds=[0, 1], T=i32)", "AbsoluteDistance")):  # fmt: skip
+        assert opendp_databases(domain, metric, 2) is None
 
 
 class Measurement:
