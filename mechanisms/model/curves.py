@@ -26,7 +26,8 @@ OUTWARDS = 1e-13
 """More than rounding can take from the delta of a line that is worked out."""
 ORDERS = 1 + np.geomspace(1e-3, 1e3, 73)
 """Orders of Renyi divergence at which a bound for all orders is used: fewer promise less."""
-MOST_STEPS = 1000
+LEAST = 1e-9
+"""A part of the size claimed below which none is looked for."""
 
 Line = tuple[float, float]
 """(epsilon, delta): p <= exp(epsilon) q + delta."""
@@ -290,7 +291,7 @@ def size_lower(curve: Curve, epsilon: float, delta: float, steps: int = 1) -> fl
     low, high = 0.0, curve.size
     while high < 1e3 * curve.size and denied(high):
         low, high = high, 1.5 * high
-    while high - low > 1e-4 * high:
+    while high - low > 1e-4 * high and high > LEAST * curve.size:
         middle = (low + high) / 2
         low, high = (middle, high) if denied(middle) else (low, middle)
     return low
@@ -316,7 +317,7 @@ def size_upper(curve: Curve, p: float, q: float, steps: int = 1) -> float:
         low, high = high, 2 * high
         if high > 1e6 * curve.size:
             return inf
-    while high - low > 1e-3 * high:
+    while high - low > 1e-3 * high and high > LEAST * curve.size:
         middle = (low + high) / 2
         low, high = (low, middle) if allows(middle) else (middle, high)
     return high

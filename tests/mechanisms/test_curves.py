@@ -112,7 +112,7 @@ def test_what_a_point_denies_is_a_size_that_denies_it(curve):
         touched = [(q, *curve.scaled(larger).line(q)) for q in np.geomspace(1e-9, 0.6, 150)]
         excess = max(min(exp(e) * q + d, 1.0) - exp(more) * q for q, e, d in touched)
         assert excess <= delta + 1e-9
-    assert size_lower(curve, -np.inf, 0.1) == 0
+    assert size_lower(curve, -np.inf, 0.1) == size_lower(curve, 0.0, 0.0) == 0
 
 
 @pytest.mark.parametrize("curve", CURVES[:8], ids=str)
