@@ -14,6 +14,7 @@ from .ci.cli import gate, init
 from .formats.table import outputs
 from .history.cli import history, report
 from .mutants.cli import mutants
+from .releases.cli import sweep
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
 from .sharding.cli import merge
@@ -339,6 +340,7 @@ main.add_command(judge)
 main.add_command(mutants)
 main.add_command(merge)
 main.add_command(reproduce)
+main.add_command(sweep)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")

@@ -1,0 +1,1 @@
+"""The command about the releases of one package: `sweep`."""
