@@ -18,12 +18,14 @@ TOOLS = {
     "laplace.rs": "rustc -O -D warnings -o {out} {src}",
     "laplace.go": "go build -o {out} {src}",
     "laplace.js": "node",
+    "laplace_async.js": "node",
     "laplace.pl": "perl",
     "Laplace.java": "java",
     "response.sh": "awk",
 }
 START = {
     "laplace.js": "node {src}",
+    "laplace_async.js": "node {src}",
     "laplace.pl": "perl {src}",
     "Laplace.java": "java {src}",
     "response.sh": "sh {src}",
@@ -87,3 +89,28 @@ def test_c_and_shell_are_audited(tmp_path):
     remote = from_command(built("laplace.c", tmp_path), 60.0)
     options = {"pair": ([0], [1]), "relation": "replace-one", "epsilon": 0.7, "trials": 20_000}
     assert audit(remote, **options).refuted
+
+
+def test_the_asynchronous_client_tells_a_rejected_promise_and_what_json_cannot_say(tmp_path):
+    if shutil.which("node") is None:
+        pytest.skip("this machine has no node to run clients/laplace_async.js with")
+    text = (CLIENTS / "laplace_async.js").read_text(encoding="utf-8")
+    release = tmp_path / "release.js"
+    release.write_text(
+        text.replace(
+            "async function draw(database, uniform) {",
+            "async function draw(database, uniform) {\n"
+            "  await new Promise(setImmediate);\n"
+            "  if (database.length === 0) throw new RangeError('nothing there');\n"
+            "  if (database.length === 2) return { noisy: -1 / 0, top: [NaN, 'b'] };",
+        )
+    )
+    remote = from_command(f"node {release}", 60.0)
+    rng = np.random.default_rng(0)
+    (found,) = remote.run([1, 1], rng, size=1)
+    assert found["noisy"] == -np.inf
+    assert np.isnan(found["top"][0])
+    assert found["top"][1] == "b"
+    with pytest.raises(Exception, match="nothing there"):
+        remote.run([], rng, size=1)
+    assert len(remote.run([1], rng, size=3)) == 3
