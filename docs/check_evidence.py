@@ -106,7 +106,8 @@ def allowed(curve, q):
         low, high = q, 1.0
         for _ in range(50):
             p = (low + high) / 2
-            terms = ((order * log(a) + (1 - order) * log(b)) for a, b in ((p, q), (1 - p, 1 - q)))
+            sides = (p, q), (max(1 - p, 1e-300), 1 - q)
+            terms = (order * log(a) + (1 - order) * log(b) for a, b in sides)
             one, two = (term - (order - 1) * bound for term in terms)
             low, high = (p, high) if max(one, two) < 0 and exp(one) + exp(two) <= 1 else (low, p)
         found.append(high)
