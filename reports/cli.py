@@ -129,7 +129,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
         click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
-        engines("loky", "threading", "dask", "ray"),
+        engines("dask", "ray"),
         click.option(
             "--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."
         ),
@@ -143,6 +143,16 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="What a call that raises is  [default: error]",
         ),
         click.option("--show-output", is_flag=True, help="Show what the mechanism prints."),
+        click.option(
+            "--trust-rows",
+            is_flag=True,
+            help="Rows of size= calls are independent single calls: count them.",
+        ),
+        click.option(
+            "--in-process",
+            is_flag=True,
+            help="Call the mechanism in this process, for a debugger; nothing is made again.",
+        ),
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
         outputs,
         click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
@@ -162,7 +172,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     from .targets import target_text
 
     options["seeded"] = False if unseeded else None
-    for flag in ("show_output", "histogram"):
+    for flag in ("show_output", "histogram", "trust_rows", "in_process"):
         options[flag] = options[flag] or None
     if isolate and command is None:
         python = python or sys.executable
@@ -255,7 +265,7 @@ def _id(
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
 @click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
-@engines("loky", "threading", "dask", "ray")
+@engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
 @click.option("--quiet", is_flag=True, help="Print the bound only.")

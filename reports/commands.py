@@ -182,7 +182,7 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
             words += [word for one in value for word in ("--renyi", one)]
         elif key == "seeded":
             words.append("--unseeded")
-        elif key in ("show_output", "histogram"):
+        elif key in ("show_output", "histogram", "trust_rows", "in_process"):
             words.append(f"--{key.replace('_', '-')}")
         else:
             values = value if key == "pair" else (value,)

@@ -14,7 +14,6 @@ import mmap
 import os
 import select
 import signal
-import struct
 import sys
 import threading
 import time
@@ -29,12 +28,9 @@ from .lifeline import become_subreaper, children, die_with, end_all, keeper
 FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
 GRACE = 5.0
 """Seconds that a child has to end after it has finished, or was told to end."""
-LATE = 12.0
-"""Seconds after which a call that ignores its time limit is ended from outside."""
 ONCE = 0.5
 """Seconds in which two signals are one: `timeout` sends to a process and to its group."""
 SAID, STATUS, STOPPED, COMPUTED, FINAL = range(5)
-DEADLINE = slice(8, 16)
 UNHEARD = slice(16, 4096)
 """What the child could not say itself, for the parent to say."""
 STOPPING = ("SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT")
@@ -142,9 +138,6 @@ def _work(work: Callable[[], int], page: mmap.mmap, ours: list[Any]) -> NoReturn
     me, status = os.getpid(), FAILED
     streams.say_into(memoryview(page)[UNHEARD])
     try:
-        from ..auditors.sampling.deadline import deadline_in
-
-        deadline_in(memoryview(page)[DEADLINE])
         computed.into(memoryview(page)[COMPUTED : FINAL + 1])
         status = work()
     except KeyboardInterrupt:
@@ -182,7 +175,7 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) 
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [*ours, signal.SIGCHLD])
-    passed_on, since, hung = 0, None, False
+    passed_on, since = 0, None
     while True:
         state, low = reaped(child)
         if state is not None:
@@ -198,9 +191,7 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) 
             elif passed_on:
                 os.kill(child, signal.SIGKILL)
             passed_on = len(signals)
-        (deadline,) = struct.unpack("d", page[DEADLINE])
-        hung = hung or 0 < deadline < now - LATE
-        if hung or (since is not None and now - since > GRACE):
+        if since is not None and now - since > GRACE:
             os.kill(child, signal.SIGKILL)
         waited_on = [reader] if lifeline is None else [reader, lifeline]
         ready, _, _ = select.select(waited_on, [], [], 0.5)
@@ -209,7 +200,7 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) 
         with suppress(BlockingIOError):
             os.read(reader, 4096)
     signal.set_wakeup_fd(-1)
-    return _outcome(state, low, page, signals, hung)
+    return _outcome(state, low, page, signals)
 
 
 def reaped(child: int) -> tuple[int | None, list[str]]:
@@ -224,9 +215,7 @@ def reaped(child: int) -> tuple[int | None, list[str]]:
     return (state if found else None), low
 
 
-def _outcome(
-    state: int, low: list[str], page: mmap.mmap, signals: list[int], hung: bool
-) -> tuple[int, str]:
+def _outcome(state: int, low: list[str], page: mmap.mmap, signals: list[int]) -> tuple[int, str]:
     if page[FINAL] and page[COMPUTED] - 1 != INTERRUPTED:
         return page[COMPUTED] - 1, ""
     done = page[SAID] and not (page[STOPPED] and page[STATUS] == INTERRUPTED)
@@ -245,11 +234,6 @@ def _outcome(
         return FAILED, (
             f"the process that ran the mechanism was sent {name} and dpwitness was not, so the "
             f"mechanism sent it, or somebody picked that process out; {_NOTHING}"
-        )
-    if hung:
-        return FAILED, (
-            "one call of the mechanism went far beyond its time limit and could not be stopped "
-            "from inside, so its process was ended; there is no verdict"
         )
     if not os.WIFSIGNALED(state) and os.WEXITSTATUS(state) == FAILED:
         return FAILED, ""  # it said why before it left

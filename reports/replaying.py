@@ -231,8 +231,8 @@ def _missing(record: ResultRecord) -> Iterator[str]:
         if isinstance(part, Mapping):
             for key in sorted(shape.__required_keys__ - part.keys()):
                 yield f"{place}{key}: missing"
-    attempted = any(one["stage"] == "attempt" for one in record["evidence"]["counts"])
-    for key in ("precision", "search", "vectorised"):
+    attempted = any(one["stage"] in ("attempt", "standing") for one in record["evidence"]["counts"])
+    for key in ("precision", "search", "vectorised", "trust_rows"):
         if attempted and key not in record["plan"]:
             yield f"plan.{key}: missing"
 

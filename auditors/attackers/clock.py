@@ -9,7 +9,7 @@ for the question.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,9 @@ from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
 from ..recorded import Judged, judge_samples
 from ..results import Pair, Verdict
-from ..sampling.calls import generator
-from ..sampling.contract import Watch, guarded
+from ..sampling.calls import guarded
+from ..workers import Door, Key, Stream, Worker
+from ..workers.streams import generator
 
 NOISY = 0.5
 WARM = 20
@@ -111,24 +112,34 @@ def _times(
     limit: float,
     seeded: bool,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    rng = generator(seed, 0, "claim", 3, stage, 0)
-    order = rng.permutation(np.repeat([0, 1], trials))
-    sides = (pair.database, pair.neighbour)
+    order = generator(seed, 0, "clock", 0, stage).permutation(np.repeat([0, 1], trials))
+    door = Door(run, limit=limit)
     found: tuple[list[int], list[int]] = ([], [])
-    watch, clock = Watch(limit), time.perf_counter_ns
-    # Both sides draw from one stream, so that its state says nothing about the side either.
     for start in range(0, len(order), PIECE):
-        piece = order[start : start + PIECE]
-        with guarded(sides[0], seeded=seeded), guarded(sides[1], seeded=seeded), watch.running():
-            if start == 0:
-                for _ in range(WARM):
-                    watch.arm()
-                    run(sides[0], rng)
-                    run(sides[1], rng)
-            for side in piece.tolist():
-                watch.arm()
-                database = sides[side]
-                before = clock()
-                run(database, rng)
-                found[side].append(clock() - before)
+        piece = order[start : start + PIECE].tolist()
+        times = door.ask(_timed, (pair.database, pair.neighbour), seed, stage, start, piece)
+        for side, took in zip(piece, times, strict=True):
+            found[side].append(took)
     return np.array(found[0]), np.array(found[1])
+
+
+def _timed(
+    worker: Worker, databases: Sequence[Any], seed: int, stage: int, start: int, sides: list[int]
+) -> list[int]:
+    """Nanoseconds of a call on each of the sides in order; runs where the mechanism runs."""
+    # Both sides draw from one stream, so that its state says nothing about the side either.
+    stream, clock, found = Stream(Key(seed, 0, "clock", 1, stage)), time.perf_counter_ns, []
+    with guarded(worker, databases[0]), guarded(worker, databases[1]):
+        rng = stream.at(start)
+        if start == 0:
+            for _ in range(WARM):
+                worker.beat()
+                worker.run(databases[0], rng)
+                worker.run(databases[1], rng)
+        for side in sides:
+            worker.beat()
+            database = databases[side]
+            before = clock()
+            worker.run(database, rng)
+            found.append(clock() - before)
+    return found

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...mechanisms.model import Mechanism
 from ..errors import InvalidArgument
-from ..sampling.contract import accepts_size
+from ..sampling.calls import accepts_size
 from .bits import with_bits
 from .python_types import with_types
 

@@ -1,6 +1,6 @@
 """One way in for a claim of any kind, and for a theorem at chosen parameters."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from time import monotonic
 from typing import assert_never
@@ -8,7 +8,6 @@ from typing import assert_never
 from ...mechanisms.model import (
     BrokenStatement,
     Claim,
-    Database,
     EqualityClaim,
     ExpectationClaim,
     IdentityClaim,
@@ -24,13 +23,8 @@ from ...mechanisms.model import (
 )
 from ..arguments import checked
 from ..errors import HarnessError, InvalidArgument
-from ..outputs.encoding import canonical
 from ..privacy.budget import Budget
-from ..results import Pair, Verdict
-from ..sampling.draws import some_databases
-from ..sampling.process_state import unharmed
-from ..sampling.rows import check_rows
-from ..sampling.sampling import Sampler
+from ..results import Verdict
 from .claim_results import ClaimResult, Finding
 from .equality import audit_equality
 from .expectation import audit_expectation
@@ -39,14 +33,6 @@ from .invariant import audit_invariant
 from .privacy_claim import audit_privacy_claim
 from .sample_size import audit_threshold
 from .utility import audit_utility
-
-ROWS = 1024
-"""Rows of a call with size= that are compared with single calls before a claim is judged."""
-DEAR = 0.02
-"""Seconds of a call that is dear. No number reported follows this clock: these calls have streams
-of their own, and are compared with one another only."""
-DEAR_CALLS = 8
-"""Single calls of those that are dear; eight still show rows that repeat."""
 
 
 @checked
@@ -81,12 +67,7 @@ def check_within(
     subject = subject_of(statement, parameters)
     claim = subject.claim
     identifier = getattr(statement, "identifier", "") or claim.identifier
-    with unharmed():
-        for sampler, database in _called(claim, subject.mechanism, budget.seed):
-            pair = Pair(database, database)
-            calls = DEAR_CALLS if _seconds(sampler, pair) > DEAR else None
-            check_rows(sampler, pair, made=ROWS, sides=(0,), calls=calls)
-        found = _found(claim, subject.mechanism, budget)
+    found = _found(claim, subject.mechanism, budget)
     if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
         raise HarnessError(
             f"{identifier}: draws refute at error {found.error:g} what the "
@@ -138,32 +119,6 @@ def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
         case IdentityClaim():
             return audit_identity(claim)
     assert_never(claim)
-
-
-def _called(
-    claim: Claim, mechanism: Mechanism | None, seed: int
-) -> Iterator[tuple[Sampler, Database]]:
-    """Whoever draws for the claim in calls with size=, on the largest of its databases."""
-    if isinstance(claim, ThresholdClaim):
-        run, database = claim.instance(claim.needed)
-        yield Sampler(run=run, seed=seed), database
-        return
-    if not isinstance(claim, (UtilityClaim, ExpectationClaim, EqualityClaim)):
-        return
-    databases = claim.databases or some_databases(mechanism)
-    largest = max(databases, key=lambda database: len(canonical(database)))
-    if mechanism is not None:
-        yield Sampler(run=mechanism.run, seed=seed, seeded=mechanism.seeded), largest
-    if isinstance(claim, EqualityClaim):
-        yield Sampler(run=claim.other, seed=seed), largest
-
-
-def _seconds(sampler: Sampler, pair: Pair) -> float:
-    """What one call takes; asked once before, so that what is only made once is not counted."""
-    for chunk in (1, 2):
-        started = monotonic()
-        sampler.draw(pair, "rows", chunk, 1)
-    return (monotonic() - started) / 2
 
 
 def subject_of(

@@ -68,6 +68,7 @@ def privacy_curve(
     for chunk, start in enumerate(range(0, judged, CHUNK)):
         size = min(CHUNK, judged - start)
         hits += count_also(sampler, pair, None, events, "claim", chunk, size, size)[1]
+    sampler.gate(refuted=False)
     hits = np.array(
         [row[::-1] if turned else row for row, (_, turned) in zip(hits, chosen, strict=True)]
     )

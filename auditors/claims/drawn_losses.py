@@ -74,6 +74,7 @@ def drawn_losses(
         )
         if worst is None or _order(one) > _order(worst):
             worst = one
+    source.gate(refuted=worst is not None and worst.refuted)
     return worst
 
 

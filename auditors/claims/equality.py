@@ -10,8 +10,8 @@ from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..results import Verdict
-from ..sampling.calls import generator
 from ..sampling.draws import Draws
+from ..workers.streams import generator
 from .agreement import require_law
 from .claim_results import Estimate, Finding, Table
 
@@ -87,13 +87,17 @@ def _compare(
     draws: int,
     seed: int,
 ) -> _Compared:
-    sides = (Draws.of(mechanism, seed), Draws(run=claim.other, seed=seed, side=1))
+    own_draws = Draws.of(mechanism, seed)
+    other_draws = Draws(run=claim.other, seed=seed, side=1, trust_rows=own_draws.trust_rows)
+    sides = (own_draws, other_draws)
     pilot = max(10, min(MOST_PILOT, round(PILOT * draws)))
     cells = learn_cells(*(side.array(database, "pilot", 0, pilot) for side in sides))
     first, second = (side.array(database, "claim", 0, draws - pilot) for side in sides)
     names = cells.names
     counts = [np.bincount(cells.place(part), minlength=len(names)) for part in (first, second)]
-    rng = generator(seed, 0, "claim", 2, 0, 0)
+    p = p_value(counts[0], counts[1], alpha, generator(seed, 0, "claim", 2))
+    for side in sides:
+        side.gate(refuted=p <= alpha)
     own = mechanism.law(database) if mechanism is not None and mechanism.law is not None else None
     own = own if isinstance(own, FiniteLaw) else None
     other = claim.law(database) if claim.law is not None else None
@@ -106,7 +110,7 @@ def _compare(
     order = [k for k in np.argsort(-pooled, kind="stable")[:ROWS].tolist() if pooled[k]]
     return _Compared(
         database=database,
-        p=p_value(counts[0], counts[1], alpha, rng),
+        p=p,
         distance=distance,
         upper=upper,
         log_ratio=largest_log_ratio(counts[0], counts[1], alpha),

@@ -115,13 +115,16 @@ def _measure(
 ) -> _Measured:
     values, refuted = _collect(claim, source, database, alpha, draws)
     complete = len(values) == draws
-    if np.isposinf(values).any():
+    infinite = bool(np.isposinf(values).any())
+    low, high = (inf, inf) if infinite else _bounds(claim, values, alpha, complete)
+    refuted = refuted or low > claim.bound
+    source.gate(refuted=refuted)
+    if infinite:
         # Undefined with positive probability, and nothing limits it: no mean is small enough.
         return _Measured(
             database=database, mean=inf, low=inf, high=inf, exact=None, draws=len(values),
             refuted=True,
         )  # fmt: skip
-    low, high = _bounds(claim, values, alpha, complete)
     exact = _exact(claim, mechanism, database)
     if exact is not None:
         sure = _bounds(claim, values, ERROR, complete)
@@ -137,7 +140,7 @@ def _measure(
         high=high,
         exact=exact,
         draws=len(values),
-        refuted=refuted or low > claim.bound,
+        refuted=refuted,
     )
 
 

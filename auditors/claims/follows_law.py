@@ -93,6 +93,7 @@ def follows_law(
     else:
         rows, made = _by_density(mechanism, source, draws, alpha)
     wrong = [row for row in rows if row[4]]
+    source.gate(refuted=bool(wrong))
     verdict = Verdict.REFUTED if wrong else Verdict.NOT_REFUTED
     return ClaimResult(
         identifier=f"{mechanism.identifier or mechanism.name}:law",
@@ -133,7 +134,7 @@ def _by_density(
     drawn = [(pair.database, source.array(pair.database, "claim", 0, each)) for pair in pairs]
     drawn += [(database, source.array(database, "claim", 0, each)) for database in alone]
     compared = [
-        (one, (pair.neighbour, source.array(pair.neighbour, "pilot", 0, each)))
+        (one, (pair.neighbour, source.array(pair.neighbour, "claim", 1, each)))
         for one, pair in zip(drawn, pairs, strict=False)
     ]
     # Far from each other two databases differ in more than neighbours, and in the noise's scale.

@@ -5,7 +5,7 @@ then from a greedy adversary that moves one number at a time in the worst case s
 part of the case, so its event is searched to the edge. The same seed visits the same cases.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
@@ -15,10 +15,12 @@ import numpy as np
 from ...mechanisms.model import InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
 from ..databases.examples import explore
-from ..errors import HarnessError
+from ..errors import ContractError, HarnessError
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
 from ..results import Verdict
+from ..sampling.gate import CAUSES
+from ..workers import Door, Worker
 from .claim_results import Estimate, Finding, Table
 
 SHARE = 200
@@ -26,13 +28,18 @@ SHARE = 200
 LEAST, MOST = 50, 1000
 SHRINKS = 2000
 WORST = 10
+AGAIN = 32
+"""Margins that are computed again in a fresh process, beside that of a counterexample."""
+LIMIT = 600.0
+"""Seconds that one margin may take."""
 
 
 @dataclass(slots=True)
 class _Seen:
-    """The cases visited with their margins, each computed once."""
+    """The cases visited with their margins, each computed once, where code of others runs."""
 
     claim: InvariantClaim
+    door: Door
     margins: dict[bytes, float] = field(default_factory=dict)
     cases: dict[bytes, Any] = field(default_factory=dict)
 
@@ -40,14 +47,7 @@ class _Seen:
         """The margin of a case, minus infinity when it is not a number."""
         key = canonical(case)
         if key not in self.margins:
-            try:
-                found = float(self.claim.margin(case))
-            except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-                raise HarnessError(
-                    f"the margin of case {show(case)} cannot be computed: "
-                    f"{type(error).__name__}: {error}; the invariant or its domain is wrong"
-                ) from error
-            self.margins[key] = -np.inf if isnan(found) else found
+            self.margins[key] = self.door.ask(_margin, (case,))
             self.cases[key] = case
         return self.margins[key]
 
@@ -55,15 +55,48 @@ class _Seen:
         """Whether the case is a counterexample."""
         return self.margin(case) < -self.claim.tolerance
 
+    def gate(self, failing: Any | None) -> None:
+        """Compute some margins again in a fresh process; ContractError where one differs."""
+        keys = list(self.margins)
+        some = [keys[int(n)] for n in np.linspace(0, len(keys) - 1, min(AGAIN, len(keys)))]
+        if failing is not None:
+            some.append(canonical(failing))
+        some = list(dict.fromkeys(some))[::-1]
+        again = self.door.fresh(_margins, [self.cases[key] for key in some])
+        for key, margin in zip(some, again, strict=True):
+            if margin != self.margins[key]:
+                raise ContractError(
+                    f"the margin of case {show(self.cases[key])} was {self.margins[key]:g} and is "
+                    f"{margin:g} when it is computed again in a fresh process, {CAUSES}"
+                )
+
     def worst(self, count: int) -> list[bytes]:
         """The cases of least margin, the simplest first among equals."""
         order = sorted(self.margins, key=lambda key: (self.margins[key], len(key), key))
         return order[:count]
 
 
+def _margin(worker: Worker, cases: Sequence[Any]) -> float:
+    """The margin of a case, minus infinity when it is no number; where code of others runs."""
+    worker.beat()
+    try:
+        found = float(worker.run(cases[0]))
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        raise HarnessError(
+            f"the margin of case {show(cases[0])} cannot be computed: "
+            f"{type(error).__name__}: {error}; the invariant or its domain is wrong"
+        ) from error
+    return -np.inf if isnan(found) else found
+
+
+def _margins(worker: Worker, cases: Sequence[Any]) -> list[float]:
+    return [_margin(worker, (case,)) for case in cases]
+
+
 def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
     """Look for a counterexample among one case for every 200 trials; a failing one is shrunk."""
-    seen, number = _Seen(claim), min(MOST, max(LEAST, budget.trials // SHARE))
+    door = Door(claim.margin, limit=LIMIT)
+    seen, number = _Seen(claim, door), min(MOST, max(LEAST, budget.trials // SHARE))
     failing = next((case for case in claim.examples if seen.fails(case)), None)
     if failing is None:
         failing = _explored(seen, number, budget.seed)
@@ -76,6 +109,7 @@ def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
     if failing is not None:
         least = seen.margin(witness)
         worst.insert(0, (least, show(witness)))
+    seen.gate(witness)
     return Finding(
         claimed=0.0,
         measured=Estimate(value=least, low=-np.inf, high=least, error=0.0),

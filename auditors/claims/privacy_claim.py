@@ -65,7 +65,9 @@ def audit_privacy_claim(
         )
     details: dict[str, Any] = {"audit": result, "exact": exact, "density": density}
     if claim.delta > 0:
-        sampler = Sampler(run=subject.run, seed=seed, seeded=subject.seeded)
+        sampler = Sampler(
+            run=subject.run, seed=seed, seeded=subject.seeded, trust_rows=subject.trust_rows
+        )
         details["curve"] = privacy_curve(
             sampler, result.pair, alpha=alpha, draws=min(budget.trials, CURVE_DRAWS)
         )

@@ -7,7 +7,6 @@ from ..errors import ContractError
 from ..outputs.encoding import show
 from ..results import Pair, Verdict
 from ..sampling.draws import some_databases
-from ..sampling.probes import check_contract
 from ..sampling.sampling import Sampler
 from .claim_results import ClaimResult, Finding, Table
 
@@ -15,6 +14,17 @@ STATEMENT = (
     "returns for every database, leaves it alone, and draws all its randomness from the rng it is "
     "given"
 )
+
+
+CALLS = 64
+"""Calls on each database that are made again."""
+
+
+def _require_function(sampler: Sampler, pair: Pair) -> None:
+    """Call the mechanism on both databases, and make the draws again; ContractError."""
+    sampler.check_call(pair)
+    sampler.draw(pair, "claim", 0, CALLS)
+    sampler.gate(refuted=False)
 
 
 def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) -> ClaimResult:
@@ -28,7 +38,7 @@ def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) 
     verdict, note, witness, rows = Verdict.NOT_REFUTED, "", None, []
     for one, two in zip(databases, [*databases[1:], databases[0]], strict=True):
         try:
-            check_contract(sampler, Pair(one, two))
+            _require_function(sampler, Pair(one, two))
         except ContractError as error:
             verdict, note, witness = Verdict.REFUTED, str(error), one
             rows.append((show(one), show(two), note))

@@ -21,6 +21,6 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
         bound=claim.level,
         bad=lambda losses: ~(losses <= claim.level),  # a loss that is no number is bad
     )
-    source = Draws(run=run, seed=budget.seed)
+    source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
     found = audit_rows([row], [source], claim.loss, budget)
     return replace(found, details={**found.details, "records": claim.needed})

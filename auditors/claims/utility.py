@@ -111,6 +111,8 @@ def audit_rows(
         refuted = rejected(hits, made, betas, look.level)
         if refuted.any():
             break
+    for each_source in {id(one): one for one in sources}.values():
+        each_source.gate(refuted=bool(refuted.any()))
     for row, count in zip(rows, hits, strict=True):
         if row.exact is not None:
             require_frequency(count, made, row.exact, f"P[loss >= {row.bound:g}]")

@@ -1,6 +1,7 @@
 """How far apart two databases are under a relation, so that a pair given by hand can be checked."""
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,9 @@ def _other(relation: Relation) -> Relation:
     return Relation.REPLACE_ONE if relation is Relation.ADD_REMOVE else Relation.ADD_REMOVE
 
 
+PLAIN = (bool, int, float, str)
+
+
 def _single(one: Any, two: Any, relation: Relation) -> int | None:
     """Two single records: one step of replacing, whatever they are."""
     if relation is not Relation.REPLACE_ONE:
@@ -120,15 +124,34 @@ def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
         return None
     if first.kind != second.kind and not {first.kind, second.kind} <= {"list", "tuple"}:
         return None
-    a, b = Counter(map(said, first.rows)), Counter(map(said, second.rows))
+    ours, theirs = _unlike(first.rows, second.rows)
+    a, b = Counter(map(said, ours)), Counter(map(said, theirs))
     gone, come = (a - b).total(), (b - a).total()
     if relation is Relation.ADD_REMOVE:
         return gone + come
     if gone != come:
         return None
     # The same records in another order: every place that changed has been replaced.
-    moved = sum(said(x) != said(y) for x, y in zip(first.rows, second.rows, strict=True))
+    moved = sum(said(x) != said(y) for x, y in zip(ours, theirs, strict=True))
     return gone or moved
+
+
+def _unlike(one: Sequence[Any], two: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Both without the records they begin and end with alike: of a million few are left."""
+    most = min(len(one), len(two))
+    start = next((i for i, (x, y) in enumerate(zip(one, two, strict=False)) if not _same(x, y)),
+                 most)  # fmt: skip
+    left = most - start
+    end = next((i for i in range(left) if not _same(one[-1 - i], two[-1 - i])), left)
+    return one[start : len(one) - end], two[start : len(two) - end]
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Whether two records are surely equal: one object, or plain values of one type."""
+    if one is two:
+        return True
+    alike = type(one) is type(two) and type(one) in PLAIN and one == two
+    return alike and (one != 0 or repr(one) == repr(two))
 
 
 def _comparable(one: Any, two: Any) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..events.events import Event
+from ..workers.streams import Key
 
 Counted = Callable[[Sequence["Block"]], Iterator[tuple[int, int]]]
 """Draws blocks and gives (place in the sequence, hits) of each as it is finished."""
@@ -12,7 +13,8 @@ Counted = Callable[[Sequence["Block"]], Iterator[tuple[int, int]]]
 class Block(NamedTuple):
     """A block of draws: `size` outputs of one side from the stream of this name, by all of it.
 
-    `pair` is the number that stands for both databases; `block` counts within (side, chunk).
+    `pair` is the number that stands for both databases; `block` counts within (side, chunk), and
+    `first` is the number of its first draw there.
     """
 
     seed: int
@@ -22,6 +24,12 @@ class Block(NamedTuple):
     chunk: int
     block: int
     size: int
+    first: int
+
+    @property
+    def key(self) -> Key:
+        """What its draws are for."""
+        return Key(*self[:5])
 
 
 class Book(Protocol):

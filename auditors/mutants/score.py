@@ -14,7 +14,7 @@ from typing import Any
 from ...mechanisms.model import Mechanism, Theorem
 from ..errors import InvalidArgument
 from ..results import Pair
-from ..sampling.contract import accepts_size
+from ..sampling.calls import accepts_size
 from . import trial
 from .apart import apart
 from .faults import Fault, faults_of

@@ -34,7 +34,8 @@ from ..errors import (
 from ..outputs.encoding import canonical
 from ..privacy.run import audit
 from ..results import AuditResult, Pair, Verdict
-from ..sampling.contract import Watch, accepts_size, guarded
+from ..sampling.calls import accepts_size, guarded
+from ..workers import Door, Worker
 
 LAW = "the stated law"
 SEEN, UNSEEN, EQUIVALENT = "seen", "not seen", "equivalent"
@@ -108,14 +109,22 @@ def probes(mechanism: Mechanism, court: Court) -> list[Any]:
 
 def outputs_on(mechanism: Mechanism, databases: Sequence[Any], limit: float) -> list[str]:
     """What the mechanism returns for equal generators, encoded; ContractError where it fails."""
-    found = []
-    size = {"size": RUNS} if accepts_size(mechanism.run) else {}
-    watch = Watch(limit)
-    for place, database in enumerate(databases):
-        for seed in range(2 if size else 8):
-            rng = np.random.default_rng([place, seed])
-            with guarded(database, seeded=True, rng=rng), watch.running():
-                found.append(canonical(mechanism.run(database, rng, **size)).hex())
+    door, sized = Door(mechanism.run, limit=limit), accepts_size(mechanism.run)
+    return [
+        text
+        for place, database in enumerate(databases)
+        for text in door.ask(_encoded, (database,), place, sized)
+    ]
+
+
+def _encoded(worker: Worker, databases: Sequence[Any], place: int, sized: bool) -> list[str]:
+    """Outputs of a few generators, encoded; runs where the mechanism runs."""
+    found, size = [], {"size": RUNS} if sized else {}
+    for seed in range(2 if sized else 8):
+        rng = np.random.default_rng([place, seed])
+        worker.beat()
+        with guarded(worker, databases[0]):
+            found.append(canonical(worker.run(databases[0], rng, **size)).hex())
     return found
 
 

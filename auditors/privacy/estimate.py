@@ -6,8 +6,6 @@ from ..arguments import asking
 from ..claims.curves import PrivacyCurve, privacy_curve
 from ..errors import InvalidArgument
 from ..results import AuditResult, Witness
-from ..sampling.process_state import unharmed
-from ..sampling.surroundings import legacy_normal_kept
 from .request import Request
 from .run import prepared, run_audit
 
@@ -90,12 +88,11 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
         result = run_audit(audit, request.progress)
         curve = None
         if curved:
-            with unharmed(), legacy_normal_kept():
-                curve = privacy_curve(
-                    audit.sampler,
-                    result.pair,
-                    alpha=whole.alpha * part,
-                    draws=max(48, whole.trials - trials),
-                )
+            curve = privacy_curve(
+                audit.sampler,
+                result.pair,
+                alpha=whole.alpha * part,
+                draws=max(48, whole.trials - trials),
+            )
             result = replace(result, draws=audit.sampler.tally.draws)
     return EpsilonEstimate(delta=audit.claim.delta, alpha=whole.alpha, result=result, curve=curve)

@@ -14,6 +14,7 @@ from math import ceil, nan
 
 from scipy.special import ndtri
 
+from ..errors import ContractError
 from ..events.choose import Choice, Lesson
 from ..events.events import Event
 from ..outputs.outputs import Outputs
@@ -60,8 +61,8 @@ HOPELESS = 4
 """Times as many draws after which an event is learnt although the last one stayed so far below."""
 FLAT = 0.5
 """The least loss (nats) of which a precision is a part where a curve is claimed."""
-ROWS = 4096
-"""Draws a side kept to see whether the rows of a call are independent."""
+OPENING = 1024
+"""Draws a side that teach first and are single calls: what only these disclose shows in them."""
 SHOWN = 16_384
 """Draws a side kept for a picture."""
 
@@ -76,23 +77,25 @@ class Judging:
         test: Test,
         *,
         precision: float | None,
+        bounding: bool = False,
         out_of_time: Callable[[], bool] = lambda: False,
     ) -> None:
-        """Nothing is drawn yet. `test.trials` limits the draws a side, learning included."""
+        """Nothing is drawn yet. `test.trials` limits the draws a side, learning included.
+
+        Where only a bound is wanted (`bounding`) it is one of single calls.
+        """
         self.sampler, self.pair, self.test = sampler, pair, test
-        self.precision, self.out_of_time = precision, out_of_time
+        self.precision, self.out_of_time, self.bounding = precision, out_of_time, bounding
         self.errors = Errors(test.alpha)
         self.lesson = Lesson()
         self.attempts: list[Attempt] = []
         self.made = 0
         self.complete = True
         self.shown = Outputs.of_list([]), Outputs.of_list([])
-        self.rows = Outputs.of_list([]), Outputs.of_list([])
-        """The first draws made to learn from after the opening, in the order of their calls."""
         self._choice: Choice | None = None
         self._older: Choice | None = None
         self._learnt_from = 0
-        self._chunks = {"select": 0, "attempt": 0}
+        self._chunks = {"opening": 0, "select": 0, "attempt": 0, "standing": 0}
         self._last: Attempt | None = None
 
     # What was found.
@@ -247,11 +250,13 @@ class Judging:
 
     def _teach(self, draws: int) -> None:
         while draws > 0:
-            size = min(draws, PIECE)
-            chunk = self._chunks["select"]
+            opening = max(0, OPENING - self.made)
+            size = min(draws, PIECE, opening or draws)
+            stage = "opening" if opening else "select"
+            chunk = self._chunks[stage]
             draws -= size
-            self._chunks["select"] += 1
-            self._teaching(None, "select", chunk, size, draws)
+            self._chunks[stage] += 1
+            self._teaching(None, stage, chunk, size, draws)
             self.made += size
 
     def _teaching(
@@ -266,18 +271,10 @@ class Judging:
             chunk,
             draws,
             self.lesson,
-            shown=max(ROWS - len(self.rows[0]), SHOWN - len(self.shown[0])),
+            shown=SHOWN - len(self.shown[0]),
             later=later,
-            listen=self._drawn,
+            listen=self._show,
         )
-
-    def _drawn(self, first: Outputs, second: Outputs) -> None:
-        """Keep the first of the draws that are made now."""
-        self._show(first, second)
-        room = ROWS - len(self.rows[0])
-        if room > 0:
-            one, two = self.rows
-            self.rows = _joined(one, first[:room]), _joined(two, second[:room])
 
     def _taught(self, first: Outputs, second: Outputs) -> None:
         """Learn from draws that were made before."""
@@ -321,12 +318,40 @@ class Judging:
             return
         level = self.errors.take(self.errors.left)
         choice = self.choice
-        sooner = self.precision != 0 and foreseen(choice, self.test.null, level) <= draws / 2
-        plan = last_looks(draws, level, sooner=sooner)
-        self._last = self._attempt(plan, teach=False)
-        self.complete = len(self._last.looks) == len(plan) or not self.out_of_time()
+        standing = None
+        if self._stands(choice, level, draws):
+            made = self.made
+            standing = self._attempt_last_at(level, draws, stage="standing")
+            if standing.looks and standing.looks[-1].epsilon_lower < self.test.claim.epsilon:
+                self._last = standing
+                return
+            # Rows accuse nobody: this attempt is put aside, and single calls are counted.
+            self.attempts.pop()
+            self.made = made
+        self._last = self._attempt_last_at(level, draws)
+        if standing is not None and not self.refuted and self._last.looks:
+            raise _by_rows_only(self._last, standing)
 
-    def _attempt(self, plan: Plan, *, teach: bool) -> Attempt:
+    def _attempt_last_at(self, level: float, draws: int, stage: str = "attempt") -> Attempt:
+        wanted = foreseen(self.choice, self.test.null, level)
+        plan = last_looks(draws, level, sooner=self.precision != 0 and wanted <= draws / 2)
+        made = self._attempt(plan, teach=False, stage=stage)
+        self.complete = len(made.looks) == len(plan) or not self.out_of_time()
+        return made
+
+    def _stands(self, choice: Choice, level: float, draws: int) -> bool:
+        """Whether rows give the bound: they are no draws that decide, and no refutation is near.
+
+        The error probability is spent once all the same. Where the truth is below the claim, an
+        error needs a bound of the rows above the truth, whatever is counted after it; where it is
+        not, rows cannot lead to an error, and single calls do so at their level.
+        """
+        rows = self.sampler.by_rows("standing") and not self.sampler.by_rows("attempt")
+        # What stops at a refutation is what adds up over many runs, which only single calls may.
+        looking = rows and not self.bounding and self.precision is not None
+        return looking and foreseen(choice, self.test.null, level) > 4 * draws
+
+    def _attempt(self, plan: Plan, *, teach: bool, stage: str = "attempt") -> Attempt:
         made = attempt(
             self.sampler,
             self.pair,
@@ -334,14 +359,15 @@ class Judging:
             self.test,
             plan,
             number=len(self.attempts),
-            chunk=self._chunks["attempt"],
+            chunk=self._chunks[stage],
             before=self.made,
+            stage=stage,
             teach=self._teaching if teach else None,
             other=(self._older or self.choice).event,
             enough=self._enough,
             out_of_time=self.out_of_time,
         )
-        self._chunks["attempt"] += len(made.counts)
+        self._chunks[stage] += len(made.counts)
         self.made += sum(count.trials[0] for count in made.counts)
         self.attempts.append(made)
         return made
@@ -356,6 +382,18 @@ class Judging:
     def _wished(self, choice: Choice) -> float:
         """The loss of which a precision is a part; a curve's point may have hardly any epsilon."""
         return max(choice.predicted, FLAT if self.test.claim.curve is not None else 1e-3)
+
+
+def _by_rows_only(single: Attempt, rows: Attempt) -> ContractError:
+    (a, b), (x, y) = single.looks[-1].hits, rows.looks[-1].hits
+    return ContractError(
+        "the claim is broken by the rows of size= calls but not by single calls, so called with "
+        "size= the mechanism may have another law than called without: "
+        f"{rows.choice.event.describe()} in {a:,} and {b:,} of {single.looks[-1].trials[0]:,} "
+        f"single calls on the two databases, in {x:,} and {y:,} of {rows.looks[-1].trials[0]:,} "
+        "rows. Make both paths draw the same noise, or take the size argument away to judge "
+        "single calls"
+    )
 
 
 def early_share(precision: float | None) -> float:

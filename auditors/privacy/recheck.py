@@ -10,7 +10,6 @@ from ..events.choose import Choice
 from ..evidence.record import ResultRecord
 from ..results import AuditResult, Evidence, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
-from ..sampling.process_state import unharmed
 from ..sampling.sampling import Tally
 from . import request
 from .attempt import Test, attempt
@@ -51,14 +50,14 @@ def recheck(
     choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
     sampler = replace(sampler, seed=seed, tally=Tally())
     test = Test(claim=point_for(wanted[0], old.rates), trials=budget.trials, alpha=budget.alpha)
-    with unharmed():
-        counted = attempt(
-            sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
-            stage="recheck",
-        )  # fmt: skip
+    counted = attempt(
+        sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
+        stage="recheck",
+    )  # fmt: skip
     (look,) = counted.looks
     bound = look.epsilon_lower
     refuted = bound >= test.claim.epsilon
+    sampler.gate(refuted=refuted)
     evidence = Evidence(
         counts=counted.counts,
         alpha=alpha,
@@ -93,6 +92,12 @@ def recheck(
         seconds=monotonic() - started,
         seeded=sampler.seeded,
         note="a witness of an earlier run, counted again",
-        plan={"trials": trials, "block": sampler.block, "vectorised": sampler.vectorised},
+        plan={
+            "trials": trials,
+            "block": sampler.block,
+            "vectorised": sampler.vectorised,
+            "trust_rows": sampler.vectorised and sampler.trust_rows,
+            "made_again": sampler.seeded and sampler.door.remakes,
+        },
         source=fingerprint(sampler.run),
     )

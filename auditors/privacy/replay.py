@@ -10,7 +10,6 @@ from ..errors import EvidenceFormatError, InvalidArgument
 from ..evidence.read import read_claim, read_count, read_number, read_pair
 from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
 from ..results import Count, Pair, Verdict
-from ..sampling.process_state import unharmed
 from ..sampling.sampling import Sampler
 from . import request, retrace
 from .attempt import Test, bound_of
@@ -56,8 +55,7 @@ def recount(
     `retrace.NOT_RECOMPUTED`. Raises EvidenceFormatError when the record is malformed and
     ContractError when the mechanism fails.
     """
-    with unharmed():
-        return _recounted(mechanism, record, name, workers, timeout)
+    return _recounted(mechanism, record, name, workers, timeout)
 
 
 def _recounted(
@@ -259,6 +257,7 @@ def _read(
         workers=workers,
         limit=timeout,
         exceptions="output" if plan.get("exceptions") == "output" else "error",
+        trust_rows=bool(plan.get("trust_rows", False)),
     )
     return pair, test, counts, _level(evidence, alpha), sampler
 

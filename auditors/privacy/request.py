@@ -45,6 +45,8 @@ class Request:
     exceptions: str = "error"
     attacker: str = "values"
     show_output: bool = False
+    trust_rows: bool | None = None
+    in_process: bool = False
     engine: Engine | None = None
 
     @property

@@ -53,7 +53,7 @@ def audited_again(
     if ((where == "asked" or timed) and not boldly) or not record["seeded"]:
         return None
     pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)
-    if counts[0].stage != "attempt" or test.trials > MOST_TRIALS:
+    if counts[0].stage not in ("attempt", "standing") or test.trials > MOST_TRIALS:
         return None
     audited = subject(mechanism, name, str(record["target"]), True)
     plan = record["plan"]

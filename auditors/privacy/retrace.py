@@ -127,6 +127,9 @@ def looks_again(
             yield from _unlike(f"{place}.draws", look["draws"], before + trials[0])
             if look["draws"] > test.trials or before < 0:
                 yield f"{place}.draws: {look['draws']} do not fit into {test.trials} trials"
+    rows = any(count.stage == "standing" for count in counts)
+    if rows and any(number_of(look["epsilon_lower"]) >= test.claim.epsilon for look in looks):
+        yield f"{place}: rows, which only bound a claim that stands, are said to refute it"
     if counts and counts[0].stage != "recheck":
         found = [_levels(attempts, test, alpha, precision, place, whole) for alpha in alphas]
         if all(found):

@@ -10,25 +10,21 @@ from ..attackers import seen_by
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
-from ..errors import ContractError, InvalidArgument
+from ..errors import InvalidArgument
 from ..events.choose import Lesson, learn
 from ..outputs.outputs import Outputs
 from ..results import AuditResult, Pair
-from ..sampling.paths import MOST, check_event
-from ..sampling.probes import check_contract
-from ..sampling.process_state import unharmed
-from ..sampling.rows import check_rows, opened
-from ..sampling.sampling import Sampler, Tally
-from ..sampling.surroundings import legacy_normal_kept, require_untouched_numpy
+from ..sampling.sampling import Sampler
 from ..search.hunt import Found, hunt
 from . import request as asked
-from .attempt import bound_of, counted
 from .budget import Allowance, Budget
 from .judge import Judging
 from .point import at_point
 from .request import AuditRequest, Progress, Request
 from .verdicts import Audit, Clock, conclude
 
+MOST_NAMED = 3
+"""Files, databases and addresses that are named of those which the mechanism uses."""
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
@@ -73,7 +69,9 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     the audit. `attacker` says what is judged of the outputs: their "values", their values and the
     "bits" of their numbers, or their values and Python "types". What the mechanism prints is
     swallowed unless `show_output`. `engine` is where the blocks of draws are made; it changes no
-    count.
+    count. `trust_rows` declares that the rows of a `size=` call are independent single calls, so
+    that they are counted; by default they only help to look. `in_process` calls the mechanism in
+    this process, for a debugger, and makes no draw again.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -90,6 +88,8 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
     """
     target = asked.target_seen(request.attacker, request.target)
     subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
+    if request.trust_rows is not None:
+        subject = replace(subject, trust_rows=request.trust_rows)
     subject = seen_by(request.attacker, subject)
     pair, databases = request.pair, request.databases
     asked.require_one(pair, databases)
@@ -152,6 +152,8 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
                 limit=request.timeout,
                 exceptions=request.exceptions,
                 show_output=request.show_output,
+                trust_rows=subject.trust_rows,
+                in_process=request.in_process,
                 engine=request.engine or Engine(),
             ),
             clock=Clock(seconds),
@@ -181,8 +183,10 @@ def _source(
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     """One audit from the check of the contract to its result, telling `progress` of its draws."""
     started = replace(audit, clock=Clock(audit.budget.seconds))
-    with unharmed(), legacy_normal_kept():
+    try:
         return _run(_reporting(started, progress))
+    finally:
+        audit.sampler.door.close()
 
 
 def _reporting(audit: Audit, progress: Progress | None) -> Audit:
@@ -197,7 +201,8 @@ def _reporting(audit: Audit, progress: Progress | None) -> Audit:
         stage = "searching" if made[0] < searching else "judging"
         progress(stage, min(made[0], total), total)
 
-    return replace(audit, sampler=replace(audit.sampler, tally=Tally(listener=tell)))
+    tally = replace(audit.sampler.tally, listener=tell)
+    return replace(audit, sampler=replace(audit.sampler, tally=tally))
 
 
 def _run(audit: Audit) -> AuditResult:
@@ -205,43 +210,33 @@ def _run(audit: Audit) -> AuditResult:
         pair = audit.given
     elif audit.source is not None:
         pair = audit.source.first(audit.sampler.seed)
-    digest = check_contract(audit.sampler, pair)
-    start = pair
+    audit.sampler.check_call(pair)
     audit = _fit_to_time(audit, pair)
     found = None
     if audit.source is not None:
         found = _hunt(audit, audit.source)
         pair = found.pair
-    taught = (found.first, found.second) if found is not None else None
-    opening = opened(audit.sampler, pair)
-    first = (opening[0].draws, opening[1].draws) if opening is not None else None
+    taught, opening = (found.first, found.second) if found is not None else None, None
     if audit.claim.curve is not None:
         # The draws that tell the point teach, and are the first of the judging if none are yet.
-        audit, pilot = _pointed(audit, pair, taught)
-        first = first or pilot
-    elif first is None and found is not None and found.enough:
+        audit, opening = _pointed(audit, pair, taught)
+    elif found is not None and found.enough:
         # The claim can be tried at once, on fresh draws, by an event learnt from these alone.
-        first, taught = taught, None
+        opening, taught = taught, None
     judging = Judging(
         audit.sampler,
         pair,
         audit.test,
         precision=audit.budget.precision,
+        bounding=audit.bounding,
         out_of_time=audit.clock.late,
     )
-    judging.run(taught=taught, opening=first)
-    # No verdict before the rows are known to be draws; nothing more is drawn where they are not.
-    check_rows(audit.sampler, pair, opening, judging.rows, judging.made)
-    if judging.refuted:
-        _count_single_calls(audit, judging)
+    judging.run(taught=taught, opening=opening)
+    # No verdict before what was counted came out alike in a fresh process.
+    audit.sampler.gate(refuted=judging.refuted)
     result = conclude(audit, found, judging)
-    require_untouched_numpy()
-    checked = audit.sampler.seeded and not audit.clock.late()
-    if checked and check_contract(audit.sampler, start) != digest:
-        raise ContractError(
-            "the mechanism gave other outputs at the end of the audit than at its start for the "
-            "same database and rng state; it keeps state between calls, so pass all state in"
-        )
+    if outside := audit.sampler.door.outside():
+        result = replace(result, plan={**result.plan, "outside": list(outside[:MOST_NAMED])})
     return replace(result, reached=found.reach if found is not None else None)
 
 
@@ -255,37 +250,6 @@ def _pointed(
     draw = partial(audit.sampler.draw, pair, "pilot")
     claim, pilot = at_point(audit.claim, lesson, draw, trials=test.trials, level=test.alpha)
     return replace(audit, claim=claim), pilot
-
-
-def _count_single_calls(audit: Audit, judging: Judging) -> None:
-    """Count what refuted among single calls as well, where they are made another way than rows.
-
-    They must refute the claim too. Where only a bound is wanted there is no claim to refute, and
-    the event of the largest bound must have one rate both ways.
-    """
-    claimed, best = audit.claim.epsilon, judging.best if audit.bounding else None
-    if best is not None:
-        attempt, looks = best
-        needed = attempt.looks[looks - 1].trials[0]
-    else:
-        attempt = next(
-            one for one in judging.attempts
-            if any(look.epsilon_lower >= claimed for look in one.looks)
-        )  # fmt: skip
-        needed = judging.decided_after or 0
-
-    def confirmed(hits: tuple[int, int], calls: int, level: float) -> bool:
-        if best is not None:
-            return calls >= min(needed, most, MOST)
-        count = counted("rows", 0, attempt.choice, hits, (calls, calls))
-        return bound_of((count,), audit.test, level) >= claimed
-
-    # Half of these draws are rows, and there are two databases.
-    most = max(1, (audit.budget.everything - audit.sampler.tally.draws) // 4)
-    check_event(
-        audit.sampler, judging.pair, attempt.choice.event, needed, most, confirmed,
-        audit.test.alpha,
-    )  # fmt: skip
 
 
 def _hunt(audit: Audit, source: Source) -> Found:

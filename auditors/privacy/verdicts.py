@@ -131,6 +131,7 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         # A finer wish than the usual one may cost what it costs.
         finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
         judging.sharpen(int(finer * rest.left / 2))
+        audit.sampler.gate(refuted=True)
     result = _result(audit, judging, Verdict.REFUTED)
     if small is None:
         return replace(result, witness=result.worst)
@@ -181,6 +182,7 @@ def _smallest(
         out_of_time=audit.clock.late,
     )
     counting.run()
+    audit.sampler.gate(refuted=counting.refuted)
     if not counting.refuted:
         return None
     return _result(audit, counting, Verdict.REFUTED).worst
@@ -408,6 +410,8 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "precision": audit.budget.precision,
             "block": sampler.block,
             "vectorised": sampler.vectorised,
+            "trust_rows": sampler.vectorised and sampler.trust_rows,
+            "made_again": sampler.seeded and sampler.door.remakes,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
             **({"domain": audit.domain} if audit.domain else {}),
             "search": _searched(audit),

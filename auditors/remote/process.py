@@ -16,7 +16,6 @@ from contextlib import suppress
 from typing import IO, Any
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
-from ..sampling.deadline import due
 
 PIECE = 1 << 20
 LONGEST_LINE = 1 << 26
@@ -71,7 +70,6 @@ class Child:
                 continue
             except OSError:
                 raise self._died() from None
-            _rearm(self.limit)
 
     def receive(self) -> dict[str, Any]:
         """The next line, which must be a JSON object."""
@@ -148,7 +146,6 @@ class Child:
             return b""
         if not piece:
             raise self._died(wanted)
-        _rearm(self.limit)
         return piece
 
     def _wait(self, *, writing: bool) -> None:
@@ -188,18 +185,6 @@ class Child:
             lines = self._errors.read().decode("utf-8", "backslashreplace").split("\n")
             return next((line.strip() for line in reversed(lines) if line.strip()), "")[:QUOTED]
         return ""
-
-
-def _rearm(limit: float) -> None:
-    """Give the running call a fresh limit: a child that answers is not hanging.
-
-    Its request may be for a thousand draws, which take longer together than any of them may.
-    """
-    # A caller outside the main thread has no alarm, and must not touch that of another.
-    with suppress(ValueError, AttributeError):
-        if signal.getitimer(signal.ITIMER_REAL)[0] > 0:
-            signal.setitimer(signal.ITIMER_REAL, limit, 1.0)
-            due(limit)
 
 
 def _no_constant(text: str) -> Any:

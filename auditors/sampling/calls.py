@@ -1,204 +1,454 @@
-"""How a mechanism is called: the stream of a block, the calls it takes, and what they returned.
+"""How a mechanism is called: the stream of each draw, what it returned, and what is asked of it.
 
-A worker needs no more than this, and the block's name, to draw a block.
+All of this runs where the mechanism runs; see `workers`.
+
+A single call is draw number i of a key and stands alone: it has the generator of its number, and
+the global generators of random, numpy and torch are put to a place of their own for it if the
+mechanism draws from them. A `size=` call makes a whole block from one generator. It is a fast way
+to look; what decides is counted on single calls, unless the author declares that rows are the
+mechanism (`trust_rows`).
 """
 
-import importlib.util
-import sys
-from collections.abc import Callable
+import dataclasses
+import inspect
+import os
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engines.book import Block
-from ..errors import ContractError
+from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
-from ..outputs.encoding import canonical, stamp
+from ..outputs.encoding import canonical, show, stamp, to_json
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results import Pair
+from ..workers import Key, Stream, Worker
+from ..workers.children import __file__ as workers_file
+from ..workers.streams import (
+    ROWS,
+    SINGLE,
+    globals_held,
+    prime_globals,
+    restore_globals,
+    seed_globals,
+    untouched,
+)
+from ..workers.wire import packed
 from .capture import captured, require_small
-from .contract import Watch, guarded
 
-STAGES = {
-    "contract": 0,
-    "search": 1,
-    "select": 2,
-    "shrink": 3,
-    "attempt": 4,
-    "recheck": 5,
-    "claim": 6,
-    "pilot": 7,
-    "figure": 8,
-    "rows": 9,
-    "frozen": 10,
-}
+STAGES = frozenset({
+    "contract", "search", "frozen", "opening", "select", "attempt", "standing", "shrink",
+    "recheck", "claim", "pilot", "figure",
+})  # fmt: skip
+"""What draws are for."""
 WHOLE = -1
 """Asks for the outputs themselves."""
+Single = Callable[[Any, Stream, int], Any]
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
 LARGE = 10_000
-"""Rows from which working out a pair's number takes long enough to remember it."""
+"""Rows from which a database is long: working out its number takes time, and is remembered."""
+NARROW = 16
+"""Numbers and labels of an output up to which thousands of them take no room to speak of."""
+KEPT = 64
+"""Outputs of a block that are kept to be made again however wide they are."""
+ROOM = 1 << 22
+"""Bytes of the outputs of one block that are kept."""
+REMEMBERED = 8
+"""Pairs whose numbers are remembered."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
-REMEMBERS = (
-    "the mechanism remembers an answer: it draws from the rng at its first call on a database and "
-    "not at the following ones, which repeat what was said; an audit needs a fresh answer at every "
-    "call, so empty the memory at each call or audit the function behind it"
-)
+
+
+class MechanismRaised(ContractError):
+    """A call of the mechanism ended in an exception."""
+
+
+def require_signature(run: Callable[..., Any]) -> None:
+    """Check that `run` can be called as run(database, rng)."""
+    if not callable(run):
+        raise InvalidArgument(
+            f"expected a function of (database, rng) or a Mechanism, got {type(run).__name__}"
+        )
+    try:
+        inspect.signature(run).bind(None, None)
+    except ValueError:
+        return
+    except TypeError as error:
+        raise ContractError(
+            f"a mechanism is called as mechanism(database, rng), which this one cannot be: {error}"
+        ) from None
+
+
+def accepts_size(run: Callable[..., Any]) -> bool:
+    """Whether `run` takes the keyword `size`, so that one call can give many draws."""
+    try:
+        parameters = inspect.signature(run).parameters
+    except (TypeError, ValueError):
+        return False
+    size = parameters.get("size")
+    return size is not None and size.kind in (size.KEYWORD_ONLY, size.POSITIONAL_OR_KEYWORD)
 
 
 def pair_key(pair: Pair) -> int:
     """A number that names the pair, equal for equal databases in equal order."""
     digest = blake2b(digest_size=16)
     for database in (pair.database, pair.neighbour):
-        encoded = canonical(database)
+        encoded = stamp(database) if is_long(database) else canonical(database)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return int.from_bytes(digest.digest(), "big")
 
 
 @dataclass(slots=True)
 class PairKeys:
-    """Numbers of pairs; those of large ones, which take long to work out, are remembered."""
+    """Numbers of pairs; those of the last ones are remembered, since large ones take long.
 
-    known: dict[bytes, int] = field(default_factory=dict)
+    They are known by their databases being the same objects: nothing in this process changes a
+    database, as the mechanism works on copies elsewhere.
+    """
+
+    known: list[tuple[Any, Any, int]] = field(default_factory=list)
 
     def of(self, pair: Pair) -> int:
         """The number that names the pair."""
-        sides = (pair.database, pair.neighbour)
-        if not any(map(_is_long, sides)):
-            return pair_key(pair)
-        name = b"".join(blake2b(stamp(side)).digest() for side in sides)
-        if name not in self.known:
-            self.known[name] = pair_key(pair)
-        return self.known[name]
+        for database, neighbour, key in self.known:
+            if database is pair.database and neighbour is pair.neighbour:
+                return key
+        key = pair_key(pair)
+        self.known = [(pair.database, pair.neighbour, key), *self.known[: REMEMBERED - 1]]
+        return key
 
 
-def _is_long(database: Any) -> bool:
+def is_long(database: Any) -> bool:
+    """Whether a database has so many records that looking at all of them takes long."""
     kind = type(database)
     return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
 
 
-def generator(
-    seed: int, key: int, stage: str, side: int, chunk: int, block: int
-) -> np.random.Generator:
-    """The stream named by these numbers; `key` stands for the databases."""
-    source = np.random.SeedSequence([seed, key], spawn_key=(STAGES[stage], side, chunk, block))
-    return np.random.Generator(np.random.PCG64(source))
-
-
 @dataclass(frozen=True, slots=True)
 class Calls:
-    """How a mechanism is called; what a worker needs to know of a sampler."""
+    """How calls are made: `rows` says that one call gives a whole block."""
 
-    run: Callable[..., Any]
-    vectorised: bool
+    rows: bool
+    sized: bool
+    """Whether the mechanism takes `size` at all, so that single answers are read as rows are."""
     seeded: bool
-    limit: float
     exceptions: str
-    show_output: bool
-    alone: bool = True
-    """Whether no other thread of the process calls the mechanism at the same time."""
 
     def outputs(
         self,
+        worker: Worker,
         database: Any,
-        rng: np.random.Generator,
+        key: Key,
+        first: int,
         size: int,
-        keep: bool = True,
         made: list[Any] | None = None,
     ) -> Outputs:
-        """`size` outputs, none of which the mechanism can change any more if they are kept.
+        """Draws `first` .. `first` + `size` - 1, or the block of rows that starts at `first`.
 
-        What single calls returned is put into `made`, where that is given.
+        None of them can be changed by the mechanism any more. What single calls returned is put
+        into `made`, where that is given.
         """
-        watch = Watch(self.limit)
-        surrounded = guarded(
-            database, seeded=self.seeded, rng=rng, show_output=self.show_output, alone=self.alone
-        )
-        with surrounded, watch.running():
-            if self.vectorised:
-                made = self.run(database, rng, size=size)
-                require_small(made, size)
-                return Outputs.of(captured(made) if keep else made, size)
-            call = self._or_raised if self.exceptions == "output" else self.run
-            before = rng.bit_generator.state
-            first = call(database, rng)
-            require_small(first)
-            raw = [captured(first)]
-            after_one = rng.bit_generator.state
-            for number in range(1, size):
-                watch.arm()
-                raw.append(captured(call(database, rng)))
-                if not number & (number - 1):
-                    require_small(raw[number])  # of all would take time, and one tells enough
-        if self.seeded and size > 2 and before != after_one == rng.bit_generator.state:
-            raise ContractError(REMEMBERS)
+        kind = ROWS if self.rows else SINGLE
+        with guarded(worker, database):
+            if not self.seeded:
+                raw = self._raw(worker, database, Stream(key, kind), first, size, lambda draw: None)
+            else:
+                raw = self._seeded(worker, database, Stream(key, kind), first, size)
+        if self.rows:
+            return Outputs.of(raw, size)
         if made is not None:
             made += raw
-        return Outputs.of_list(raw)
+        return like_rows(worker, self, database, raw) if self.sized else Outputs.of_list(raw)
 
-    def _or_raised(self, database: Any, rng: np.random.Generator) -> Any:
+    def _seeded(self, worker: Worker, database: Any, stream: Stream, first: int, size: int) -> Any:
+        """The draws, each with global generators of its own where the mechanism uses them."""
+        kind = ROWS if self.rows else SINGLE
+
+        def seed(draw: int) -> None:
+            seed_globals(stream.key, draw, kind)
+
+        if worker.memory.get("globals"):
+            return self._raw(worker, database, stream, first, size, seed)
+        prime_globals()
+        raw = self._raw(worker, database, stream, first, size, lambda draw: None)
+        if untouched():
+            return raw
+        # It draws from them: from now on they are put where each draw finds its own.
+        worker.memory["globals"] = True
+        return self._raw(worker, database, stream, first, size, seed)
+
+    def _raw(
+        self,
+        worker: Worker,
+        database: Any,
+        stream: Stream,
+        first: int,
+        size: int,
+        seed: Callable[[int], None],
+    ) -> Any:
+        if self.rows:
+            worker.beat()
+            seed(first)
+            made = worker.run(database, stream.at(first), size=size)
+            require_small(made, size)
+            return captured(made)
+        call = single_call(worker.run, self.sized, self.exceptions)
+        beat = worker.beat
+        raw: list[Any] = []
+        for draw in range(first, first + size):
+            beat()
+            seed(draw)
+            value = call(database, stream, draw)
+            number = len(raw)
+            if not number & (number - 1):
+                require_small(value)  # of all would take time, and a few tell enough
+            raw.append(captured(value))
+        return raw
+
+
+def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single:
+    """How one draw is made: (database, stream, number of the draw) to the output.
+
+    A mechanism that cannot be called without `size` is called with `size=1`. With exceptions as
+    outputs, the type of what a call raises is its output.
+    """
+
+    def plain(database: Any, stream: Stream, draw: int) -> Any:
+        return run(database, stream.at(draw))
+
+    def raising(database: Any, stream: Stream, draw: int) -> Any:
         try:
-            return self.run(database, rng)
+            return run(database, stream.at(draw))
         except Exception as error:  # noqa: BLE001 - an exception is an output here
             return Raised(error)
 
+    def row(database: Any, stream: Stream, draw: int) -> Any:
+        return row_of(run(database, stream.at(draw), size=1))
 
-def one_block(
+    def either(database: Any, stream: Stream, draw: int) -> Any:
+        try:
+            return run(database, stream.at(draw))
+        except Exception as error:
+            with suppress(Exception):
+                return row(database, stream, draw)
+            raise error from None
+
+    if exceptions == "output":
+        return raising
+    if not sized:
+        return plain
+    # With another default than None there is no call that gives one bare output.
+    return either if inspect.signature(run).parameters["size"].default is None else row
+
+
+def row_of(made: Any) -> Any:
+    """The one row of what a call with `size=1` returned."""
+    if isinstance(made, tuple):
+        parts = map(row_of, made)
+        return type(made)(*parts) if hasattr(made, "_fields") else tuple(parts)
+    if isinstance(made, dict):
+        return {key: row_of(part) for key, part in made.items()}
+    if dataclasses.is_dataclass(made) and not isinstance(made, type):
+        names = [one.name for one in dataclasses.fields(made)]
+        return dataclasses.replace(made, **{name: row_of(getattr(made, name)) for name in names})
+    if len(made) != 1:
+        raise ContractError(
+            f"the mechanism was asked for size=1 and returned {len(made)} outputs, a wrong leading "
+            "shape; with size=n the result must have a leading axis of n draws"
+        )
+    return made[0]
+
+
+def like_rows(worker: Worker, calls: Calls, database: Any, singles: list[Any]) -> Outputs:
+    """Single answers as an array would hold them, where the rows of a call are such an array.
+
+    `rng.laplace()` is a float and a row of `rng.laplace(size=2)` a numpy.float64: the way of the
+    call decides that, and no database. Left apart, the two would be told apart in every event.
+    """
+    couple = worker.memory.get("couple")
+    if couple is None:
+        two = Calls(True, True, calls.seeded, calls.exceptions)
+        couple = worker.memory["couple"] = two.outputs(worker, database, COUPLE, 0, 2)
+    singles = [bare(one) for one in singles]
+    if len(set(map(type, singles))) == 1 and type(singles[0]) in (bool, int, float, str):
+        rows = Outputs.of(np.array(singles), len(singles))
+        kinds = [getattr(one.node, "kind", None) for one in (rows, couple)]
+        if type(rows.node) is type(couple.node) and kinds[0] == kinds[1]:
+            return rows
+    return Outputs.of_list(singles)
+
+
+OURS = frozenset({os.path.dirname(__file__), os.path.dirname(workers_file)})
+"""Folders whose frames are no frames of the mechanism."""
+DEEPEST = 8
+"""Frames of the mechanism that are told."""
+COUPLE = Key(0, 0, "couple", 0)
+"""The stream of the one call that shows of which type rows are; nothing is counted on it."""
+
+
+def bare(value: Any) -> Any:
+    """A single answer as a row would be: an array without axes is the number it holds."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return value[()]
+    if type(value) in (list, tuple):
+        return type(value)(map(bare, value))
+    if type(value) is dict:
+        return {key: bare(item) for key, item in value.items()}
+    return value
+
+
+@contextmanager
+def guarded(worker: Worker, database: Any) -> Iterator[None]:
+    """Calls of the mechanism: what they raise, and a changed database, become a ContractError.
+
+    A long database is looked at after its first calls only; that later ones changed it shows when
+    draws are made again with fresh copies.
+    """
+    looked = is_long(database) and worker.memory.get("looked") is database
+    before = None if looked else stamp(database)
+    held = None if worker.alone else globals_held()
+    try:
+        yield
+    except ContractError:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and not worker.alone:
+            raise  # somebody at the keyboard, and not the mechanism
+        raise raised(error, database) from error
+    finally:
+        if held is not None:
+            restore_globals(held)
+    if before is not None and stamp(database) != before:
+        raise ContractError(
+            f"the mechanism changed the database it was given into {show(database)}; "
+            "it must leave its input alone, for instance by working on a copy"
+        )
+    worker.memory["looked"] = database
+
+
+def raised(error: BaseException, database: Any) -> MechanismRaised:
+    """The error for a call that ended in an exception; its note has the frames of the mechanism."""
+    found = MechanismRaised(
+        f"the mechanism raised {described(error)} on database {show(database)}; "
+        "it must return an output for every database it is given"
+    )
+    with suppress(Exception):  # a user's __str__ may raise anything
+        frames = traceback.extract_tb(error.__traceback__)
+        own = [frame for frame in frames if os.path.dirname(frame.filename) not in OURS]
+        lines = ["Where the mechanism ran:\n", *traceback.format_list(own[-DEEPEST:])]
+        found.add_note("".join(lines) + "".join(traceback.format_exception_only(error)).rstrip())
+    return found
+
+
+def described(error: BaseException) -> str:
+    """An exception as its class, its first line and the line of code it came from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    text = ""
+    with suppress(BaseException):  # a user's __str__ may raise anything
+        text = (str(error).splitlines() or [""])[0][:200]
+    return f"{type(error).__name__}{': ' + text if text else ''}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """What came of a block: `hits` of the event, and what was asked of the outputs.
+
+    `inside` says of each draw, in packed bits, whether it lies in the event; `first` are the first
+    outputs of the block where they are to be made again. `returned` is what single calls returned,
+    as plain data, if they took long.
+    """
+
+    pace: float
+    hits: int
+    answer: Any
+    inside: NDArray[np.uint8] | None
+    first: Outputs | None
+    returned: Any
+
+
+def draw_blocks(
+    worker: Worker,
+    databases: Sequence[Any],
     calls: Calls,
     event: Event | None,
-    databases: tuple[Any, Any],
     ask: Ask | None,
     returned: bool,
-    block: Block,
-    part: int | None,
-) -> tuple[float, int, Any, list[Any] | None]:
-    """Seconds a draw, hits, what is asked, what single calls returned if that took long.
+    jobs: Sequence[tuple[Block, int | None, int]],
+) -> list[Drawn]:
+    """Draw blocks; each job is (block, part, how many of its first outputs to send).
 
     Nothing is asked of the outputs where `part` is None; where it is WHOLE they come back
     themselves, and else `ask(outputs, part)`.
     """
-    name = block.seed, block.pair, block.stage, block.side, block.chunk, block.block
-    asked = part is not None
-    made: list[Any] | None = [] if returned and asked and not calls.vectorised else None
-    started = monotonic()
-    outputs = calls.outputs(
-        databases[block.side], generator(*name), block.size, keep=part == WHOLE, made=made
-    )
-    seconds = monotonic() - started
-    if seconds < LONG:
-        made = None
-    answer = None if part is None else answered(ask, outputs, part)
-    return seconds / block.size, hits_in(event, outputs), answer, made
+    if event is not None:
+        require_untouched_numpy()
+    found = []
+    for block, part, first in jobs:
+        made: list[Any] | None = [] if returned and part is not None and not calls.rows else None
+        started = monotonic()
+        outputs = calls.outputs(
+            worker, databases[block.side], block.key, block.first, block.size, made
+        )
+        seconds = monotonic() - started
+        inside = None if event is None else event.contains(outputs)
+        found.append(
+            Drawn(
+                pace=seconds / block.size,
+                hits=0 if inside is None else int(np.count_nonzero(inside)),
+                answer=None if part is None else answered(ask, outputs, part),
+                inside=None if inside is None else np.packbits(inside),
+                first=outputs[: _room(outputs, first)] if first else None,
+                returned=_plain(made) if made is not None and seconds >= LONG else None,
+            )
+        )
+    if event is not None:
+        require_untouched_numpy()
+    return found
+
+
+_NUMPY = {name: value for name, value in vars(np).items() if callable(value)}
+
+
+def require_untouched_numpy() -> None:
+    """Raise ContractError where a function of numpy was replaced since dpwitness was loaded.
+
+    Counts are made with numpy: a mechanism that replaces what counts would judge itself.
+    """
+    for name, value in _NUMPY.items():
+        if vars(np).get(name) is not value:
+            raise ContractError(
+                f"numpy.{name} is not the function it was when dpwitness was loaded: something, "
+                "most likely the mechanism or its module, replaced it, and counts made with it "
+                "prove nothing; put the patch into the mechanism's own namespace"
+            )
+
+
+def _room(outputs: Outputs, first: int) -> int:
+    """How many of the `first` outputs can be kept: all but of wide ones."""
+    if len(outputs.paths()) <= NARROW:
+        return first
+    few = len(outputs[:KEPT])
+    width = len(packed(outputs[:few].node)) / max(few, 1)
+    return min(first, max(KEPT, int(ROOM / width)))
+
+
+def _plain(made: list[Any]) -> Any:
+    try:
+        return to_json(made)
+    except Exception:  # noqa: BLE001 - what JSON cannot hold is drawn again
+        return None
 
 
 def answered(ask: Ask | None, outputs: Outputs, part: int) -> Any:
     """The outputs where `part` is WHOLE, else what is asked of them."""
     return outputs if ask is None or part == WHOLE else ask(outputs, part)
-
-
-def hits_in(event: Event | None, outputs: Outputs) -> int:
-    """How many of the outputs lie in the event; 0 without one."""
-    return int(np.count_nonzero(event.contains(outputs))) if event is not None else 0
-
-
-def send_by_value(run: Callable[..., Any]) -> None:
-    """Let workers have functions of a module that they could not import by its name."""
-    from cloudpickle import register_pickle_by_value
-
-    inner = run
-    while hasattr(inner, "func"):
-        inner = inner.func
-    module = sys.modules.get(getattr(inner, "__module__", None) or "")
-    if module is None or module.__name__ == "__main__":
-        return
-    try:
-        found = importlib.util.find_spec(module.__name__)
-    except (ImportError, ValueError):
-        found = None
-    if found is None or found.origin != getattr(module, "__file__", None):
-        register_pickle_by_value(module)

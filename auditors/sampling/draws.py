@@ -1,12 +1,14 @@
-"""Draws of one mechanism on one database, as arrays, each block on a stream of its own.
+"""Draws of one mechanism on one database, as arrays: what claims beside privacy count.
 
-As in `sampling`, a block's generator is named by (seed, database, stage, side, chunk, block), so
-that what is drawn does not depend on what else is drawn, nor on the order.
+As in `sampling`, each draw has a generator of its own, named by (seed, database, stage, side,
+chunk) and its number, and is a single call unless rows are trusted. What decides is made again.
 """
 
+import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -17,13 +19,26 @@ from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
-from .calls import generator
+from ..workers import Door, Key, Stream, Worker
+from ..workers.door import copied, pickled
+from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
+from .calls import accepts_size, guarded, single_call
 from .capture import captured
-from .contract import Watch, accepts_size, guarded
+from .gate import CAUSES, FEW, LEAST, MOST, PART
 from .sampling import BLOCK
 
 ROOM = 1 << 28
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""
+
+
+@dataclass(slots=True)
+class Counted:
+    """What was drawn to decide since the last check: (database, key, block, first of its draws)."""
+
+    entered: list[tuple[Database, Key, tuple[int, int], Array]] = field(default_factory=list)
+    kept: dict[Key, int] = field(default_factory=dict)
+    seconds: float = 0.0
+    draws: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +46,7 @@ class Draws:
     """What decides the draws of a claim: the function, the seed and the side of the comparison.
 
     `limit` is the number of seconds one call may take; `side` tells two functions apart that
-    are compared on the same database.
+    are compared on the same database. `trust_rows` is explained at `Sampler`.
     """
 
     run: Callable[..., Any]
@@ -39,49 +54,159 @@ class Draws:
     seeded: bool = True
     limit: float = 60.0
     side: int = 0
+    trust_rows: bool = False
     vectorised: bool = field(init=False)
+    door: Door = field(init=False)
+    counted: Counted = field(default_factory=Counted)
 
     def __post_init__(self) -> None:
         """Look at the signature once."""
         object.__setattr__(self, "vectorised", accepts_size(self.run))
+        object.__setattr__(self, "door", Door(self.run, limit=self.limit))
 
     @classmethod
     def of(cls, mechanism: Mechanism | None, seed: int) -> "Draws":
         """Draws of a mechanism."""
         if mechanism is None:
             raise InvalidArgument("a claim about outputs needs the mechanism that makes them")
-        return cls(run=mechanism.run, seed=seed, seeded=mechanism.seeded)
+        return cls(
+            run=mechanism.run, seed=seed, seeded=mechanism.seeded, trust_rows=mechanism.trust_rows
+        )
 
     def blocks(self, database: Database, stage: str, chunk: int, draws: int) -> Iterator[Array]:
         """Arrays of outputs with a leading axis, `draws` outputs in all."""
         encoded = canonical(database)
-        key = int.from_bytes(blake2b(encoded, digest_size=16).digest(), "big")
-        most = max(1, min(BLOCK[self.vectorised], ROOM // len(encoded)))
-        for index, start in enumerate(range(0, draws, most)):
-            rng = generator(self.seed, key, stage, self.side, chunk, index)
-            yield self._block(database, rng, min(most, draws - start))
+        key = Key(self.seed, int.from_bytes(blake2b(encoded, digest_size=16).digest(), "big"),
+                  stage, self.side, chunk)  # fmt: skip
+        rows = self.vectorised and (self.trust_rows or stage == "figure")
+        most = max(1, min(BLOCK[rows], ROOM // len(encoded)))
+        for start in range(0, draws, most):
+            size, began = min(most, draws - start), monotonic()
+            made = self.door.ask(array_block, (database,), key, start, size, rows, self.seeded)
+            if stage == "claim":
+                self._enter(database, key, start, made, monotonic() - began)
+            yield made
 
     def array(self, database: Database, stage: str, chunk: int, draws: int) -> Array:
         """All outputs of `blocks` in one array."""
         return np.concatenate(list(self.blocks(database, stage, chunk, draws)))
 
-    def _block(self, database: Database, rng: np.random.Generator, size: int) -> Array:
-        watch = Watch(self.limit)
-        with guarded(database, seeded=self.seeded, rng=rng), watch.running():
-            if self.vectorised:
-                made = np.array(self.run(database, rng, size=size))
-            else:
-                rows = []
-                for _ in range(size):
-                    watch.arm()
-                    rows.append(captured(self.run(database, rng)))
-                made = np.asarray(rows)
-        if made.shape[:1] != (size,):
+    def _enter(self, database: Database, key: Key, start: int, made: Array, seconds: float) -> None:
+        counted = self.counted
+        kept = counted.kept.get(key, 0)
+        counted.seconds, counted.draws = counted.seconds + seconds, counted.draws + len(made)
+        if kept < MOST:
+            counted.kept[key] = kept + len(made)
+            counted.entered.append((database, key, (start, len(made)), made[: MOST - kept].copy()))
+
+    def gate(self, *, refuted: bool) -> None:
+        """Make again what was drawn to decide; ContractError where it differs: see `gate`."""
+        counted = self.counted
+        entered, pace = counted.entered, counted.seconds / max(counted.draws, 1)
+        counted.entered, counted.kept = [], {}
+        if not self.seeded or not self.door.remakes or not entered:
+            return
+        share = int(PART * counted.seconds / max(pace * len(entered), 1e-9))
+        most = MOST if refuted else FEW
+        most = max(LEAST, min(most, share)) if pace > 1e-4 else most
+        made: dict[Key, int] = {}
+        asked, before = [], []
+        for database, key, (start, size), first in entered:
+            wanted = min(len(first), most - made.get(key, 0))
+            if wanted <= 0:
+                continue
+            made[key] = made.get(key, 0) + wanted
+            rows = self.vectorised and self.trust_rows
+            asked.append((pickled(database), key, start, size if rows else wanted, rows))
+            before.append(first[:wanted])
+        again = self.door.fresh(remade, (), asked)
+        for one, two, (_, _, start, _, _) in zip(before, again, asked, strict=True):
+            _require_same(one, two[: len(one)], start)
+
+
+def _require_same(one: Array, two: Array, start: int) -> None:
+    if one.dtype == two.dtype and one.shape == two.shape and one.tobytes() == two.tobytes():
+        return
+    for place, (before, after) in enumerate(zip(one, two, strict=True)):
+        if repr(np.asarray(before).tolist()) != repr(np.asarray(after).tolist()):
             raise ContractError(
-                f"the mechanism was asked for size={size} and returned an array of shape "
-                f"{made.shape}; with size=n the result must have a leading axis of n draws"
+                f"one and the same draw came out in two ways: draw {start + place:,} gave "
+                f"{np.asarray(before).tolist()!r:.80} when it was counted, and "
+                f"{np.asarray(after).tolist()!r:.80} when it was made again in a fresh process and "
+                f"in another order. Database and generator were equal, {CAUSES}",
+                keywords=("seeded",),
             )
-        return made
+
+
+def array_block(
+    worker: Worker,
+    databases: Sequence[Any],
+    key: Key,
+    start: int,
+    size: int,
+    rows: bool,
+    seeded: bool,
+) -> Array:
+    """`size` outputs from number `start` on as an array; runs where the mechanism runs."""
+    kind, sized = ROWS if rows else SINGLE, accepts_size(worker.run)
+
+    def draw(seed: bool) -> Any:
+        stream, database = Stream(key, kind), databases[0]
+        if rows:
+            worker.beat()
+            if seed:
+                seed_globals(key, start, kind)
+            return np.array(worker.run(database, stream.at(start), size=size))
+        call = single_call(worker.run, sized, "error")
+        made = []
+        for number in range(start, start + size):
+            worker.beat()
+            if seed:
+                seed_globals(key, number, kind)
+            made.append(captured(call(database, stream, number)))
+        return np.asarray(made)
+
+    with guarded(worker, databases[0]):
+        if not seeded:
+            found = draw(False)
+        elif worker.memory.get("globals"):
+            found = draw(True)
+        else:
+            prime_globals()
+            found = draw(False)
+            if not untouched():
+                worker.memory["globals"] = True
+                found = draw(True)
+    if found.shape[:1] != (size,):
+        raise ContractError(
+            f"the mechanism was asked for size={size} and returned an array of shape "
+            f"{found.shape}; with size=n the result must have a leading axis of n draws"
+        )
+    return found
+
+
+def remade(
+    worker: Worker, _: Sequence[Any], asked: Sequence[tuple[bytes, Key, int, int, bool]]
+) -> list[Array]:
+    """The same draws in a random order, each from a fresh copy of its database."""
+    order = [
+        (place, number)
+        for place, (_, _, _, size, rows) in enumerate(asked)
+        for number in ([0] if rows else range(size))
+    ]
+    random.Random(repr([key for _, key, *_ in asked])).shuffle(order)
+    found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows in asked]
+    worker.memory["globals"] = True
+    for place, number in order:
+        encoded, key, start, size, rows = asked[place]
+        one = array_block(
+            worker, [copied(encoded)], key, start + number, size if rows else 1, rows, True
+        )
+        found[place][number] = one if rows else one[0]
+    return [
+        parts[0] if rows else np.asarray(parts)
+        for parts, (*_, rows) in zip(found, asked, strict=True)
+    ]
 
 
 def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database, ...]:

@@ -14,10 +14,9 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ..errors import ContractError, DpWitnessError
 from . import limits
 
 PLAIN = ("builtins", "io", "os", "json", "json.decoder", "json.encoder", "math", "time", "random",
@@ -181,41 +180,6 @@ def _umask() -> int:
 def _handle(number: int, handler: Any) -> None:
     if handler is not None:  # what was set outside Python cannot be set from here
         signal.signal(number, handler)
-
-
-@contextmanager
-def unharmed() -> Iterator[None]:
-    """Leave the process as it was, and lay at the mechanism's door what it did to it.
-
-    ContractError where functions of the process were replaced, where limits of the system stay
-    lowered, or where something failed that the mechanism changed or that its own code raised.
-    """
-    state = ProcessState()
-    try:
-        yield
-    except Exception as error:
-        changed = state.put_back()
-        if isinstance(error, DpWitnessError):
-            text = str(error)
-            if changed.replaced or any(one not in text for one in changed.lost + changed.limits):
-                raise ContractError(
-                    f"the mechanism changed the process it runs in: {changed.told()}; then {error}",
-                    keywords=error.keywords,
-                ) from error
-            raise
-        sentence = blamed(error, changed)
-        if not sentence:
-            raise
-        raise ContractError(sentence) from error
-    except BaseException:
-        state.put_back()
-        raise
-    changed = state.put_back()
-    if changed.replaced or changed.lost:
-        raise ContractError(
-            f"the mechanism changed the process it runs in: {changed.told()}; so there is no "
-            "verdict, and it must leave these as they are"
-        )
 
 
 def blamed(error: BaseException, changed: Changed) -> str:

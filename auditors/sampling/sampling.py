@@ -1,50 +1,70 @@
 """Drawing outputs: who gets which random stream, in blocks, on any number of workers.
 
-Every block of draws has a generator of its own, named by (seed, pair, stage, side, chunk,
-block). Which worker draws a block, and in what order, therefore changes nothing: counts are
-the same bit for bit.
+Every draw has a generator of its own, named by (seed, pair, stage, side, chunk) and its number.
+Which worker draws it, and in what order, therefore changes nothing: counts are the same bit for
+bit. What is counted is entered in the tally's `deciding`, and made again before anything is
+concluded; see `gate`.
 """
 
+import importlib.util
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from math import inf, log
 from typing import Any, TypeVar
+
+import numpy as np
 
 from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
 from ..errors import ContractError
 from ..events.events import Event
+from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
 from ..results import Pair
+from ..workers import Door, Key, Worker
+from ..workers.wire import packed
 from .calls import (
     WHOLE,
     Ask,
     Calls,
+    Drawn,
+    MechanismRaised,
     PairKeys,
+    accepts_size,
     answered,
-    generator,
-    hits_in,
-    one_block,
-    send_by_value,
+    draw_blocks,
+    require_signature,
 )
-from .contract import MechanismRaised, accepts_size
-from .surroundings import shared_surroundings
+from .gate import MOST, Deciding
 
 T = TypeVar("T")
+Work = Callable[..., Any]
 
 BLOCK = {True: 32768, False: 1024}
 LEAST_BLOCK = 32
+REQUEST = 256
+"""Draws of one request to a client, where they decide: a request is what stands alone there."""
 PIECES = 8
-WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot"})
-"""Stages that decide nothing; all others are drawn in `PIECES` blocks or more where possible."""
+LOOKING = frozenset({"contract", "search", "shrink", "figure", "pilot", "select", "frozen",
+                     "standing"})  # fmt: skip
+"""Stages that decide nothing, and the bound of a claim that stands: rows may be drawn for them."""
+WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot", "frozen"})
+"""Stages that count nothing; all others are drawn in `PIECES` blocks or more where possible."""
+UNDECIDED = WHOLE_BLOCKS | {"select", "opening"}
+"""Stages of which nothing is concluded, so that they are not made again."""
+ROOM = 1 << 25
+"""Bytes of outputs of a block that teaches or counts."""
 PROBE = 5
-"""Calls of one look at a database; odd, so that what alternates from call to call shows."""
+"""Calls of one look at whether a mechanism can be called at all."""
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
+BUNDLE = 0.25
+"""Seconds that the blocks of one request should take, so that progress is told."""
 CLUMPS = 1e-6
 """Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
@@ -55,15 +75,20 @@ def _nothing(draws: int) -> None:
 
 @dataclass(slots=True)
 class Tally:
-    """How many outputs have been drawn so far, and whom to tell."""
+    """How many outputs have been drawn so far, whom to tell, and what of them decides."""
 
     listener: Callable[[int], None] = _nothing
     draws: int = 0
     dispersion: Dispersion = field(default_factory=Dispersion)
-    """The bets on clumps among the draws counted so far."""
+    """The bets on clumps among the draws counted so far, of a mechanism that is not seeded."""
     keys: PairKeys = field(default_factory=PairKeys)
     pace: float = 0.0
     """Seconds that a draw took when last measured; decides who draws and never what."""
+    deciding: Deciding = field(default_factory=Deciding)
+    copied: bool | None = None
+    """Whether processes of a mechanism that is not seeded share a generator, once that is known."""
+    widths: dict[int, int] = field(default_factory=dict)
+    """Bytes of an output of the pairs that were drawn from to teach or to count."""
 
     def add(self, draws: int) -> None:
         """Count more draws."""
@@ -93,8 +118,9 @@ class Sampler:
 
     `limit` is the number of seconds one call may take. A mechanism that is not `seeded` draws
     from the operating system or from a generator of its own: its runs cannot be repeated bit for
-    bit, and they stay in this process, because copies of one generator in several workers would
-    give the same draws several times over.
+    bit, and they stay in one process, because copies of one generator in several workers would
+    give the same draws several times over. With `trust_rows` the rows of a `size=` call are taken
+    for draws that decide, on the word of whoever declares it.
     """
 
     run: Callable[..., Any]
@@ -107,32 +133,85 @@ class Sampler:
     """What a call that raises is: "error" ends the audit, "output" makes its type the output."""
     show_output: bool = False
     """Whether what the mechanism prints is shown; it is swallowed otherwise."""
+    trust_rows: bool = False
+    in_process: bool = False
+    """Whether calls are made in this process, where a debugger sees them, and not made again."""
     engine: Engine = field(default_factory=Engine)
     """What draws where there are several workers; decides nothing about the draws."""
     book: Book | None = None
     """Blocks that were counted before, and who is told of those counted now."""
     vectorised: bool = field(init=False)
     """Whether one call gives many draws."""
+    door: Door = field(default=None)  # type: ignore[assignment]
+    """The only way to the mechanism; started when it is first needed."""
 
     def __post_init__(self) -> None:
         """Look at the signature once: it is too slow to do so for every block."""
         # Of a call with size= that raises nobody can say which of its draws did.
         vectorised = accepts_size(self.run) and self.exceptions == "error"
         object.__setattr__(self, "vectorised", vectorised)
+        if self.door is None or self.door.run is not self.run:
+            workers = self.workers if self.seeded and not self.engine.remote else 1
+            door = Door(
+                self.run,
+                workers=workers,
+                limit=self.limit,
+                show_output=self.show_output,
+                apart=not self.in_process,
+            )
+            object.__setattr__(self, "door", door)
+
+    def by_rows(self, stage: str) -> bool:
+        """Whether this stage is drawn by rows of `size=` calls."""
+        return self.vectorised and (self.trust_rows or self.requests or stage in LOOKING)
 
     @property
-    def calls(self) -> Calls:
-        """How the mechanism is called here."""
-        return Calls(
-            self.run, self.vectorised, self.seeded, self.limit, self.exceptions, self.show_output
-        )
+    def requests(self) -> bool:
+        """Whether the mechanism answers requests of a seed and a size, as a client does."""
+        return hasattr(self.run, "words")
+
+    def calls(self, stage: str) -> Calls:
+        """How the mechanism is called at this stage."""
+        return Calls(self.by_rows(stage), self.vectorised, self.seeded, self.exceptions)
 
     @property
     def block(self) -> int:
         """Draws in one block: as many as the mechanism asks for in `block`, if it has one."""
+        return self._block(rows=self.vectorised)
+
+    def _block(self, *, rows: bool) -> int:
         asked = getattr(self.run, "block", None)
         # An object may answer whatever attribute it is asked for.
-        return asked if isinstance(asked, int) and asked > 0 else BLOCK[self.vectorised]
+        return asked if isinstance(asked, int) and asked > 0 else BLOCK[rows]
+
+    def check_call(self, pair: Pair) -> None:
+        """A few calls on both databases: whether the mechanism can be called, and at what pace."""
+        require_signature(self.run)
+        blocks = [
+            Block(self.seed, self.tally.keys.of(pair), "contract", side, 0, 0, PROBE, 0)
+            for side in (0, 1)
+        ]
+        widest = 1
+        with self.naming(pair):
+            for _, drawn in self._drawn(pair, None, blocks, [WHOLE, WHOLE]):
+                self.tally.pace = drawn.pace
+                self.tally.add(PROBE)
+                widest = max(widest, len(packed(drawn.answer.node)) // PROBE)
+        self.tally.widths[blocks[0].pair] = widest
+
+    def gate(self, *, refuted: bool) -> None:
+        """Make again what was counted since the last time; ContractError where it differs."""
+        if refuted and (names := self.door.outside()):
+            raise ContractError(
+                f"the draws refute the claim, but the mechanism uses {', '.join(names[:3])}, which "
+                "outlives its process: what it keeps there is there in a fresh process too, so "
+                "nobody can tell whether its calls are independent, and there is no verdict; audit "
+                "the function behind it, or let it keep nothing from call to call"
+            )
+        if self.seeded:
+            self.tally.deciding.check(self.door, refuted=refuted)
+        else:
+            self.tally.deciding.entered.clear()
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
@@ -143,25 +222,38 @@ class Sampler:
         )
         return first, second
 
-    def frozen(self, database: Any, draws: int) -> Outputs:
-        """`draws` outputs from one and the same generator state for every database.
+    def frozen(
+        self, database: Any, draws: int, followed: tuple[Work, Callable[[Any], None]] | None = None
+    ) -> Outputs:
+        """`draws` outputs from the same generators for every database.
 
         Two databases share their noise then, and the difference of their outputs shows what the
-        databases do to it. Such outputs rank pairs and never judge one.
+        databases do to it. Such outputs rank pairs and never judge one. `followed` is what draws
+        them instead and tells more, and who is told that.
         """
-        rng = generator(self.seed, 0, "frozen", 0, 0, 0)
+        block = Block(self.seed, 0, "frozen", 0, 0, 0, draws, 0)
         self.tally.add(draws)
-        return self.calls.outputs(database, rng, draws)
+        calls = self.calls("frozen")
+        if followed is None:
+            ((drawn),) = self.door.ask(
+                draw_blocks, (database,), calls, None, None, False, [(block, WHOLE, 0)]
+            )
+            outputs: Outputs = drawn.answer
+            return outputs
+        work, tell = followed
+        outputs, more = self.door.ask(work, (database,), calls, block)
+        tell(more)
+        return outputs
 
     def paired(self, pair: Pair, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
-        """`draws` outputs of each side, made from the same generator states for all databases.
+        """`draws` outputs of each side, made from the same generators for all databases.
 
         The noise that two sides share cancels in their difference, so such outputs rank pairs with
         far fewer draws than independent ones; they never judge one. The streams of `chunk` 0 are
         those of `frozen`.
         """
         blocks = [
-            Block(self.seed, 0, "frozen", 0, chunk, index, stop - start)
+            Block(self.seed, 0, "frozen", 0, chunk, index, stop - start, start)
             for index, (start, stop) in enumerate(self.plan("search", draws))
         ]
         sides = []
@@ -169,9 +261,8 @@ class Sampler:
             for database in (pair.database, pair.neighbour):
                 parts: dict[int, Outputs] = {}
                 alone = Pair(database, database)
-                for place, _, outputs, _ in self._drawn(alone, None, blocks, [True] * len(blocks)):
-                    if outputs is not None:
-                        parts[place] = outputs
+                for place, drawn in self._drawn(alone, None, blocks, [WHOLE] * len(blocks)):
+                    parts[place] = drawn.answer
                     self.tally.add(blocks[place].size)
                 sides.append(Outputs.concatenate([parts[place] for place in sorted(parts)]))
         return sides[0], sides[1]
@@ -185,10 +276,15 @@ class Sampler:
         return self.total(blocks, hits)
 
     def total(self, blocks: Sequence[Block], hits: Sequence[int]) -> tuple[int, int]:
-        """Hits of each side, from those of all blocks of a count, which must be independent."""
+        """Hits of each side, from those of all blocks of a count.
+
+        Draws that stand alone are made again; whether those of a mechanism with randomness of its
+        own, and rows that are taken for draws on somebody's word, come in clumps is bet on.
+        """
         sizes, sides = halves([block.size for block in blocks])[0], halves(hits)
-        for counted in sides:
-            self.tally.require_independent(counted, sizes)
+        if not self.seeded or (blocks and self.by_rows(blocks[0].stage)):
+            for counted in sides:
+                self.tally.require_independent(counted, sizes)
         return sum(sides[0]), sum(sides[1])
 
     def results(
@@ -199,7 +295,7 @@ class Sampler:
         parts: Sequence[int | None],
         ask: Ask | None = None,
     ) -> tuple[list[int], list[Any]]:
-        """Of every block its hits and what is asked of its outputs: see `one_block`."""
+        """Of every block its hits and what is asked of its outputs: see `draw_blocks`."""
         hits, answers = [0] * len(blocks), [None] * len(blocks)
         with self.naming(pair):
             for place, found, answer in self._results(pair, event, blocks, parts, ask):
@@ -222,17 +318,22 @@ class Sampler:
 
         def count(some: Sequence[Block]) -> Iterator[tuple[int, int]]:
             with self.naming(pair):
-                for place, found, *_ in self._drawn(pair, event, some, [None] * len(some)):
+                for place, drawn in self._drawn(pair, event, some, [None] * len(some)):
                     self.tally.add(some[place].size)
-                    yield place, found
+                    yield place, drawn.hits
 
         self.book.ahead(event, blocks, count)
 
     def blocks(self, pair: Pair, stage: str, chunk: int, draws: int) -> list[Block]:
         """The blocks of `draws` draws a side, those of the first side first."""
-        key, starts = self.tally.keys.of(pair), self.plan(stage, draws)
+        key, width = self.tally.keys.of(pair), 1
+        if stage not in WHOLE_BLOCKS:
+            if key not in self.tally.widths:
+                self.check_call(pair)
+            width = self.tally.widths[key]
+        starts = self.plan(stage, draws, max(LEAST_BLOCK, ROOM // width))
         return [
-            Block(self.seed, key, stage, side, chunk, index, stop - start)
+            Block(self.seed, key, stage, side, chunk, index, stop - start, start)
             for side in (0, 1)
             for index, (start, stop) in enumerate(starts)
         ]
@@ -240,17 +341,24 @@ class Sampler:
     def step(self, stage: str, draws: int) -> int:
         """Draws in one block of a count of `draws`.
 
-        A vectorised mechanism could give thousands of draws in a call, but what its outputs of one
-        call share shows only between calls: counts that decide something take several.
+        One call could give thousands of draws, but what the rows of one call share shows only
+        between calls, and what draws of one process share only between processes: counts that
+        decide something take several.
         """
-        size = self.block
-        if self.vectorised and stage not in WHOLE_BLOCKS:
+        rows = self.by_rows(stage)
+        size = self._block(rows=rows)
+        if (rows or not self.seeded) and stage not in WHOLE_BLOCKS:
             size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
+        if self.requests and stage not in LOOKING:
+            size = min(size, REQUEST)
         return size
 
-    def plan(self, stage: str, draws: int) -> list[tuple[int, int]]:
-        """Where each block of `draws` draws starts and stops; fixed before the first draw."""
-        size = self.step(stage, draws)
+    def plan(self, stage: str, draws: int, most: int = BLOCK[True]) -> list[tuple[int, int]]:
+        """Where each block of `draws` draws starts and stops; fixed before the first draw.
+
+        `most` is how many wide outputs have room in a block.
+        """
+        size = min(self.step(stage, draws), most)
         return [(start, min(start + size, draws)) for start in range(0, draws, size)]
 
     @contextmanager
@@ -272,31 +380,39 @@ class Sampler:
         """(place, hits, what was asked) of every block: from the book, or drawn now."""
         book = self.book
         if book is None:
-            for place, found, answer, _ in self._drawn(pair, event, blocks, parts, ask):
-                yield place, found, answer
+            for place, drawn in self._drawn(pair, event, blocks, parts, ask):
+                yield place, drawn.hits, drawn.answer
             return
         missing = []
         for place, block in enumerate(blocks):
             part = parts[place]
             if part is None:
                 known = None if event is None else book.known(event, block)
-                if known is not None:
+                if known is not None and event is not None:
+                    said = Drawn(0.0, known, None, None, None, None)
+                    self.tally.deciding.enter(pair, self.calls(block.stage), event, block, said)
                     yield place, known, None
                     continue
-            elif not self.vectorised and (returned := book.recall(block)) is not None:
+            elif not self.by_rows(block.stage) and (returned := book.recall(block)) is not None:
                 outputs = Outputs.of_list(returned)
-                yield place, hits_in(event, outputs), answered(ask, outputs, part)
+                inside = None if event is None else event.contains(outputs)
+                hits = 0 if inside is None else int(np.count_nonzero(inside))
+                if inside is not None and block.stage not in UNDECIDED:
+                    first = outputs[: self._kept(block)]
+                    said = Drawn(0.0, hits, None, np.packbits(inside), first, None)
+                    self.tally.deciding.enter(pair, self.calls(block.stage), event, block, said)
+                yield place, hits, answered(ask, outputs, part)
                 continue
             missing.append(place)
         some = [blocks[place] for place in missing]
-        for number, found, answer, made in self._drawn(
+        for number, drawn in self._drawn(
             pair, event, some, [parts[place] for place in missing], ask, returned=True
         ):
             if event is not None:
-                book.enter(event, some[number], found)
-            if made is not None:
-                book.remember(some[number], made)
-            yield missing[number], found, answer
+                book.enter(event, some[number], drawn.hits)
+            if drawn.returned is not None:
+                book.remember(some[number], from_json(drawn.returned))
+            yield missing[number], drawn.hits, drawn.answer
 
     def _drawn(
         self,
@@ -306,36 +422,132 @@ class Sampler:
         parts: Sequence[int | None],
         ask: Ask | None = None,
         returned: bool = False,
-    ) -> Iterator[tuple[int, int, Any, list[Any] | None]]:
-        """(place, hits, what was asked, what single calls returned if that took long)."""
-        databases, shared = (pair.database, pair.neighbour), self.engine.shares_process
-        if not self._sends(blocks):
-            own = partial(one_block, self.calls, event, databases, ask, returned)
-            for place, block in enumerate(blocks):
-                self.tally.pace, found, answer, made = own(block, parts[place])
-                yield place, found, answer, made
+    ) -> Iterator[tuple[int, Drawn]]:
+        """(place, what came of it) of every block, from workers; entered where it decides."""
+        if not blocks:
             return
-        send_by_value(self.run)
-        calls_in_one = 1 if self.vectorised else max(block.size for block in blocks)
-        calls = replace(self.calls, alone=not shared)
-        results = self.engine.results(
-            partial(one_block, calls, event, databases, ask, returned),
-            list(zip(blocks, parts, strict=True)),
-            workers=self.workers,
-            patience=self.limit * (calls_in_one + 9),
-            seconds=self.tally.pace * blocks[0].size or inf,
-        )
-        with shared_surroundings(self.show_output) if shared else nullcontext():
-            for place, (pace, found, answer, made) in results:
-                self.tally.pace = pace
-                yield place, found, answer, made
+        stage = blocks[0].stage
+        calls, decides = self.calls(stage), stage not in UNDECIDED
+        jobs = [
+            (block, part, self._kept(block) if decides else 0)
+            for block, part in zip(blocks, parts, strict=True)
+        ]
+        for place, drawn in self._asked(pair, calls, event, ask, returned, jobs):
+            self.tally.pace = drawn.pace
+            if decides:
+                self.tally.deciding.enter(pair, calls, event, blocks[place], drawn)
+            yield place, drawn
 
-    def _sends(self, blocks: Sequence[Block]) -> bool:
-        """Whether workers draw these: where each gets some, or where one alone takes long."""
-        if (self.workers == 1 and not self.engine.remote) or not self.seeded:
-            return False
-        slow = len(blocks) > 1 and self.tally.pace * blocks[0].size > WORTH
-        return slow or len(blocks) >= 2 * self.workers
+    def _kept(self, block: Block) -> int:
+        """How many of the first outputs of a block are kept, to be compared with others."""
+        return max(0, min(block.size, MOST - block.first))
+
+    def _asked(
+        self,
+        pair: Pair,
+        calls: Calls,
+        event: Event | None,
+        ask: Ask | None,
+        returned: bool,
+        jobs: Sequence[tuple[Block, int | None, int]],
+    ) -> Iterator[tuple[int, Drawn]]:
+        databases = (pair.database, pair.neighbour)
+        if self.engine.remote and self.seeded:
+            send_by_value(self.run)
+            near = partial(_elsewhere, self.run, databases, calls, event, ask, returned)
+            results = self.engine.results(
+                near, [(job,) for job in jobs], workers=self.workers,
+                patience=self.limit * (1 if calls.rows else max(b.size for b, *_ in jobs)) + 9,
+                seconds=self.tally.pace * jobs[0][0].size or inf,
+            )  # fmt: skip
+            yield from results
+            return
+        if not self.seeded and jobs[0][0].stage not in UNDECIDED and not self._copied(pair):
+            yield from self._from_many(databases, calls, event, ask, returned, jobs)
+            return
+        size = max(1, int(BUNDLE / max(self.tally.pace * jobs[0][0].size, 1e-6)))
+        if self.door.workers > 1:
+            size = min(size, -(-len(jobs) // (2 * self.door.workers)))
+        starts = range(0, len(jobs), size)
+        bundles = [(calls, event, ask, returned, jobs[start : start + size]) for start in starts]
+        for place, found in self.door.each(draw_blocks, databases, bundles):
+            for number, drawn in enumerate(found):
+                yield starts[place] + number, drawn
+
+    def _from_many(
+        self,
+        databases: tuple[Any, Any],
+        calls: Calls,
+        event: Event | None,
+        ask: Ask | None,
+        returned: bool,
+        jobs: Sequence[tuple[Block, int | None, int]],
+    ) -> Iterator[tuple[int, Drawn]]:
+        """The same from `PIECES` fresh processes, each with its part of either side.
+
+        A mechanism with randomness of its own cannot be made again. What it keeps from call to call
+        is another thing in each process, and shows as clumps between the blocks.
+        """
+        pool = Door(self.run, workers=PIECES, limit=self.limit, show_output=self.show_output)
+        places = [list(range(len(jobs)))[first::PIECES] for first in range(PIECES)]
+        parts = [part for part in places if part]
+        bundles = [(calls, event, ask, returned, [jobs[p] for p in part]) for part in parts]
+        try:
+            for number, found in pool.each(draw_blocks, databases, bundles):
+                yield from zip(parts[number], found, strict=True)
+        finally:
+            pool.close()
+
+    def _copied(self, pair: Pair) -> bool:
+        """Whether each process draws the same: a generator was made before, and each has a copy.
+
+        All draws come from one process then.
+        """
+        if self.tally.copied is None:
+            key = Key(self.seed, 0, "contract", 0)
+            job = [(Block(*key, 0, PROBE, 0), WHOLE, 0)]
+            said = []
+            for _ in range(2 if self.door.remakes else 0):
+                asked = (self.calls("contract"), None, None, False, job)
+                ((drawn,),) = [
+                    self.door.fresh(draw_blocks, (pair.database, pair.neighbour), *asked)
+                ]
+                said.append([repr(row) for row in drawn.answer.rows()])
+            self.tally.copied = not said or (said[0] == said[1] and len(set(said[0])) > 1)
+        return self.tally.copied
+
+
+def _elsewhere(
+    run: Callable[..., Any],
+    databases: Sequence[Any],
+    calls: Calls,
+    event: Event | None,
+    ask: Ask | None,
+    returned: bool,
+    job: tuple[Block, int | None, int],
+) -> Drawn:
+    """One block, drawn in the process of a scheduler's worker."""
+    worker = Worker(run, alone=False)
+    (drawn,) = draw_blocks(worker, databases, calls, event, ask, returned, [job])
+    return drawn
+
+
+def send_by_value(run: Callable[..., Any]) -> None:
+    """Let workers have functions of a module that they could not import by its name."""
+    from cloudpickle import register_pickle_by_value
+
+    inner = run
+    while hasattr(inner, "func"):
+        inner = inner.func
+    module = sys.modules.get(getattr(inner, "__module__", None) or "")
+    if module is None or module.__name__ == "__main__":
+        return
+    try:
+        found = importlib.util.find_spec(module.__name__)
+    except (ImportError, ValueError):
+        found = None
+    if found is None or found.origin != getattr(module, "__file__", None):
+        register_pickle_by_value(module)
 
 
 def halves(found: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
@@ -346,23 +558,30 @@ def halves(found: Sequence[T]) -> tuple[Sequence[T], Sequence[T]]:
 def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> MechanismRaised:
     """The error, or where the mechanism raises on one of the databases only, that this tells."""
     raises = []
-    for side, database in enumerate((pair.database, pair.neighbour)):
-        rng = generator(sampler.seed, sampler.tally.keys.of(pair), "contract", side, 103, 0)
+    for side in (0, 1):
+        key = Key(sampler.seed, sampler.tally.keys.of(pair), "contract", side, 103)
+        block = Block(*key, 0, PROBE, 0)
+        job = [(block, None, 0)]
         try:
-            sampler.calls.outputs(database, rng, PROBE)
+            sampler.door.ask(draw_blocks, (pair.database, pair.neighbour),
+                             sampler.calls("contract"), None, None, False, job)  # fmt: skip
             raises.append(False)
         except MechanismRaised:
             raises.append(True)
     if raises[0] == raises[1]:
-        return MechanismRaised(
+        found = MechanismRaised(
             f'{error}; where a call may well raise, give exceptions="output" to have the type of '
             "the exception judged as an output",
             keywords=("exceptions",),
         )
-    other = pair.database if raises[1] else pair.neighbour
-    return MechanismRaised(
-        f"{error}. On the neighbouring database {show(other)} it returned: raising on one database "
-        'and not on its neighbour is itself a disclosure; give exceptions="output" to have the '
-        "type of the exception judged as an output",
-        keywords=("exceptions",),
-    )
+    else:
+        other = pair.database if raises[1] else pair.neighbour
+        found = MechanismRaised(
+            f"{error}. On the neighbouring database {show(other)} it returned: raising on one "
+            'database and not on its neighbour is itself a disclosure; give exceptions="output" to '
+            "have the type of the exception judged as an output",
+            keywords=("exceptions",),
+        )
+    for note in getattr(error, "__notes__", ()):
+        found.add_note(note)
+    return found

@@ -18,12 +18,12 @@ from ..results import Pair, Reach
 from ..sampling.sampling import Sampler
 from .bank import length_of
 from .choices import choice_space
-from .constants import codes_of, constants_of
+from .constants import constants_of
 from .listed import every, how_many
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves
 from .promise import promise
-from .reach import Lines, reached
+from .reach import Lines, reached, searched_codes
 from .scout import Enough, Gross, Scout, Seen, sides_of, sizes_of
 from .stages import Stages
 
@@ -80,7 +80,7 @@ def hunt(
 
     Raises InvalidArgument where every pair has two equal sides.
     """
-    lines = Lines(tuple(c for c in codes_of(sampler.run) if c.co_name != "__init__"))
+    lines = Lines(searched_codes(sampler.run))
     scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
     space = choice_space(source.strategy)
     if not sampler.seeded:

@@ -7,13 +7,18 @@ or a coverage tool that holds the interpreter's trace function keeps it; then no
 import dis
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
 from typing import Any
 
+from ..engines.book import Block
+from ..outputs.outputs import Outputs
 from ..results import Reach
+from ..sampling.calls import Calls
+from ..workers import Worker
+from .constants import codes_of
 
 
 @dataclass(slots=True)
@@ -64,6 +69,13 @@ class Lines:
 
         return line
 
+    def ran(self, found: "tuple[bool, tuple[set[int], ...]]") -> None:
+        """Take over what a worker found out about the same code."""
+        looked, left = found
+        self.looked |= looked
+        for code, lines in zip(self.codes, left, strict=True):
+            self.missing[code] &= lines
+
     def unreached(self) -> tuple[str, ...]:
         """The lines that never ran, as "release.py lines 31-34"; empty where all did."""
         if not self.looked:
@@ -81,6 +93,23 @@ class Lines:
             for name, every in by_file.items()
             if (lines := every - run[name])
         )
+
+
+def searched_codes(run: Any) -> tuple[CodeType, ...]:
+    """The code of a mechanism whose lines are followed."""
+    return tuple(code for code in codes_of(run) if code.co_name != "__init__")
+
+
+def followed_draws(
+    worker: Worker, databases: Sequence[Any], calls: Calls, block: Block
+) -> "tuple[Outputs, tuple[bool, tuple[set[int], ...]]]":
+    """Frozen draws, and which lines of the mechanism have not run yet; where it runs."""
+    lines = worker.memory.get("lines")
+    if lines is None:
+        lines = worker.memory["lines"] = Lines(searched_codes(worker.run))
+    with lines.followed():
+        outputs = calls.outputs(worker, databases[0], block.key, block.first, block.size)
+    return outputs, (lines.looked, tuple(lines.missing[code] for code in lines.codes))
 
 
 def spans_of(lines: set[int]) -> str:

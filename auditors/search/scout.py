@@ -16,7 +16,7 @@ from .choices import Example
 from .plan import SearchPlan
 from .probe import Probe, Shift, probe, shift
 from .promise import promise
-from .reach import Lines
+from .reach import Lines, followed_draws
 
 FROZEN = {True: 64, False: 24}
 """Outputs of a frozen run, where one call gives many and where it gives one."""
@@ -151,8 +151,10 @@ class Scout:
         """The frozen run of a database, made once."""
         encoded = canonical(database) if encoded is None else encoded
         if encoded not in self.probes:
-            with self.lines.followed():
-                outputs = self.sampler.frozen(database, self.frozen_size)
+            left = any(self.lines.missing.values())
+            outputs = self.sampler.frozen(
+                database, self.frozen_size, (followed_draws, self.lines.ran) if left else None
+            )
             self.probes[encoded] = probe(outputs)
             if (size := records_in(database)) is not None:
                 self.sizes.append(size)

@@ -67,9 +67,9 @@ class Checkpoint:
         beginning = self._beginnings.get(row)
         if beginning is None:
             whole = [row.event, *_plain(block)]
-            beginning = json.dumps(whole[:-2], separators=(",", ":"))[:-1]
+            beginning = json.dumps(whole[:-3], separators=(",", ":"))[:-1]
             self._beginnings[row] = beginning
-        self._write(f"{beginning},{block.block},{block.size},{hits}]")
+        self._write(f"{beginning},{block.block},{block.size},{block.first},{hits}]")
 
     def recall(self, block: Block) -> list[Any] | None:
         """What the calls of this block returned, if the file has it."""
@@ -238,16 +238,16 @@ def _require_same(data: Any, path: str, identity: Identity) -> None:
 
 def _entered(counts: Counts, returned: dict[Block, int], data: Any, place: int) -> bool:
     """Whether a line was a block; two lines for one block must agree."""
-    if not isinstance(data, list) or len(data) != 9:
+    if not isinstance(data, list) or len(data) != 10:
         return False
-    name, seed, pair, stage, side, chunk, number, size, said = data
-    numbers = (seed, side, chunk, number, size, *(() if name == RETURNED else (said,)))
+    name, seed, pair, stage, side, chunk, number, size, first, said = data
+    numbers = (seed, side, chunk, number, size, first, *(() if name == RETURNED else (said,)))
     if not all(isinstance(text, str) for text in (name, pair, stage)) or not all(
         type(one) is int and 0 <= one < LARGEST_NUMBER for one in numbers
     ):
         return False
     try:
-        block = Block(seed, int(pair, 16), stage, side, chunk, number, size)
+        block = Block(seed, int(pair, 16), stage, side, chunk, number, size, first)
     except ValueError:
         return False
     if name == RETURNED:

@@ -18,7 +18,7 @@ from ..privacy.verdicts import Audit
 from ..results import Pair
 from ..sampling.fingerprint import fingerprint
 
-VERSION = 1
+VERSION = 2
 """Grows when streams or the order of what is drawn change."""
 
 
@@ -69,7 +69,8 @@ def identity_of(audits: Sequence[Audit], databases: Any = None) -> Identity:
             "event learnt on draws that do not judge",
             f"plan alpha {alpha!r}, precision {first.budget.precision!r}, "
             f"exceptions {sampler.exceptions}, blocks of {sampler.block}"
-            f"{' by size=' if sampler.vectorised else ''}, {_rules()}",
+            f"{' by size=' if sampler.vectorised else ''}"
+            f"{', rows are trusted' if sampler.by_rows('attempt') else ''}, {_rules()}",
             f"seed {sampler.seed}",
         )
     )

@@ -207,6 +207,7 @@ def base_mechanism(
         # With several answers the cells of the table have no closed form.
         law = synopsis_law if len(sampled) == 1 else None
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(base_synopsis, table=table, **noise)

@@ -204,6 +204,7 @@ def boosting_mechanism(
         )
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(

@@ -137,6 +137,7 @@ def sampled_query_mechanism(
         return FiniteLaw(outcomes=np.arange(len(chances)), log_probabilities=np.log(chances))
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(
@@ -205,6 +206,7 @@ def sampled_query_counts_mechanism(
         return ProductLaw(parts=tuple(multinomial_law(one, samples) for one in laws))
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(

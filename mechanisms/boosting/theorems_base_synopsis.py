@@ -93,6 +93,7 @@ def _generalisation(synopses: int, beta: float) -> Subject:
     return Subject(
         claim=claim,
         mechanism=Mechanism(
+            trust_rows=True,
             name="misleading-sample",
             run=partial(misleading_sample, bad_share=bad, **shape),
             claims=(claim,),
@@ -172,6 +173,7 @@ def _generator(law: tuple[float, ...], records: int, epsilon: float, beta: float
     return Subject(
         claim=claim,
         mechanism=Mechanism(
+            trust_rows=True,
             name="base-generator",
             run=partial(generate, distribution=law, samples=samples, scale=scale),
             databases=Histogram(bins=BINS, total=records),

@@ -101,6 +101,7 @@ def compose(
         return compose_losses([loss(database, neighbour) for loss in losses])
 
     return Mechanism(
+        trust_rows=all(one.trust_rows for one in mechanisms),
         name=name,
         identifier=identifier,
         run=partial(composed, mechanisms=mechanisms),

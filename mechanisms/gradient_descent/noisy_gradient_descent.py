@@ -156,6 +156,7 @@ def noisy_gradient_descent_mechanism(
         )
         claims = (*claims, excess)
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(noisy_gradient_descent, release=release, **parameters),

@@ -148,6 +148,7 @@ def vector_sum_mechanism(
         return np.asarray(output) - vector_sum_law(database, **parameters).centres
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(vector_sum, **parameters),

@@ -284,6 +284,7 @@ def boxes_mechanism(
     axis = Interval(low=0, high=grid - 1, integer=True)
     row = Product(parts=(axis,) * dimension + (Choices(values=(0, 1)),))
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=run,

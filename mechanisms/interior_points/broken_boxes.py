@@ -52,6 +52,7 @@ _labelled = Rows(
 
 HULL = NegativeControl(
     mechanism=Mechanism(
+        trust_rows=True,
         name="boxes-hull",
         run=partial(hull),
         databases=_labelled,
@@ -82,6 +83,7 @@ def _few(points: int) -> tuple[Any, list[int]]:
 
 
 _threshold = ThresholdClaim(
+    trust_rows=True,
     needed=2 * ceil(log((_GRID - 1) / _BETA)),
     instance=_few,
     loss=not_interior,
@@ -125,6 +127,7 @@ def unpadded_box(
 def unpadded_mechanism(*, epsilon: float, identifier: str) -> Mechanism:
     """`unpadded_box` for blocks of two of four records, with the claim it breaks."""
     return Mechanism(
+        trust_rows=True,
         name="boxes-unpadded",
         identifier=identifier,
         run=partial(unpadded_box, grid=8, block=2, epsilon=epsilon),
@@ -205,6 +208,7 @@ def _as_they_come(records: int) -> tuple[Any, Array]:
 
 
 _accuracy = ThresholdClaim(
+    trust_rows=True,
     needed=_needed,
     instance=_as_they_come,
     loss=lambda rows, box: errors(rows, box).sum(axis=-1) / len(rows),

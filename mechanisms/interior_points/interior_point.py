@@ -89,6 +89,7 @@ def interior_point_mechanism(
     require_positive(epsilon=epsilon)
     bound = failure_bound(points=points, grid=grid, epsilon=epsilon)
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(interior_point, grid=grid, epsilon=epsilon),

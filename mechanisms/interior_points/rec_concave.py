@@ -263,6 +263,7 @@ def rec_concave_mechanism(
     require_positive(epsilon=epsilon, delta=delta)
     parameters: dict[str, Any] = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(rec_concave, **parameters),

@@ -160,6 +160,7 @@ def _main(
         return made.run, hard_records(records, grid, dimension)
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=needed,
         instance=instance,
         level=alpha,

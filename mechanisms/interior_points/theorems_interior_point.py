@@ -63,6 +63,7 @@ def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
         return made.run, balanced_points(points, grid)
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=points_needed(grid=grid, epsilon=epsilon, beta=beta),
         instance=instance,
         loss=not_interior,
@@ -113,6 +114,7 @@ def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float
         return made.run, balanced_points(points, grid)
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=points_promised(grid=grid, epsilon=epsilon, delta=delta, beta=beta),
         instance=instance,
         loss=not_interior,
@@ -142,6 +144,7 @@ def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
         reference=RECURSIVE,
     )
     return Mechanism(
+        trust_rows=True,
         name="stable-choice",
         run=partial(stable_choice, **parameters),
         databases=Histogram(bins=2, total=records),

@@ -189,6 +189,7 @@ def noisy_conjunction_mechanism(
     if rows * 2**dimension <= MOST_CELLS:
         hard = (labelled_rows(guarded_sample(rows, dimension), grid=(2,) * dimension),)
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(noisy_conjunction, **bound),
@@ -260,6 +261,7 @@ def noisy_conjunction_threshold(
         return conjunction_mistakes(database, output) / database.sum()
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=ceil(4 * dimension * right / alpha),
         instance=instance,
         loss=error,

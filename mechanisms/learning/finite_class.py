@@ -123,6 +123,7 @@ def finite_class_mechanism(
         return 2 * sensitivity / epsilon * log(len(hypotheses) / beta)
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(finite_class, **bound),
@@ -186,6 +187,7 @@ def finite_class_threshold(
         return mistakes(counts, hypotheses)[output] / counts.sum()
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=needed,
         instance=instance,
         loss=error,

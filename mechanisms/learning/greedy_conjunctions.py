@@ -162,6 +162,7 @@ def greedy_conjunction_mechanism(
 
     listed = (2 * dimension + 1) ** rounds <= MOST_LISTED
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(greedy_conjunction, **bound),
@@ -254,6 +255,7 @@ def greedy_conjunction_threshold(
         delta=delta,
     )
     return ThresholdClaim(
+        trust_rows=True,
         needed=needed,
         instance=instance,
         loss=error,

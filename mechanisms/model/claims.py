@@ -158,7 +158,7 @@ class ThresholdClaim:
     """With n >= `needed` records, P[loss(database, output) > level] <= beta.
 
     `instance(n)` is the mechanism's `run` for n records, bound to its parameters, and a hard
-    database of that size.
+    database of that size. `trust_rows` is that of the mechanism.
     """
 
     kind: ClassVar[str] = "threshold"
@@ -167,6 +167,7 @@ class ThresholdClaim:
     loss: Callable[[Database, Any], Array]
     level: float
     beta: float
+    trust_rows: bool = False
     identifier: str = ""
     statement: str = ""
     reference: str = ""

@@ -18,6 +18,8 @@ class Mechanism:
     `run(database, rng)` or `run(database, rng, *, size=None)`: with `size` the result has that
     leading shape. `databases` is a `Domain`, a Hypothesis strategy of databases or of pairs, or
     None. `seeded` is False when the mechanism draws from the operating system instead of `rng`.
+    With `trust_rows` the author declares that a call with `size=n` is n independent single calls;
+    auditors then count its rows, and single calls otherwise.
     `identifier` is the catalogue's short code for the entry, such as EM-3.10.
 
     Where the law of the output is known exactly, one of three says so, all in nats:
@@ -33,6 +35,7 @@ class Mechanism:
     databases: Any = None
     reference: str = ""
     seeded: bool = True
+    trust_rows: bool = False
     identifier: str = ""
     law: Callable[[Database], Law] | None = None
     privacy_loss: Callable[[Database, Database], LossLaw] | None = None

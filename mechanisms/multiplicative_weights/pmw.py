@@ -162,6 +162,7 @@ def private_multiplicative_weights_mechanism(
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(private_multiplicative_weights, length=length, **bound),

@@ -60,6 +60,7 @@ def _accurate(
         return np.where(halted, inf, errors).max(axis=-1)
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=records_needed(
             bins=bins,
             accuracy=accuracy,
@@ -86,6 +87,7 @@ def _root_of_log(length: int) -> ThresholdClaim:
         return run, _spread(records, 8)
 
     return ThresholdClaim(
+        trust_rows=True,
         needed=ceil(at_100 * sqrt(log(length) / log(100))),
         instance=instance,
         loss=lambda database, output: np.asarray(output),

@@ -124,6 +124,7 @@ def _noises(length: float, records: float, noise_epsilon: float) -> Subject:
     return Subject(
         claim=claim,
         mechanism=Mechanism(
+            trust_rows=True,
             name="pmw-noises",
             run=partial(runs_with_noises, run=mechanism.run),
             databases=Histogram(bins=4, total=total),

@@ -120,6 +120,7 @@ def geometric_mechanism(
         return sensitivity * log(2 / ((1 + ratio) * beta)) / epsilon
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(geometric, **bound),

@@ -88,6 +88,7 @@ def laplace_mechanism(
         return LaplaceLaw(centres=centres, scale=sensitivity / epsilon)
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(laplace, query=query, sensitivity=sensitivity, epsilon=epsilon),

@@ -94,6 +94,7 @@ def leaky_response_mechanism(
         return loss_of(law(database), law(neighbour))
 
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(leaky_response, epsilon=epsilon, delta=delta, rounds=rounds),

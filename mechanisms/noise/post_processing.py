@@ -41,6 +41,7 @@ def post_process(
     """
     privacy = tuple(claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim))
     return Mechanism(
+        trust_rows=mechanism.trust_rows,
         name=name,
         run=partial(post_processed, mechanism=mechanism, function=function),
         claims=privacy,

@@ -81,6 +81,7 @@ def randomized_response_mechanism(
         raise ValueError(f"values must be at least two, got {values}")
     reference = "Kairouz, Oh and Viswanath (2016)"
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(randomized_response, values=values, epsilon=epsilon),

@@ -109,6 +109,7 @@ def data_dependent_range(
 DATA_DEPENDENT_RANGE = NegativeControl(
     identifier="MUT-EM-3",
     mechanism=Mechanism(
+        trust_rows=True,
         name="EM-DDR",
         identifier="EM-DDR",
         run=partial(data_dependent_range, epsilon=1.0),

@@ -158,6 +158,7 @@ class Selection:
         require_positive(epsilon=epsilon)
         private = PrivacyClaim(epsilon=epsilon, relation=self.relation, reference=proof)
         return Mechanism(
+            trust_rows=True,
             run=partial(select, **self.given(epsilon)),
             law=self.law(log_probabilities, epsilon),
             databases=self.databases,

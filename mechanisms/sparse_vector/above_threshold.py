@@ -145,6 +145,7 @@ def above_threshold_mechanism(
     )
     bound: dict[str, Any] = {"queries": queries, "threshold": threshold, **scales}
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(above_threshold, **bound),

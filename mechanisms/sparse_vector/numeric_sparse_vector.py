@@ -137,6 +137,7 @@ def numeric_sparse_vector_mechanism(
         reference="Dwork and Roth (2014), Theorem 3.28",
     )
     return Mechanism(
+        trust_rows=True,
         name=name,
         identifier=identifier,
         run=partial(numeric_sparse_vector, answer_scale=answer_scale, **bound),

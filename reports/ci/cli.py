@@ -41,7 +41,7 @@ from ..shell import SEED, WHOLE, Near, examples, prompter, speak
     "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
 )
 @click.option("--workers", type=WHOLE, help="Processes each audit draws in  [default: 1]")
-@engines("loky", "threading", "dask", "ray")
+@engines("dask", "ray")
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--quiet", is_flag=True, help="Print the outcome only.")

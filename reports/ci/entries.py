@@ -46,6 +46,7 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "exceptions": (str,),
     "unseeded": (bool,),
     "histogram": (bool,),
+    "trust-rows": (bool,),
 }
 CLAIM = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
 """The options that state a claim."""

@@ -189,7 +189,7 @@ def _words(
             chosen.setdefault(key, getattr(settings, key))
     words = ["audit", "--alpha", repr(alpha), "--seed", str(seed), "--quiet"]
     for key, value in chosen.items():
-        if key in ("unseeded", "histogram"):
+        if key in ("unseeded", "histogram", "trust-rows"):
             words += [f"--{key}"] if value else []
         elif key == "renyi":
             words += [word for one in value for word in ("--renyi", str(one))]

@@ -293,7 +293,6 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
         )
     from .audits import DpAudit
 
-    request.config.stash[WATCH].calls_end_in_time()
     return DpAudit(item=item, run=run, share=item.stash[SHARE])
 
 

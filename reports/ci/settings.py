@@ -11,7 +11,7 @@
     directory = ".dpwitness"  # witnesses and history
     lock = "dpwitness.lock"   # the shares of alpha, once committed
     workers = 8               # that draw for an audit, by
-    backend = "loky"          # or "threading", "dask", "ray"
+    backend = "dask"          # or "ray", in place of processes on this machine
     scheduler = "tcp://..."   # a dask scheduler; address = "..." is that of a ray cluster
 
 A profile is a table of the same keys; what stands in [tool.dpwitness] itself has precedence over
@@ -147,8 +147,7 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
          "the name of a folder"),
         ("workers", settings.workers is None or (_is(settings.workers, int)
          and 1 <= settings.workers < LARGEST), "a whole number from 1"),
-        ("backend", settings.backend in (None, "loky", "threading", "dask", "ray"),
-         '"loky", "threading", "dask" or "ray"'),
+        ("backend", settings.backend in (None, "dask", "ray"), '"dask" or "ray"'),
         ("scheduler", settings.scheduler is None or isinstance(settings.scheduler, str),
          "the address of a dask scheduler"),
         ("address", settings.address is None or isinstance(settings.address, str),

@@ -25,18 +25,15 @@ from typing import NoReturn
 
 import pytest
 
-from ..guardian import FAILED, LATE, ended, reaped
+from ..guardian import FAILED, ended, reaped
 from ..lifeline import become_subreaper, children, die_with, end_all, keeper
 from ..terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
 SAID, STATUS, PAUSED, AUDITS = range(4)
-DEADLINE = slice(8, 16)
 NAME = slice(16, 16 + 2000)
 STARTED = slice(2048, 4096)
 """Numbers of processes that were started while an audit ran, four bytes each."""
-DEAF = 5.0
-"""Seconds that one call of a mechanism may go on after an interruption."""
 GRACE = 20.0
 """Seconds that the process has to end once it has said how the session ended."""
 NOT_OURS = ("SIGKILL", "SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGWINCH", "SIGPIPE",
@@ -75,13 +72,6 @@ class Watch:
         signal.setitimer(signal.ITIMER_REAL, *timer)
         signal.pthread_sigmask(signal.SIG_SETMASK, kept)
         self._tests = os.getpid()
-
-    def calls_end_in_time(self) -> None:
-        """Have a call of a mechanism that ignores its time limit ended from outside."""
-        if self._mine():
-            from ...auditors.sampling.deadline import deadline_in
-
-            deadline_in(memoryview(self._page)[DEADLINE])
 
     def pause(self) -> None:
         """No call is too long any more: somebody debugs."""
@@ -142,21 +132,11 @@ def _wait(
     child: int, page: mmap.mmap, handed_on: set[signal.Signals], lifeline: int | None
 ) -> NoReturn:
     """The parent: wait for the child, and end as it ended; end it with the lifeline."""
-    hung, late, sent, said = False, False, set(), 0.0
-    deaf, interrupted = False, (0.0, 0.0)
+    late, sent, said = False, set(), 0.0
     while True:
         state, low = reaped(child)
         if state is not None:
             break
-        (deadline,) = struct.unpack("d", page[DEADLINE])
-        if not page[PAUSED] and 0 < deadline < time.monotonic() - LATE:
-            hung = True
-            os.kill(child, signal.SIGKILL)
-        since, call = interrupted
-        # The same call as then: it swallowed the interruption, and another would fare no better.
-        if not page[PAUSED] and 0 < deadline == call and time.monotonic() - since > DEAF:
-            deaf = True
-            os.kill(child, signal.SIGKILL)
         said = said or (time.monotonic() if page[SAID] else 0.0)
         if said and time.monotonic() - said > GRACE and not page[PAUSED]:
             late = True
@@ -164,19 +144,11 @@ def _wait(
         if lifeline is not None and select.select([lifeline], [], [], 0)[0]:
             os.kill(child, signal.SIGKILL)
         news = signal.sigtimedwait(handed_on, 0.5)
-        if news and news.si_signo == signal.SIGINT:
-            interrupted = (time.monotonic(), deadline)
         # What the terminal sends, Ctrl-C say, has reached the child too.
         if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
             sent.add(news.si_signo)
             os.kill(child, news.si_signo)
-    status, sentence = _outcome(state, low, page, hung)
-    if deaf:
-        status = int(pytest.ExitCode.INTERRUPTED)
-        sentence = (
-            f"interrupted; one call of the mechanism swallowed that and went on for {DEAF:g} s, so "
-            "the process was ended"
-        )
+    status, sentence = _outcome(state, low, page)
     if late:
         sentence = (
             f"every test had ended, and the process had not after {GRACE:g} s, so it was ended; a "
@@ -210,7 +182,7 @@ def _end_processes(page: mmap.mmap, child: int) -> int:
     return end_all(set() if page[AUDITS] else children(os.getpid()) - numbers, child)
 
 
-def _outcome(state: int, low: list[str], page: mmap.mmap, hung: bool) -> tuple[int, str]:
+def _outcome(state: int, low: list[str], page: mmap.mmap) -> tuple[int, str]:
     if page[SAID]:
         if page[STATUS] or state == 0:
             return page[STATUS], ""
@@ -222,11 +194,6 @@ def _outcome(state: int, low: list[str], page: mmap.mmap, hung: bool) -> tuple[i
             f"the process that ran the tests {ended(state, low)}, before it told what came of it",
         )
     lost = "it has no verdict, and the tests after it did not run"
-    if hung:
-        return FAILED, (
-            f"one call of the mechanism went far beyond its time limit, while {test} ran, and "
-            f"could not be stopped from inside, so the process was ended; {lost}"
-        )
     return FAILED, (
         f"the process that ran the tests {ended(state, low)}, while {test} ran; {lost}. pytest "
         "-n 1, of pytest-xdist, goes on after it"

@@ -52,9 +52,19 @@ def unseen(result: AuditResult) -> Iterator[tuple[str, str]]:
 
 def _assumed(result: AuditResult) -> str:
     """What the verdict stands on and draws cannot show."""
-    parts = ["that every call draws anew, whatever was drawn before"]
+    if result.plan.get("made_again"):
+        parts = [
+            "that the mechanism remembers nothing from before the audit or outside its process "
+            "(counted draws came out alike when they were made again in a fresh one)"
+        ]
+    else:
+        parts = ["that every call draws anew, whatever was drawn before; no draw was made again"]
     if not result.seeded:
         parts[0] += ", from a source that this run could not seed"
+    if outside := result.plan.get("outside"):
+        parts.append(f"that it keeps nothing in {printable(', '.join(outside))}, which it uses")
+    if result.plan.get("trust_rows"):
+        parts.append("that the rows of a size= call are independent calls, as was declared")
     if result.claim.relation is Relation.DECLARED:
         parts.append("that the two databases are neighbours, as declared")
     return f"The verdict takes for granted {' and '.join(parts)}."

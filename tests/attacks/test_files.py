@@ -48,7 +48,7 @@ class Measurement:
     def __call__(self, rows):
         return len(rows)
 """
-AUDIT = ["own.py:noisy", "--epsilon", "0.4", "--pair", "[]", "[1]", "--trials", "1200"]
+AUDIT = ["own.py:noisy", "--epsilon", "0.2", "--pair", "[]", "[1]", "--trials", "1200"]
 
 MODULES = ("canary", "canary:run", "antigravity", "this:s", "turtledemo.clock:main")
 PLACES = ("canary.py:run", "canary.json", "canary.npy", "/etc/hostname", "../canary.txt",
@@ -224,7 +224,7 @@ def folder(tmp_path_factory):
     (here / "dpwitness.toml").write_text(
         'alpha = 0.001\nprofile = "ci"\ntrials = 1200\nseed = 3\nlock = "a.lock"\n'
         'inconclusive = "warn"\n[profiles.ci]\nprecision = 0.05\n[[gate]]\n'
-        'target = "own.py:noisy"\nepsilon = 0.4\npair = ["[]", "[1]"]\n'
+        'target = "own.py:noisy"\nepsilon = 0.2\npair = ["[]", "[1]"]\n'
     )
     return here
 
@@ -295,7 +295,7 @@ KINDS = {
                   "0.1", beside=["other.jsonl"]),
     "settings": kind("dpwitness.toml", 1, None, "gate", beside=["own.py"]),
     "schema": kind("schema.json", 1, changed_json, "audit", *AUDIT[:3], "--relation", "add-remove",
-                   "--databases", "schema.json", "--trials", "400", beside=["own.py"]),
+                   "--databases", "schema.json", "--trials", "2000", beside=["own.py"]),
 }  # fmt: skip
 
 

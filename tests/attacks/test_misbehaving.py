@@ -28,18 +28,9 @@ ENDS_THE_CALLER = {"kills_parent": {143, -signal.SIGTERM}}
 """It tells the whole command to end, as a user may; nobody can tell the two apart."""
 MOST_SECONDS = 150
 SAYS = {
-    "patches_open": "builtins.open", "patches_len": "builtins.len", "patches_json": "json.dumps",
-    "patches_math": "math.exp", "patches_numpy": "numpy.where", "patches_us": "dpwitness.auditors",
-    "empties_modules": "sys.modules", "forges_modules": "sys.modules['json']",
-    "audit_hook": "misbehaves.py:", "limits_memory": "RLIMIT_AS", "fills_memory": "RLIMIT_AS",
-    "limits_time": "RLIMIT_CPU", "limits_time_softly": "RLIMIT_CPU",
-    "limits_files": "RLIMIT_NOFILE", "limits_files_for_good": "RLIMIT_NOFILE",
-    "limits_file_size": "RLIMIT_FSIZE", "limits_stack": "RLIMIT_STACK",
-    "limits_processes": "RLIMIT_NPROC",
-    "stops_itself": "far beyond its time limit", "long_text": "more than 1 MB",
-    "large_array": "more than 1 MB", "many_keys": "more than 1 MB", "odd": "misbehaves.py:",
-    "replaces_stdout": "standard output", "raises_keyboard": "KeyboardInterrupt",
-    "timer": "a timer", "executes": "past every handler", "asynchronous": "coroutine",
+    "stops_itself": "did not return within", "long_text": "more than 1 MB",
+    "large_array": "more than 1 MB", "many_keys": "more than 1 MB",
+    "raises_keyboard": "KeyboardInterrupt", "asynchronous": "coroutine",
 }  # fmt: skip
 
 

@@ -37,8 +37,23 @@ SECONDS = 60
 watching, seen, allowed = False, [], set()
 
 
+def _is_of_a_worker(event, arguments):
+    """Whether this is a mechanism's worker, a copy of this process, started or giving an answer."""
+    if event not in ("os.fork", "pickle.find_class"):
+        return False
+    frame, places = sys._getframe(), set()
+    while frame is not None:
+        places.add(frame.f_globals.get("__name__"))
+        frame = frame.f_back
+    if event == "os.fork":
+        return "dpwitness.auditors.workers.children" in places
+    return event == "pickle.find_class" and "dpwitness.auditors.workers.wire" in places
+
+
 def watch(event, arguments):
     if not watching:
+        return
+    if _is_of_a_worker(event, arguments):
         return
     if event in REACHING:
         seen.append([event, repr(arguments)[:200]])

@@ -67,6 +67,7 @@ def sound():
             "trials": 4000,
             "block": 32768,
             "vectorised": True,
+            "trust_rows": False,
             "precision": 0.05,
             "search": "given",
         },

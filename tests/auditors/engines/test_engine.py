@@ -1,23 +1,17 @@
 """Engines change who draws and never what is counted."""
 
 import importlib
-import math
 import os
 import threading
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.engines import Engine
-from dpwitness.auditors.engines.book import Block
 from dpwitness.auditors.errors import EngineError
 from dpwitness.auditors.evidence.write import record_of
-from dpwitness.auditors.results import Pair
-from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.reports.targets import find_target
 
 OPTIONS = {"pair": ([], [1]), "epsilon": 0.7, "trials": 4000, "seed": 2}
@@ -58,10 +52,9 @@ def alone():
     return essence(audit(scalar, **OPTIONS))
 
 
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_every_engine_gives_the_same_counts(backend, alone):
-    found = audit(scalar, workers=2, engine=Engine(backend=backend), **OPTIONS)
-    assert essence(found) == alone
+@pytest.mark.parametrize("options", [{"workers": 2}, {"workers": 3}, {"in_process": True}])
+def test_any_number_of_workers_gives_the_same_counts(options, alone):
+    assert essence(audit(scalar, **options, **OPTIONS)) == alone
 
 
 def lasting(database, rng):
@@ -80,45 +73,9 @@ def test_a_slow_mechanism_gives_the_same_record_wherever_it_is_drawn():
         for where in (
             {},
             {"workers": 2},
-            {"workers": 2, "engine": Engine(backend="threading")},
         )
     ]
-    assert records[0] == records[1] == records[2]
-
-
-def test_a_slow_count_is_sent_though_it_has_few_blocks():
-    lasting_longer = Sampler(run=scalar, seed=0, workers=8)
-    blocks = lasting_longer.blocks(Pair([], [1]), "select", 0, 64)
-    for pace, sent in ((1e-6, False), (1e-3, True)):
-        lasting_longer.tally.pace = pace
-        assert lasting_longer._sends(blocks) is sent
-        assert not lasting_longer._sends(blocks[:1])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noted(Engine):
-    """An engine that notes what it was asked for."""
-
-    asked: list[tuple[float, list[Block]]] = field(default_factory=list)
-
-    def results(self, function, jobs, *, seconds, **options):
-        self.asked.append((seconds, [job[0] for job in jobs]))
-        yield from Engine.results(self, function, jobs, seconds=seconds, **options)
-
-
-def test_the_cost_of_a_draw_is_known_before_the_first_is_judged_and_decides_no_block():
-    """A twin that is slow by a fixed time has the same blocks, and the same counts."""
-    options = {"pair": ([], [1]), "epsilon": 0.7, "trials": 1500, "seed": 2, "workers": 2}
-    found = []
-    for run in (scalar, slow_scalar):
-        engine = Noted()
-        result = audit(run, engine=engine, **options)
-        assert engine.asked
-        assert all(0 < seconds < math.inf for seconds, _ in engine.asked)
-        judged = [b for _, some in engine.asked for b in some if b.stage == "attempt"]
-        found.append((judged, essence(result)))
-    assert found[0] == found[1]
-    assert found[0][0]
+    assert records[0] == records[1]
 
 
 @pytest.mark.parametrize(("seconds", "size"), [(1e-6, 13), (0.01, 5), (0.02, 2), (10.0, 1)])
@@ -138,8 +95,8 @@ def test_every_job_is_done_once_however_many_travel_together(seconds):
     assert sorted(found) == [(place, place) for place in range(50)]
 
 
-def test_what_is_large_reaches_the_workers_by_a_file(monkeypatch, alone):
-    monkeypatch.setattr("dpwitness.auditors.engines.engine.LARGE", 1)
+def test_a_large_database_is_sent_to_a_worker_once_and_changes_nothing(monkeypatch, alone):
+    monkeypatch.setattr("dpwitness.auditors.workers.door.LARGE", 1)
     assert essence(audit(scalar, workers=2, **OPTIONS)) == alone
 
 
@@ -187,18 +144,8 @@ def test_a_worker_that_dies_every_time_is_named():
         return len(database) + rng.laplace()
 
     dies.block = 128
-    with pytest.raises(ContractError, match=r"a worker process died .* times in a row"):
+    with pytest.raises(ContractError, match=r"ended the process it ran in .* killed by SIGKILL"):
         audit(dies, workers=2, **OPTIONS)
-
-
-def test_threads_refuse_what_draws_from_the_global_generator():
-    # Threads share it: the counts would be others in every run.
-    def shared(database, rng):
-        return len(database) + np.random.laplace()  # noqa: NPY002
-
-    shared.block = 128
-    with pytest.raises(ContractError, match="which threads share"):
-        audit(shared, workers=2, engine=Engine(backend="threading"), **OPTIONS)
 
 
 @pytest.mark.parametrize(

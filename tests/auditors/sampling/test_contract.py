@@ -4,26 +4,27 @@ import math
 import os
 import random
 import signal
-import subprocess
 import sys
 import time
 import warnings
 from functools import lru_cache, partial
-from types import FunctionType
 
 import numpy as np
 import pytest
 
 from dpwitness import ContractError, MechanismHangs, Pair, Verdict, audit
-from dpwitness.auditors.sampling.contract import Watch
-from dpwitness.auditors.sampling.probes import check_contract
 from dpwitness.auditors.sampling.sampling import Sampler
 
 PAIR = Pair([0, 1], [0, 1, 1])
 
 
 def check(run, pair=PAIR, **options):
-    return check_contract(Sampler(run=run, seed=7, **options), pair)
+    """Draws of both databases, made again; ContractError unless the contract is kept."""
+    sampler = Sampler(run=run, seed=7, **options)
+    sampler.check_call(pair)
+    first, second = sampler.draw(pair, "attempt", 0, 64)
+    sampler.gate(refuted=True)
+    return repr((first.rows(), second.rows()))
 
 
 def noisy_sum(database, rng, *, size=None):
@@ -121,11 +122,11 @@ def one_argument(database):
         (appends, r"changed the database"),
         (system, "draws randomness from elsewhere"),
         (clock, "draws randomness from elsewhere"),
-        (counting(), "keeps state between calls: its variable 'calls'"),
-        (every(2), "keeps state between calls: its variable 'calls'"),
-        (every(3), "keeps state between calls: its variable 'calls'"),
-        (every(4), "keeps state between calls: its variable 'calls'"),
-        (own_generator(), "keeps state between calls: its variable 'private'"),
+        (counting(), "keeps state between calls"),
+        (every(2), "keeps state between calls"),
+        (every(3), "keeps state between calls"),
+        (every(4), "keeps state between calls"),
+        (own_generator(), "keeps state between calls"),
         (one_argument, r"called as mechanism\(database, rng\)"),
     ],
 )
@@ -160,15 +161,6 @@ def test_a_mechanism_that_swallows_exceptions_is_stopped_too():
 
     with pytest.raises(MechanismHangs):
         check(stubborn, limit=0.2)
-
-
-def test_the_alarm_leaves_nothing_behind():
-    import signal
-
-    before = signal.getsignal(signal.SIGALRM)
-    check(noisy_sum, limit=5.0)
-    assert signal.getsignal(signal.SIGALRM) is before
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def cached():
@@ -233,32 +225,9 @@ def one_noise_for_ever():
 
 
 @pytest.mark.parametrize("make", [sticky, sticky_rows, one_noise_for_ever])
-@pytest.mark.parametrize("warm", [False, True])
-def test_an_answer_that_is_remembered_is_no_draw(make, warm):
-    run = make()
-    if warm:  # an earlier audit has filled the memory
-        for database in (PAIR.database, PAIR.neighbour):
-            run(database, np.random.default_rng(1))
-    with pytest.raises(ContractError, match="remembers an answer"):
-        check(run)
-
-
-def test_an_answer_remembered_for_another_database_is_found_while_drawing():
-    run = sticky()
-    sampler = Sampler(run=run, seed=7)
-    with pytest.raises(ContractError, match="remembers an answer"):
-        sampler.draw(Pair([5], [6]), "search", 0, 100)
-
-
-def test_memory_without_the_rng_is_remembered_too():
-    answers = {}
-
-    def run(database, rng):
-        return answers.setdefault(tuple(database), np.random.default_rng().laplace())
-
-    with pytest.raises(ContractError, match="remembers an answer"):
-        check(run, seeded=False)
-    assert answers, "what was in the memory is put back"
+def test_an_answer_that_is_remembered_is_no_draw(make):
+    with pytest.raises(ContractError, match="keeps state between calls"):
+        check(make())
 
 
 @pytest.mark.parametrize(
@@ -310,11 +279,11 @@ def test_anything_raised_is_a_broken_contract(kind):
         check(run)
 
 
-def test_ctrl_c_is_not_the_mechanisms():
+def test_an_interruption_that_the_mechanism_raises_is_its_own():
     def run(database, rng):
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(ContractError, match="raised KeyboardInterrupt"):
         check(run)
 
 
@@ -367,19 +336,19 @@ def test_what_a_mechanism_changes_in_the_process_does_not_reach_us(tmp_path, cap
     assert capsys.readouterr() == ("", "")
 
 
-def test_prints_are_shown_on_request(capsys):
+def test_prints_are_shown_on_request(capfd):
     def run(database, rng):
         print("seen")
         return 0.0
 
     check(run, show_output=True)
-    assert "seen" in capsys.readouterr().out
+    assert "seen" in capfd.readouterr().out
 
 
 def test_a_replaced_function_of_numpy_is_found(monkeypatch):
     monkeypatch.setattr(np, "count_nonzero", lambda *_: 0)
     with pytest.raises(ContractError, match=r"numpy\.count_nonzero is not the function it was"):
-        check(noisy_sum)
+        audit(noisy_sum, epsilon=1.0, pair=([], [1]), trials=400)
 
 
 def test_the_callers_alarm_rings_when_it_would_have_rung():
@@ -408,53 +377,23 @@ def test_the_callers_alarm_rings_when_it_would_have_rung():
         signal.signal(signal.SIGALRM, held)
 
 
-STUBBORN = """
-import time, dpwitness
-def run(database, rng):
-    while True:
-        try:
-            time.sleep(60)
-        except BaseException:
-            pass
-dpwitness.audit(run, epsilon=1.0, pair=([], [1]), timeout=0.1)
-"""
+def test_a_mechanism_that_swallows_everything_is_stopped_too():
+    def stubborn(database, rng):
+        while True:
+            try:
+                time.sleep(60)
+            except BaseException:  # noqa: BLE001
+                continue
 
-
-@pytest.mark.slow
-def test_a_mechanism_that_swallows_everything_ends_the_process_with_4():
-    done = subprocess.run(
-        [sys.executable, "-c", STUBBORN], capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 4
-    assert "swallows the exception" in done.stderr
+    with pytest.raises(MechanismHangs):
+        check(stubborn, limit=0.2)
 
 
 def test_leaving_the_process_is_a_broken_contract():
-    leave = os._exit
-    with pytest.raises(ContractError, match=r"called os\._exit\(0\)"):
-        check(lambda database, rng: os._exit(0))
-    assert os._exit is leave
+    with pytest.raises(ContractError, match=r"ended the process .* with status 7"):
+        check(lambda database, rng: os._exit(7))
 
 
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs an alarm")
-def test_the_alarm_does_not_ring_on_the_way_out_of_a_call():
-    """There it would get past what waits for it, and leave the alarm set."""
-
-    def a_frame():
-        return sys._getframe()
-
-    elsewhere = FunctionType(a_frame.__code__, {"__name__": "contextlib", "sys": sys})
-
-    def rings():
-        with Watch(60).running():
-            ring = signal.getsignal(signal.SIGALRM)
-            ring(signal.SIGALRM, elsewhere())
-            reached.append(True)
-            ring(signal.SIGALRM, a_frame())
-            reached.append(False)
-
-    reached = []
-    with pytest.raises(MechanismHangs):
-        rings()
-    assert reached == [True]
-    assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+def test_dying_of_a_signal_is_a_broken_contract():
+    with pytest.raises(ContractError, match="killed by SIGSEGV"):
+        check(lambda database, rng: os.kill(os.getpid(), signal.SIGSEGV))

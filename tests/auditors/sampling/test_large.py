@@ -56,8 +56,11 @@ def test_a_large_pair_has_the_number_of_its_content():
         for make in (lambda n: [0] * n, lambda n: [0.5] * n, np.zeros):
             pair = Pair(make(size), make(size + 1))
             assert keys.of(pair) == pair_key(pair) == keys.of(pair)
-            pair.database[0] = 7
-            assert keys.of(pair) == pair_key(pair)
+            other = Pair(make(size), make(size + 1))
+            assert keys.of(other) == keys.of(pair)
+            other.database[0] = 7
+            changed = Pair(other.database, other.neighbour[:])
+            assert keys.of(changed) == pair_key(changed) != keys.of(pair)
 
 
 @pytest.mark.parametrize("database", [[0.0] * 5, np.zeros(5)])
@@ -73,12 +76,17 @@ def test_a_changed_database_is_noticed(database):
 def test_a_search_looks_at_so_much_and_no_more(monkeypatch):
     """The bound stands in for a million rows, which take tens of seconds."""
     monkeypatch.setattr(scout, "MOST_READ", 4000)
-    looked = []
+    looked, probe = [], scout.Scout.probe
 
     def count(database, rng):
+        return len(database) + rng.laplace()
+
+    def noted(self, database, encoded=None):
         if len(database) not in looked:
             looked.append(len(database))
-        return len(database) + rng.laplace()
+        return probe(self, database, encoded)
+
+    monkeypatch.setattr(scout.Scout, "probe", noted)
 
     sizes = st.integers(100, 400).map(lambda size: [0] * size)
     found = audit(count, epsilon=1.0, relation="add-remove", databases=sizes, trials=500)

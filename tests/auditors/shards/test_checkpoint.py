@@ -25,13 +25,11 @@ def kept(path, mechanism, options, warned=None):
     )
 
 
-def counting(calls):
-    def run(database, rng):
-        calls.append(1)
-        return noisy_count(database, rng)
+def slow(database, rng):
+    return noisy_count(database, rng)
 
-    run.block = 64
-    return run
+
+slow.block = 64
 
 
 def test_any_beginning_of_the_file_leads_to_the_same_result(small, tmp_path):
@@ -47,30 +45,29 @@ def test_any_beginning_of_the_file_leads_to_the_same_result(small, tmp_path):
         assert path.read_bytes().splitlines()[0] == whole.splitlines()[0]
 
 
-def test_what_is_kept_is_not_drawn_again(tmp_path):
+def test_what_is_kept_is_not_drawn_again(tmp_path, asked):
     # The lessons are drawn again, and the draws of the count that are looked at once more.
     drawn = []
+
+    def run(database, rng, *, size=None):
+        return len(database) + rng.laplace(size=size)
+
+    run.block = 4096
     for _ in range(2):
-        calls = []
-
-        def run(database, rng, *, size=None, calls=calls):
-            calls.append(size or 1)
-            return len(database) + rng.laplace(size=size)
-
-        run.block = 4096
+        asked.clear()
         kept(tmp_path / "kept", run, {**SMALL, "epsilon": 1.0, "trials": 400_000})
-        drawn.append(sum(calls))
+        drawn.append(sum(asked))
     assert 0 < drawn[1] < 0.7 * drawn[0]
 
 
-def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch):
+def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch, asked):
     monkeypatch.setattr("dpwitness.auditors.sampling.calls.LONG", 0.0)
     drawn, results = [], []
     for _ in range(2):
-        calls = []
-        (result,) = kept(tmp_path / "kept", counting(calls), {**SMALL, "epsilon": 0.7})
+        asked.clear()
+        (result,) = kept(tmp_path / "kept", slow, {**SMALL, "epsilon": 0.7})
         results.append((result.verdict, result.evidence, result.judged, result.sketch))
-        drawn.append(len(calls))
+        drawn.append(sum(asked))
     (alone,) = audit_claims(noisy_count, **SMALL, epsilon=0.7)
     assert results == [(alone.verdict, alone.evidence, alone.judged, alone.sketch)] * 2
     # What checks the contract is no part of the evidence and is drawn every time.

@@ -96,7 +96,7 @@ def test_another_mechanism_than_the_shards_had_is_refused(shards, tmp_path):
         (("--shard", "1/2", "--json", "a", "--seconds", "3"), "say --trials"),
         (("--shard", "1/2", "--json", "a", "--unseeded"), "is not seeded"),
         (("--checkpoint", "c", "--attacker", "values", "--attacker", "bits"), "one attacker"),
-        (("--backend", "loky", "--scheduler", "tcp://x"), "is an address of dask"),
+        (("--backend", "ray", "--scheduler", "tcp://x"), "is an address of dask"),
         (("--scheduler", "tcp://x", "--address", "y"), "one run has one engine"),
     ],
 )

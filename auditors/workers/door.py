@@ -1,0 +1,256 @@
+"""Asking a mechanism for something: the one way to run code that is not ours.
+
+A `Door` belongs to one mechanism. What is asked is a function of ours, `function(worker,
+databases, *arguments)`, that runs where the mechanism runs; `worker.run` is the mechanism there.
+Neither the mechanism nor a module that somebody has patched needs to travel: the worker is a copy
+of this process. This process never calls the mechanism, so each new worker is one in which it was
+never called, however long the audit has gone on; see `fresh`.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ContractError, MechanismHangs
+from .children import CAN_FORK, Child, Ended, wait
+from .outside import Outside
+from .wire import packed, requested
+
+LARGE = 1 << 14
+"""Bytes from which a pickled database is sent to a worker once and held there."""
+HELD = 4
+"""Large databases that a worker holds at a time: a pair, and the one that is tried beside it."""
+
+LOSSES = 2
+"""How often in a row a worker may end without an answer; the system may have killed it."""
+
+Work = Callable[..., Any]
+
+
+def _nothing() -> None:
+    """No beat: nobody waits for it."""
+
+
+@dataclass(slots=True)
+class Worker:
+    """Who answers: a child process, or this one where there is no other.
+
+    `beat` is called whenever a call of the mechanism begins. `memory` is what functions that are
+    asked keep from one request to the next.
+    """
+
+    run: Callable[..., Any]
+    alone: bool = True
+    """Whether the process is the worker's own, so that nothing in it needs to be put back."""
+    beat: Callable[[], None] = _nothing
+    memory: dict[str, Any] = field(default_factory=dict)
+    outside: Outside = field(default_factory=Outside)
+    databases: dict[int, Any] = field(default_factory=dict)
+
+    def serve(self, request: bytes, beat: Callable[[], None]) -> Any:
+        """Do what a request asks."""
+        if self.beat is _nothing:
+            self.outside.watch()
+        self.beat = beat
+        function, given, arguments = requested(request)
+        databases = []
+        for number, data in given:
+            if number is None:
+                databases.append(copied(data))
+                continue
+            if data is not None:
+                while len(self.databases) >= HELD:
+                    self.databases.pop(next(iter(self.databases)))
+                self.databases[number] = copied(data)
+            databases.append(self.databases[number])
+        return function(self, databases, *arguments)
+
+
+class Door:
+    """Workers of one mechanism, started when they are first needed and ended with this object.
+
+    `limit` is how many seconds one call may take. With `apart` false, or where processes cannot be
+    forked, the mechanism is called in this process, without a limit; nothing can be made again in
+    a fresh process then, and `remakes` is false.
+    """
+
+    def __init__(
+        self,
+        run: Callable[..., Any],
+        *,
+        workers: int = 1,
+        limit: float = 10.0,
+        show_output: bool = False,
+        apart: bool = True,
+    ) -> None:
+        self.run, self.limit, self.show_output = run, limit, show_output
+        self.workers = workers if workers > 0 else os.cpu_count() or 1
+        # A client of another language runs in a process of its own already.
+        client = hasattr(run, "words")
+        self.remakes = client or (apart and CAN_FORK)
+        self._near = Worker(run, alone=False) if client or not self.remakes else None
+        self._children: list[tuple[Child, list[int]]] = []
+        self._large: list[tuple[Any, int, bytes]] = []
+        self._sent = 0
+
+    def ask(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
+        """What the first worker answers; raises what the function raised, or ContractError."""
+        if self._near is not None:
+            return function(self._near, list(databases), *arguments)
+        for losses in range(LOSSES + 1):
+            if not self._children:
+                self._children.append(self._started())
+            child, held = self._children[0]
+            try:
+                child.send(self._request(function, databases, arguments, held))
+                wait([child])
+                return child.receive()
+            except Ended as ended:
+                self.close()
+                if losses == LOSSES:
+                    raise _died(ended) from None
+            except BaseException as error:
+                if not isinstance(error, ContractError) or isinstance(error, MechanismHangs):
+                    self.close()
+                raise
+        raise AssertionError("every loss is answered above")
+
+    def each(
+        self, function: Work, databases: Sequence[Any], jobs: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, Any]]:
+        """(place, answer) of every job, shared out among all workers as they become free."""
+        if self._near is not None or self.workers == 1 or len(jobs) == 1:
+            for place, job in enumerate(jobs):
+                yield place, self.ask(function, databases, *job)
+            return
+        left = list(enumerate(jobs))[::-1]
+        busy: dict[Child, tuple[int, tuple[Any, ...]]] = {}
+        losses, finished = 0, False
+        try:
+            while left or busy:
+                while len(self._children) < min(self.workers, len(left) + len(busy)):
+                    self._children.append(self._started())
+                for child, held in self._children:
+                    if left and child not in busy:
+                        place, job = busy[child] = left.pop()
+                        child.send(self._request(function, databases, job, held))
+                for child in wait(list(busy)):
+                    place, job = busy.pop(child)
+                    try:
+                        answer = child.receive()
+                    except Ended as ended:
+                        losses += 1
+                        if losses > LOSSES:
+                            raise _died(ended) from None
+                        # What it was asked is asked again: a draw is the same wherever it is made.
+                        left.append((place, job))
+                        self._children = [one for one in self._children if one[0] is not child]
+                        continue
+                    losses = 0
+                    yield place, answer
+            finished = True
+        except Ended as ended:
+            raise _died(ended) from None
+        finally:
+            if not finished:
+                self.close()  # answers to what nobody waits for are still to come
+
+    def fresh(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
+        """What a worker answers that has never called the mechanism; it ends afterwards."""
+        if hasattr(self.run, "words"):
+            reduced: Any = self.run.__reduce__()
+            make, arguments_of_run = reduced
+            worker = Worker(make(*arguments_of_run), alone=False)
+            return function(worker, list(databases), *arguments)
+        door = Door(self.run, limit=self.limit, show_output=False)
+        try:
+            return door.ask(function, databases, *arguments)
+        finally:
+            door.close()
+
+    def outside(self) -> tuple[str, ...]:
+        """What the mechanism used outside its processes: see `Outside`."""
+        found: set[str] = set()
+        for child, held in self._children:
+            try:
+                child.send(self._request(_names, (), (), held))
+                found.update(child.receive())
+            except (Ended, ContractError):
+                continue
+        return tuple(sorted(found))
+
+    def close(self) -> None:
+        """End all workers; the next question starts new ones."""
+        while self._children:
+            self._children.pop()[0].end()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy elsewhere calls the mechanism in the process that it comes to."""
+        return _near, (self.run, self.limit)
+
+    def _started(self) -> tuple[Child, list[int]]:
+        worker = Worker(self.run)
+        return Child(worker.serve, self.limit, show_output=self.show_output), []
+
+    def _request(
+        self, function: Work, databases: Sequence[Any], arguments: Any, held: list[int]
+    ) -> bytes:
+        given: list[tuple[int | None, bytes | None]] = []
+        for database in databases:
+            number, data = self._pickled(database)
+            if number is not None and number in held:
+                given.append((number, None))
+                continue
+            if number is not None:
+                held[:] = [*held[-HELD + 1 :], number]
+            given.append((number, data))
+        return packed((function, given, arguments))
+
+    def _pickled(self, database: Any) -> tuple[int | None, bytes]:
+        """The bytes of a database, and a number if it is large; large ones are pickled once."""
+        for known, number, data in self._large:
+            if known is database:
+                return number, data
+        data = pickled(database)
+        if len(data) < LARGE:
+            return None, data
+        self._sent += 1
+        self._large = [*self._large[-HELD + 1 :], (database, self._sent, data)]
+        return self._sent, data
+
+
+def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:
+    return worker.outside.names
+
+
+def _near(run: Callable[..., Any], limit: float) -> Door:
+    return Door(run, limit=limit, apart=False)
+
+
+def copied(data: bytes) -> Any:
+    """The database that `pickled` made these bytes of; in the process that made them, or a copy."""
+    return requested(data)
+
+
+def pickled(database: Any) -> bytes:
+    """A database as bytes that make an equal one; ContractError where it cannot be copied."""
+    try:
+        return packed(database)
+    except Exception:  # noqa: BLE001 - whatever somebody's __reduce__ raises
+        from cloudpickle import dumps
+    try:
+        return bytes(dumps(database, protocol=5))
+    except Exception as error:  # noqa: BLE001 - the same
+        raise ContractError(
+            f"a database of type {type(database).__name__} cannot be copied "
+            f"({type(error).__name__}: {str(error)[:100]}), and an audit gives the mechanism fresh "
+            "copies of it; let databases hold plain values, arrays or tables"
+        ) from None
+
+
+def _died(ended: Ended) -> ContractError:
+    return ContractError(
+        f"the mechanism ended the process it ran in without an answer: {ended}; a mechanism must "
+        "return (if the system killed it, it may have run out of memory)"
+    )

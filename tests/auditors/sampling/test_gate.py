@@ -1,0 +1,129 @@
+"""What was counted is made again elsewhere, and one byte that differs is a broken contract."""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpwitness import ContractError, Pair, audit
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.sampling import gate
+from dpwitness.auditors.sampling.sampling import Sampler
+
+PAIR, OPTIONS = ([], [1]), {"epsilon": 1.0, "relation": "add-remove", "trials": 20_000}
+TWO_WAYS = "one and the same draw came out in two ways"
+
+
+def sound(database, rng):
+    return len(database) + rng.laplace()
+
+
+def by_rows(law):
+    """Sound single calls, and rows made by `law`."""
+
+    def run(database, rng, *, size=None):
+        return sound(database, rng) if size is None else law(database, rng, size)
+
+    return run
+
+
+def seldom(database, rng):
+    """One answer in five hundred is another at each call."""
+    seldom.calls += 1
+    return sound(database, rng) + (1e-9 * seldom.calls if rng.random() < 0.002 else 0.0)
+
+
+seldom.calls = 0
+
+
+def count(run, **options):
+    """A count of 4,096 draws a side that refutes something, and its check."""
+    sampler = Sampler(run=run, seed=3, **options)
+    hits = sampler.count(Pair(*PAIR), HalfLine(Feature(), 0.5, True), "attempt", 0, 4096)
+    sampler.gate(refuted=True)
+    return hits
+
+
+def test_what_stands_alone_comes_out_alike_in_any_number_of_workers():
+    assert count(sound) == count(sound, workers=3) == count(sound, in_process=True)
+
+
+def test_a_difference_of_a_billionth_in_one_draw_of_five_hundred_is_found():
+    with pytest.raises(ContractError, match=TWO_WAYS):
+        count(seldom)
+
+
+def test_the_draw_is_named_with_both_values():
+    last = []
+
+    def repeats(database, rng):
+        last.append(rng.laplace())
+        return last[-2] if len(last) % 50 == 0 else last[-1]
+
+    with pytest.raises(ContractError, match=r"in draw [\d,]+ of D'?, it gave -?\d.* and it gave"):
+        count(repeats)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        lambda database, rng, size: len(database) + rng.laplace(scale=0.5, size=size),
+        lambda database, rng, size: np.full(size, len(database) + rng.laplace()),
+        lambda database, rng, size: np.full(size, float(len(database))),
+        lambda database, rng, size: np.where(rng.random(size) < 0.01, len(database), 9.0),
+    ],
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_refute_nothing_that_single_calls_keep(law, seed):
+    """The claim is exactly true of single calls: each of 12 audits errs with probability 0.001."""
+    with suppress(ContractError):
+        assert not audit(by_rows(law), pair=PAIR, seed=seed, **OPTIONS).refuted
+
+
+def test_single_calls_are_refuted_whatever_the_rows_are():
+    def run(database, rng, *, size=None):
+        if size is None:
+            return len(database) + rng.laplace(scale=0.4)
+        return len(database) + rng.laplace(size=size)
+
+    assert audit(run, pair=PAIR, **OPTIONS).refuted
+
+
+def test_trusted_rows_are_counted_and_the_evidence_says_so():
+    run = by_rows(lambda database, rng, size: len(database) + rng.laplace(scale=0.5, size=size))
+    found = audit(run, pair=PAIR, trust_rows=True, **OPTIONS)
+    assert found.refuted
+    assert found.plan["trust_rows"] is True
+    assert found.plan["made_again"] is True
+
+
+def test_memory_in_a_file_withholds_a_refutation(tmp_path):
+    path = tmp_path / "answers"
+
+    def kept(database, rng):
+        try:
+            answers = dict(line.split("=") for line in path.read_text().splitlines())
+        except FileNotFoundError:
+            answers = {}
+        key = str(len(database))
+        if key not in answers:
+            answers[key] = str(sound(database, rng))
+            path.write_text("\n".join(f"{a}={b}" for a, b in answers.items()))
+        return float(answers[key])
+
+    with pytest.raises(ContractError, match=r"answers, which outlives its process"):
+        audit(kept, pair=PAIR, **OPTIONS)
+
+
+def test_where_calls_are_dear_fewer_are_made_again():
+    sampler = Sampler(run=sound, seed=1)
+    sampler.draw(Pair(*PAIR), "attempt", 0, 2000)
+    entered = sampler.tally.deciding.entered
+    dear = [replace(one, drawn=replace(one.drawn, pace=1.0)) for one in entered]
+    seconds = sum(one.block.size for one in dear)
+    for every in (False, True):
+        some = gate._chosen(dear, gate.MOST, seconds, every=every)
+        assert gate.LEAST <= sum(n for one, n in some if one.block.side == 0)
+        assert sum(n for _, n in some) <= 2 * max(gate.LEAST, gate.PART * seconds)
