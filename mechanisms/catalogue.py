@@ -269,6 +269,7 @@ PARTS = {
         "multiplicative_weights.theorems_pmw_accuracy",
         "multiplicative_weights.theorems_pmw_records",
         "multiplicative_weights.theorems_pmw_tails",
+        "multiplicative_weights.theorems_pmw_runs",
         "multiplicative_weights.theorems_pmw_privacy",
     ),
 }

@@ -44,6 +44,23 @@ def worst_query(step: int, synthetic: Array, truth: Array) -> Array:
     return (truth > synthetic).astype(float)
 
 
+def query_of_gap(step: int, synthetic: Array, truth: Array, *, gap: float) -> Array:
+    """Ask a query on which the public distribution errs by nearly `gap`.
+
+    Of the elements that it undervalues the query has the least undervalued ones, as many as keep
+    the error within `gap`, and one at least. Until an update is made the query is the same, so
+    that the noises of the comparisons get one chance after another.
+    """
+    short = np.maximum(truth - synthetic, 0.0)
+    order = np.argsort(short, axis=-1)
+    rising = np.take_along_axis(short, order, axis=-1)
+    error = np.cumsum(rising, axis=-1)
+    taken = (rising > 0) & ((error <= gap) | (error == rising))
+    query = np.zeros(short.shape)
+    np.put_along_axis(query, order, taken.astype(float), axis=-1)
+    return query
+
+
 def scripted_queries(step: int, synthetic: Array, truth: Array, *, masks: Sequence[int]) -> Array:
     """Ask the queries with these bit masks, over and over; a mask of 2^bins asks `worst_query`."""
     mask = masks[step % len(masks)]

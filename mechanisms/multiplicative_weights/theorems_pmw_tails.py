@@ -3,17 +3,23 @@
 Tails of runs of the shipped mechanism, with its own noise and its own constants: the largest noise,
 an update that lowers the potential too little, more updates than the potential pays for, an answer
 that errs too much. Each stands beside the invariant that holds while the noise is small, and has a
-database on which the bound is approached. With b the scale of the noises and x = accuracy / (4 b):
+database on which the bound is approached. With b the scale of the noises, x = accuracy / (4 b) and
+p = (2 + x) exp(-x) / 4, the probability that the difference of two noises exceeds accuracy / 4:
 
-- the difference of two of them exceeds accuracy / 4 with probability (2 + x) exp(-x) / 4. An
-  update at a gap below accuracy / 4 needs that, and so does a public answer that errs by more than
-  3 accuracy / 4. A run over k queries compares the noise of query i with a threshold's drawn at a
-  step j <= i: k (k + 1) / 2 pairs, by the union bound, whoever asks.
+- an update at a gap below accuracy / 4 needs that of a query's noise and the threshold's. Whoever
+  asks, and whatever was answered, a threshold that has not been reached yet is more likely to be
+  high than one just drawn, and the query's noise is fresh: the probability is at most p for each
+  query, k p in all.
+- a public answer that errs by more than 3 accuracy / 4 needs a threshold that is too high, and one
+  that has not been reached is. Every query is counted with every threshold that it may meet: those
+  drawn before it, and c at most: min(k (k + 1) / 2, c k) pairs.
 - an update at a gap of accuracy / 4 or more goes the wrong way only if the answer's noise passes
   accuracy / 4 on one side: probability exp(-x) / 2. An answer by the data errs by more than
   3 accuracy / 4 with probability exp(-3 x).
 - at a gap of accuracy / 4 or more an update the right way lowers the potential by
   15 accuracy^2 / 512 (PMW-KL-3S): updates that cost more than all of it contain one that did not.
+
+The noise follows from the stated chance, which is therefore below 1 at every length.
 """
 
 from collections.abc import Callable
@@ -22,6 +28,7 @@ from math import ceil, exp, floor, log, prod
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from .._checks import sample_shape
 from ..model import (
@@ -29,6 +36,7 @@ from ..model import (
     Database,
     Histogram,
     Mechanism,
+    Parameter,
     Size,
     Subject,
     Theorem,
@@ -39,17 +47,20 @@ from ..model import (
 from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
 from .pmw import SOURCE, noises_drawn, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn, worst_query
-from .pmw_updates import answer_errors, potentials
+from .pmw_updates import Queries, answer_errors, potentials
 
 DROP = 15 / 512
 """Of accuracy^2: what an update at a gap of accuracy / 4 lowers the potential by, at least."""
 ROUNDING = 1e-12
 
-LENGTH = whole(1, 1, 6, "queries")
 ACCURACY = number(0.5, 0.2, 0.6, "alpha")
-RECORDS = whole(1000, 200, 1e5, "n")
-ON_RUNS = {"length": LENGTH, "accuracy": ACCURACY, "records": RECORDS}
-DISTANCE = number(3.0, 1.5, 8, "accuracy / 4 in units of the noises' scale, x")
+RECORDS = whole(1000, 200, 1e6, "n")
+BETA = number(0.1, 0.001, 0.5, "chance of failure, from which the noise follows")
+
+
+def _on_runs(length: int) -> dict[str, Parameter]:
+    queries = whole(length, 1, 1000, "queries, k")
+    return {"length": queries, "accuracy": ACCURACY, "records": RECORDS, "beta": BETA}
 
 
 def runs_with_noises(
@@ -134,117 +145,143 @@ def _noises(length: float, records: float, noise_epsilon: float) -> Subject:
     )
 
 
-def _shipped(length: int, accuracy: float, records: int, distance: float) -> Mechanism:
-    """The mechanism on two elements, asked for the share of the first over and over."""
+def shipped(
+    chance: Callable[[int, int, float], float],
+    *,
+    beta: float,
+    length: int,
+    accuracy: float,
+    records: int,
+    bins: int = 2,
+    queries: Queries | None = None,
+    updates: int | None = None,
+) -> Mechanism:
+    """The mechanism with the widest noise for which chance(length, updates, x) is at most `beta`.
+
+    It is asked for the share of the first element over and over unless `queries` says more, and
+    may answer every query by the data unless `updates` says less.
+    """
+    updates = length if updates is None else min(updates, length)
+    distance = brentq(lambda x: log(chance(length, updates, x) / beta), 1e-6, 700)
     noise_epsilon = 4 * distance / (accuracy * records)
     return private_multiplicative_weights_mechanism(
-        queries=partial(asked_in_turn, elements=(0,) * length),
+        queries=queries or partial(asked_in_turn, elements=(0,) * length),
         length=length,
-        bins=2,
+        bins=bins,
         records=records,
         accuracy=accuracy,
-        updates=length,
-        epsilon=4 * length * noise_epsilon,
+        updates=updates,
+        epsilon=4 * updates * noise_epsilon,
         noise_epsilon=noise_epsilon,
     )
 
 
-def _tail(
+def tail(
     mechanism: Mechanism,
     loss: Callable[[Database, Any], Array],
     level: float,
     chance: float,
     databases: tuple[Database, ...],
 ) -> Subject:
-    """P[loss > level] <= chance on runs of the mechanism."""
+    """P[loss >= level (1 + rounding)] <= chance on runs of the mechanism."""
     claim = UtilityClaim(
         loss=loss,
-        bound=lambda beta: level,
-        levels=(min(chance, 0.999),),
+        bound=lambda beta: level * (1 + ROUNDING),
+        levels=(chance,),
         databases=databases,
     )
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _rate(mechanism: Mechanism) -> dict[str, Any]:
-    """What of the mechanism decides how its public distribution moves, as it is shipped."""
+def _apart(distance: float) -> float:
+    """That one noise exceeds another by more than accuracy / 4."""
+    return (2 + distance) * exp(-distance) / 4
+
+
+def little_update(length: int, updates: int, distance: float) -> float:
+    """A bound on the chance that an update of the run lowers the potential by too little."""
+    return length * _apart(distance) + updates * exp(-distance) / 2
+
+
+def large_error(length: int, updates: int, distance: float) -> float:
+    """A bound on the chance that an answer of the run errs by more than 3 accuracy / 4."""
+    pairs = min(length * (length + 1) / 2, updates * length)
+    return pairs * _apart(distance) + updates * exp(-3 * distance)
+
+
+def cost_of_updates(database: Database, output: Any, mechanism: Mechanism) -> tuple[Array, Array]:
+    """Of each run the updates, bool (..., k), and what each step lowered the potential by."""
     run: Any = mechanism.run
-    return {name: run.keywords[name] for name in ("queries", "learning_rate")}
+    potential = potentials(
+        database, output, **{name: run.keywords[name] for name in ("queries", "learning_rate")}
+    )
+    return np.asarray(output)[..., 0] == ABOVE, potential[..., :-1] - potential[..., 1:]
 
 
-def _apart(queries: int, distance: float) -> float:
-    """That the noises of some threshold and some query differ by accuracy / 4 in one direction."""
-    return queries * (queries + 1) / 2 * (2 + distance) * exp(-distance) / 4
+def per_nat(updates: Array, lowered: Array) -> Array:
+    """Return updates / lowered, infinite where updates have lowered nothing."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(lowered > 0, updates / lowered, np.inf)
+    return np.where(updates > 0, rate, 0.0)
 
 
-def _little_update(queries: int, distance: float) -> float:
-    return _apart(queries, distance) + queries * exp(-distance) / 2
+def dearest_update(database: Database, output: Any, mechanism: Mechanism) -> Array:
+    """1 / the least drop of the potential in an update of the run; 0 without updates."""
+    updated, lowered = cost_of_updates(database, output, mechanism)
+    least = np.where(updated, lowered, np.inf).min(axis=-1)
+    return per_nat(updated.any(axis=-1).astype(float), least)
 
 
-def _drops(length: float, accuracy: float, records: float, distance: float) -> Subject:
-    queries, total = round(length), round(records)
-    mechanism = _shipped(queries, accuracy, total, distance)
-    rate = _rate(mechanism)
-
-    def missing(database: Database, output: Any) -> Array:
-        transcripts = np.asarray(output, dtype=float)
-        potential = potentials(database, transcripts, **rate)
-        lowered = np.where(
-            transcripts[..., 0] == ABOVE, potential[..., :-1] - potential[..., 1:], np.inf
-        )
-        return DROP * accuracy**2 - lowered.min(axis=-1)
-
+def _drops(length: int, accuracy: float, records: int, beta: float) -> Subject:
+    mechanism = shipped(little_update, beta=beta, length=length, accuracy=accuracy, records=records)
     # Just inside the gap at which an update still helps enough, and far outside.
-    near = ceil(total / 2 + accuracy * total / 4) - 1
-    return _tail(
+    near = ceil(records / 2 + accuracy * records / 4) - 1
+    return tail(
         mechanism,
-        missing,
-        ROUNDING,
-        _little_update(queries, distance),
-        ([near, total - near], [total, 0]),
+        partial(dearest_update, mechanism=mechanism),
+        1 / (DROP * accuracy**2),
+        beta,
+        ([near, records - near], [records, 0]),
     )
 
 
-def _updates(length: float, accuracy: float, records: float, distance: float) -> Subject:
-    queries, total = round(length), round(records)
-    mechanism = _shipped(queries, accuracy, total, distance)
-
-    rate = _rate(mechanism)
+def _updates(length: int, accuracy: float, records: int, beta: float) -> Subject:
+    mechanism = shipped(little_update, beta=beta, length=length, accuracy=accuracy, records=records)
+    run: Any = mechanism.run
+    rate = {name: run.keywords[name] for name in ("queries", "learning_rate")}
 
     def spent(database: Database, output: Any) -> Array:
         made = (np.asarray(output)[..., 0] == ABOVE).sum(axis=-1)
-        start = potentials(database, output, **rate)[..., 0]
-        return made * DROP * accuracy**2 - start
+        return per_nat(made, potentials(database, output, **rate)[..., 0])
 
     # The potential does not pay for a single update.
-    near = floor(total / 2 + 0.12 * accuracy * total)
-    return _tail(
+    near = floor(records / 2 + 0.12 * accuracy * records)
+    return tail(
         mechanism,
         spent,
-        ROUNDING,
-        _little_update(queries, distance),
-        ([near, total - near], [total, 0]),
+        1 / (DROP * accuracy**2),
+        beta,
+        ([near, records - near], [records, 0]),
     )
 
 
-def _errors(length: float, accuracy: float, records: float, distance: float) -> Subject:
-    queries, total = round(length), round(records)
-    mechanism = _shipped(queries, accuracy, total, distance)
-    rate = _rate(mechanism)
+def _errors(length: int, accuracy: float, records: int, beta: float) -> Subject:
+    mechanism = shipped(large_error, beta=beta, length=length, accuracy=accuracy, records=records)
+    run: Any = mechanism.run
+    rate = {name: run.keywords[name] for name in ("queries", "learning_rate")}
 
     def worst(database: Database, output: Any) -> Array:
         errors = answer_errors(database, output, **rate)
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 
     # Just outside the error that is allowed: a public answer fails.
-    far = min(total, floor(total / 2 + 3 * accuracy * total / 4) + 1)
-    chance = _apart(queries, distance) + queries * exp(-3 * distance)
-    return _tail(
+    far = min(records, floor(records / 2 + 3 * accuracy * records / 4) + 1)
+    return tail(
         mechanism,
         worst,
-        3 * accuracy / 4 + ROUNDING,
-        chance,
-        ([far, total - far], [total // 2, total - total // 2]),
+        3 * accuracy / 4,
+        beta,
+        ([far, records - far], [records // 2, records - records // 2]),
     )
 
 
@@ -264,25 +301,26 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-KL-TAIL",
         statement="an update lowers KL(X || Xh) by less than 15 alpha^2 / 512 with chance "
-        "(K (2 + x) + 2 k) exp(-x) / 4 at most, x = alpha / (4 b), K = k (k + 1) / 2",
+        "(k (2 + x) + 2 c) exp(-x) / 4 at most, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_drops,
-        parameters={**ON_RUNS, "distance": DISTANCE},
+        parameters=_on_runs(200),
     ),
     Theorem(
         identifier="PMW-UPD-TAIL",
         statement="updates are more than 512 KL(X || uniform) / (15 alpha^2) with chance "
-        "(K (2 + x) + 2 k) exp(-x) / 4 at most, x = alpha / (4 b), K = k (k + 1) / 2",
+        "(k (2 + x) + 2 c) exp(-x) / 4 at most, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_updates,
-        parameters={**ON_RUNS, "distance": number(2.0, 1.5, 8, DISTANCE.meaning)},
+        parameters=_on_runs(1),
     ),
     Theorem(
         identifier="PMW-ACC-TAIL",
         statement="an answer errs by more than 3 alpha / 4 with chance "
-        "K (2 + x) exp(-x) / 4 + k exp(-3 x) at most, x = alpha / (4 b), K = k (k + 1) / 2",
+        "K (2 + x) exp(-x) / 4 + c exp(-3 x) at most, x = alpha / (4 b), K = min(k (k + 1) / 2, "
+        "c k)",
         reference=f"{SOURCE}, with constants",
         subject=_errors,
-        parameters={**ON_RUNS, "distance": DISTANCE},
+        parameters=_on_runs(1),
     ),
 )

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from math import log
+from math import log, sqrt
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from dpwitness.mechanisms.multiplicative_weights import (
     theorems_pmw_privacy as private_multiplicative_weights,
 )
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_runs as pmw_runs
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_tails as pmw_tails
 from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     HALF_LEARNING_RATE,
@@ -28,16 +29,18 @@ from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     SIGN_FLIPPED,
     THRESHOLD_TOO_HIGH,
 )
+from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import query_of_gap
 from dpwitness.mechanisms.multiplicative_weights.pmw_bounds import (
     most_updates,
     records_needed,
     updates_needed,
 )
 from dpwitness.mechanisms.multiplicative_weights.pmw_cases import drop_margin, near_edge, play
+from dpwitness.mechanisms.multiplicative_weights.pmw_updates import expected
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (pmw_accuracy, pmw_records, pmw_tails, private_multiplicative_weights)
+    for module in (pmw_accuracy, pmw_records, pmw_tails, pmw_runs, private_multiplicative_weights)
     for theorem in module.THEOREMS
 }
 INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.at().claim, InvariantClaim)]
@@ -179,10 +182,10 @@ def test_noises_are_given_to_the_runs_that_drew_them(rng):
 
 def test_the_tails_of_the_real_noise_are_approached(rng):
     # What happens at the near database, by the law of a difference of two Laplace noises.
-    x = 3.0
     for identifier in ("PMW-KL-TAIL", "PMW-ACC-TAIL"):
-        subject = THEOREMS[identifier].at(distance=x, records=100_000)
+        subject = THEOREMS[identifier].at(length=1, records=100_000)
         claim, mechanism = subject.claim, subject.mechanism
+        x = 0.5 * 100_000 * mechanism.run.keywords["noise_epsilon"] / 4
         losses = claim.loss(claim.databases[0], mechanism(claim.databases[0], rng, size=40_000))
         failed = np.mean(losses >= claim.bound(claim.levels[0]))
         assert failed == pytest.approx((2 + x) * np.exp(-x) / 4, rel=0.12)
@@ -193,14 +196,45 @@ def test_the_tails_of_the_real_noise_are_approached(rng):
     assert 0.2 < np.mean(losses >= claim.bound(claim.levels[0])) / claim.levels[0] <= 1
 
 
-@pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-UPD-TAIL", "PMW-ACC-TAIL"])
-@pytest.mark.parametrize("length", [2, 5])
-def test_the_tails_hold_for_several_queries(identifier, length, rng):
-    subject = THEOREMS[identifier].at(length=length, distance=6.0)
+ON_RUNS = [
+    f"PMW-{name}" for name in ("KL-TAIL", "UPD-TAIL", "ACC-TAIL", "RUN-UPD", "RUN-KL", "RUN-ACC")
+]
+
+
+@pytest.mark.parametrize("identifier", ON_RUNS)
+@pytest.mark.parametrize(("length", "beta"), [(2, 0.5), (60, 0.5), (60, 0.001)])
+def test_the_tails_hold_for_several_queries(identifier, length, beta, rng):
+    subject = THEOREMS[identifier].at(length=length, beta=beta)
     claim, mechanism = subject.claim, subject.mechanism
+    assert claim.levels == (beta,)
     for database in claim.databases:
-        losses = claim.loss(database, mechanism(database, rng, size=20_000))
-        assert np.mean(losses >= claim.bound(claim.levels[0])) <= claim.levels[0]
+        losses = claim.loss(database, mechanism(database, rng, size=5000))
+        # Five deviations of a count whose mean is at most 5000 beta.
+        assert np.count_nonzero(losses >= claim.bound(beta)) <= 5000 * beta + 5 * sqrt(5000 * beta)
+
+
+@pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-RUN-KL", "PMW-RUN-UPD"])
+def test_a_long_run_reaches_a_third_of_the_chance_that_is_stated(identifier, rng):
+    # The union over the queries counts a low threshold once for each of them.
+    subject = THEOREMS[identifier].at()
+    claim, mechanism = subject.claim, subject.mechanism
+    near = claim.databases[0]
+    losses = claim.loss(near, mechanism(near, rng, size=20_000))
+    assert 0.2 < np.mean(losses >= claim.bound(0.1)) / 0.1 < 0.6
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.1, 0.3, 2.0])
+def test_an_analyst_asks_for_the_gap_that_it_wants(gap, rng):
+    truth, synthetic = rng.dirichlet(np.ones(8)), rng.dirichlet(np.ones(8), size=50)
+    query = query_of_gap(0, synthetic, truth, gap=gap)
+    error = expected(query, truth) - expected(query, synthetic)
+    short = np.maximum(truth - synthetic, 0)
+    smallest = np.where(short > 0, short, np.inf).min(axis=-1)
+    assert (error <= np.maximum(gap, smallest) + 1e-12).all()
+    assert (query.sum(axis=-1) >= 1).all()
+    # No undervalued element that is left out would have fitted as well.
+    left = np.where((query == 0) & (short > 0), short, np.inf).min(axis=-1)
+    assert ((error + left > gap) | np.isinf(left)).all()
 
 
 def changed(mechanism, **numbers):
@@ -216,6 +250,9 @@ def changed(mechanism, **numbers):
         ("PMW-UPD-TAIL", {"threshold": 0.1}),
         ("PMW-ACC-TAIL", {"threshold": 0.5}),
         ("PMW-ACC-TAIL", {"noise_epsilon": 0.012}),
+        ("PMW-RUN-KL", {"threshold": 0.125}),
+        ("PMW-RUN-ACC", {"threshold": 0.5}),
+        ("PMW-RUN-ACC", {"updates": 8}),
     ],
 )
 def test_a_wrong_constant_in_what_is_run_breaks_a_tail(identifier, numbers):
@@ -230,15 +267,17 @@ def test_a_wrong_constant_in_what_is_run_breaks_a_tail(identifier, numbers):
     assert check(Subject(claim=subject.claim, mechanism=wrong), trials=40_000).refuted
 
 
-def test_a_factory_that_learns_too_little_breaks_the_tail_of_the_drop(monkeypatch):
+@pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-RUN-UPD", "PMW-RUN-KL"])
+@pytest.mark.parametrize("share", [1 / 128, -1 / 8])
+def test_a_factory_that_learns_wrongly_breaks_the_tails_of_the_drop(identifier, share, monkeypatch):
     # The claim reads the rate off what is shipped and not off a copy of the theorem's constant.
     real = pmw_tails.private_multiplicative_weights_mechanism
 
-    def slow(**given):
-        return changed(real(**given), learning_rate=given["accuracy"] / 128)
+    def wrong(**given):
+        return changed(real(**given), learning_rate=given["accuracy"] * share)
 
-    monkeypatch.setattr(pmw_tails, "private_multiplicative_weights_mechanism", slow)
-    assert check(THEOREMS["PMW-KL-TAIL"], trials=4000).refuted
+    monkeypatch.setattr(pmw_tails, "private_multiplicative_weights_mechanism", wrong)
+    assert check(THEOREMS[identifier], trials=4000).refuted
 
 
 def test_identities():
