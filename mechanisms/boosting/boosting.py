@@ -146,6 +146,7 @@ def boosting_mechanism(
     sample_epsilon: float,
     sample_delta: float,
     base_epsilon: float,
+    base_delta: float = 0.0,
     advantage: float = 0.25,
     combine: Combination = median_answers,
     attenuation: float | None = None,
@@ -155,13 +156,14 @@ def boosting_mechanism(
     """`boosting` of the base generator over all databases of `small` records.
 
     `weights`, in [0, 1] and of shape (queries, bins), are the queries. The samples of all rounds
-    lose (sample_epsilon, sample_delta) and each synopsis `base_epsilon`. The attenuation follows
-    unless it is given. Accuracy is promised where the samples are enough for it.
+    lose (sample_epsilon, sample_delta) and each synopsis (base_epsilon, base_delta), whether all
+    synopses are released or what `combine` makes of them. The attenuation follows unless it is
+    given. Accuracy is promised where the samples are enough for it.
     """
     require_positive(base_epsilon=base_epsilon, sample_epsilon=sample_epsilon)
     require_whole(records=records, small=small, samples=samples, rounds=rounds)
     require_number(accuracy=accuracy)
-    require_delta(sample_delta=sample_delta)
+    require_delta(sample_delta=sample_delta, base_delta=base_delta)
     if attenuation is None:
         attenuation = attenuation_for(
             advantage=advantage,
@@ -173,7 +175,9 @@ def boosting_mechanism(
         )
     answers = partial(linear_answers, weights=weights)
     table = answer_table(weights, records=small)
-    scale = base_scale(samples=samples, sensitivity=1 / records, epsilon=base_epsilon)
+    scale = base_scale(
+        samples=samples, sensitivity=1 / records, epsilon=base_epsilon, delta=base_delta
+    )
     reweighting: dict[str, Any] = {
         "accuracy": accuracy,
         "attenuation": attenuation,
@@ -181,7 +185,7 @@ def boosting_mechanism(
     }
     privacy = PrivacyClaim(
         epsilon=sample_epsilon + rounds * base_epsilon,
-        delta=sample_delta,
+        delta=sample_delta + rounds * base_delta,
         relation=Relation.REPLACE_ONE,
         identifier="BQ-6.1-PRIV",
         statement="the losses of all samples and of all synopses add up",
