@@ -45,13 +45,29 @@ def number(value):
 
 
 def share_of(row):
-    """The larger of measured / bound and exact / bound; None where the bound is no measure."""
+    """The largest of measured / bound, exact / bound and, of privacy, the smallest constant.
+
+    None where the bound is no measure.
+    """
     bound = number(row["claimed"])
     if row["kind"] not in LOSSES or not bound or bound <= 0:
         return None
     found = [number(row["exact"]), number((row["measured"] or {}).get("value"))]
     shares = [value / bound for value in found if value is not None]
+    if row["kind"] == "privacy":
+        shares.append(number((row["smallest_constant"] or {}).get("share")) or 0.0)
     return max(shares) if shares else None
+
+
+def smallest(row):
+    """What still holds of the stated constant, as a cell."""
+    edge = row["smallest_constant"]
+    if edge is None:
+        return ""
+    stated = f" of {edge['stated']:.4g}" if edge["stated"] != 1 else ""
+    holds = edge["holds"]
+    told = holds if isinstance(holds, str) else f"{holds:.3g}"
+    return f"{told}{stated} ({edge['of']})"
 
 
 def seen(row):
@@ -79,18 +95,22 @@ def page(results, note=""):
         "# How near the bounds",
         "",
         "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
-        f"at budget {first['budget']}, seed {first['seed']}, two shared x86-64 cores, 2026-11-22.",
+        f"at budget {first['budget']}, seed {first['seed']}, four shared x86-64 cores, 2026-11-23.",
         *([note] if note else []),
         "A test of a bound says little where only a small part of the bound is ever reached. The",
         "ratio is the larger of measured / bound and exact / bound at the defaults: of epsilon for",
-        "a privacy claim, where measured is a lower bound from draws, and of beta for a tail.",
+        "a privacy claim, where measured is a lower bound from draws, and of beta for a tail. The",
+        "smallest constant is what would still hold on the hardest instance found, of the one in",
+        "the statement or of 1: of a tail the level of the loss, of a sample size the records, of",
+        "a privacy claim epsilon or delta (a density may show more than draws do), of an invariant",
+        "the quantity. It is an estimate, and another instance may need more.",
         "",
         f"{len(known)} true statements have such a ratio; {len(low)} are below 1/20, each with the",
         "reason beside it. Invariants, equalities and identities have none: their cases are sought",
         "at the edge, and what is reported is the least margin.",
         "",
-        "| statement | kind | bound | measured | exact | ratio | why so little |",
-        "|---|---|---|---|---|---|---|",
+        "| statement | kind | bound | measured | exact | ratio | smallest | why so little |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row, share in known:
         measured = number((row["measured"] or {}).get("value"))
@@ -98,7 +118,10 @@ def page(results, note=""):
             number(row["claimed"]), measured, number(row["exact"]),
         )]  # fmt: skip
         why = reasons[row["id"]].replace("|", "\\|") if share < WEAK else ""
-        lines.append(f"| {row['id']} | {row['kind']} | {' | '.join(cells)} | {share:.3f} | {why} |")
+        lines.append(
+            f"| {row['id']} | {row['kind']} | {' | '.join(cells)} | {share:.3f} | "
+            f"{smallest(row)} | {why} |"
+        )
     lines += [
         "",
         "## Branches",
@@ -114,6 +137,9 @@ def page(results, note=""):
             at = ", ".join(f"{key} {one.default:g}" for key, one in settings[name].items())
             lines.append(f"| {branch} | {name} | {at} | {seen(found.get(name))} |")
     without = [row["id"] for row, share in rated if share is None]
+    edges = [f"{row['id']} {smallest(row)}" for row, share in rated
+             if share is None and row["smallest_constant"]]  # fmt: skip
+    lines += ["", f"Smallest constants of invariants: {', '.join(edges)}."]
     lines += ["", f"Without a ratio: {', '.join(without)}."]
     return "\n".join(lines) + "\n"
 

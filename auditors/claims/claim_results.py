@@ -29,6 +29,20 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """The smallest constant that still holds on the hardest instance found, see `edge`.
+
+    `share` times the stated bound still holds there: 1 is a bound that is attained, more one that
+    is broken. `of` says what is made smaller ("epsilon", "delta", "loss", "records", "mean",
+    "quantity"), `method` how it is known.
+    """
+
+    share: float
+    of: str
+    method: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """What the auditor of one kind of claim found.
 
@@ -36,7 +50,8 @@ class Finding:
     its true value where the law is known. `sampled` and `proved` are the verdicts of the two kinds
     of method, None where a kind was not used; `proved` covers what `scope` says and nothing else.
     `error` bounds the probability that sampling refutes a true claim. `weak` says that the measured
-    quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `table` and
+    quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `edge` is the
+    smallest constant that still holds, None where nothing can be made smaller. `table` and
     `details` are for a figure, `witness` is the counterexample: a case, a database or an audit's
     witness.
     """
@@ -47,6 +62,7 @@ class Finding:
     sampled: Verdict | None = None
     proved: Verdict | None = None
     weak: bool = False
+    edge: Edge | None = None
     draws: int = 0
     error: float = 0.0
     method: str = ""

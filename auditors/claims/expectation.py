@@ -22,6 +22,7 @@ from ..results import Verdict
 from ..sampling.draws import Draws
 from .agreement import ERROR
 from .claim_results import Estimate, Finding, Table
+from .edge import edge_of, hardest
 from .utility import WEAK
 
 COLUMNS = ("database", "bound", "mean", "low", "high", "exact", "draws", "refuted", "confirmed")
@@ -78,6 +79,14 @@ def audit_expectation(
         sampled=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,
         proved=proved,
         weak=_weak(claim, found),
+        edge=hardest(
+            *(
+                edge_of(one.mean, claim.bound, "mean", f"{one.draws:,} draws")
+                if one.exact is None
+                else edge_of(one.exact, claim.bound, "mean", "exact law")
+                for one in found
+            )
+        ),
         draws=sum(one.draws for one in found),
         error=alpha,
         method="betting" if isfinite(claim.low) else "Catoni's bound",

@@ -21,7 +21,8 @@ from ..privacy.budget import Budget
 from ..results import Verdict
 from ..sampling.gate import CAUSES
 from ..workers import Door, Worker
-from .claim_results import Estimate, Finding, Table
+from .claim_results import Edge, Estimate, Finding, Table
+from .edge import edge_of
 
 SHARE = 200
 """One case is looked at for this many draws of the budget."""
@@ -114,12 +115,26 @@ def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
         claimed=0.0,
         measured=Estimate(value=least, low=-np.inf, high=least, error=0.0),
         sampled=Verdict.NOT_REFUTED if failing is None else Verdict.REFUTED,
+        edge=_edge(claim, least),
         draws=looked_at,
         method="examples, property-based search and a greedy adversary",
         table=Table(columns=("margin", "case"), rows=tuple(worst)),
         witness=witness,
         details={"margins": tuple(sorted(seen.margins.values())), "cases": looked_at},
     )
+
+
+def _edge(claim: InvariantClaim, least: float) -> Edge | None:
+    """How much of the bound the worst case needs, if the claim says what its margin is from."""
+    method = "the worst case of the search"
+    if claim.most is not None:
+        return edge_of(claim.most - least, claim.most, "quantity", method)
+    if claim.least is not None and claim.least > 0:
+        reached = claim.least + least
+        return Edge(
+            share=claim.least / reached if reached > 0 else np.inf, of="quantity", method=method
+        )
+    return None
 
 
 def _explored(seen: _Seen, number: int, seed: int) -> Any:

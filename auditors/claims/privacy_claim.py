@@ -12,14 +12,16 @@ from math import inf
 from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
+from ..bounds.two_sample import at_distance
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.budget import Budget
 from ..privacy.run import audit
 from ..results import AuditResult, Verdict
 from ..sampling.sampling import Sampler
-from .claim_results import Estimate, Finding, Table
+from .claim_results import Edge, Estimate, Finding, Table
 from .curves import privacy_curve
 from .drawn_losses import DrawnLoss, drawn_losses
+from .edge import edge_of, hardest
 from .exact import ExactPrivacy, exact_privacy
 from .follows_law import contradicted
 from .utility import WEAK
@@ -108,6 +110,7 @@ def _finding(
         if density.refuted:
             proved, witness = Verdict.REFUTED, witness or density.pair
             scope = "by the density at drawn outputs"
+    edge = _edge(claim, low, exact, density)
     worst = "epsilon" if claim.delta == 0 else "delta at the claimed epsilon"
     return Finding(
         claimed=claim.epsilon,
@@ -115,7 +118,8 @@ def _finding(
         exact=true_epsilon,
         sampled=sampled,
         proved=proved,
-        weak=true_epsilon is not None and true_epsilon < WEAK * claim.epsilon,
+        weak=edge is not None and edge.share < WEAK,
+        edge=edge,
         draws=result.draws,
         error=alpha,
         method=(
@@ -129,3 +133,20 @@ def _finding(
         witness=witness,
         details=details,
     )
+
+
+def _edge(
+    claim: PrivacyClaim, low: float, exact: ExactPrivacy | None, density: DrawnLoss | None
+) -> Edge | None:
+    """The smallest epsilon or delta that still holds, by the method that shows most."""
+    epsilon = claim.epsilon
+    edges = [edge_of(low, epsilon, "epsilon", "a lower bound from draws")]
+    if density is not None:
+        needed = density.needed / claim.steps
+        edges.append(edge_of(needed, epsilon, "epsilon", "density at outputs"))
+    if exact is not None:
+        edges.append(edge_of(exact.epsilon / claim.steps, epsilon, "epsilon", "exact law"))
+        if claim.delta > 0:
+            allowed = at_distance(epsilon, claim.delta, claim.steps)[1]
+            edges.append(edge_of(exact.delta[0], allowed, "delta", "exact law"))
+    return hardest(*edges)

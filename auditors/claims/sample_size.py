@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from ...mechanisms.model import ThresholdClaim
 from ..privacy.budget import Budget
+from ..results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding
+from .edge import records_edge
 from .utility import Row, audit_rows
 
 
@@ -23,4 +27,14 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
     )
     source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
     found = audit_rows([row], [source], claim.loss, budget)
-    return replace(found, details={**found.details, "records": claim.needed})
+
+    def fails(records: int, step: int, draws: int) -> float:
+        run, database = claim.instance(records)
+        outputs = Draws(run=run, seed=budget.seed).array(database, "pilot", step, draws)
+        return float(np.mean(row.bad(np.asarray(claim.loss(database, outputs), dtype=float))))
+
+    # What is stated is the number of records; the level is a second thing that could be smaller.
+    edge = found.edge
+    if found.verdict is not Verdict.REFUTED:
+        edge = records_edge(claim.needed, fails, claim.beta, budget.trials)
+    return replace(found, edge=edge, details={**found.details, "records": claim.needed})

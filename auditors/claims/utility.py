@@ -4,7 +4,7 @@ The counting and its proof are in `holm`; here a row is a database with a level 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,8 @@ from ..privacy.budget import Budget
 from ..results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import require_frequency
-from .claim_results import Estimate, Finding, Table
+from .claim_results import Edge, Estimate, Finding, Table
+from .edge import edge_of, hardest, level_by_law, level_of
 
 WEAK = 1 / 20
 """A check whose exact probability is below this share of the bound says little."""
@@ -29,13 +30,18 @@ SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One claim P[loss is bad on `database`] <= `beta`, with its exact probability if known."""
+    """One claim P[loss is bad on `database`] <= `beta`.
+
+    If the law is known, with the exact probability and the exact level reached more often than
+    `beta`.
+    """
 
     database: Database
     beta: float
     bound: float
     bad: Callable[[Array], Array]
     exact: float | None = None
+    level: float | None = None
 
 
 def audit_utility(
@@ -55,13 +61,15 @@ def audit_utility(
         law = _finite_law(mechanism, database)
         for beta in claim.levels:
             bound = float(claim.bound(beta))
+            exact, level = _exact(claim, law, database, bound, beta)
             rows.append(
                 Row(
                     database=database,
                     beta=beta,
                     bound=bound,
                     bad=_reaches(bound),
-                    exact=_exact(claim, law, database, bound),
+                    exact=exact,
+                    level=level,
                 )
             )
     sources = [source] * len(databases)
@@ -81,12 +89,13 @@ def _finite_law(mechanism: Mechanism | None, database: Database) -> FiniteLaw | 
 
 
 def _exact(
-    claim: UtilityClaim, law: FiniteLaw | None, database: Database, bound: float
-) -> float | None:
+    claim: UtilityClaim, law: FiniteLaw | None, database: Database, bound: float, beta: float
+) -> tuple[float | None, float | None]:
     if law is None:
-        return None
-    bad = ~(np.asarray(claim.loss(database, law.outcomes)) < bound)
-    return float(np.exp(np.asarray(law.log_probabilities, dtype=float))[bad].sum())
+        return None, None
+    losses = np.asarray(claim.loss(database, law.outcomes), dtype=float)
+    chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
+    return float(chances[~(losses < bound)].sum()), level_by_law(losses, chances, beta)
 
 
 def audit_rows(
@@ -102,11 +111,12 @@ def audit_rows(
     groups = _grouped(rows)
     alpha, each = budget.alpha, max(1, budget.trials // len(groups))
     hits = [0] * len(rows)
+    losses: list[list[Array]] = [[] for _ in groups]
     made, seen, refuted = 0, Look(each, alpha), np.zeros(len(rows), dtype=bool)
     betas = [row.beta for row in rows]
     for chunk, look in enumerate(looks(each, alpha)):
-        for source, places in zip(sources, groups, strict=True):
-            _count(source, rows, places, loss, chunk, look.draws - made, hits)
+        for source, places, kept in zip(sources, groups, losses, strict=True):
+            kept += _count(source, rows, places, loss, chunk, look.draws - made, hits)
         made, seen = look.draws, look
         refuted = rejected(hits, made, betas, look.level)
         if refuted.any():
@@ -133,7 +143,21 @@ def audit_rows(
         )
         for row, count, limit, no in zip(rows, hits, limits, refuted, strict=True)
     )
-    return _finding(rows, hits, limits, refuted, Table(columns=COLUMNS, rows=table), made, alpha)
+    found = _finding(rows, hits, limits, refuted, Table(columns=COLUMNS, rows=table), made, alpha)
+    return replace(found, edge=_edge(rows, groups, losses))
+
+
+def _edge(rows: list[Row], groups: list[list[int]], losses: list[list[Array]]) -> Edge | None:
+    """The level that the losses need, as a share of the bound, where they need most of it."""
+    found = []
+    for places, parts in zip(groups, losses, strict=True):
+        drawn = np.concatenate(parts)
+        for row in (rows[place] for place in places):
+            exact = row.level is not None
+            level = row.level if row.level is not None else level_of(drawn, row.beta)
+            method = "exact law" if exact else f"{len(drawn):,} draws"
+            found.append(edge_of(level, row.bound, "loss", method))
+    return hardest(*found)
 
 
 def _grouped(rows: list[Row]) -> list[list[int]]:
@@ -155,12 +179,16 @@ def _count(
     chunk: int,
     draws: int,
     hits: list[int],
-) -> None:
+) -> list[Array]:
+    """Add to the hits; the losses, block by block."""
+    made: list[Array] = []
     database = rows[places[0]].database
     for outputs in source.blocks(database, "claim", chunk, draws):
         losses = np.asarray(loss(database, outputs))
         for place in places:
             hits[place] += int(np.count_nonzero(rows[place].bad(losses)))
+        made.append(losses.astype(float).ravel())
+    return made
 
 
 def _finding(

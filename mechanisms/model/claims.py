@@ -31,8 +31,9 @@ class PrivacyClaim:
     and delta_k = delta (exp(k epsilon) - 1) / (exp(epsilon) - 1), which is the claim itself at
     distance 1 and its group-privacy consequence beyond. `epsilon` is in nats and always the
     one of a single step; `reference` is the theorem that promises it. `examples` are pairs of
-    neighbours on which the claim is nearly tight, or false; claims that differ only in
-    their examples are equal.
+    neighbours on which the claim is nearly tight, or false; `outputs` are outputs on which their
+    densities differ most, for a mechanism with `log_probability`. Claims that differ only in
+    examples and outputs are equal.
 
     With a `curve` the promise is the whole curve, of a single step, and (epsilon, delta) is one
     of its points, which a curve promises at this very distance (`PrivacyClaim.of_curve`).
@@ -47,6 +48,7 @@ class PrivacyClaim:
     statement: str = ""
     reference: str = ""
     examples: tuple[tuple[Database, Database], ...] = field(default=(), compare=False)
+    outputs: tuple[Any, ...] = field(default=(), compare=False)
     curve: Curve | None = None
 
     @classmethod
@@ -123,13 +125,16 @@ class InvariantClaim:
     conditional on a noise event, the noise is part of the case and its domain is the event, so
     that the edge of the event is reached and not only its likely middle. The margin is the
     bound minus the measured quantity: the smaller, the nearer to a counterexample.
-    `examples` are cases near the edge, tried first.
+    `examples` are cases near the edge, tried first. Where the margin is `most` less a quantity, or
+    a quantity less `least`, saying so tells how much smaller or larger the bound could be made.
     """
 
     kind: ClassVar[str] = "invariant"
     cases: Row | Domain
     margin: Callable[[Any], float]
     examples: tuple[Any, ...] = ()
+    most: float | None = None
+    least: float | None = None
     tolerance: float = 1e-9
     identifier: str = ""
     statement: str = ""

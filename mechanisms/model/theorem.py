@@ -44,7 +44,9 @@ class Theorem:
     on the claim. A statement printed wrongly is a theorem with `holds` False, expected to be
     refuted; `corrected`, which implies that, names the identifier of the one that says it right,
     and `remark` says what the print gets wrong. `weak` says, where less than a twentieth of the
-    bound is measured at the defaults, why no instance comes nearer. `part` is the part of the
+    bound is measured at the defaults, why no instance comes nearer. `constant` is the number in the
+    statement that multiplies its bound, such as the 8 of "n >= 8 ln(N / beta)"; 1 where it is not
+    said. `part` is the part of the
     catalogue it belongs to; where it says none the catalogue sets that of its module.
     `slow` says that its check is one of the longest, so that a run starts it first.
     `plot(**parameters)`, where there is one, works out a picture of the theorem; ask `plot_at`.
@@ -59,6 +61,7 @@ class Theorem:
     corrected: str = ""
     remark: str = ""
     weak: str = ""
+    constant: float = 1.0
     part: str = ""
     slow: bool = False
     plot: Callable[..., Plot] | None = None

@@ -26,6 +26,7 @@ from ..model import (
 )
 from ..sparse_vector.sparse_vector_law import HALTED
 from .pmw_adversaries import Noise, asked_in_turn, laplace_noise, lightest_element
+from .pmw_chances import DROP, ROUNDING, cost_of_updates, little_update, per_nat
 from .pmw_law import log_probability
 from .pmw_updates import (
     Direction,
@@ -161,6 +162,10 @@ def private_multiplicative_weights_mechanism(
         )
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 
+    # Chances of 1 and more promise nothing.
+    spoilt = little_update(length, min(updates, length), accuracy / (4 * unit))
+    promised = 0 if spoilt >= 1 else 2 if updates * DROP * accuracy**2 > log(bins) else 1
+    learns = _learning(bound, accuracy, spoilt, [records, *[0] * (bins - 1)])[:promised]
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -183,9 +188,46 @@ def private_multiplicative_weights_mechanism(
                 statement="no answer errs by more than the threshold and two of the noises",
                 reference=SOURCE,
             ),
+            *learns,
         ),
         reference="Hardt and Rothblum (2010)",
         log_probability=partial(log_probability, **bound),
+    )
+
+
+def _learning(
+    bound: dict[str, Any], accuracy: float, chance: float, hard: Database
+) -> tuple[UtilityClaim, UtilityClaim]:
+    """That updates lower the potential as they should, and that so many of them are enough."""
+    dynamics = {name: bound[name] for name in ("queries", "learning_rate")}
+
+    def cost(database: Database, output: Any) -> Array:
+        updated, lowered = cost_of_updates(database, output, **dynamics)
+        return per_nat(updated.sum(axis=-1), lowered.sum(axis=-1))
+
+    def halted(database: Database, output: Any) -> Array:
+        return (np.asarray(output)[..., 0] == HALTED).any(axis=-1).astype(float)
+
+    most = (1 + ROUNDING) / (DROP * accuracy**2)
+    return (
+        UtilityClaim(
+            loss=cost,
+            bound=lambda beta: most,
+            levels=(chance,),
+            databases=(hard,),
+            identifier="PMW-RUN-UPD",
+            statement="every nat of KL that was lost pays for 512 / (15 alpha^2) updates at most",
+            reference=f"{SOURCE}, with constants",
+        ),
+        UtilityClaim(
+            loss=halted,
+            bound=lambda beta: 1.0,
+            levels=(chance,),
+            databases=(hard,),
+            identifier="PMW-RUN-ACC",
+            statement="the run does not halt",
+            reference=SOURCE,
+        ),
     )
 
 

@@ -137,11 +137,15 @@ def count_margin(
     most: Callable[..., int] = most_updates,
     **variant: Any,
 ) -> float:
-    """How many more updates the potential allows, in all and by what it has lost."""
+    """The share that is left of the updates that the potential allows, in all and for its loss."""
     run = play(case, bins=bins, accuracy=accuracy, **variant)
     updates = int(np.count_nonzero(run.top))
-    by_loss = (run.potential[0] - run.potential[-1]) * 64 / accuracy**2 - updates
-    return float(min(most(bins=bins, accuracy=accuracy) - updates, by_loss))
+    if not updates:
+        return 1.0
+    lost = float(run.potential[0] - run.potential[-1])
+    by_loss = updates * accuracy**2 / (64 * lost) if lost > 0 else inf
+    allowed = most(bins=bins, accuracy=accuracy)
+    return 1 - max(updates / allowed if allowed else inf, by_loss)
 
 
 def mass_margin(case: Any, **variant: Any) -> float:

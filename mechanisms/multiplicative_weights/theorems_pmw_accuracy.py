@@ -45,15 +45,20 @@ def _about_runs(
     statement: str,
     margin: Callable[..., Callable[[Any], float]],
     plot: Callable[..., Plot],
+    bound: Callable[[float], dict[str, Any]],
     **rest: Any,
 ) -> Theorem:
-    """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case."""
+    """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case.
+
+    `bound(accuracy)` is the `most` or the `least` that the margin is from.
+    """
 
     def subject(bins: int, accuracy: float) -> InvariantClaim:
         return InvariantClaim(
             cases=case_domain(bins=bins),
             margin=margin(bins, accuracy),
             examples=near_edge(bins=bins),
+            **bound(accuracy),
         )
 
     return Theorem(
@@ -197,36 +202,47 @@ THEOREMS: tuple[Theorem, ...] = (
         "no answer errs by more than 3 alpha / 4",
         _with_run(accuracy_margin),
         answers_plot,
+        lambda accuracy: {"most": 3 * accuracy / 4},
+        constant=3 / 4,
     ),
     _about_runs(
         "PMW-GAP",
         "at an update the public answer errs by alpha / 4 or more, and is moved the right way",
         _with_run(gap_margin),
         gaps_plot,
+        lambda accuracy: {"least": accuracy / 4},
+        constant=4,
     ),
     _about_runs(
         "PMW-KL-3",
         "an update lowers KL(X || Xh) by alpha^2 / 64 or more",
         _drop(1 / 64),
         partial(potential_plot, 1 / 64, "α²/64"),
+        lambda accuracy: {"least": accuracy**2 / 64},
+        constant=64,
     ),
     _about_runs(
         "PMW-KL-3S",
         "an update lowers KL(X || Xh) by 15 alpha^2 / 512 or more",
         _drop(15 / 512),
         partial(potential_plot, 15 / 512, "15 α²/512"),
+        lambda accuracy: {"least": 15 * accuracy**2 / 512},
+        constant=512 / 15,
     ),
     _about_runs(
         "PMW-UPD",
         "updates are at most 64 ln(bins) / alpha^2, and 64 / alpha^2 for each nat of KL lost",
         _with_run(partial(count_margin, most=most_updates)),
         partial(updates_plot, 64.0, "64 ln(bins)/α²"),
+        lambda accuracy: {"most": 1.0},
+        constant=64,
     ),
     _about_runs(
         "ERR-PMW-4",
         "an update lowers KL(X || Xh) by alpha^2 or more",
         _drop(1.0),
         partial(potential_plot, 1.0, "α²"),
+        lambda accuracy: {"least": accuracy**2},
         corrected="PMW-KL-3",
         remark="the goal of the proof drops the constant 1/64",
     ),
@@ -235,6 +251,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "updates are at most ln(bins) / alpha^2",
         _with_run(partial(count_margin, most=_printed_updates)),
         partial(updates_plot, 1.0, "ln(bins)/α²", by_loss=False),
+        lambda accuracy: {"most": 1.0},
         corrected="PMW-UPD",
         remark="with the constant 1 a greedy adversary makes the run halt",
     ),

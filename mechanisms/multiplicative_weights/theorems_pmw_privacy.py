@@ -24,6 +24,8 @@ from ..model import (
     whole,
 )
 from ..sparse_vector.above_threshold import above_threshold_mechanism, take
+from ..sparse_vector.sparse_vector_law import ABOVE
+from ..sparse_vector.sparse_vector_law import BELOW as BELOW_THRESHOLD
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn
 
@@ -33,11 +35,11 @@ BELOW = whole(5, 0, 12, "queries before the last")
 NOISE_EPSILON = number(1.0, 0.2, 2, "1 / (n times the scale of the noises)")
 
 
-def _claiming(mechanism: Mechanism, epsilon: float) -> Subject:
+def _claiming(mechanism: Mechanism, epsilon: float, **hard: Any) -> Subject:
     """The mechanism with this claim of pure privacy beside its others."""
     first = mechanism.claims[0]
     assert isinstance(first, PrivacyClaim)
-    claim = replace(first, epsilon=epsilon)
+    claim = replace(first, epsilon=epsilon, **hard)
     return Subject(claim=claim, mechanism=mechanism)
 
 
@@ -52,7 +54,17 @@ def _iteration(multiple: float, noise_epsilon: float, below: int) -> Subject:
         epsilon=4 * noise_epsilon,
         name="pmw-iteration",
     )
-    return _claiming(mechanism, multiple * noise_epsilon)
+    # Only where queries stay below although the public distribution errs much on them is a
+    # threshold high enough that it and the comparison cost all that they may; draws never get
+    # there, and the density needs no draws. An answer far off costs its share at all sizes.
+    below_first = [[BELOW_THRESHOLD, 1 / 4]] * below
+    outputs = tuple(np.array([*below_first, [ABOVE, far]]) for far in (-5.0, 5.0))
+    return _claiming(
+        mechanism,
+        multiple * noise_epsilon,
+        examples=(([12, 28, 0, 0], [11, 29, 0, 0]),),
+        outputs=outputs,
+    )
 
 
 def _comparisons(
@@ -83,7 +95,7 @@ def _comparisons_printed(noise_epsilon: float, below: int) -> Subject:
 
 def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
     # The noise is wider than the gaps, so that a run spends all of its updates.
-    return private_multiplicative_weights_mechanism(
+    made = private_multiplicative_weights_mechanism(
         queries=partial(asked_in_turn, elements=(1, 0) * updates),
         length=2 * updates,
         bins=4,
@@ -93,6 +105,11 @@ def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
         epsilon=epsilon,
         delta=delta,
     )
+    first = made.claims[0]
+    assert isinstance(first, PrivacyClaim)
+    # Both elements that are asked for change, in opposite ways.
+    hard = replace(first, examples=(([20, 20, 0, 0], [21, 19, 0, 0]),))
+    return replace(made, claims=(hard, *made.claims[1:]))
 
 
 def _updates_spend(epsilon: float, delta: float, updates: int) -> IdentityClaim:
@@ -173,6 +190,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="an outer iteration, its bits and its answer, loses at most 4 noise_epsilon",
         reference=SOURCE,
         subject=partial(_iteration, 4),
+        constant=4,
         parameters={"noise_epsilon": NOISE_EPSILON, "below": BELOW},
     ),
     Theorem(

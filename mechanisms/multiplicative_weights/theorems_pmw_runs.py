@@ -4,7 +4,7 @@ Hundreds of queries and many updates, with the mechanism's own noise: how many u
 potential pays for, what the dearest of them cost, and how far the worst answer is off. The analyst
 sees the data and asks, again and again, a query on which the public distribution errs by a chosen
 gap (`query_of_gap`). A gap near accuracy / 2 draws out updates that help little, one above
-3 accuracy / 4 draws out the largest errors. The proofs are those of `theorems_pmw_tails`.
+3 accuracy / 4 draws out the largest errors. The chances and their proofs are in `pmw_chances`.
 """
 
 from functools import partial
@@ -17,19 +17,9 @@ from ..sparse_vector.sparse_vector_law import HALTED
 from .pmw import SOURCE
 from .pmw_adversaries import query_of_gap
 from .pmw_bounds import updates_needed
+from .pmw_chances import DROP, cost_of_updates, large_error, little_update, per_nat
 from .pmw_updates import answer_errors
-from .theorems_pmw_tails import (
-    ACCURACY,
-    BETA,
-    DROP,
-    cost_of_updates,
-    dearest_update,
-    large_error,
-    little_update,
-    per_nat,
-    shipped,
-    tail,
-)
+from .theorems_pmw_tails import ACCURACY, BETA, dearest_update, dynamics_of, shipped, tail
 
 BINS = 8
 RECORDS = whole(100_000, 1000, 1e6, "n")
@@ -78,8 +68,10 @@ def _cost(length: int, accuracy: float, records: int, beta: float, gap: float) -
         queries=partial(query_of_gap, gap=gap * accuracy),
     )
 
+    rate = dynamics_of(mechanism)
+
     def cost(database: Database, output: Any) -> Array:
-        updated, lowered = cost_of_updates(database, output, mechanism)
+        updated, lowered = cost_of_updates(database, output, **rate)
         return per_nat(updated.sum(axis=-1), lowered.sum(axis=-1))
 
     return tail(mechanism, cost, 1 / (DROP * accuracy**2), beta, _databases(records, accuracy))
@@ -97,7 +89,7 @@ def _least_drop(length: int, accuracy: float, records: int, beta: float, gap: fl
     )
     return tail(
         mechanism,
-        partial(dearest_update, mechanism=mechanism),
+        partial(dearest_update, **dynamics_of(mechanism)),
         1 / (DROP * accuracy**2),
         beta,
         _databases(records, accuracy),
@@ -119,8 +111,7 @@ def _errors(length: int, accuracy: float, records: int, beta: float, gap: float)
         queries=partial(query_of_gap, gap=gap * accuracy),
         updates=updates_needed(bins=BINS, accuracy=accuracy),
     )
-    run: Any = mechanism.run
-    rate = {name: run.keywords[name] for name in ("queries", "learning_rate")}
+    rate = dynamics_of(mechanism)
 
     def worst(database: Database, output: Any) -> Array:
         errors = answer_errors(database, output, **rate)
@@ -138,6 +129,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "most, but for chance (k (2 + x) + 2 c) exp(-x) / 4, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_cost,
+        constant=1 / DROP,
         parameters=_parameters(0.5),
     ),
     Theorem(
@@ -147,6 +139,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "(k (2 + x) + 2 c) exp(-x) / 4, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_least_drop,
+        constant=1 / DROP,
         parameters=_parameters(0.5),
     ),
     Theorem(
@@ -156,6 +149,9 @@ THEOREMS: tuple[Theorem, ...] = (
         "does not halt, but for the chances of a large error and of a little update",
         reference=f"{SOURCE}, with constants",
         subject=_errors,
+        constant=3 / 4,
+        weak="a public answer errs too much only if a threshold is too high at once with a query "
+        "whose error is large, and most queries are counted with thresholds that never met them",
         parameters=_parameters(0.76),
     ),
 )

@@ -3,28 +3,14 @@
 Tails of runs of the shipped mechanism, with its own noise and its own constants: the largest noise,
 an update that lowers the potential too little, more updates than the potential pays for, an answer
 that errs too much. Each stands beside the invariant that holds while the noise is small, and has a
-database on which the bound is approached. With b the scale of the noises, x = accuracy / (4 b) and
-p = (2 + x) exp(-x) / 4, the probability that the difference of two noises exceeds accuracy / 4:
-
-- an update at a gap below accuracy / 4 needs that of a query's noise and the threshold's. Whoever
-  asks, and whatever was answered, a threshold that has not been reached yet is more likely to be
-  high than one just drawn, and the query's noise is fresh: the probability is at most p for each
-  query, k p in all.
-- a public answer that errs by more than 3 accuracy / 4 needs a threshold that is too high, and one
-  that has not been reached is. Every query is counted with every threshold that it may meet: those
-  drawn before it, and c at most: min(k (k + 1) / 2, c k) pairs.
-- an update at a gap of accuracy / 4 or more goes the wrong way only if the answer's noise passes
-  accuracy / 4 on one side: probability exp(-x) / 2. An answer by the data errs by more than
-  3 accuracy / 4 with probability exp(-3 x).
-- at a gap of accuracy / 4 or more an update the right way lowers the potential by
-  15 accuracy^2 / 512 (PMW-KL-3S): updates that cost more than all of it contain one that did not.
+database on which the bound is approached. The chances and their proofs are in `pmw_chances`.
 
 The noise follows from the stated chance, which is therefore below 1 at every length.
 """
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, exp, floor, log, prod
+from math import ceil, floor, log, prod
 from typing import Any
 
 import numpy as np
@@ -47,11 +33,15 @@ from ..model import (
 from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
 from .pmw import SOURCE, noises_drawn, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn, worst_query
+from .pmw_chances import (
+    DROP,
+    ROUNDING,
+    cost_of_updates,
+    large_error,
+    little_update,
+    per_nat,
+)
 from .pmw_updates import Queries, answer_errors, potentials
-
-DROP = 15 / 512
-"""Of accuracy^2: what an update at a gap of accuracy / 4 lowers the potential by, at least."""
-ROUNDING = 1e-12
 
 ACCURACY = number(0.5, 0.2, 0.6, "alpha")
 RECORDS = whole(1000, 200, 1e6, "n")
@@ -176,6 +166,12 @@ def shipped(
     )
 
 
+def dynamics_of(mechanism: Mechanism) -> dict[str, Any]:
+    """What of the mechanism decides how its public distribution moves, as it is shipped."""
+    run: Any = mechanism.run
+    return {name: run.keywords[name] for name in ("queries", "learning_rate")}
+
+
 def tail(
     mechanism: Mechanism,
     loss: Callable[[Database, Any], Array],
@@ -193,41 +189,9 @@ def tail(
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _apart(distance: float) -> float:
-    """That one noise exceeds another by more than accuracy / 4."""
-    return (2 + distance) * exp(-distance) / 4
-
-
-def little_update(length: int, updates: int, distance: float) -> float:
-    """A bound on the chance that an update of the run lowers the potential by too little."""
-    return length * _apart(distance) + updates * exp(-distance) / 2
-
-
-def large_error(length: int, updates: int, distance: float) -> float:
-    """A bound on the chance that an answer of the run errs by more than 3 accuracy / 4."""
-    pairs = min(length * (length + 1) / 2, updates * length)
-    return pairs * _apart(distance) + updates * exp(-3 * distance)
-
-
-def cost_of_updates(database: Database, output: Any, mechanism: Mechanism) -> tuple[Array, Array]:
-    """Of each run the updates, bool (..., k), and what each step lowered the potential by."""
-    run: Any = mechanism.run
-    potential = potentials(
-        database, output, **{name: run.keywords[name] for name in ("queries", "learning_rate")}
-    )
-    return np.asarray(output)[..., 0] == ABOVE, potential[..., :-1] - potential[..., 1:]
-
-
-def per_nat(updates: Array, lowered: Array) -> Array:
-    """Return updates / lowered, infinite where updates have lowered nothing."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(lowered > 0, updates / lowered, np.inf)
-    return np.where(updates > 0, rate, 0.0)
-
-
-def dearest_update(database: Database, output: Any, mechanism: Mechanism) -> Array:
+def dearest_update(database: Database, output: Any, **dynamics: Any) -> Array:
     """1 / the least drop of the potential in an update of the run; 0 without updates."""
-    updated, lowered = cost_of_updates(database, output, mechanism)
+    updated, lowered = cost_of_updates(database, output, **dynamics)
     least = np.where(updated, lowered, np.inf).min(axis=-1)
     return per_nat(updated.any(axis=-1).astype(float), least)
 
@@ -238,7 +202,7 @@ def _drops(length: int, accuracy: float, records: int, beta: float) -> Subject:
     near = ceil(records / 2 + accuracy * records / 4) - 1
     return tail(
         mechanism,
-        partial(dearest_update, mechanism=mechanism),
+        partial(dearest_update, **dynamics_of(mechanism)),
         1 / (DROP * accuracy**2),
         beta,
         ([near, records - near], [records, 0]),
@@ -247,8 +211,7 @@ def _drops(length: int, accuracy: float, records: int, beta: float) -> Subject:
 
 def _updates(length: int, accuracy: float, records: int, beta: float) -> Subject:
     mechanism = shipped(little_update, beta=beta, length=length, accuracy=accuracy, records=records)
-    run: Any = mechanism.run
-    rate = {name: run.keywords[name] for name in ("queries", "learning_rate")}
+    rate = dynamics_of(mechanism)
 
     def spent(database: Database, output: Any) -> Array:
         made = (np.asarray(output)[..., 0] == ABOVE).sum(axis=-1)
@@ -267,8 +230,7 @@ def _updates(length: int, accuracy: float, records: int, beta: float) -> Subject
 
 def _errors(length: int, accuracy: float, records: int, beta: float) -> Subject:
     mechanism = shipped(large_error, beta=beta, length=length, accuracy=accuracy, records=records)
-    run: Any = mechanism.run
-    rate = {name: run.keywords[name] for name in ("queries", "learning_rate")}
+    rate = dynamics_of(mechanism)
 
     def worst(database: Database, output: Any) -> Array:
         errors = answer_errors(database, output, **rate)
@@ -304,6 +266,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "(k (2 + x) + 2 c) exp(-x) / 4 at most, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_drops,
+        constant=1 / DROP,
         parameters=_on_runs(200),
     ),
     Theorem(
@@ -312,6 +275,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "(k (2 + x) + 2 c) exp(-x) / 4 at most, x = alpha / (4 b)",
         reference=f"{SOURCE}, with constants",
         subject=_updates,
+        constant=1 / DROP,
         parameters=_on_runs(1),
     ),
     Theorem(
@@ -321,6 +285,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "c k)",
         reference=f"{SOURCE}, with constants",
         subject=_errors,
+        constant=3 / 4,
         parameters=_on_runs(1),
     ),
 )

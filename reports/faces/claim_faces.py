@@ -108,6 +108,17 @@ def exact_phrase(result: ClaimResult) -> str:
     return number(exact) if isfinite(exact) else "∞"
 
 
+def smallest_phrase(result: ClaimResult, constant: float = 1.0) -> str:
+    """The smallest constant that still holds on the hardest instance; empty where there is none."""
+    edge = result.finding.edge
+    if edge is None:
+        return ""
+    told = f"{number(edge.share)} of the stated {edge.of}"
+    if constant != 1:
+        told = f"{number(edge.share * constant)} where {number(constant)} is stated"
+    return f"{told} would hold on the hardest instance found, by {edge.method}"
+
+
 def counterexample(result: ClaimResult) -> Sentences:
     """What shows a refuted statement to be false, in sentences; none for another."""
     return FACES[result.kind].counterexample(result) if result.refuted else ()
@@ -146,6 +157,7 @@ def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
         ("claim", printable(f"{result.statement} {result.reference}".strip())),
         ("bound", bound_phrase(result)),
         ("measured", measured_phrase(result) or exact_phrase(result)),
+        ("smallest", smallest_phrase(result)),
         ("witness", printable(witness_words(result))),
         ("scope", printable(found.scope)),
         ("note", printable(found.note)),

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ...auditors.claims.check import subject_of
 from ...auditors.claims.claim_results import ClaimResult
 from ...mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
-from ..faces.claim_faces import FACES
+from ..faces.claim_faces import FACES, smallest_phrase
 from ..reproduce.sections import PaperStyle, Picture, Reproduction
 from ..reproduce.statements import Statement
 from .marks import Drawn, picture
@@ -30,7 +31,12 @@ def pictures_of(
     if swept is not None:
         drawn.append(sweep_figure(theorem, reproductions, swept))
     middle = _middle(theorem, reproductions)
-    drawn += _drawn(_statement(theorem, middle.result, middle.parameters, seed))
+    own = _drawn(_statement(theorem, middle.result, middle.parameters, seed))
+    smallest = smallest_phrase(middle.result, theorem.constant)
+    if own and smallest:
+        caption = f"{own[0].caption} Smallest constant: {smallest}."
+        own[0] = replace(own[0], caption=caption)
+    drawn += own
     prefix = re.sub(r"[^A-Za-z0-9-]", "_", theorem.identifier)
     return tuple(picture(one, prefix=prefix, style=style) for one in drawn)
 

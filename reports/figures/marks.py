@@ -73,6 +73,11 @@ def bound_level(axes: Any, value: float, label: str = "bound") -> None:
     axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
+def smallest_curve(axes: Any, x: Any, y: Any) -> None:
+    """The bound with the smallest constant that still holds on the hardest instance found."""
+    axes.plot(x, y, color=BOUND, linewidth=1.2, linestyle=(0, (1, 2)), label="smallest that holds")
+
+
 def bound_curve(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
     """The bound as a function."""
     axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)

@@ -41,11 +41,14 @@ def tail_figure(statement: Statement) -> Drawn:
     hits = [int(np.count_nonzero(losses >= t)) for t in grid]
     limits = np.array(intervals(hits, len(losses), ERROR))
     law = _exact_tail(statement, claim, database)
+    edge = statement.result.finding.edge
 
     def paint(axes: Any) -> None:
         whole = len(betas) > len(claim.levels)
         drawn = marks.bound_curve if whole else marks.bound_points
         drawn(axes, curve, betas)
+        if edge is not None and isfinite(edge.share):
+            marks.smallest_curve(axes, edge.share * curve, betas)
         # The tail falls: a limit at one point of the grid holds up to the next.
         low, high = np.append(limits[1:, 0], 0.0), limits[:, 1]
         marks.band(axes, grid, np.maximum(low, LEAST / 10), high, step="post")
@@ -165,10 +168,14 @@ def records_figure(statement: Statement) -> Drawn:
     records, value, low, high = np.array(found, dtype=float).T
     zero = claim.level / 300
     failing = next(columns_of(statement.result))
+    edge = statement.result.finding.edge
 
     def paint(axes: Any) -> None:
         marks.bound_level(axes, claim.level)
         axes.axvline(claim.needed, color=marks.BOUND, linewidth=1.2, linestyle=(0, (1, 2)))
+        if edge is not None and edge.of == "records":
+            enough = edge.share * claim.needed
+            marks.smallest_curve(axes, [enough, enough], [zero * 0.7, claim.level])
         top = 2 * max(claim.level, float(high[np.isfinite(high)].max(initial=0)), value.max())
         marks.band(axes, records, np.maximum(low, zero), np.clip(high, zero, top))
         marks.measured_curve(axes, records, np.maximum(value, zero), marker="o", markersize=4)

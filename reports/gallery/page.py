@@ -14,6 +14,7 @@ from ..faces.claim_faces import (
     exact_phrase,
     measured_phrase,
     number,
+    smallest_phrase,
 )
 from ..faces.templates import page, raw
 from ..faces.wording import verdict_word
@@ -155,13 +156,16 @@ def _facts(section: Section, result: ClaimResult) -> tuple[tuple[str, str], ...]
     found = result.finding
     error = found.measured.error if found.measured is not None else 0.0
     confidence = f" with confidence {100 * (1 - error):.6g} %" if error else ""
-    weak = "The measured quantity is below a twentieth of the bound: a wrong mechanism could hide."
+    weak = "The measured quantity is below a twentieth of the bound: " + (
+        section.weak or "a wrong mechanism could hide."
+    )
     cost = f"{found.draws:,} {FACES[result.kind].spent}, {result.seconds:.2g} s"
     wrong = f"refutes a true statement with probability at most {found.error:.2g}"
     return (
         ("Bound", bound_phrase(result)),
         ("Measured", f"{measured_phrase(result)}{confidence}"),
         ("Exact", exact_phrase(result)),
+        ("Smallest constant", smallest_phrase(result, section.constant)),
         ("Method", found.method),
         ("Exactly on", found.scope),
         ("Note", found.note),

@@ -8,8 +8,8 @@ from typing import Any
 from ..reproduce.sections import Reproduction, Section
 
 SUMMARY = (
-    "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact", "weak",
-    "expected", "verdict", "sampled", "proved", "scope", "draws", "seed",
+    "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact",
+    "smallest", "of", "weak", "expected", "verdict", "sampled", "proved", "scope", "draws", "seed",
 )  # fmt: skip
 
 
@@ -66,6 +66,7 @@ def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
             else (measured.value, measured.low, measured.high, measured.error)
         ),
         found.exact,
+        *((None, None) if found.edge is None else (found.edge.share, found.edge.of)),
         found.weak,
         one.expected.value,
         result.verdict.value,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.claims.claim_results import ClaimResult, Edge
 from ...auditors.outputs.encoding import show
 from ..faces.claim_faces import FACES, witness_words
 from ..record.evidence import environment
@@ -64,6 +64,21 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
         "expected_verdict": reproduction.expected.value,
         "as_expected": reproduction.as_expected,
         **finding_to_json(result),
+        "weak_reason": section.weak if result.finding.weak and section.weak else None,
+        "smallest_constant": _smallest(result.finding.edge, section.constant),
+    }
+
+
+def _smallest(edge: Edge | None, constant: float) -> dict[str, Any] | None:
+    """The smallest constant that still holds on the hardest instance found."""
+    if edge is None:
+        return None
+    return {
+        "stated": constant,
+        "holds": _plain(edge.share * constant),
+        "share": _plain(edge.share),
+        "of": edge.of,
+        "method": edge.method,
     }
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from math import isinf
 
-from ...auditors.claims.claim_results import Estimate
+from ...auditors.claims.claim_results import Edge, Estimate
 from ...auditors.results import Verdict
 from ..faces import wording
 from ..faces.as_text import Paint, wrapped
@@ -12,18 +12,20 @@ from ..terminal import printable
 from .sections import Gallery, Reproduction, Section
 
 NARROWEST, WIDEST = 40, 140
-NUMBERS = (10, 27, 10, 13)
-"""Widths of the columns bound, measured, exact and verdict."""
-WIDE = 110
+NUMBERS = (10, 27, 10, 15, 13)
+"""Widths of the columns bound, measured, exact, smallest and verdict."""
+WIDE = 120
 """From this width on a statement stands beside its numbers, not above them."""
-NARROW = 62
-"""Below this width the verdict stands under the numbers."""
+NARROW = 77
+"""Below this width the smallest constant and the verdict stand under the numbers."""
 
 
 def heading(width: int) -> str:
     """The names of the columns and a rule."""
     width = _fitted(width)
-    names = ("bound", "measured", "exact", "verdict" if width >= NARROW else "")
+    names: tuple[str, ...] = ("bound", "measured", "exact", "smallest", "verdict")
+    if width < NARROW:
+        names = (*names[:3], "")
     line = _beside("statement", _columns(names), width).rstrip()
     return f"{line}\n{'-' * len(line)}"
 
@@ -35,19 +37,24 @@ def rows(section: Section, width: int, paint: Paint) -> str:
     swept = settings_words(section.reproductions)
     lines = _cut(title, width) if swept else []
     for reproduction, setting in zip(section.reproductions, swept or [title], strict=True):
-        lines += _row(f"  {setting}" if swept else setting, reproduction, width, paint)
-        for remark in _remarks(reproduction):
+        title = f"  {setting}" if swept else setting
+        lines += _row(title, reproduction, section.constant, width, paint)
+        for remark in _remarks(section, reproduction):
             lines += wrapped(printable(remark), width, "      ")
     return "\n".join(lines)
 
 
-def _row(title: str, reproduction: Reproduction, width: int, paint: Paint) -> list[str]:
+def _row(
+    title: str, reproduction: Reproduction, constant: float, width: int, paint: Paint
+) -> list[str]:
     result = reproduction.result
+    least = smallest(result.finding.edge, constant)
     numbers = _columns(
         (
             _number(result.finding.claimed),
             measured(result.finding.measured),
             _number(result.finding.exact),
+            *(() if width < NARROW else (least,)),
             "",
         )
     )
@@ -55,7 +62,7 @@ def _row(title: str, reproduction: Reproduction, width: int, paint: Paint) -> li
     above = _cut(title, width) if width < WIDE else []
     beside = _beside(title, numbers, width)
     if width < NARROW:
-        return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}"]
+        return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}, smallest {least}"]
     return [*above, beside + paint(word, result.verdict)]
 
 
@@ -63,7 +70,7 @@ def _cut(text: str, width: int) -> list[str]:
     return [text if len(text) <= width else text[: width - 1].rstrip() + "…"]
 
 
-def _remarks(reproduction: Reproduction) -> Iterator[str]:
+def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
     result = reproduction.result
     if not reproduction.as_expected:
         yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
@@ -72,7 +79,8 @@ def _remarks(reproduction: Reproduction) -> Iterator[str]:
     if result.verdict is Verdict.PROVED:
         yield f"proved only here: {result.finding.scope}"
     if result.finding.weak:
-        yield "weak: measured below a twentieth of the bound; a wrong mechanism could hide here"
+        reason = section.weak or "a wrong mechanism could hide here"
+        yield f"weak: measured below a twentieth of the bound; {reason}"
 
 
 def settings_words(reproductions: Sequence[Reproduction]) -> list[str]:
@@ -94,6 +102,14 @@ def measured(estimate: Estimate | None) -> str:
     if isinf(estimate.high):
         return f">= {wording.at_least(estimate.low)}"
     return f"{value} [{estimate.low:.3g}, {estimate.high:.3g}]"
+
+
+def smallest(edge: Edge | None, constant: float) -> str:
+    """The smallest constant that still holds, of the stated one; "-" where there is none."""
+    if edge is None:
+        return "-"
+    of = "" if constant == 1 else f" of {constant:.3g}"
+    return f"{edge.share * constant:.3g}{of}"
 
 
 def _number(value: float | None) -> str:

@@ -89,6 +89,8 @@ def _section(
         holds=theorem.holds,
         corrected=theorem.corrected,
         remark=theorem.remark,
+        weak=theorem.weak,
+        constant=theorem.constant,
         meanings={name: parameter.meaning for name, parameter in theorem.parameters.items()},
         reproductions=reproductions,
         pictures=made,

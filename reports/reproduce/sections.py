@@ -87,7 +87,8 @@ class Section:
     """A statement with its results, one for each setting of a sweep, and its pictures.
 
     `group` names the part of the catalogue it belongs to. A false statement has `holds` False,
-    names what is right in `corrected` and says in `remark` what is wrong.
+    names what is right in `corrected` and says in `remark` what is wrong. `weak` says why no
+    instance comes near its bound, `constant` is the number that multiplies it.
     """
 
     identifier: str
@@ -99,6 +100,8 @@ class Section:
     remark: str
     meanings: Mapping[str, str]
     reproductions: tuple[Reproduction, ...]
+    weak: str = ""
+    constant: float = 1.0
     pictures: tuple[Picture, ...] = ()
 
     @property

@@ -7,7 +7,7 @@ from math import log, sqrt
 import numpy as np
 import pytest
 
-from dpwitness.auditors.claims.check import check
+from dpwitness.auditors.claims.check import check, claims_beside
 from dpwitness.mechanisms.model import (
     IdentityClaim,
     InvariantClaim,
@@ -29,14 +29,17 @@ from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     SIGN_FLIPPED,
     THRESHOLD_TOO_HIGH,
 )
-from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import query_of_gap
+from dpwitness.mechanisms.multiplicative_weights.pmw import (
+    private_multiplicative_weights_mechanism,
+)
+from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import asked_in_turn, query_of_gap
 from dpwitness.mechanisms.multiplicative_weights.pmw_bounds import (
     most_updates,
     records_needed,
     updates_needed,
 )
 from dpwitness.mechanisms.multiplicative_weights.pmw_cases import drop_margin, near_edge, play
-from dpwitness.mechanisms.multiplicative_weights.pmw_updates import expected
+from dpwitness.mechanisms.multiplicative_weights.pmw_updates import expected, multiplicative_update
 
 THEOREMS = {
     theorem.identifier: theorem
@@ -138,7 +141,7 @@ def test_accurate_from_that_many_records_on(rng):
     claim = THEOREMS["PMW-MAIN"].at().claim
     run, database = claim.instance(claim.needed)
     outputs = run(database, rng, size=400)
-    assert outputs.shape == (400, 1000, 2)
+    assert outputs.shape == (400, 100, 2)
     assert not np.isnan(outputs).any()
     losses = claim.loss(database, outputs)
     assert (losses <= claim.level).all()
@@ -330,3 +333,56 @@ def test_a_size_that_is_not_public_shows(rng):
         np.mean(subject.mechanism(counts, rng, size=200_000) >= 4.0) for counts in ([1, 0], [2, 0])
     ]
     assert log(rates[0] / rates[1]) > subject.claim.epsilon + 1
+
+
+def long_runs(**given):
+    return private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(0,) * 400),
+        length=400,
+        bins=8,
+        records=60_000,
+        accuracy=0.5,
+        epsilon=1.0,
+        delta=1e-6,
+        **{"updates": updates_needed(bins=8, accuracy=0.5), **given},
+    )
+
+
+def slow(synthetic, query, direction, learning_rate):
+    return multiplicative_update(synthetic, query, direction, learning_rate / 16)
+
+
+def test_a_mechanism_promises_to_learn_and_not_to_halt():
+    made = long_runs()
+    learning = {"PMW-RUN-UPD", "PMW-RUN-ACC"}
+    sound = [check(one, trials=4000) for one in claims_beside(made)]
+    assert learning <= {one.identifier for one in sound}
+    assert not any(one.refuted for one in sound)
+    wrong = changed(made, update=slow)
+    found = {one.identifier for s in claims_beside(wrong) if (one := check(s, trials=4000)).refuted}
+    assert "PMW-RUN-UPD" in found
+    # Fewer updates than the theorem asks for: nothing is said of halting.
+    few = {claim.identifier for claim in long_runs(updates=5).claims}
+    assert learning & few == {"PMW-RUN-UPD"}
+    # With so much noise the chance would be 1 or more, and nothing is said at all.
+    assert not learning & {claim.identifier for claim in long_runs(noise_epsilon=1e-5).claims}
+
+
+def test_the_edge_of_an_iteration_is_its_bound_and_wrong_multiples_are_seen():
+    subject = THEOREMS["PMW-ITER"].at()
+    found = check(subject, trials=3000).finding
+    assert found.edge.share == pytest.approx(1, abs=1e-6)
+    assert found.edge.of == "epsilon"
+    less = replace(subject.claim, epsilon=3.9)
+    wrong = replace(subject.mechanism, claims=(less,))
+    assert check(Subject(claim=less, mechanism=wrong), trials=3000).refuted
+
+
+@pytest.mark.parametrize(("share", "refuted"), [(1.0, False), (0.25, True)])
+def test_a_number_of_records_with_the_constant_two_for_eight_is_refuted(share, refuted):
+    claim = THEOREMS["PMW-MAIN"].at().claim
+    found = check(Subject(claim=replace(claim, needed=int(claim.needed * share))), trials=6000)
+    assert found.refuted is refuted
+    if not refuted:
+        assert 0.25 < found.finding.edge.share < 0.5
+        assert found.finding.edge.of == "records"

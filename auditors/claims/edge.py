@@ -1,0 +1,73 @@
+"""The smallest constant that still holds on the hardest instance that was found.
+
+"Not refuted" says little of a bound that nothing comes near. The edge says how much smaller the
+bound could be made before the same instances break it: of a tail the level that its loss exceeds
+with probability beta, of a number of records the smallest that is enough, of a privacy claim the
+smallest epsilon (or delta). It is an estimate where it comes from draws, it decides no verdict, and
+another instance may need more.
+"""
+
+from collections.abc import Callable
+from math import exp, inf, log
+
+import numpy as np
+
+from ...mechanisms.model import Array
+from .claim_results import Edge
+
+FEWEST, MOST = 200, 2000
+STEPS = 8
+SMALLEST = 1 / 64
+"""Share of the stated number of records below which no smaller number is looked for."""
+
+
+def hardest(*edges: Edge | None) -> Edge | None:
+    """The one that needs most of its bound, the first of equals; None without any."""
+    known = [edge for edge in edges if edge is not None]
+    return max(known, key=lambda edge: edge.share) if known else None
+
+
+def edge_of(value: float, bound: float, of: str, method: str) -> Edge | None:
+    """That `value` is enough and `bound` is stated; None for a bound that cannot be shared."""
+    if not 0 < bound < inf:
+        return None
+    return Edge(share=max(0.0, value / bound), of=of, method=method)
+
+
+def level_of(losses: Array, beta: float) -> float:
+    """The largest level that losses (draws,) reach in more than a share `beta` of the draws.
+
+    A loss that is no number is above every level.
+    """
+    ordered = np.sort(np.nan_to_num(losses, nan=inf, posinf=inf, neginf=-inf).ravel())[::-1]
+    return float(ordered[min(int(beta * len(ordered)), len(ordered) - 1)])
+
+
+def level_by_law(losses: Array, chances: Array, beta: float) -> float:
+    """The largest level that losses with these chances reach with probability above `beta`."""
+    order = np.argsort(-losses, kind="stable")
+    above = np.cumsum(chances[order]) > beta
+    return float(losses[order][above.argmax()]) if above.any() else -inf
+
+
+def records_edge(
+    needed: int, fails: Callable[[int, int, int], float], beta: float, draws: int
+) -> Edge:
+    """The smallest number of records of which P[failure] is at most `beta`, by halving.
+
+    `fails(records, step, draws)` is the share of failures in draws of a step's own. An instance
+    that cannot be made so small, a ValueError, ends the search.
+    """
+    each = min(MOST, max(FEWEST, draws // 50))
+    low, high = log(needed * SMALLEST), log(needed)
+    for step in range(STEPS):
+        middle = (low + high) / 2
+        records = max(1, round(exp(middle)))
+        try:
+            holds = fails(records, step, each) <= beta
+        except ValueError:
+            holds = False
+        low, high = (low, middle) if holds else (middle, high)
+    last = exp(high) / needed < SMALLEST * (1 + 1 / STEPS)
+    method = f"{each:,} draws at a number" + (", fewer were not looked at" if last else "")
+    return Edge(share=exp(high) / needed, of="records", method=method)
