@@ -14,7 +14,6 @@ from math import ceil, floor, log, prod
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from .._checks import sample_shape
 from ..model import (
@@ -152,7 +151,13 @@ def shipped(
     may answer every query by the data unless `updates` says less.
     """
     updates = length if updates is None else min(updates, length)
-    distance = brentq(lambda x: log(chance(length, updates, x) / beta), 1e-6, 700)
+    low, distance = 0.0, 700.0
+    for _ in range(60):
+        middle = (low + distance) / 2
+        if chance(length, updates, middle) <= beta:
+            distance = middle
+        else:
+            low = middle
     noise_epsilon = 4 * distance / (accuracy * records)
     return private_multiplicative_weights_mechanism(
         queries=queries or partial(asked_in_turn, elements=(0,) * length),
