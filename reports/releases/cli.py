@@ -11,11 +11,14 @@ from ..shell import examples, speak
     "sweep",
     context_settings={"ignore_unknown_options": True},
     epilog=examples(
-        "dpwitness sweep pure-ldp --versions 1.0.6..1.2.0 \\",
-        "  --target unary.py:report --beside statsmodels \\",
+        "dpwitness sweep pure-ldp \\",
+        "  --versions 1.0.6..1.2.0 \\",
+        "  --beside statsmodels \\",
+        "  --target unary.py:report \\",
         "  --epsilon 1 --pair 0 1 --unseeded",
         "dpwitness sweep differential-privacy --npm \\",
-        "  --versions 1.1.0,1.1.2 --target 'node average.js' \\",
+        "  --versions 1.1.0,1.1.2 \\",
+        "  --target 'node average.js' \\",
         "  --epsilon 1 --pair '[5, 5]' '[5, 6]'",
     ),
 )
