@@ -14,7 +14,6 @@ from math import ceil, nan
 
 from scipy.special import ndtri
 
-from ..errors import ContractError
 from ..events.choose import Choice, Lesson
 from ..events.events import Event
 from ..outputs.outputs import Outputs
@@ -318,7 +317,6 @@ class Judging:
             return
         level = self.errors.take(self.errors.left)
         choice = self.choice
-        standing = None
         if self._stands(choice, level, draws):
             made = self.made
             standing = self._attempt_last_at(level, draws, stage="standing")
@@ -329,8 +327,6 @@ class Judging:
             self.attempts.pop()
             self.made = made
         self._last = self._attempt_last_at(level, draws)
-        if standing is not None and not self.refuted and self._last.looks:
-            raise _by_rows_only(self._last, standing)
 
     def _attempt_last_at(self, level: float, draws: int, stage: str = "attempt") -> Attempt:
         wanted = foreseen(self.choice, self.test.null, level)
@@ -382,18 +378,6 @@ class Judging:
     def _wished(self, choice: Choice) -> float:
         """The loss of which a precision is a part; a curve's point may have hardly any epsilon."""
         return max(choice.predicted, FLAT if self.test.claim.curve is not None else 1e-3)
-
-
-def _by_rows_only(single: Attempt, rows: Attempt) -> ContractError:
-    (a, b), (x, y) = single.looks[-1].hits, rows.looks[-1].hits
-    return ContractError(
-        "the claim is broken by the rows of size= calls but not by single calls, so called with "
-        "size= the mechanism may have another law than called without: "
-        f"{rows.choice.event.describe()} in {a:,} and {b:,} of {single.looks[-1].trials[0]:,} "
-        f"single calls on the two databases, in {x:,} and {y:,} of {rows.looks[-1].trials[0]:,} "
-        "rows. Make both paths draw the same noise, or take the size argument away to judge "
-        "single calls"
-    )
 
 
 def early_share(precision: float | None) -> float:

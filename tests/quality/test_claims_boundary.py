@@ -46,7 +46,7 @@ def test_family_wise_error_of_the_tail_auditor():
         levels=BETAS,
         databases=([],),
     )
-    mechanism = Mechanism(name="waiting", run=waiting)
+    mechanism = Mechanism(name="waiting", run=waiting, trust_rows=True)
     wrong = sum(
         audit_utility(claim, mechanism, Budget(alpha=ALPHA, trials=4000, seed=seed)).sampled
         is Verdict.REFUTED
@@ -82,7 +82,7 @@ def test_false_alarms_of_the_expectation_auditor(run):
     claim = ExpectationClaim(
         quantity=lambda database, output: output, bound=1.0, databases=([], [0])
     )
-    mechanism = Mechanism(name="waiting", run=run)
+    mechanism = Mechanism(name="waiting", run=run, trust_rows=True)
     wrong = sum(
         audit_expectation(claim, mechanism, Budget(alpha=ALPHA, trials=4000, seed=seed)).sampled
         is Verdict.REFUTED
@@ -93,7 +93,7 @@ def test_false_alarms_of_the_expectation_auditor(run):
 
 def test_false_alarms_of_the_equality_auditor():
     claim = EqualityClaim(other=waiting, databases=([],))
-    mechanism = Mechanism(name="waiting", run=waiting)
+    mechanism = Mechanism(name="waiting", run=waiting, trust_rows=True)
     runs = 500
     wrong = sum(
         audit_equality(claim, mechanism, Budget(alpha=ALPHA, trials=2000, seed=seed)).sampled

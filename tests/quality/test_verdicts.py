@@ -6,6 +6,7 @@ import pytest
 
 from dpwitness import Verdict, audit_claims
 from dpwitness.auditors.privacy.power import refutable_epsilon
+from dpwitness.auditors.privacy.verdicts import two_digits
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import PrivacyClaim
 
@@ -52,7 +53,7 @@ def test_sound_mechanisms_are_not_refuted(mechanism):
         # The figure of the event that was counted is the same function at its rate, so that only
         # its rarity makes it larger.
         look = result.evidence.looks[-1]
-        (judged,) = {max(look.hits[0], 1) / look.trials[0]} & set(figures)
+        (judged,) = {two_digits(max(look.hits[0], 1) / look.trials[0])} & set(figures)
         assert result.detectable_epsilon == figures[judged]
         ordered = [epsilon for _, epsilon in sorted(result.power, reverse=True)]
         assert all(one <= other * (1 + 1e-3) for one, other in pairwise(ordered))
