@@ -10,7 +10,7 @@ from concurrent.futures import CancelledError
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from hashlib import blake2b
 from itertools import islice
 from math import ceil, inf
@@ -25,7 +25,7 @@ from .clusters import dask, loaded, ray
 
 T = TypeVar("T")
 
-BACKENDS = ("loky", "threading", "dask", "ray")
+BACKENDS = ("loky", "dask", "ray")
 LOSSES = 2
 """How often in a row, with no block finished in between, workers may be lost."""
 BUNDLE = {False: 0.05, True: 0.5}
@@ -69,11 +69,6 @@ class Engine:
     def remote(self) -> bool:
         """Whether workers may be on other machines."""
         return self.backend in ("dask", "ray")
-
-    @property
-    def shares_process(self) -> bool:
-        """Whether the workers are threads of this process."""
-        return self.backend == "threading"
 
     @contextmanager
     def connected(self, workers: int = 1) -> Iterator[None]:
@@ -160,11 +155,6 @@ class Engine:
             yield from ((place, function(*job)) for place, job in jobs)
             return
         bundles = (jobs[start : start + size] for start in range(0, len(jobs), size))
-        if self.shares_process:
-            yield from self._through_joblib(
-                (partial(_bundle, function, some) for some in bundles), workers, patience
-            )
-            return
         with _parcel(function, near=not self.remote) as parcel:
             tasks = (_Task(parcel, some) for some in bundles)
             if self.backend == "dask":

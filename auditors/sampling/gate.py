@@ -65,10 +65,9 @@ class Made:
 
 @dataclass(slots=True)
 class Deciding:
-    """What was counted since the last check. `made_again` is how many draws were made again."""
+    """What was counted since the last check."""
 
     entered: list[Made] = field(default_factory=list)
-    made_again: int = 0
     seconds: float = 0.0
 
     def enter(self, pair: Pair, calls: Calls, event: Event | None, block: Block, drawn: Drawn
@@ -82,10 +81,10 @@ class Deciding:
 
         Nothing is made again where no process can be forked.
         """
-        entered, self.entered = self.entered, []
+        entered, self.entered, seconds, self.seconds = self.entered, [], self.seconds, 0.0
         if not entered or not door.remakes:
             return
-        some = _chosen(entered, MOST if refuted else FEW, self.seconds, every=refuted)
+        some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)
         groups: dict[tuple[int, int], list[tuple[Made, int]]] = {}
         for made, count in some:
             groups.setdefault((id(made.databases[0]), id(made.databases[1])), []).append(
@@ -101,7 +100,6 @@ class Deciding:
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
-            self.made_again += sum(count for *_, count in asked)
             for (made, count), outputs in zip(group, again, strict=True):
                 _require_same(made, count, outputs)
 
@@ -127,6 +125,8 @@ def _chosen(
     chosen: list[tuple[Made, int]] = []
     for side in sorted({made.block.side for made in entered}):
         own = [made for made in entered if made.block.side == side]
+        # What was counted last comes first: it is what refutes.
+        own.sort(key=lambda made: made.event is not entered[-1].event)
         left = most
         rest = []
         for made in own:

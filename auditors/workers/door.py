@@ -52,7 +52,12 @@ class Worker:
         """Do what a request asks."""
         if self.beat is _nothing:
             self.outside.watch()
-        self.beat = beat
+
+            def counted() -> None:
+                self.outside.call += 1
+                beat()
+
+            self.beat = counted
         function, given, arguments = requested(request)
         databases = []
         for number, data in given:
@@ -185,10 +190,6 @@ class Door:
         while self._children:
             self._children.pop()[0].end()
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A copy elsewhere calls the mechanism in the process that it comes to."""
-        return _near, (self.run, self.limit)
-
     def _started(self) -> tuple[Child, list[int]]:
         worker = Worker(self.run)
         return Child(worker.serve, self.limit, show_output=self.show_output), []
@@ -222,10 +223,6 @@ class Door:
 
 def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:
     return worker.outside.names
-
-
-def _near(run: Callable[..., Any], limit: float) -> Door:
-    return Door(run, limit=limit, apart=False)
 
 
 def copied(data: bytes) -> Any:

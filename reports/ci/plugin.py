@@ -53,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--dp-profile", help="dev, ci, nightly, or a profile of your own.")
     group.addoption("--dp-report", metavar="DIR", help="Write each audit as JSON and HTML there.")
     group.addoption("--dp-workers", type=int, metavar="N", help="Workers that draw for an audit.")
-    group.addoption("--dp-backend", help="What draws in them: loky, threading, dask or ray.")
+    group.addoption("--dp-backend", help="What draws in them: loky, dask or ray.")
     group.addoption("--dp-scheduler", metavar="ADDRESS", help="A dask scheduler.")
     group.addoption("--dp-address", metavar="ADDRESS", help="A running ray cluster.")
     group.addoption("--dp-strict", action="store_true", help="Inconclusive audits fail.")

@@ -151,7 +151,7 @@ def test_a_worker_that_dies_every_time_is_named():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"backend": "spark"}, "backend must be one of loky, threading, dask, ray"),
+        ({"backend": "spark"}, "backend must be one of loky, dask, ray"),
         ({"backend": "loky", "address": "tcp://a"}, "has no scheduler, but an address was given"),
     ],
 )
