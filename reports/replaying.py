@@ -158,8 +158,8 @@ def replayed(
     for record, target in zip(records, chosen, strict=True):
         if target is None:
             continue
-        tell(target)
         found = trust.find(target, timeout)
+        tell(target)
         outcome = recount(
             found.mechanism, record, name=found.name, workers=workers, timeout=timeout
         )

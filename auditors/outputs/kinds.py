@@ -115,10 +115,11 @@ def key_text(key: Any) -> str:
         text = f"{kind.name}({', '.join(key_text(part) for part in kind.read(key))})"
     elif kind.how == "exact":
         text = kind.read(key)[1]
-    elif kind.how in ("mapping", "object"):
-        parts = kind.read(key)
+    elif kind.how in ("mapping", "object") and (parts := kind.read(key)) is not None:
         inner = ", ".join(f"{step[1]}={key_text(part)}" for step, part in parts.items())
         return f"{kind.name}({inner})"
+    elif kind.how == "object":
+        text = text_of_last_resort(key)[0]
     else:
         text = repr(key.item() if isinstance(key, np.generic) else key)
     plain = type(key) in _PLAIN_KEYS or isinstance(key, _NUMPY_KEYS)

@@ -14,6 +14,9 @@ from .kinds import Kind, key_text, kind_of, number_text, text_of_last_resort, ty
 from .nodes import MANY_SHAPES, Exact, Fixed, Grid, Node, Numbers, Ragged, Texts, joined, mixed
 from .tables import attributes
 
+AXES = 32
+"""Axes of an array that is read; numpy stacks at most 63."""
+
 DEEPEST = 60
 CHECKED_AT = 2
 """Outputs of more levels than this are searched for themselves before they are taken apart."""
@@ -329,6 +332,11 @@ def _arrays(kind: Kind, arrays: list[NDArray[Any]], depth: int) -> Node:
         if len(shape) == 1 and len(forms) > MANY_SHAPES and dtype.kind in "biuf":
             vectors.setdefault(dtype, []).extend(places)
             continue
+        if len(shape) > AXES:
+            raise ContractError(
+                f"the mechanism returned an array of {len(shape)} axes and {AXES} can be read; "
+                "return it with fewer, for instance as array.ravel()"
+            )
         # Stacking brings the bytes into the order of this machine.
         stacked = np.stack([arrays[i] for i in places]).astype(dtype, copy=False)
         found.append((np.array(places), array_node(stacked, kind.name, depth)))

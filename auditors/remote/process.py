@@ -18,6 +18,8 @@ from typing import IO, Any
 from ..errors import ContractError, InvalidArgument, MechanismHangs
 
 PIECE = 1 << 20
+LITTLE = 1 << 16
+"""Bytes that end a silence: fewer in `limit` seconds are a child that only drips."""
 LONGEST_LINE = 1 << 26
 QUOTED = 200
 GRACE = 1.0
@@ -61,15 +63,17 @@ class Child:
         """Write one line of JSON."""
         # "database" comes last in every request, so that a small client can cut it off.
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-        rest = memoryview(text.encode() + b"\n")
+        rest, patience = memoryview(text.encode() + b"\n"), _Patience(self.limit)
         while rest:
-            self._wait(writing=True)
+            self._wait(patience, writing=True)
             try:
-                rest = rest[os.write(self._input, rest) :]
+                written = os.write(self._input, rest)
             except BlockingIOError:
                 continue
             except OSError:
                 raise self._died() from None
+            rest = rest[written:]
+            patience.came(written)
 
     def receive(self) -> dict[str, Any]:
         """The next line, which must be a JSON object."""
@@ -100,8 +104,10 @@ class Child:
         """The next `size` raw bytes."""
         pieces, missing = [self._left[:size]], size - len(self._left[:size])
         self._left = self._left[size:]
+        patience = _Patience(self.limit)
         while missing > 0:
-            piece = self._more(min(PIECE, missing), f"{missing} bytes of its outputs")
+            wanted = f"{missing} bytes of its outputs"
+            piece = self._more(min(PIECE, missing), wanted, patience)
             pieces.append(piece)
             missing -= len(piece)
         return b"".join(pieces)
@@ -127,30 +133,31 @@ class Child:
     def _line(self) -> bytes:
         parts = [self._left]
         length = len(self._left)
+        patience = _Patience(self.limit)
         while b"\n" not in parts[-1]:
             if length > LONGEST_LINE:
                 raise ContractError(
                     f"{self._name} wrote {length} bytes without the end of a line; protocol 1 "
                     "wants lines of JSON"
                 )
-            parts.append(self._more(PIECE, "a line"))
+            parts.append(self._more(PIECE, "a line", patience))
             length += len(parts[-1])
         line, _, self._left = b"".join(parts).partition(b"\n")
         return line
 
-    def _more(self, most: int, wanted: str) -> bytes:
-        self._wait(writing=False)
+    def _more(self, most: int, wanted: str, patience: "_Patience") -> bytes:
+        self._wait(patience, writing=False)
         try:
             piece = os.read(self._output, most)
         except BlockingIOError:
             return b""
         if not piece:
             raise self._died(wanted)
+        patience.came(len(piece))
         return piece
 
-    def _wait(self, *, writing: bool) -> None:
-        ends = time.monotonic() + self.limit
-        while (left := ends - time.monotonic()) > 0:
+    def _wait(self, patience: "_Patience", *, writing: bool) -> None:
+        while (left := patience.ends - time.monotonic()) > 0:
             reading, ready, _ = select.select(
                 [] if writing else [self._output], [self._input] if writing else [], [], left
             )
@@ -185,6 +192,20 @@ class Child:
             lines = self._errors.read().decode("utf-8", "backslashreplace").split("\n")
             return next((line.strip() for line in reversed(lines) if line.strip()), "")[:QUOTED]
         return ""
+
+
+class _Patience:
+    """When a line, an array or a request has to have come; `LITTLE` more bytes begin it anew."""
+
+    def __init__(self, limit: float) -> None:
+        self._limit, self._bytes = limit, 0
+        self.ends = time.monotonic() + limit
+
+    def came(self, size: int) -> None:
+        """So many bytes came through."""
+        self._bytes += size
+        if self._bytes >= LITTLE:
+            self._bytes, self.ends = 0, time.monotonic() + self._limit
 
 
 def _no_constant(text: str) -> Any:

@@ -30,7 +30,7 @@ from ..workers.door import copied, pickled
 from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
 from ..workers.wire import packed
 from .calls import Calls, Drawn, MechanismRaised, like_rows, raised, single_call
-from .capture import captured
+from .capture import UNCHANGING, captured
 
 MOST = 4096
 """Draws a side that are made again where a claim is refuted."""
@@ -215,7 +215,22 @@ def _remade(
         except BaseException as error:
             raise raised(error, database) from error
         found[place][draw] = captured(value)
+        if number < COPIED and not calls.rows:
+            _require_faithful(value, found[place][draw])
     return found
+
+
+def _require_faithful(value: Any, kept: Any) -> None:
+    """What is compared is a copy of what was returned, and a class may copy itself otherwise."""
+    if type(value) in UNCHANGING:
+        return
+    one, two = (packed(Outputs.of_list([each]).node) for each in (value, kept))
+    if one != two:
+        raise ContractError(
+            f"the mechanism returned {show(value):.80} of type {type(value).__name__}, and a copy "
+            f"of it reads {show(kept):.80}: what an attacker sees would not be what is compared; "
+            "return plain numbers, strings, None, lists, tuples, dicts, dataclasses or arrays"
+        )
 
 
 def _require_same(made: Made, count: int, again: Outputs) -> None:

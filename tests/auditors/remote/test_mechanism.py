@@ -146,6 +146,22 @@ def test_a_silent_child_hangs_and_one_that_says_it_works_does_not(child):
     assert run([], rng(), size=1).tolist() == [ord("5")]
 
 
+DRIPS = """
+import sys, time
+while True:
+    sys.stdout.write(" ")
+    sys.stdout.flush()
+    time.sleep(0.05)
+"""
+
+
+def test_a_child_that_only_drips_is_silent(child):
+    with pytest.raises(MechanismHangs, match=r"silent for 0\.5 s"):
+        child("", head=DRIPS, limit=0.5)([], rng(), size=1)
+    with pytest.raises(MechanismHangs, match=r"silent for 0\.5 s"):
+        child(DRIPS, limit=0.5)([], rng(), size=1)
+
+
 def test_a_mechanism_that_raises_is_called_by_the_name_of_its_error(child):
     run = child('say({"id": name, "type": "ValueError", "error": "empty"})')
     with pytest.raises(ContractError, match=r"ValueError: empty"):

@@ -127,3 +127,39 @@ def test_where_calls_are_dear_fewer_are_made_again():
         some = gate._chosen(dear, gate.MOST, seconds, every=every)
         assert gate.LEAST <= sum(n for one, n in some if one.block.side == 0)
         assert sum(n for _, n in some) <= 2 * max(gate.LEAST, gate.PART * seconds)
+
+
+class Lossy:
+    """Its copy forgets what it holds."""
+
+    def __init__(self, held):
+        self.held = held
+
+    def __reduce_ex__(self, _):
+        return Lossy, (0,)
+
+
+class Nested(Lossy):
+    def __deepcopy__(self, _):
+        return Nested(0.0)
+
+
+@pytest.mark.parametrize(
+    "wrap", [Lossy, Nested, lambda x: [Nested(x)], lambda x: {"a": (Lossy(x),)}]
+)
+def test_what_is_compared_is_what_was_returned(wrap):
+    with pytest.raises(ContractError, match="a copy of it reads"):
+        audit(lambda database, rng: wrap(100 * len(database) + rng.laplace()), pair=PAIR, **OPTIONS)
+
+
+class Faithful:
+    def __init__(self, held):
+        self.held = held
+
+
+@pytest.mark.parametrize(
+    "wrap", [Faithful, lambda x: [Faithful(x), {x}], lambda x: np.array([x, np.nan])]
+)
+def test_a_faithful_copy_is_no_fault(wrap):
+    found = audit(lambda database, rng: wrap(len(database) + rng.laplace()), pair=PAIR, **OPTIONS)
+    assert not found.refuted
