@@ -42,6 +42,12 @@ class AuditReport(AuditResult):
     In a notebook it shows the witness, or the pair it was judged on, and both histograms.
     """
 
+    def __str__(self) -> str:
+        """The report, as `dpwitness audit` prints it."""
+        from .reports.faces import as_text
+
+        return as_text.render(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The evidence as plain JSON data, as `dpwitness audit --json` writes it."""
         from .reports.record import evidence
@@ -104,7 +110,10 @@ class AuditReport(AuditResult):
             if drawn and self.sketch is not None
             else "",
             pictured=wording.pictured_sentence(self) if drawn else "",
-            unseen=list(wording.unseen(self)),
+            power=wording.power_rows(self),
+            no_power=wording.no_power(self),
+            unseen=list(wording.unseen(self, detail=False)),
+            words=wording,
         )
 
 

@@ -19,7 +19,7 @@ from .reproduce.cli import reproduce
 from .samples.cli import conform, judge
 from .sharding.cli import merge
 from .sharding.options import engines
-from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, speak
+from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, loudness, speak
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -48,7 +48,10 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_version,
     help="Show the version and exit.",
 )  # fmt: skip
-@click.option("--verbose", is_flag=True, help="Say on standard error what is being done.")
+@click.option(
+    "-v", "--verbose", is_flag=True,
+    help="Tell everything, and on standard error what is being done.",
+)  # fmt: skip
 @click.option("--log", metavar="PATH", help="Append what is done and said to a file, with times.")
 def main(verbose: bool, log: str | None) -> None:
     """Audit differential-privacy mechanisms, and get a witness when a claim is false.
@@ -77,8 +80,8 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "attackers",
             multiple=True,
             type=Near(["values", "bits", "types", "clock"]),
-            help="What is judged: values, bits of floats, Python types, running time; may be "
-            "repeated  [default: values]",
+            help="What the attacker observes: values, bits of floats, Python types or the running "
+            "time; repeatable  [default: values]",
         ),
         click.option(
             "--claims",
@@ -140,7 +143,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--exceptions",
             type=Near(["error", "output"]),
-            help="What a call that raises is  [default: error]",
+            help="Treat a call that raises as a failure (error) or as an output  [default: error]",
         ),
         click.option("--show-output", is_flag=True, help="Show what the mechanism prints."),
         click.option(
@@ -156,7 +159,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
         outputs,
         click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
-        click.option("--quiet", is_flag=True, help="Print the verdict only."),
+        loudness("Print the verdict only."),
     )
     for option in reversed(options):
         command = option(command)
@@ -220,11 +223,11 @@ def _audit(
 def _id(
     target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
-    """Say which audit `dpwitness audit` with the same words would be.
+    """Print the fingerprint of the audit these options describe. Draws nothing.
 
     Prints the content of the audit, a line for each part, and its SHA-256, which is the same on
     every machine; with --quiet the hash alone. Trials, seconds, workers, engines and paths are no
-    part of it. Nothing is drawn.
+    part of it.
     """
     text = _named(target, options, "identify")
     from .sharding import commands
@@ -268,11 +271,11 @@ def _id(
 @engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
-@click.option("--quiet", is_flag=True, help="Print the bound only.")
+@loudness("Print the bound only.")
 def _estimate(
     target: str, unseeded: bool, quiet: bool, json_path: str | None, **options: Any
 ) -> None:
-    """Bound from below what TARGET loses, without any claim.
+    """Compute a lower bound on the privacy loss of TARGET, without any claim.
 
     TARGET is as for audit. The bound is the largest that the budget proves, on the pair found or
     given. All bounds that are asked for hold together. Exit status 0, 2 for a usage error, 4 when

@@ -53,10 +53,10 @@ def tell(console: "Console", found: Target, engine: Mapping[str, Any]) -> int:
         name, phrase = printable(subject.name), claim_phrase(claim)
         count = timed.judged.count
         head = {
-            Verdict.REFUTED: f"Refuted: the running time of {name} does not keep {phrase}; it "
-            f"loses at least {at_least(timed.judged.epsilon_lower, claim.epsilon)}.",
-            Verdict.NOT_REFUTED: f"Not refuted: the running time of {name} does not contradict "
-            f"{phrase}.",
+            Verdict.REFUTED: f"Refuted: the running time of {name} does not keep {phrase}: "
+            f"privacy loss >= {at_least(timed.judged.epsilon_lower, claim.epsilon)}.",
+            Verdict.NOT_REFUTED: f"Not refuted: no violation of {phrase} found in the running "
+            f"time of {name}.",
         }.get(
             timed.verdict,
             f"Inconclusive: the clock cannot say whether {name} keeps {phrase} in its "

@@ -226,7 +226,7 @@ def replay(
         path=path,
         whole=made_by_this_version(data),
     ):
-        console.say("\n".join(_replayed(record, outcome, console.width)))
+        console.say("\n".join(_replayed(record, outcome, console.width, detail=console.verbose)))
         verdicts.append(outcome.verdict)
         differs = differs or not outcome.same
     if left := len(records) - len(verdicts):
@@ -248,14 +248,16 @@ def replay(
     return FAILED if differs else status_of(verdicts)
 
 
-def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[str]:
+def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail: bool) -> list[str]:
     name = printable(record["mechanism"])
     claim = wording.claim_phrase(read_claim(record["claim"]))
     word = wording.verdict_word(outcome.verdict)
     subject = printable(f"{word}: {name}, {claim}.")
     confidence = f"alpha {float(record['evidence']['alpha']):.3g}"
-    believed = as_text.wrapped(
-        f"Compared with nothing: {', '.join(outcome.believed)}.", width, "  ", "  "
+    believed = (
+        as_text.wrapped(f"Not compared: {', '.join(outcome.believed)}.", width, "  ", "  ")
+        if detail
+        else []
     )
     if outcome.same and not outcome.seeded:
         new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
@@ -268,8 +270,8 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int) -> list[st
     if outcome.same:
         draws = sum(sum(count.trials) for count in outcome.counts)
         return as_text.wrapped(
-            f"{subject} The same counts, bit for bit, over {draws:,} draws, and all that follows "
-            f"from them; {confidence}.",
+            f"{subject} The same counts, bit for bit, over {draws:,} runs, and the same "
+            f"bounds; {confidence}.",
             width,
         ) + believed  # fmt: skip
     lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)

@@ -25,6 +25,7 @@ class Console:
     paint: Callable[[str, "Verdict"], str]
     width: int
     quiet: bool = False
+    verbose: bool = False
     sized: bool = False
 
     def line(self, text: str) -> None:

@@ -54,7 +54,12 @@ def deliver(
         wording.headline(result)
         if console.quiet
         else as_text.render(
-            result, replay=replay, rerun=rerun, width=console.width, paint=console.paint
+            result,
+            replay=replay,
+            rerun=rerun,
+            width=console.width,
+            paint=console.paint,
+            detail=console.verbose,
         )
         for result in results
     ]

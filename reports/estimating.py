@@ -79,9 +79,9 @@ def headline(made: EpsilonEstimate) -> str:
     """The bound in a sentence."""
     name = printable(made.result.mechanism)
     if made.epsilon_lower <= 0:
-        return f"The draws of {name} show no privacy loss."
+        return f"No privacy loss of {name} found."
     at = f" at delta {made.delta:g}" if made.delta else ""
-    return f"{name} loses at least epsilon {wording.at_least(made.epsilon_lower)}{at}."
+    return f"The privacy loss of {name} is at least {wording.at_least(made.epsilon_lower)}{at}."
 
 
 def render(
@@ -95,13 +95,13 @@ def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str
     result, witness = made.result, made.witness
     relation, distance = result.claim.relation.value, result.claim.distance
     steps = f", {distance} steps apart" if distance > 1 else ""
-    yield "relation", f"{relation}{steps}"
+    yield "pairs", f"{relation}{steps}"
     if witness is not None and witness.evidence is not None:
         for label, database in (("D", witness.database), ("D'", witness.neighbour)):
             yield label, wording.database_phrase(database)
         yield "event", printable(witness.event.describe())
-        for label, phrase in zip(("happened", ""), wording.count_phrases(result), strict=False):
-            yield label, f"in {phrase}"
+        for name, phrase in zip(("D", "D'"), wording.count_phrases(result), strict=False):
+            yield "", f"under {name} in {phrase}"
     held = "it" if made.curve is None else "it and all that follow together"
     yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
     if made.curve is not None:
@@ -119,10 +119,8 @@ def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str
             yield "" if index else "curve", f"at epsilon {epsilon:g}, delta >= {delta:.3g}"
         if not known:
             yield "curve", "no delta is shown at any epsilon"
-    if result.reached is not None:
-        for index, sentence in enumerate(wording.reach_sentences(result.reached)):
-            yield "" if index else "search", sentence
-    yield "", "A bound from below: it grows with better events and pairs, and proves no privacy."
+    for index, sentence in enumerate(wording.search_sentences(result)):
+        yield "" if index else "search", sentence
+    yield "limits", "A lower bound: the true loss may be larger. It proves no privacy."
     if result.note:
         yield "note", printable(result.note)
-    yield "draws", wording.draws_sentence(result)

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from difflib import get_close_matches
@@ -238,15 +238,42 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
             width=width,
             sized=_sized(),
             quiet=quiet,
+            verbose=_asked().get("verbose", False),
         )
+
+
+def _asked() -> Mapping[str, Any]:
+    """The options of the program, which --verbose of a command joins."""
+    context = click.get_current_context(silent=True)
+    return context.find_root().params if context is not None else {}
+
+
+def _verbose(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        ctx.find_root().params["verbose"] = True
+
+
+def loudness(quiet: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """-v and -q for a command; `quiet` is what the help says of -q."""
+    options = (
+        click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose,
+                     help="Tell everything, and on standard error what is being done."),
+        click.option("-q", "--quiet", is_flag=True, help=quiet),
+    )  # fmt: skip
+
+    def both(command: Callable[..., None]) -> Callable[..., None]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return both
 
 
 class _Journal:
     """What is being done, as the options --verbose and --log of the program ask for it."""
 
     def __init__(self, progress: ProgressLine) -> None:
-        context = click.get_current_context(silent=True)
-        asked = context.find_root().params if context is not None else {}
+        asked = _asked()
         self._progress = progress
         self._verbose = bool(asked.get("verbose"))
         self._path: str | None = asked.get("log")

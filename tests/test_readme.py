@@ -17,7 +17,7 @@ SHOWN = [
     for kind, body in BLOCKS
     if not kind and body.startswith("$ dpwitness audit")
 ]
-TIME = re.compile(r"in [\d.,]+ s")
+TIME = re.compile(r"[\d.,]+ s,")
 
 
 def sources():

@@ -37,7 +37,11 @@ WIDTH = 88
 
 
 class PrivacyViolation(AssertionError):
-    """A claim was refuted; the message is the witness."""
+    """A claim was refuted; the message is the witness, `short` the same in a few words."""
+
+    def __init__(self, message: str, short: str) -> None:
+        super().__init__(message)
+        self.short = short
 
 
 def _from(root: Path, text: str) -> str:
@@ -126,7 +130,8 @@ class DpAudit:
         self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
-                raise PrivacyViolation(self._message(result, name, options))
+                message = self._message(result, name, options)
+                raise PrivacyViolation(message, wording.short(result))
         self._weigh(results)
         return results[0] if len(results) == 1 else results
 
@@ -236,13 +241,16 @@ class DpAudit:
     def _message(self, result: AuditResult, name: str, options: Mapping[str, Any]) -> str:
         path, rerun = witnesses.place(self.directory, name), self._rerun()
         replay = self._replay(path, options["target"]) if options["target"] else rerun
-        kept = (
-            "The witness is kept and counted first in the next run; it retires when the code has "
-            "changed and it no longer holds."
-        )
+        kept = "Saved: the next run tests this pair first, and drops it once the code is fixed."
         return "\n".join(
             [
-                as_text.render(result, replay=replay, rerun=rerun, width=WIDTH),
+                as_text.render(
+                    result,
+                    replay=replay,
+                    rerun=rerun,
+                    width=WIDTH,
+                    detail=self.item.config.get_verbosity() > 1,
+                ),
                 *as_text.wrapped(kept, WIDTH, "  "),
             ]
         )

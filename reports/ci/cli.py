@@ -6,7 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell import SEED, WHOLE, Near, examples, prompter, speak
+from ..shell import SEED, WHOLE, Near, examples, loudness, prompter, speak
 
 
 @click.command(
@@ -44,7 +44,7 @@ from ..shell import SEED, WHOLE, Near, examples, prompter, speak
 @engines("dask", "ray")
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
-@click.option("--quiet", is_flag=True, help="Print the outcome only.")
+@loudness("Print the outcome only.")
 def gate(
     baseline: str | None,
     accept: bool,

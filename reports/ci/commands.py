@@ -16,7 +16,7 @@ from .. import files, targets
 from ..commands import database_of
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..delivering import annotate
-from ..faces.as_text import command_lines, wrapped
+from ..faces import as_text
 from ..formats import table
 from ..formats.audited import judged, judged_beside
 from ..formats.told import Case, Reason, Told
@@ -64,7 +64,9 @@ def gate(
             console.line(_line(one))
             for note in dict.fromkeys(r["note"] for r in one.results if r["verdict"] != "refuted"):
                 if note:
-                    console.say("\n".join(wrapped(one_line(note), console.width, "    ", "    ")))
+                    console.say(
+                        "\n".join(as_text.wrapped(one_line(note), console.width, "    ", "    "))
+                    )
 
     gated = run_gate(
         entries, settings, root, seed=seed, jobs=jobs, done=tell,
@@ -164,15 +166,12 @@ def _tell(console: Console, told: Told) -> None:
         console.line(f"{reason.kind}: {reason.name}: {reason.sentence}")
         if console.quiet:
             continue
-        for label, text in told.story_of(reason):
-            if label == "replay":
-                # Whole words only, so that it can be pasted.
-                console.say("\n".join(["  Replay it:", *command_lines(text, console.width)]))
-                continue
-            head = f"  {label}".ljust(12)
-            console.say("\n".join(wrapped(one_line(text), console.width, " " * 12, head)))
-    word = "Stopped" if told.reasons else "Nothing stands against the change"
-    console.line(f"{word}: {count(len(told.cases), 'entry', 'entries')}, {told.closing}")
+        if story := told.story_of(reason):
+            console.say(as_text.lines_of(story, console.width))
+    audits = count(len(told.cases), "entry", "entries")
+    stopped = len({reason.name for reason in told.reasons})
+    head = f"Gate failed: {stopped} of {audits}" if stopped else f"No violation found in {audits}"
+    console.line(f"{head}; {told.closing}")
 
 
 def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, seed: int) -> Told:

@@ -297,15 +297,20 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[Any]
+) -> Generator[None, Any, Any]:
     """Send what the history keeps to the controller, beside the report and not in the JUnit.
 
-    The line of the short summary has no room for the module that a class of ours stands in.
+    The line of the short summary has no room for the module that a class of ours stands in, and
+    for a refutation in a whole sentence.
     """
     report = yield
     crash = getattr(report.longrepr, "reprcrash", None)
     if crash is not None:
         crash.message = re.sub(r"^dpwitness\.[\w.]*?(\w+: )", r"\1", crash.message)
+        if call.excinfo is not None and (short := getattr(call.excinfo.value, "short", "")):
+            crash.message = f"{call.excinfo.typename}: {short}"
     if report.when == "call" and HISTORY in item.stash:
         report.dpwitness_history = json.dumps(item.stash[HISTORY])
     return report

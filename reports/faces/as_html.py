@@ -76,7 +76,13 @@ def _told(
         ]
         if counts
         else [],
-        "unseen": wording.by_label(wording.unseen(result)),
+        "power": wording.power_rows(result),
+        "unseen": wording.by_label(
+            [
+                *(("power", text) for text in [wording.no_power(result)] if text),
+                *wording.unseen(result),
+            ]
+        ),
         "pictured": wording.pictured_sentence(result) if pictured else "",
         "pictures": list(_pictures(result, key)) if pictured else [],
         "facts": _facts(result),
@@ -107,12 +113,12 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
         yield (
             "Outputs of both databases",
             raw(sketch_figure(sketch, ("D", "D′"), key=f"{key}-outputs")),
-            f"{sum(map(sum, sketch.counts)):,} outputs drawn before the counted ones, by "
+            f"{sum(map(sum, sketch.counts)):,} outputs from before the counted runs, by "
             f"{sketch.feature}; the event is shaded.",
         )
     if (shown := trade_off(result)) is not None:
         yield (
-            "Trade-off of the two errors",
+            "How well one output tells D from D′",
             raw(trade_off_figure(shown, key=f"{key}-tradeoff")),
             trade_off_caption(shown),
         )
@@ -127,10 +133,10 @@ def _growth_caption(result: AuditResult) -> str:
     decided = wording.decided_sentence(result)
     bound = result.epsilon_lower
     if result.refuted:
-        return f"{decided} All bounds shown hold together.".strip()
+        return f"{decided} All bounds shown are valid together.".strip()
     if isfinite(bound) and bound > 0:
         return f"The claim would be refuted if the bound reached {result.claim.epsilon:g}."
-    return "The draws show no privacy loss so far."
+    return "No privacy loss found so far."
 
 
 def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
@@ -140,11 +146,10 @@ def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
         ("Claim", wording.claim_phrase(claim)),
         ("Promised by", claim.reference),
         ("Target", result.target),
-        ("Cost", wording.draws_sentence(result)),
         (
             "Error budget",
-            f"alpha {evidence.alpha:.3g} for this claim, of which {level:.3g} for the look that "
-            "gives the bound; the rest paid for other looks"
+            f"alpha {evidence.alpha:.3g} for this claim: {level:.3g} for the look that gives the "
+            "bound, the rest for other looks"
             + (" and for a smaller pair." if result.refuted else "."),
         ),
     )

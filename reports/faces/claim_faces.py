@@ -143,7 +143,7 @@ def headline(result: ClaimResult, mechanism: str) -> str:
         f"{result.identifier} ({result.kind})" if result.identifier else f"a {result.kind} claim"
     )
     told = f": {bound_phrase(result)} is claimed"
-    for how, found in (("measured", measured_phrase(result)), ("exactly", exact_phrase(result))):
+    for how, found in (("found", measured_phrase(result)), ("exactly", exact_phrase(result))):
         told += f", {how} {found}" if found else ""
     if result.verdict is Verdict.PROVED:
         told += f", proved only here: {printable(result.finding.scope)}"
@@ -156,12 +156,12 @@ def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
     lines = (
         ("claim", printable(f"{result.statement} {result.reference}".strip())),
         ("bound", bound_phrase(result)),
-        ("measured", measured_phrase(result) or exact_phrase(result)),
-        ("smallest", smallest_phrase(result)),
+        ("found", measured_phrase(result) or exact_phrase(result)),
+        ("enough", smallest_phrase(result)),
         ("witness", printable(witness_words(result))),
         ("scope", printable(found.scope)),
         ("note", printable(found.note)),
-        ("draws", f"{found.draws:,} outputs drawn in {result.seconds:.1f} s, seed {result.seed}."),
+        ("search", f"{found.draws:,} runs in {result.seconds:.1f} s, seed {result.seed}."),
     )
     return ((label, text) for label, text in lines if text)
 
@@ -170,7 +170,7 @@ def next_step(verdict: str, rerun: str) -> str:
     """What to do now about a claim with this verdict; empty where nothing need be done."""
     if verdict != Verdict.REFUTED.value:
         return ""
-    return f"mend the mechanism or weaken the claim, and run {rerun}"
+    return f"Fix the mechanism or weaken the claim, then run: {rerun}"
 
 
 def _value(result: ClaimResult) -> float:
@@ -202,8 +202,9 @@ def _privacy_counterexample(result: ClaimResult) -> Sentences:
         one, two = wording.databases_phrases(Pair(witness.database, witness.neighbour))
         sentences.append(f"D is {one} and its neighbour D′ is {two}.")
     if isinstance(witness, Witness):
-        counts = " and ".join(wording.count_phrases(audit)).replace("D'", "D′")
-        sentences.append(f"The event {printable(witness.event.describe())} happens in {counts}.")
+        counts = " under D and in ".join(wording.count_phrases(audit))
+        event = printable(witness.event.describe())
+        sentences.append(f"The event {event} occurs in {counts} under D′.")
         bound = wording.at_least(audit.epsilon_lower, audit.claim.epsilon)
         sentences.append(
             f"So epsilon is at least {bound}, with confidence {wording.confidence(audit)}; "

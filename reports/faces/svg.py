@@ -142,7 +142,7 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
             drawing,
             key,
             "How the bound grew",
-            f"Lower bound on epsilon against draws a side; the claim is {claimed:g}.",
+            f"Lower bound on epsilon against runs per database; the claim is {claimed:g}.",
         )
 
 
@@ -166,7 +166,7 @@ def draw_growth(axes: Any, result: AuditResult) -> None:
     highest = max([claimed, confirmed or 0.0, *(bound for _, bound in points)])
     axes.set_ylim(0, 1.12 * highest if highest > 0 else 1)
     axes.set_xlim(left=0)
-    axes.set_xlabel("draws a side")
+    axes.set_xlabel("runs per database")
     axes.set_ylabel("epsilon (nats)")
     axes.xaxis.set_major_locator(few_ticks())
     axes.xaxis.set_major_formatter(thousands())

@@ -1,6 +1,6 @@
 """The trade-off of the two errors in telling the databases apart, from the draws of one audit.
 
-Whoever tells D from D' by an output errs in two ways: "D" for an output of D' (type I) and "D'"
+Who tells D from D' by an output errs in two ways: "D" for an output of D' (type I) and "D'"
 for one of D (type II). A claim (epsilon, delta) is a curve that no test of outputs goes below
 (Wasserman and Zhou, 2010; Dong, Roth and Su, 2022).
 """
@@ -97,28 +97,31 @@ def _drawn(result: AuditResult, turned: bool) -> tuple[tuple[float, float], ...]
 
 
 def trade_off_figure(shown: TradeOff, *, key: str) -> str:
-    """The claim's curve, the limit from above with its band, the counted event, the draws."""
+    """Events by how often they happen under both databases: what the claim allows, what was found.
+
+    It is the trade-off upside down, so that up is likelier under the first side.
+    """
+    claimed, proved, drawn = (
+        [(x, 1 - y) for x, y in curve] for curve in (shown.claimed, shown.above, shown.drawn)
+    )
     with figure() as (drawing, axes):
-        x, y = zip(*shown.above, strict=True)
-        axes.fill_between(x, 0, y, color=FIRST, alpha=0.13, linewidth=0)
-        axes.plot(x, y, color=FIRST, linewidth=1.6, label="limit from above")
-        if shown.drawn:
+        x, y = zip(*sorted([*claimed, (1.0, 1.0)]), strict=True)
+        axes.fill_between(x, 0, y, color=CLAIM, alpha=0.16, linewidth=0, label="allowed")
+        axes.plot(x, y, color=CLAIM, linewidth=1.2)
+        if drawn:
             axes.plot(
-                *zip(*shown.drawn, strict=True), color=SECOND, linewidth=1.2,
-                linestyle=(0, (4, 1.5)), label="draws",
+                *zip(*drawn, strict=True), color=SECOND, linewidth=1.2,
+                linestyle=(0, (4, 1.5)), label="estimated",
             )  # fmt: skip
+        axes.plot(*zip(*proved, strict=True), color=FIRST, linewidth=1.7, label="proved")
         axes.plot(
-            *zip(*shown.claimed, strict=True), color=CLAIM, linewidth=1.7, linestyle=(0, (5, 2)),
-            label="claim",
-        )  # fmt: skip
-        axes.plot(
-            *([one] for one in shown.point), color=INK, marker="o", markersize=5, linestyle="none",
-            label="event",
+            [shown.point[0]], [1 - shown.point[1]], color=INK, marker="o", markersize=5,
+            linestyle="none", label="event",
         )  # fmt: skip
         _frame(axes, shown)
         one, two = shown.names
-        axes.set_xlabel(f"type I error: {one} is said and it was {two}")
-        axes.set_ylabel(f"type II error: {two} said, was {one}")
+        axes.set_xlabel(f"share of {two} in the event")
+        axes.set_ylabel(f"share of {one} in the event")
         axes.legend(
             loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False,
             handlelength=1.4, columnspacing=1.0, borderaxespad=0.2,
@@ -126,10 +129,10 @@ def trade_off_figure(shown: TradeOff, *, key: str) -> str:
         return svg(
             drawing,
             key,
-            "Trade-off of the two errors",
-            "The smallest type II error that the counts allow at each type I error, and the one "
-            f"that the claim allows; the event counted has {shown.point[0]:.4g} and "
-            f"{shown.point[1]:.4g}.",
+            f"How well one output tells {one} from {two}",
+            "How often events happen under both databases, and how often the claim allows; the "
+            f"event counted happens in {1 - shown.point[1]:.4g} and {shown.point[0]:.4g} of the "
+            "outputs.",
         )
 
 
@@ -138,7 +141,7 @@ def _frame(axes: Any, shown: TradeOff) -> None:
     rare = 1 - shown.point[1]
     if 0 < rare < ZOOM:
         axes.set_xlim(0, 1.6 * rare)
-        axes.set_ylim(max(0.0, 1 - 1.8 * rare), 1)
+        axes.set_ylim(0, 1.8 * rare)
     else:
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)
@@ -148,9 +151,8 @@ def trade_off_caption(shown: TradeOff) -> str:
     """What to see, and what holds."""
     one, two = shown.names
     return (
-        f"Errors of tests that say {one} or {two} from an output. With confidence "
-        f"{100 * (1 - shown.error):.6g} % by itself the smallest errors lie in the band: the "
-        "counted event gives the limit from above, and draws give none from below. Where the line "
-        "of the claim leaves the band the claim is refuted; the bound on epsilon takes both counts "
-        "together and is sharper. The dashed curve, of outputs drawn before, has no guarantee."
+        f"A point is an event: how often it happens under {two} (across) and under {one} (up). "
+        "The claim allows the green area only. The dot is the counted event. The blue line is "
+        f"proved ({100 * (1 - shown.error):.6g} % confidence): the claim is refuted if it leaves "
+        "the green area. Orange: an estimate without guarantee."
     )

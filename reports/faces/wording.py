@@ -9,15 +9,6 @@ from ...mechanisms.model import PrivacyClaim, Relation
 from ..terminal import printable
 from .difference import changed_rows
 
-NOT_EXAMINED = (
-    "Not examined: {databases}, the low-order bits of floating-point outputs, and running time."
-)
-
-BITS_EXAMINED = (
-    "Not examined: {databases}, which floating-point numbers the noise can reach at all, and "
-    "running time."
-)
-
 UNSETTLED = 0.05
 """Part of the claim that the last doubling of the lesson brings while learning has not settled."""
 
@@ -31,43 +22,46 @@ _WORDS = {
 
 def not_examined(result: AuditResult) -> str:
     """What this audit did not look at."""
-    told = BITS_EXAMINED if result.target.startswith("bits=") else NOT_EXAMINED
-    given = "all databases but the two that were given"
-    return told.format(
-        databases=given if result.reached is None else "databases the search did not reach"
-    )
+    databases = "all other databases" if result.reached is None else "databases not reached"
+    bits = "low-order bits of floats"
+    if result.target.startswith("bits="):
+        bits = "which floats the noise can reach at all"
+    return f"Not examined: {databases}, other kinds of events, {bits}, running time."
 
 
-def unseen(result: AuditResult) -> Iterator[tuple[str, str]]:
-    """What this run could not see, in (label, sentence) lines as those of `story`."""
+def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, str]]:
+    """What this run could not see, in (label, sentence) lines as those of `story`.
+
+    The table of what it could see, `power_rows`, goes before them.
+    """
     if result.verdict in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
-        yield from _labelled("power", power_sentences(result))
-    if result.reached is not None:
-        yield from _labelled("search", reach_sentences(result.reached))
-    yield "not seen", not_examined(result)
+        yield from _labelled("learnt", filter(None, [_learnt(result, detail=detail)]))
+    yield from _labelled("search", search_sentences(result, detail=detail))
+    limits = [not_examined(result), assumed(result, detail=detail)]
     if result.refuted:
-        yield "", "The bound is one from below: other pairs and events may lose more."
-    yield "assumed", _assumed(result)
+        limits.insert(1, "This is a lower bound; the true loss may be larger.")
+    yield from _labelled("limits", limits if detail else [" ".join(limits)])
 
 
-def _assumed(result: AuditResult) -> str:
-    """What the verdict stands on and draws cannot show."""
-    if result.plan.get("made_again"):
+def assumed(result: AuditResult, *, detail: bool = True) -> str:
+    """What the verdict rests on and no run can show."""
+    again, outside = result.plan.get("made_again"), result.plan.get("outside")
+    if detail and again:
         parts = [
             "that the mechanism remembers nothing from before the audit or outside its process "
-            "(counted draws came out alike when they were made again in a fresh one)"
+            "(counted runs gave the same outputs when they were made again in a fresh process)"
         ]
     else:
-        parts = ["that every call draws anew, whatever was drawn before; no draw was made again"]
+        parts = ["independent calls" if again else "independent calls, of which none was repeated"]
     if not result.seeded:
-        parts[0] += ", from a source that this run could not seed"
-    if outside := result.plan.get("outside"):
-        parts.append(f"that it keeps nothing in {printable(', '.join(outside))}, which it uses")
+        parts.append("randomness of its own, which this run could not seed")
+    if outside:
+        parts.append(f"no memory in {printable(', '.join(outside))}, which it uses")
     if result.plan.get("trust_rows"):
-        parts.append("that the rows of a size= call are independent calls, as was declared")
+        parts.append("independent rows of a size= call, as declared")
     if result.claim.relation is Relation.DECLARED:
-        parts.append("that the two databases are neighbours, as declared")
-    return f"The verdict takes for granted {' and '.join(parts)}."
+        parts.append("two neighbouring databases, as declared")
+    return f"Assumes {', and '.join(parts)}."
 
 
 def _labelled(label: str, sentences: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -120,9 +114,9 @@ def headline(result: AuditResult) -> str:
     name, claim = printable(result.mechanism), claim_phrase(result.claim)
     match result.verdict:
         case Verdict.REFUTED:
-            return f"Refuted: {name} does not keep {claim}; it loses {_loss(result)}."
+            return f"Refuted: {name} does not keep {claim}: {_loss(result)}."
         case Verdict.NOT_REFUTED:
-            return f"Not refuted: no draw contradicts that {name} keeps {claim}."
+            return f"Not refuted: no violation of {claim} found in {name}."
         case Verdict.INCONCLUSIVE:
             why = f": {printable(result.note)}" if result.note else ""
             return f"Inconclusive: this run cannot say whether {name} keeps {claim}{why}."
@@ -132,17 +126,17 @@ def headline(result: AuditResult) -> str:
 
 def _loss(result: AuditResult) -> str:
     curve = result.claim.curve
-    if curve is not None:
+    if curve is not None and curve.parameter == "factor":
         bound, claimed = result.size_lower, curve.size
-        if curve.parameter == "factor":
-            above = at_least(bound, claimed) if bound > claimed else ""
-            return f"at least {above} times its epsilon" if above else "more"
-        said = f"{curve.parameter} "
+        shown = f"at least {at_least(bound, claimed)} times" if bound > claimed else "more than"
+        return f"privacy loss of {shown} its epsilon"
+    if curve is not None:
+        bound, claimed, name = result.size_lower, curve.size, curve.parameter
     else:
-        bound, claimed, said = result.epsilon_lower, result.claim.epsilon, ""
+        bound, claimed, name = result.epsilon_lower, result.claim.epsilon, "privacy loss"
     if bound <= claimed:
-        return f"more than {said}{claimed:g}"
-    return f"at least {said}{at_least(bound, claimed)}"
+        return f"{name} > {claimed:g}"
+    return f"{name} >= {at_least(bound, claimed)}"
 
 
 def at_least(bound: float, above: float = -inf) -> str:
@@ -203,12 +197,18 @@ def count_phrases(result: AuditResult) -> tuple[str, ...]:
     counts = shown_counts(result)
     if counts is None:
         return ()
-    return tuple(map(_share, *counts, ("D", "D'")))
+    sides = zip(*counts, strict=True)
+    return tuple(f"{share(*one)} of the runs ({count_phrase(*one)})" for one in sides)
 
 
-def _share(hits: int, trials: int, name: str) -> str:
-    percent = f"{100 * hits / trials:.3g} %" if trials else "none"
-    return f"{hits:,} of {trials:,} outputs from {name} ({percent})"
+def count_phrase(hits: int, trials: int) -> str:
+    """Hits and runs: "1,301 of 2,255"."""
+    return f"{hits:,} of {trials:,}"
+
+
+def share(hits: int, trials: int) -> str:
+    """Hits as a percentage of the runs."""
+    return f"{100 * hits / trials:.3g} %" if trials else "none"
 
 
 def _two_pairs(result: AuditResult) -> bool:
@@ -220,17 +220,21 @@ def _two_pairs(result: AuditResult) -> bool:
     return canonical(pairs[0]) != canonical(pairs[1])
 
 
-def worst_sentence(result: AuditResult) -> str:
-    """The pair with the largest bound, where the one shown is another one; else nothing."""
+def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
+    """The pair with the largest bound, if the one shown is another one; else nothing."""
     worst = result.worst
     if worst is None or worst is result.witness or not _two_pairs(result):
         return ""
-    (x, y), (n, m) = result.evidence.hits, result.evidence.trials
+    counts = tuple(zip(result.evidence.hits, result.evidence.trials, strict=True))
     one, two = databases_phrases(Pair(worst.database, worst.neighbour))
+    first, second = (share(*count) for count in counts)
+    found = f"{one} against {two}: {printable(worst.event.describe())} in {first} and {second}"
+    if not detail:
+        return f"{found} of the runs."
+    first, second = (count_phrase(*count) for count in counts)
     return (
-        f"{_above(result, result.epsilon_lower)} for {one} against {two}, the pair with the "
-        f"largest bound: {printable(worst.event.describe())} in {x:,} of {n:,} outputs and in "
-        f"{y:,} of {m:,}. Both bounds hold together."
+        f"{found} of the runs ({first}; {second}), so {_above(result, result.epsilon_lower)}, the "
+        "largest bound. Both bounds are valid at the stated confidence."
     )
 
 
@@ -248,25 +252,23 @@ def pictured_sentence(result: AuditResult) -> str:
 
 def _judged_as(result: AuditResult) -> str:
     """What is known of the pair that was judged, beside the one shown."""
-    return "with the largest bound" if worst_sentence(result) else "that was judged first"
+    return "with the largest bound" if worst_sentence(result) else "that was tested first"
 
 
 def bound_sentence(result: AuditResult) -> str:
-    """What the counts shown say of the privacy loss, with its confidence."""
+    """The lower bound that the counts shown give, with its confidence."""
     bound, small = result.epsilon_lower, result.witness
+    held = f"with {confidence(result)} confidence"
     if small is not None and _two_pairs(result):
-        return (
-            f"{_above(result, small.epsilon_lower)} from these counts, with confidence "
-            f"{confidence(result)}; D and D' are the smallest pair found that breaks the claim"
-        )
+        own = _above(result, small.epsilon_lower)
+        return f"smallest pair found that breaks the claim; its counts give {own}, {held}"
     if result.refuted:
-        return f"{_above(result, bound)}, with confidence {confidence(result)}"
+        return f"{_above(result, bound)}, {held}"
     if bound > 0:
         at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
-        return (
-            f"the draws show epsilon >= {at_least(bound)}{at}, with confidence {confidence(result)}"
-        )
-    return f"the draws show no privacy loss at confidence {confidence(result)}"
+        claimed = f" of the claimed {result.claim.epsilon:.4g}" if not at else ""
+        return f"epsilon >= {at_least(bound)}{claimed}{at}, {held}; no proof"
+    return f"no privacy loss found, {held}; no proof"
 
 
 def _above(result: AuditResult, bound: float) -> str:
@@ -278,47 +280,58 @@ def _above(result: AuditResult, bound: float) -> str:
 
 
 def decided_sentence(result: AuditResult) -> str:
-    """After how few draws the claim was refuted, if it was."""
+    """After how few runs the claim was refuted, if it was."""
     after = result.evidence.decided_after
     if after is None:
         return ""
-    pair = "the pair with this bound"
-    if _two_pairs(result) and not worst_sentence(result):
-        pair = "another pair, which was judged before this one"
-    return f"The claim was refuted after {after:,} draws a side of {pair}."
+    pair = " of the pair with this bound"
+    if not _two_pairs(result):
+        pair = ""
+    elif not worst_sentence(result):
+        pair = " of another pair, which was tested before this one,"
+    return f"{after:,} runs per database{pair} were enough to refute the claim."
 
 
-def power_sentences(result: AuditResult) -> tuple[str, ...]:
-    """What the run could have seen: without it "not refuted" says nothing."""
-    if result.unread:
-        return (
-            f"Nothing can be said about what would have been seen: {printable(result.unread)}. "
-            "Let the mechanism return numbers, texts or collections of them.",
-        )
-    return tuple(filter(None, (_events(result), _impossible(result), _learnt(result))))
+POWER = "Events that would have been detected, once found, 9 times in 10:"
+POWER_ROWS = ("probability >=", "other side <=", "privacy loss")
+"""What the three parts of each row of `power_rows` are."""
 
 
-def _events(result: AuditResult) -> str:
+def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
+    """What the run could have seen: without it "not refuted" says nothing.
+
+    Each row has the probability of an event under one database, that under the other at which the
+    claim would have been refuted with probability 0.9, and the privacy loss (nats) they make; the
+    last row is of an output that is impossible under one of them.
+    """
+    if result.unread or result.verdict not in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
+        return ()
     # Two probabilities that read alike are told once.
     power = list({_chance(p): (p, epsilon) for p, epsilon in result.power[::-1]}.values())[::-1]
-    told = [(p, epsilon) for p, epsilon in power if isfinite(epsilon)]
-    if not told:
-        return "No epsilon, however large, was sure enough to be refuted on this pair."
-    (p, epsilon), *rarer = told
-    first = (
-        f"Once found, an event that one database gives with probability {_chance(p)} or more would "
-        "have been refuted with probability 0.9 if the other gave it with probability "
-        f"{_other_chance(result.claim, p, epsilon)} or less (epsilon {at_most(epsilon)})"
-    )
-    others = [
-        f"{_chance(p)} against {_other_chance(result.claim, p, epsilon)} (epsilon "
-        f"{at_most(epsilon)})"
-        for p, epsilon in rarer
+    rows = [
+        (_chance(p), _other_chance(result.claim, p, epsilon), at_most(epsilon))
+        if isfinite(epsilon)
+        else (_chance(p), "0", "not seen")
+        for p, epsilon in power
     ]
-    more = f"; so would {', '.join(others)}" if others else ""
-    never = [p for p, epsilon in power if not isfinite(epsilon)]
-    most = f" One of probability {_chance(max(never))} could not be refuted." if never else ""
-    return f"{first}{more}.{most} What no learner proposed was not tested."
+    if not any(isfinite(epsilon) for _, epsilon in power):
+        rows = []
+    if (seen := result.detectable_probability) < 1:
+        rarely = _chance(seen) if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
+        rows.append((rarely, "0", "infinite"))
+    return tuple(rows)
+
+
+def no_power(result: AuditResult) -> str:
+    """Why there is no row of `power_rows`, as a sentence; else nothing."""
+    if result.refuted or result.verdict is Verdict.PROVED or power_rows(result):
+        return ""
+    if result.unread:
+        return (
+            f"Nothing can be said about what would have been detected: {printable(result.unread)}. "
+            "Let the mechanism return numbers, texts or collections of them."
+        )
+    return "This pair could not have refuted any epsilon, however large."
 
 
 def _other_chance(claim: PrivacyClaim, p: float, epsilon: float) -> str:
@@ -349,61 +362,60 @@ def _chance(p: float) -> str:
     return f"{ceil(p / unit - 1e-9) * unit:.2g}"
 
 
-def _impossible(result: AuditResult) -> str:
-    seen = result.detectable_probability
-    if seen >= 1:
-        return ""
-    rarely = _chance(seen) if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
-    return (
-        "A value impossible under one database would have been seen and refuted with probability "
-        f"0.9 if it had probability {rarely} or more under the other."
-    )
-
-
-def _learnt(result: AuditResult) -> str:
+def _learnt(result: AuditResult, *, detail: bool) -> str:
     """What the last doubling of the lesson brought, as a fact and not as a correction."""
     learning = result.learning
-    if learning is None or not isfinite(learning.gain):
+    if learning is None or result.unread or not isfinite(learning.gain):
         return ""
+    runs = f"Event chosen from {learning.draws:,} runs per database;"
     if learning.gain > UNSETTLED * result.claim.epsilon:
         return (
-            f"Learning has not settled: the event learnt from {learning.draws:,} draws a side has "
-            f"a log-ratio larger by {learning.gain:.2g} than the one learnt from about half of "
-            "them, so more trials would find a worse event."
+            f"{runs} half of them gave one whose log-ratio is smaller by {learning.gain:.2g}, so "
+            "more trials would find a better event."
         )
-    smaller = f"smaller by {learning.gain:.2g}" if learning.gain > 0 else "no smaller"
-    return (
-        f"The event was learnt from {learning.draws:,} draws a side; the one learnt from about "
-        f"half of them showed a log-ratio {smaller}."
-    )
+    if not detail:
+        return ""
+    if learning.gain > 0:
+        return f"{runs} the second half of them improved its log-ratio by {learning.gain:.2g}."
+    return f"{runs} more runs did not improve it."
 
 
-def reach_sentences(reached: Reach) -> tuple[str, ...]:
-    """What the search looked at, and the lines of the mechanism that it never ran."""
+def search_sentences(result: AuditResult, *, detail: bool = True) -> tuple[str, ...]:
+    """What was searched and what it cost; the lines of the mechanism that never ran.
+
+    Of a mechanism of the catalogue the lines are no concern of who audits it.
+    """
+    cost = draws_sentence(result)
+    if result.reached is None:
+        return (f"One pair, given by hand; {cost}",)
+    own = ":" in result.target or not result.target
+    searched, *more = reach_sentences(result.reached, lines=detail or own)
+    return (f"{searched}; {cost}", *more)
+
+
+def reach_sentences(reached: Reach, *, lines: bool = True) -> tuple[str, ...]:
+    """What a search looked at, what it passed over, and which `lines` it never ran."""
     sizes = ""
     if reached.smallest is not None:
         low, high = reached.smallest, reached.largest
-        sizes = f" of {low} records" if low == high else f" of {low} to {high} records"
-    plural = "" if reached.pairs == 1 else "s"
-    looked = f"Looked at {reached.databases} databases{sizes}, in {reached.pairs} pair{plural}."
+        sizes = f" ({low if low == high else f'{low}-{high}'} records)"
+    pairs = f"{reached.pairs:,} pair" + ("" if reached.pairs == 1 else "s")
     passed = ""
     if reached.passed_over:
         passed = (
             f"{reached.passed_over:,} more that the strategy lists were not run: too few trials."
         )
-    lines = "; ".join(printable(place) for place in reached.unreached or ())
-    return tuple(filter(None, (looked, passed, lines and f"Not reached by any of them: {lines}.")))
+    places = "; ".join(printable(place) for place in reached.unreached or ()) if lines else ""
+    searched = f"{reached.databases:,} databases{sizes}, {pairs}"
+    return tuple(filter(None, (searched, passed, places and f"Lines never executed: {places}.")))
 
 
 def draws_sentence(result: AuditResult) -> str:
     """What it cost, and from which seed."""
-    cost = f"{result.draws:,} outputs drawn in {result.seconds:.1f} s"
+    cost = f"{result.draws:,} runs, {result.seconds:.1f} s"
     if result.seeded:
         return f"{cost}, seed {result.seed}."
-    return (
-        f"{cost}. The mechanism draws its own randomness, so a replay repeats the experiment with "
-        "new draws."
-    )
+    return f"{cost}, unseeded: a replay repeats the experiment with new randomness."
 
 
 def databases_phrases(pair: Pair) -> tuple[str, str]:
@@ -416,55 +428,65 @@ def database_phrase(database: object) -> str:
     return printable(show(database))
 
 
-def story(result: AuditResult) -> Iterator[tuple[str, str]]:
-    """One audit in (label, text) lines, the same wherever it is told.
+def story(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str, str]]:
+    """One audit in (label, text) lines, the same wherever it is told; all of it with `detail`.
 
     An empty label goes on with the line before. The verdict itself is `headline`.
     """
+    if event := event_phrase(result):
+        yield "event", event
+    databases = databases_phrases(shown_pair(result))
+    counts = count_phrases(result) or ("", "")
+    for name, database, count in zip(("D", "D'"), databases, counts, strict=True):
+        yield name, database
+        if count:
+            yield "", f"the event in {count}"
+    yield from findings(result, detail=detail)
+    rows = power_rows(result)
+    if rows:
+        yield "power", POWER
+    for row in rows:
+        yield "", "; ".join(f"{name} {text}" for name, text in zip(POWER_ROWS, row, strict=True))
+    yield from unseen(result, detail=detail)
+
+
+def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str, str]]:
+    """What follows from the counts, in (label, text) lines: bounds, the worst pair, remarks."""
     claim = result.claim
-    source = f"; {claim.reference}" if claim.reference else ""
-    yield "claim", printable(f"{claim_phrase(claim)}{source}")
+    if detail:
+        source = f"; {claim.reference}" if claim.reference else ""
+        yield "claim", printable(f"{claim_phrase(claim)}{source}")
     if point := point_sentence(result):
         yield "point", point
-    one, two = databases_phrases(shown_pair(result))
-    yield "D", one
-    yield "D'", two
-    event = event_phrase(result)
-    if event:
-        yield "event", event
-    counts = count_phrases(result)
-    if counts:
-        yield "happened", f"in {counts[0]}"
-        yield "", f"in {counts[1]}"
-    yield "bound", bound_sentence(result)
-    if worst := worst_sentence(result):
+    yield "bound", f"{bound_sentence(result)}."
+    if worst := worst_sentence(result, detail=detail):
         yield "worst", worst
-    if decided := decided_sentence(result):
+    if detail and (decided := decided_sentence(result)):
         yield "", decided
-    yield from unseen(result)
     if result.note and result.verdict is not Verdict.INCONCLUSIVE:
         yield "note", printable(result.note)
-    yield "draws", draws_sentence(result)
+    if reason := no_power(result):
+        yield "power", reason
 
 
 def next_step(result: AuditResult, rerun: str) -> str:
-    """What to do now, with the command that audits anew; empty where nothing need be done."""
+    """What to do now, with the command that audits anew; empty if nothing need be done."""
     # The page of a file needs no auditor.
     from ...auditors.privacy.verdicts import NO_RETURN, NOT_READ, ONLY_NAN
 
-    then = f", and run {rerun}" if rerun else ", and audit it again"
+    then = f"then run: {rerun}" if rerun else "then audit it again"
     match result.verdict:
         case Verdict.REFUTED:
             return (
-                "compare the two databases and the event, mend the mechanism or weaken the "
-                f"claim{then}"
+                "Find what the differing record changes, fix the mechanism or weaken the claim, "
+                f"{then}"
             )
         case Verdict.INCONCLUSIVE if result.note.startswith((NO_RETURN, ONLY_NAN)):
-            return f"let the mechanism return what it releases{then}"
+            return f"Let the mechanism return what it releases, {then}"
         case Verdict.INCONCLUSIVE if result.note.startswith(NOT_READ):
-            return f"let the mechanism return what can be read{then}"
+            return f"Let the mechanism return numbers, texts or collections of them, {then}"
         case Verdict.INCONCLUSIVE:
-            return f"give it more draws{then}"
+            return f"Give it more trials, {then}"
     return ""
 
 
@@ -475,6 +497,16 @@ def sentence(result: AuditResult) -> str:
         known = "smallest witness" if _two_pairs(result) else "witness"
         return f"{rest.removesuffix('.')}; the {known} is the event {event_phrase(result)}"
     return rest
+
+
+def short(result: AuditResult) -> str:
+    """A refutation in the fewest words: "wrong_sum loses 1.784 > 1"."""
+    curve, bound, claimed = result.claim.curve, result.epsilon_lower, result.claim.epsilon
+    name = ""
+    if curve is not None:
+        name, bound, claimed = f"{curve.parameter} ", result.size_lower, curve.size
+    shown = at_least(bound, claimed) if bound > claimed else f"{claimed:g}"
+    return f"{printable(result.mechanism)} loses {name}{shown} > {claimed:g}"
 
 
 def plain_number(value: float) -> str:

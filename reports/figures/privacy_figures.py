@@ -46,7 +46,7 @@ def loss_figure(statement: Statement) -> Drawn:
             axes, claim.epsilon, confirmed or 0.0, exact or 0.0, *(bound for _, bound in points)
         )
         axes.set_xlim(left=0)
-        axes.set_xlabel("draws a side")
+        axes.set_xlabel("runs per database")
         axes.set_ylabel("epsilon (nats)")
         axes.xaxis.set_major_locator(few_ticks())
         axes.xaxis.set_major_formatter(thousands())
@@ -116,7 +116,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
         caption=(
             "The claim is broken where delta at the claimed epsilon is above the square. The "
             f"lower bound holds for all epsilon together but for chance {curve.alpha:.2g}, on the "
-            f"pair judged, with {curve.draws:,} draws a side."
+            f"pair judged, with {curve.draws:,} runs per database."
             + (" Exact: the worst pair of those checked." if exact is not None else "")
         ),
         paint=paint,

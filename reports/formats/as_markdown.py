@@ -17,8 +17,8 @@ def render(told: Told) -> str:
     What does not fit into LARGEST bytes is left out, the witnesses first, and the end says so.
     """
     head = {
-        "gate": "stopped" if told.reasons else "Nothing stands against this change",
-    }.get(told.command, "see below" if told.reasons else "Nothing refuted")
+        "gate": "gate failed" if told.reasons else "no violation found",
+    }.get(told.command, "see below" if told.reasons else "no violation found")
     lines = [f"## Differential privacy: {head}", ""]
     lines += [f"- **{_inline(r.name)}** ({r.kind}): {_inline(r.sentence)}" for r in told.reasons]
     lines += [""] if told.reasons else []

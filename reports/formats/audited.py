@@ -19,8 +19,8 @@ def judged(result: AuditResult, *, replay: str, rerun: str) -> Judged:
         seconds=result.seconds,
         story=(
             *wording.story(result),
-            ("replay", replay),
-            *(("next", text) for text in [wording.next_step(result, rerun)] if text),
+            ("check", replay),
+            *(("next", f"{text}.") for text in [wording.next_step(result, rerun)] if text),
         ),
         facts={
             "verdict": result.verdict.value,
@@ -53,8 +53,12 @@ def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> Judged:
         scope=record.get("scope", "") if record["verdict"] == Verdict.PROVED.value else "",
         story=(
             *((label, text) for label, text in record["story"]),
-            ("replay", rerun),
-            *(("next", text) for text in [claim_faces.next_step(record["verdict"], rerun)] if text),
+            ("check", rerun),
+            *(
+                ("next", f"{text}.")
+                for text in [claim_faces.next_step(record["verdict"], rerun)]
+                if text
+            ),
         ),
         facts={
             "verdict": record["verdict"],

@@ -86,9 +86,9 @@ def _line(subject: Subject) -> str:
     verdict = last["verdict"].replace("_", " ")
     said = refuted_before(subject)
     before = f"; {said}" if said else ""
-    together = f"this version together epsilon >= {joint:.2f}, chance {level:.2g} if sound"
+    together = f"all runs of this version: epsilon >= {joint:.2f} (p = {level:.2g})"
     if refuted_together(last):
-        together += " (refuted by the runs of this version together)"
+        together += ": refuted"
     if not last["counted"]:
         together += f"; the last run adds nothing ({last['remark']})"
     return (
@@ -121,9 +121,8 @@ def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside
         return FAILED
     runs = len({row["run"] for row in rows})
     console.line(
-        f"{count(runs, 'run')}, {count(len(rows), 'audit')}, every row as it was written. Runs of "
-        "one version with different seeds add up, for each of its claims at error probability "
-        f"{ALPHA:g} over all runs; another version starts afresh."
+        f"{count(runs, 'run')}, {count(len(rows), 'audit')}, history intact. Evidence adds up per "
+        f"code version and claim over runs with different seeds (alpha {ALPHA:g} over all of them)."
     )
     return FAILED if aside else 0
 

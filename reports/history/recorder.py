@@ -127,8 +127,8 @@ def _news(store: Store, run_id: str, seed: int) -> list[str]:
     # Said once; a project that always draws with one seed has been told.
     if repeated and not _told_before(store, run_id):
         told.append(
-            f"{repeated} of {len(rows)} audits drew with seed {seed} what an earlier run drew, and "
-            'add no evidence to it; seed = "random" or the profile nightly would'
+            f"{repeated} of {len(rows)} audits used the same seed ({seed}) as an earlier run, so "
+            'they add no evidence; set seed = "random" or use the profile nightly'
         )
     return told
 

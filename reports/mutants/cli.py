@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell import WHOLE, Near, examples, speak
+from ..shell import WHOLE, Near, examples, loudness, speak
 
 
 @click.command(
@@ -46,9 +46,9 @@ from ..shell import WHOLE, Near, examples, speak
               help="Seconds one call may take.")  # fmt: skip
 @click.option("--least", type=float, metavar="SHARE", help="Refuse a smaller share of seen faults.")
 @click.option("--json", "json_path", metavar="PATH", help="Write the score here.")
-@click.option("--quiet", is_flag=True, help="Print the first line only.")
+@loudness("Print the first line only.")
 def mutants(target: str, quiet: bool, **options: Any) -> None:
-    """Plant small faults in TARGET and tell which of them its claims see.
+    """Mutation-test TARGET: inject small faults and report which ones the audit detects.
 
     TARGET is as for audit. Constants and noise are scaled, noise reused, clips removed, factors
     dropped, bounds moved by one, comparisons turned, in the function and in those of its folder

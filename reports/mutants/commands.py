@@ -143,16 +143,16 @@ def rendered(score: Score, width: int) -> list[str]:
         lines += ["", f"{verdict.capitalize()}:"]
         for one in these:
             lines += wrapped(f"{one.fault.kind}, {one.fault.told}", width, "    ", "  - ")
-    lines += ["", "Who was asked about how many, and saw how many of them:"]
+    lines += ["", "Detected by (audit: asked about, detected):"]
     for name, (asked_about, saw) in score.asked.items():
         blind = " (blind)" if name in score.blind else ""
         lines += wrapped(f"{name}: {asked_about}, {saw}{blind}", width, "    ", "  - ")
     lines += [
         "",
         *wrapped(
-            "Not seen is not harmless, and not every fault breaks a claim: read each. Equivalent "
-            "means equal outputs for equal generators on the databases tried. "
-            f"{score.trials:,} trials a side, alpha {score.alpha:g}, seed {score.seed}.",
+            "An undetected fault may still matter, and not every fault breaks a claim: review each "
+            "one. Equivalent means equal outputs for equal generators on the databases tried. "
+            f"{score.trials:,} trials per database, alpha {score.alpha:g}, seed {score.seed}.",
             width,
         ),
     ]

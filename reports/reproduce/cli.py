@@ -6,7 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell import WHOLE, Near, examples, speak
+from ..shell import WHOLE, Near, examples, loudness, speak
 
 
 @click.command(
@@ -50,7 +50,7 @@ from ..shell import WHOLE, Near, examples, speak
     help="Processes; the numbers do not depend on it  [default: one per core]",
 )  # fmt: skip
 @engines("loky", "dask", "ray")
-@click.option("--quiet", is_flag=True, help="Print the summary only.")
+@loudness("Print the summary only.")
 def reproduce(
     names: tuple[str, ...],
     assignments: tuple[str, ...],

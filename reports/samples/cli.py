@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell import WHOLE, examples, speak
+from ..shell import WHOLE, examples, loudness, speak
 
 
 @click.command(
@@ -26,7 +26,7 @@ from ..shell import WHOLE, examples, speak
     "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
 )
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
-@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+@loudness("Print the verdict only.")
 def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     """Judge outputs recorded under two neighbouring databases; no mechanism is run.
 
@@ -53,7 +53,7 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     help="Chance to refute a sampler that follows its law.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
-@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+@loudness("Print the verdict only.")
 def conform(sample: str, law: str, flake: float, as_json: bool, quiet: bool) -> None:
     """Test whether recorded numbers follow a declared law.
 

@@ -70,9 +70,9 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
     pair = printable(f"{names[0]} and {names[1]}")
     bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
     head = {
-        Verdict.REFUTED: f"Refuted: {pair} contradict {claim}; the mechanism loses at least "
-        f"{bound}, with confidence {100 * (1 - judged.alpha):.6g} %.",
-        Verdict.NOT_REFUTED: f"Not refuted: {pair} do not contradict {claim}.",
+        Verdict.REFUTED: f"Refuted: {pair} contradict {claim}: privacy loss >= {bound}, "
+        f"with {100 * (1 - judged.alpha):.6g} % confidence.",
+        Verdict.NOT_REFUTED: f"Not refuted: no violation of {claim} found in {pair}.",
     }.get(
         judged.verdict,
         f"Inconclusive: {pair} do not hold independent draws, so nothing follows for {claim}."
@@ -85,9 +85,10 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
     count = judged.count
     order = (1, 0) if count.reversed else (0, 1)
     lines += ["", *wrapped(f"event     {printable(count.event.describe())}", width, " " * 12, "  ")]
-    for place, label in zip(order, ("happened", ""), strict=True):
+    for place in order:
         hits, trials = count.hits[place], count.trials[place]
-        text = f"{label:<9} in {hits:,} of {trials:,} outputs of {printable(names[place])}"
+        one = f"{wording.share(hits, trials)} of the outputs ({wording.count_phrase(hits, trials)})"
+        text = f"{'':<9} in {one} of {printable(names[place])}"
         lines += wrapped(text, width, " " * 12, "  ")
     learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
     lines += wrapped(
@@ -102,7 +103,10 @@ def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: boo
             else "no epsilon at all"
         )
         lines += wrapped(
-            f"could see {seen}, on this event, with probability .9", width, " " * 12, "  "
+            f"power     would have detected {seen} on this event, 9 times in 10",
+            width,
+            " " * 12,
+            "  ",
         )
     for remark in judged.remarks:
         lines += ["", *wrapped(f"Beware: {remark}.", width)]

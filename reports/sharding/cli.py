@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
-from ..shell import WHOLE, asker, examples, speak
+from ..shell import WHOLE, asker, examples, loudness, speak
 
 
 @click.command(
@@ -26,7 +26,7 @@ from ..shell import WHOLE, asker, examples, speak
 )
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
-@click.option("--quiet", is_flag=True, help="Print the verdict only.")
+@loudness("Print the verdict only.")
 def merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Put the counts of shards together: the verdict, bound and evidence of one process.
 

@@ -41,7 +41,7 @@ def told(run, tmp_path):
 def test_the_command_line_takes_every_curve_and_its_evidence_replays(told, claim, tmp_path):
     done = told("audit", "release.py:narrow", *claim, *TARGET, "--json", "e.json")
     assert done.exit_code == 1, done.output
-    assert "  point     epsilon" in done.output
+    assert "  point   epsilon" in done.output
     data = json.loads((tmp_path / "e.json").read_text())
     jsonschema.validate(data, SCHEMA)
     again = told("replay", "e.json", "release.py:narrow")

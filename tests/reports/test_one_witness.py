@@ -83,6 +83,7 @@ def places(folder, log):
     failures = [one.text for one in junit.iter("failure")]
     alerts = [line for line in log.splitlines() if line.startswith("::error ")]
     assert len(alerts) == 1
+    assert alerts[0].count("%0A") <= 3
     page = Words((folder / "e.html").read_text("utf-8"))
     return {
         "log": "\n".join(line for line in log.splitlines() if not line.startswith("::")),
@@ -94,17 +95,22 @@ def places(folder, log):
     }
 
 
-def wanted(result, replay):
-    """What every place has to say."""
+def wanted(result, replay, place):
+    """What every place has to say; an annotation has four lines for it."""
     one, two = wording.databases_phrases(wording.shown_pair(result))
     counts = wording.shown_counts(result)
     assert counts is not None
     numbers = [f"{number:,}" for pair in counts for number in pair]
-    return [
+    shares = [wording.share(*one) for one in zip(*counts, strict=True)]
+    short = [
         wording.claim_phrase(result.claim), one, two, wording.event_phrase(result), *numbers,
-        wording.bound_sentence(result), wording.worst_sentence(result), replay,
-        wording.next_step(result, "").partition(",")[0], "mend the mechanism",
+        *shares, f">= {wording.at_least(result.epsilon_lower)}", replay,
     ]  # fmt: skip
+    if place == "::error":
+        return short
+    worst = wording.worst_sentence(result, detail=False).partition(" in ")[0]
+    step = wording.next_step(result, "").partition(",")[0]
+    return [*short, wording.bound_sentence(result), worst, step]
 
 
 def dpwitness(folder, *words):
@@ -116,7 +122,7 @@ def dpwitness(folder, *words):
 def compare(told, result, replay):
     for place, text in told.items():
         known = plain(text)
-        for part in wanted(result, replay):
+        for part in wanted(result, replay, place):
             assert plain(part).casefold() in known.casefold(), (place, part)
 
 

@@ -1,7 +1,6 @@
 """What a run could have seen, checked against the test it speaks about."""
 
 import math
-import re
 from itertools import pairwise
 
 import numpy as np
@@ -113,9 +112,6 @@ def test_what_is_planted_at_the_figure_is_refuted_nine_times_in_ten(p, claim, de
     assert abs(detected / runs - 0.9) < 0.03 + 5 * math.sqrt(0.09 / runs)
 
 
-SAID = r"probability ([0-9.e-]+) (?:or more .{60,90} with probability|against) ([0-9.e-]+)"
-
-
 def _planted(p, q):
     def release(database, rng, *, size=None):
         return (rng.random(size) < (p if database == 0 else q)).astype(int)
@@ -124,12 +120,11 @@ def _planted(p, q):
 
 
 def _said(epsilon, delta, distance):
-    """The probabilities that the sentence about power names, for an audit that finds nothing."""
+    """The probabilities that the table of power names, for an audit that finds nothing."""
     options = {"epsilon": epsilon, "delta": delta, "relation": "declared", "distance": distance}
     found = audit(_planted(0.5, 0.5), pair=(0, 1), trials=20_000, alpha=0.05, **options)
-    sentence = wording.power_sentences(found)[0].replace("so would ", "probability ")
-    sentence = sentence.replace("), ", "), probability ")
-    return options, found, [tuple(map(float, both)) for both in re.findall(SAID, sentence)]
+    rows = [row for row in wording.power_rows(found) if row[2] not in ("not seen", "infinite")]
+    return options, found, [tuple(map(float, row[:2])) for row in rows]
 
 
 CLAIMS = [(0.7, 0.1, 1), (1.0, 0.0, 1), (1.0, 1e-3, 1), (0.5, 0.05, 2), (0.2, 0.3, 1)]

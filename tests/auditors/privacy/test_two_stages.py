@@ -142,8 +142,9 @@ def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
         document = evidence.document([result], replay="")
         (record,) = document["results"]
         told = as_text.render(result, replay="x"), as_html.render([result], document)
-        headline = float(wording.headline(result).rsplit("at least ", 1)[1].rstrip("."))
-        shown = [float(n.rstrip(".")) for n in re.findall(r"epsilon >= ([0-9.]+)", " ".join(told))]
+        headline = float(wording.headline(result).rsplit(">= ", 1)[1].rstrip("."))
+        text = " ".join(" ".join(told).split()).replace("&gt;", ">")
+        shown = [float(n.rstrip(".")) for n in re.findall(r"(?:epsilon|loss) >= ([0-9.]+)", text)]
         assert max(shown) == headline
         if of_witness >= of_pair:
             assert "the largest bound" not in " ".join(" ".join(told).split())

@@ -6,7 +6,7 @@ from math import inf
 import pytest
 
 from dpwitness.auditors.privacy.verdicts import NO_RETURN
-from dpwitness.auditors.results import Evidence, Pair, Verdict
+from dpwitness.auditors.results import Evidence, Pair, Reach, Verdict
 from dpwitness.reports.console import Console
 from dpwitness.reports.faces import as_text, wording
 
@@ -32,32 +32,56 @@ def test_no_line_is_wider_than_the_terminal(result, width):
         assert max(map(len, text.splitlines())) <= min(width, 100)
 
 
-def test_a_refutation_is_told_in_full(refuted):
-    text = " ".join(as_text.render(refuted, replay="dpwitness replay e.json").split())
+@pytest.mark.parametrize("detail", [False, True])
+def test_a_refutation_is_told_with_both_databases_and_how_to_check(refuted, detail):
+    text = as_text.render(refuted, replay="dpwitness replay e.json", rerun="again", detail=detail)
     for part in (
-        "Refuted: EM-NAIVE does not keep epsilon 1 (add-remove); it loses at least 1.234.",
-        "D [0, 1] D' [0, 0]",
-        "output is 1",
-        "in 500 of 1,000 outputs from D (50 %) in 119 of 1,000 outputs from D' (11.9 %)",
-        "epsilon >= 1.234, with confidence 99.9 %",
-        "after 512 draws a side",
-        "12,345 outputs drawn in 1.2 s, seed 7",
-        "Replay it: dpwitness replay e.json",
+        "Refuted: EM-NAIVE does not keep epsilon 1 (add-remove): privacy loss >= 1.234.",
+        "event output is 1",
+        f"D [0, 1] {'#' * 20} 50 % 500 of 1,000 runs",
+        f"D' [0, 0] {'#' * 5} 11.9 % 119 of 1,000 runs",
+        "epsilon >= 1.234, with 99.9 % confidence",
+        "12,345 runs, 1.2 s, seed 7",
+        "lower bound; the true loss may be larger",
+        "check dpwitness replay e.json",
     ):
-        assert part in text
+        assert part in " ".join(text.split())
+    assert ("then run: again" in text) is detail
+    assert ("512 runs per database were enough" in text) is detail
+
+
+def test_the_bars_stand_in_the_ratio_of_the_shares(refuted):
+    one, two = (line.count("#") for line in as_text.render(refuted).splitlines() if "#" in line)
+    assert (one, two) == (20, round(20 * 119 / 500))
+
+
+def test_a_report_is_about_fourteen_lines_and_the_whole_of_it_no_less(refuted, sound):
+    reached = Reach(databases=25, pairs=14, smallest=0, largest=11, unreached=("f.py line 3",))
+    for result in (refuted, sound):
+        found = replace(result, reached=reached, plan={**result.plan, "made_again": True})
+        short, whole = (as_text.render(found, replay="dpwitness replay e.json", detail=detail)
+                        for detail in (False, True))  # fmt: skip
+        assert len(short.splitlines()) <= 17
+        assert len(short.splitlines()) < len(whole.splitlines())
+
+
+def test_lines_never_executed_are_told_of_the_users_own_files_alone(refuted):
+    reached = Reach(databases=2, pairs=1, smallest=1, largest=1, unreached=("f.py line 3",))
+    found = replace(refuted, reached=reached)
+    assert "Lines never executed" not in as_text.render(found)
+    assert "Lines never executed: f.py line 3." in as_text.render(found, detail=True)
+    assert "Lines never executed: f.py line 3." in as_text.render(replace(found, target="f.py:g"))
 
 
 def test_not_refuted_says_what_could_have_been_seen(sound):
     text = " ".join(as_text.render(sound).split())
     for part in (
-        "Not refuted: no draw contradicts that laplace keeps epsilon 1 (add-remove).",
-        "probability 0.5 or more would have been refuted with probability 0.9 if the other gave it "
-        "with probability 0.149 or less (epsilon 1.21); so would 0.01 against 0.00082 (epsilon "
-        "2.5). One of probability 0.001 could not be refuted.",
-        "probability 0.004 or more",
-        "low-order bits of floating-point outputs, and running time",
-        "the draws show epsilon >= 0.871",
-        "in 1,500 of 3,000 outputs from D (50 %)",
+        "Not refuted: no violation of epsilon 1 (add-remove) found in laplace.",
+        "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; no proof.",
+        "once found, 9 times in 10: probability >= 0.5 0.01 0.001 0.004 "
+        "other side <= 0.149 0.00082 0 0 privacy loss 1.21 2.5 not seen infinite",
+        "low-order bits of floats, running time",
+        "1,500 of 3,000 runs",
     ):
         assert part in text
 
@@ -80,14 +104,15 @@ def test_numbers_are_rounded_to_the_safe_side():
 
 
 def test_a_bound_at_the_claim_itself_is_more_than_it(refuted):
-    assert "it loses more than 1." in wording.headline(replace(refuted, epsilon_lower=1.0))
+    assert wording.headline(replace(refuted, epsilon_lower=1.0)).endswith("privacy loss > 1.")
 
 
 def test_rare_events_are_told_as_one_in_so_many(sound):
-    told = wording.power_sentences(replace(sound, detectable_probability=5.3e-5))
-    assert "1 in 18,867 or more" in told[1]
+    told = wording.power_rows(replace(sound, detectable_probability=5.3e-5))
+    assert told[-1] == ("1 in 18,867", "0", "infinite")
     none = replace(sound, detectable_probability=1.0, power=((0.5, inf),), learning=None)
-    assert len(wording.power_sentences(none)) == 1
+    assert wording.power_rows(none) == ()
+    assert "could not have refuted any epsilon" in as_text.render(none)
 
 
 def test_names_cannot_steer_the_terminal(refuted):
@@ -106,16 +131,17 @@ def test_a_broken_command_is_still_the_command(width):
 def test_counts_are_followed_by_what_they_alone_show(refuted):
     small = Evidence(counts=refuted.evidence.counts, alpha=1e-3, level=1e-4)
     witness = replace(refuted.witness, evidence=small, epsilon_lower=1.1)
-    told = dict(wording.story(replace(refuted, pair=Pair([5], [6]), witness=witness)))
-    assert told["bound"].startswith("epsilon >= 1.1 from these counts")
-    assert told["worst"].startswith("epsilon >= 1.234 for [")
+    judged = replace(refuted, pair=Pair([5], [6]), witness=witness)
+    told = dict(wording.story(judged, detail=True))
+    assert "its counts give epsilon >= 1.1," in told["bound"]
+    assert "so epsilon >= 1.234, the largest bound" in told["worst"]
     both = replace(refuted, pair=Pair([5], [6]), witness=witness)
     assert "the smallest witness is the event" in wording.sentence(both)
 
 
 def test_who_forgot_to_return_is_not_told_to_draw_more(sound):
     none = replace(sound, verdict=Verdict.INCONCLUSIVE, note=NO_RETURN)
-    assert wording.next_step(none, "x") == "let the mechanism return what it releases, and run x"
+    assert wording.next_step(none, "x") == "Let the mechanism return what it releases, then run: x"
 
 
 @pytest.mark.parametrize("sized", [False, True])

@@ -56,7 +56,7 @@ def test_recording_a_run_again_changes_nothing(tmp_path, result):
 def test_a_seed_drawn_before_adds_nothing_and_is_told_once(tmp_path, result):
     told = [record(tmp_path, f"r{n}", [result(seed=7)], ["t"], 7) for n in range(3)]
     assert [len(one) for one in told] == [0, 1, 0]
-    assert "with seed 7" in told[1][0]
+    assert "the same seed (7)" in told[1][0]
     rows = capital(tmp_path)
     assert [row[1] for row in rows] == [1, 0, 0]
     assert rows[1][2] == "repeated seed"
@@ -151,7 +151,7 @@ def test_history_lists_and_checks(filled, run):
     done = run("history")
     assert done.exit_code == 0
     assert "not refuted   noisy, epsilon 1 (replace-one): 5 runs, 2 versions" in done.output
-    assert "5 runs, 10 audits, every row as it was written" in done.output
+    assert "5 runs, 10 audits, history intact" in done.output
     with closing(sqlite3.connect(filled / NAME)) as connection, connection:
         connection.execute("UPDATE counts SET hits = 0 WHERE sequence = 9")
     done = run("history")
