@@ -57,6 +57,18 @@ def twin(database, rng, *, size=1):
     return sum(database) + np.where(u < 0.5, np.log(2 * u), -np.log(2 - 2 * u))
 
 
+class Twin:
+    """The twin as a client that is asked: what stands alone is a request and not a call."""
+
+    words, block, seeded = ("twin",), 32_768, True
+
+    def __reduce__(self):
+        return Twin, ()
+
+    def __call__(self, database, rng, *, size=None):
+        return twin(database, rng, size=size or 1)
+
+
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_client_is_short_and_all_are_tested(name):
     assert len((CLIENTS / name).read_text(encoding="utf-8").splitlines()) <= MOST_LINES
@@ -73,11 +85,12 @@ def test_a_client_draws_what_its_twin_draws_and_gets_its_verdict(name, tmp_path)
         # The logarithms of two libraries may differ in the last bit.
         np.testing.assert_allclose(there, here, rtol=1e-14, atol=1e-14)
     options = {"pair": ([0], [0, 1]), "epsilon": 0.7, "trials": 20_000}
-    there, here = audit(remote, **options), audit(twin, **options)
+    there, here = audit(remote, **options), audit(Twin(), **options)
     assert there.refuted
     # Beside the counts more is drawn of a program, whose source nobody can read.
     assert (there.epsilon_lower, there.evidence.looks) == (here.epsilon_lower, here.evidence.looks)
     assert not audit(remote, **{**options, "epsilon": 1.0}).refuted
+    assert audit(twin, **options).refuted
 
 
 @pytest.mark.slow
