@@ -76,6 +76,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--isolate", is_flag=True, help="Run TARGET in a process of its own, which may crash."
         ),
         click.option(
+            "--release",
+            metavar="NAMES",
+            help="TARGET is a model: fit it to the database and release these attributes.",
+        ),
+        click.option(
             "--attacker",
             "attackers",
             multiple=True,
@@ -169,7 +174,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
 def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     """The text that names what is audited; what `options` say of it is taken out of them."""
     command, python = options.pop("command"), options.pop("python")
-    isolate, unseeded = options.pop("isolate"), options.pop("unseeded")
+    isolate, unseeded, release = map(options.pop, ("isolate", "unseeded", "release"))
     if target is None and command is None:
         raise click.UsageError(f"Nothing to {verb} is named; give a TARGET, or --command.")
     from .targets import target_text
@@ -179,7 +184,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
         options[flag] = options[flag] or None
     if isolate and command is None:
         python = python or sys.executable
-    return target_text(target, command, python)
+    return target_text(target, command, python, release)
 
 
 @main.command(

@@ -18,8 +18,9 @@ from typing import Any
 
 from ..auditors.databases.table import is_frame
 from ..auditors.errors import InvalidArgument
+from ..auditors.remote.libraries import named
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
-from .adapters import adapted, serialized
+from .adapters import adapted, serialized, with_databases
 from .adapters.table_files import is_table_file, table_in
 
 COMMAND, PYTHON = "command=", "python="
@@ -37,8 +38,17 @@ class Target:
     mechanism: Any
 
 
-def target_text(target: str | None, command: str | None, python: str | None) -> str:
-    """The one text that names what TARGET, --command and --python name together."""
+def target_text(
+    target: str | None, command: str | None, python: str | None, release: str | None = None
+) -> str:
+    """The one text that names what TARGET, --release, --command and --python name together."""
+    if release is not None:
+        if target is None or command is not None or ":" not in target:
+            raise InvalidArgument(
+                "--release names fitted attributes of a model; give it as a TARGET such as "
+                "model.py:MODEL"
+            )
+        target = f"{target}[{release}]"
     if command is not None:
         if target is not None or python is not None:
             raise InvalidArgument(
@@ -99,7 +109,8 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
 
     Forms: a catalogue name or identifier in any case, `package.module:attribute`,
     `path/to/file.py:attribute`, `opendp:FILE.json`, `command=PROGRAM ARGUMENTS`,
-    `python=INTERPRETER file.py:attribute`, and `bits=` or `types=` before any of these.
+    `python=INTERPRETER file.py:attribute`, and `bits=` or `types=` before any of these; a model's
+    attribute may end in `[...]`, the fitted attributes that it releases.
     Loading a module runs its code, a command is started; it may stay silent for `timeout` seconds.
     Raises InvalidArgument with a sentence that says what was looked for.
     """
@@ -113,12 +124,13 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
     place, colon, attribute = text.rpartition(":")
     if not colon:
         return _from_catalogue(text)
+    attribute, released = named(attribute)
     found = _attribute(_load(place, text), attribute, text)
     if isinstance(found, NegativeControl):
         found = found.mechanism
-    if isinstance(found, Mechanism):
+    if isinstance(found, Mechanism) and not released:
         return Target(text=text, name=found.name, mechanism=found)
-    if (made := adapted(found, attribute)) is not None:
+    if (made := adapted(found, attribute, released)) is not None:
         return Target(text=text, name=made.name, mechanism=made)
     if not callable(found):
         raise InvalidArgument(
@@ -155,6 +167,7 @@ def _in_a_process(text: str, timeout: float) -> Target:
     else:
         python, target = _split(text.removeprefix(PYTHON))
         found = from_python(python, target, timeout)
+    found = with_databases(found, getattr(found.run, "said", {}))
     return Target(text=text, name=found.name, mechanism=found)
 
 

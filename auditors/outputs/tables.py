@@ -159,6 +159,18 @@ def _sparse(matrix: Any) -> Parts:
     }
 
 
+def _torch_tensor(tensor: Any) -> Parts:
+    held = tensor.detach().cpu().resolve_conj().resolve_neg()
+    try:
+        return {("field", "values"): held.numpy()}
+    except TypeError:  # numpy has no bfloat16
+        return {("field", "values"): held.double().numpy()}
+
+
+def _array(array: Any) -> Parts:
+    return {("field", "values"): np.asarray(array)}
+
+
 def _masked(array: Any) -> Parts:
     return {
         ("field", "data"): np.asarray(array.data),
@@ -179,4 +191,6 @@ _OPENERS: Dict[Tuple[str, str], Callable[[Any], Parts]] = {
     ("polars", "DataFrame"): _polars_frame,
     ("polars", "Series"): _polars_series,
     ("numpy", "MaskedArray"): _masked,
+    ("torch", "Tensor"): _torch_tensor,
+    ("jaxlib", "ArrayImpl"): _array,
 }

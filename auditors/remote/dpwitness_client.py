@@ -2,8 +2,9 @@
 
 Run as `python dpwitness_client.py FILE.py:NAME` or `MODULE:NAME`. The name is a function of
 (database, rng) or of (database, rng, *, size=None). What it returns is written as dpwitness would
-read it in its own process: `write` takes values apart as `auditors/outputs/kinds.py` does, and
-tables with the copy of `auditors/outputs/tables.py` beside this file, which only they need."""
+read it in its own process: `write` takes values apart as `auditors/outputs/kinds.py` does. Beside
+this file lie copies of `auditors/outputs/tables.py`, which only tables need, and of
+`libraries.py`, which only objects of other libraries need."""
 import array, base64, enum, importlib, importlib.util, inspect, json, os, random, sys, time, types  # noqa: E401
 import datetime, decimal, fractions, ipaddress, pathlib, uuid  # noqa: E401
 from collections import abc, deque
@@ -15,13 +16,17 @@ try:
     import client_tables as tables
 except ImportError:
     tables = None
+try:
+    import client_libraries as libraries
+except ImportError:
+    libraries = None
 
 
 def find(target):
     place, _, name = target.rpartition(":")
     if not place.endswith(".py"):
         sys.path.insert(0, os.getcwd())
-        return getattr(importlib.import_module(place), name)
+        return inside(importlib.import_module(place), name)
     sys.path.insert(0, os.path.dirname(os.path.abspath(place)))
     stem = os.path.splitext(os.path.basename(os.path.realpath(place)))[0]
     # Classes of the file are called as dpwitness calls them when it loads the file itself.
@@ -29,7 +34,13 @@ def find(target):
     spec = importlib.util.spec_from_file_location(module_name, place)
     module = sys.modules[module_name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return getattr(module, name)
+    return inside(module, name)
+
+
+def inside(found, path):
+    for name in path.split("."):
+        found = getattr(found, name)
+    return found
 
 
 def read(data):
@@ -290,16 +301,30 @@ def raw(name, dtype, shape, body, each=None):
     return json.dumps(header).encode() + b"\n" + body
 
 
-def draw(function, whole, request, out):
-    seed, outputs, spoke = request["seed"], [], time.time()
+GENERATORS = {"torch": "manual_seed"}
+"""Global generators of libraries that a function may load while it runs."""
+
+
+def seed_all(seed):
     random.seed(seed)
-    rng = random.Random(seed)
     if numpy is not None:  # packages that draw from the global states replay too
         numpy.random.seed([seed % 2**32, seed >> 32])
-        rng = numpy.random.default_rng(seed)
-    if "torch" in sys.modules:
-        sys.modules["torch"].manual_seed(seed)
-    database = read(request["database"])
+    for library, function in GENERATORS.items():
+        if library in sys.modules:
+            getattr(sys.modules[library], function)(seed)
+    return random.Random(seed) if numpy is None else numpy.random.default_rng(seed)
+
+
+def draw(function, whole, request, out):
+    loaded = sys.modules.keys() & GENERATORS
+    made = drawn(function, whole, request, out)
+    # What was loaded by a call was not seeded before it.
+    return made if sys.modules.keys() & GENERATORS == loaded else drawn(function, whole, request, out)
+
+
+def drawn(function, whole, request, out):
+    outputs, spoke = [], time.time()
+    rng, database = seed_all(request["seed"]), read(request["database"])
     if whole:
         return answer(request["id"], function(database, rng, size=request["size"]))
     while len(outputs) < request["size"]:
@@ -310,15 +335,30 @@ def draw(function, whole, request, out):
     return answer_singles(request["id"], outputs)
 
 
+def greeting(target):
+    """The function that the target names, and how the client introduces itself."""
+    place, _, name = target.rpartition(":")
+    name, released = libraries.named(name) if libraries is not None else (name, ())
+    function, said = find(place + ":" + name), {"dpwitness": 1, "name": name}
+    try:
+        opened = libraries.opened(function, name, released) if libraries is not None else None
+    except TypeError as error:
+        return None, {"error": str(error)}
+    if opened is not None:
+        function = opened.run
+        said.update(opened.said, seeded=opened.seeded)
+    said["block"] = 32768 if "size" in inspect.signature(function).parameters else 1024
+    return function, said
+
+
 def main(target):
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the mechanism prints must not reach the protocol
     out = lambda data: (pipe.write(data), pipe.flush())  # noqa: E731
-    function = find(target)
-    whole, name = "size" in inspect.signature(function).parameters, target.rpartition(":")[2]
+    function, said = greeting(target)
     sys.stdin.readline()
-    greeting = {"dpwitness": 1, "name": name, "block": 32768 if whole else 1024}
-    out(json.dumps(greeting).encode() + b"\n")
+    out(json.dumps(said).encode() + b"\n")
+    whole = said.get("block") == 32768
     for line in sys.stdin:
         request = json.loads(line)
         try:

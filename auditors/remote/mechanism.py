@@ -18,13 +18,15 @@ from ..outputs import tables
 from ..outputs.decoding import from_json
 from ..outputs.encoding import to_json
 from ..outputs.foreign import Foreign
+from . import libraries
 from .process import Child
+from .said import claims_of
 
 VERSION = 1
 BLOCK = 32_768
 CLIENT = Path(__file__).with_name("dpwitness_client.py")
-TABLES = "client_tables.py"
-"""What the copy of `tables` beside a copy of the client is called."""
+BESIDE = {"client_tables.py": tables.__file__, "client_libraries.py": libraries.__file__}
+"""What copies of `tables` and `libraries` beside a copy of the client are called."""
 ABOVE = -1000
 """Depth at which an output's JSON begins: how deep values may be is asked when they are packed."""
 TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
@@ -41,18 +43,20 @@ class RemoteRun:
     `words` are the command and its arguments, `limit` the seconds it may stay silent. The child
     starts at once, is started again after a failure, and ends with this object; a copy sent to
     a worker starts one of its own. `block` is the number of draws it wants to be asked for at
-    most, `seeded` whether it draws from the seed it is sent. Raises InvalidArgument when the
-    command cannot be started and ContractError when it does not keep to protocol 1.
+    most, `seeded` whether it draws from the seed it is sent, `said` its whole greeting. Raises
+    InvalidArgument when the command cannot be started or says that there is no mechanism, and
+    ContractError when it does not keep to protocol 1.
     """
 
-    __slots__ = ("__weakref__", "_child", "_requests", "block", "limit", "name", "seeded", "words")
+    __slots__ = ("__weakref__", "_child", "_requests", "block", "limit", "name", "said", "seeded",
+                 "words")  # fmt: skip
 
     def __init__(self, words: Sequence[str], limit: float = 10.0) -> None:
         self.words, self.limit = tuple(words), limit
         self._child: list[Child] = []
         self._requests = 0
         weakref.finalize(self, _end, self._child)
-        greeting = self._started()
+        greeting = self.said = self._started()
         self.name = str(greeting.get("name") or Path(self.words[0]).name)
         self.seeded = greeting.get("seeded", True) is not False
         block = greeting.get("block", BLOCK)
@@ -90,6 +94,8 @@ class RemoteRun:
         try:
             child.send({"dpwitness": VERSION})
             greeting = child.receive()
+            if "error" in greeting:
+                raise InvalidArgument(str(greeting["error"])[:500])
             if greeting.get("dpwitness") != VERSION:
                 raise ContractError(
                     f"{self.words[0]} answered the handshake with {greeting!r:.120}; expected "
@@ -233,7 +239,9 @@ def from_command(command: str, limit: float = 10.0) -> Mechanism:
 def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
     """The mechanism `target` (file.py:NAME or module:NAME) run by another Python, 3.8 or later.
 
-    Only the client and the file that takes tables apart go there, as copies in a folder.
+    Only the client and the files that take tables apart and know libraries go there, as copies in
+    a folder. The name of a model is followed by the attributes that it releases once it is fitted:
+    file.py:MODEL[coef_,intercept_].
     """
     if ":" not in target:
         raise InvalidArgument(
@@ -243,11 +251,17 @@ def from_python(python: str, target: str, limit: float = 10.0) -> Mechanism:
     # By the number of the process its folder is found if it is killed.
     folder = tempfile.mkdtemp(prefix=f"dpwitness-{os.getpid()}-client-")
     copy = shutil.copy(CLIENT, folder)
-    shutil.copy(str(tables.__file__), Path(folder) / TABLES)
+    for name, source in BESIDE.items():
+        shutil.copy(str(source), Path(folder) / name)
     run = RemoteRun([python, copy, target], limit)
     weakref.finalize(run, shutil.rmtree, folder, ignore_errors=True)
     return _mechanism(run)
 
 
 def _mechanism(run: RemoteRun) -> Mechanism:
-    return Mechanism(name=run.name, run=run, seeded=run.seeded)
+    try:
+        claims = claims_of(run.said.get("claims", []))
+    except ValueError as error:
+        raise ContractError(f"{run.words[0]} states a claim that is none: {error}") from None
+    reference = str(run.said.get("reference", ""))[:200]
+    return Mechanism(name=run.name, run=run, seeded=run.seeded, claims=claims, reference=reference)

@@ -106,8 +106,9 @@ class Deciding:
 
 CAUSES = (
     "so the mechanism keeps state between calls (it remembers earlier ones, or keeps a generator), "
-    "or it draws randomness from elsewhere than the rng it is given (the operating system, a "
-    "clock): pass all state in and use the rng, or declare the randomness with seeded=False"
+    "or it draws randomness from elsewhere than the rng it is given (the operating system, as "
+    "secrets and default_rng() without a seed do, a clock, a GPU): pass all state in and use the "
+    "rng, or declare the randomness with seeded=False"
 )
 
 

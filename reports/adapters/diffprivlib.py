@@ -1,4 +1,4 @@
-"""diffprivlib: the claim from `.epsilon` and `.delta`, the seed through random_state.
+"""diffprivlib: tools, and models at a relation that is said; the seed through random_state.
 
 The library does not say which databases its tools and models take for neighbours, so whoever
 audits one says it.
@@ -10,35 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...auditors.errors import InvalidArgument
+from ...auditors.remote.libraries import fitted
 from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
-
-
-def from_mechanism(mechanism: Any, name: str) -> Mechanism:
-    """The mechanism on one value, with its own epsilon and delta.
-
-    A database is the value that `randomise` takes; neighbours are values at most its sensitivity
-    apart, which only whoever gives a pair can see to. Each draw is of a copy seeded from the
-    generator. Raises InvalidArgument for an object that has no `randomise`.
-    """
-    if not callable(getattr(mechanism, "randomise", None)):
-        raise InvalidArgument(
-            f"{name} is a {type(mechanism).__name__} of diffprivlib without randomise; wrap a "
-            "model or a tool in a function of (database, rng) that passes random_state"
-        )
-    return Mechanism(
-        name=name,
-        run=partial(_drawn, mechanism),
-        reference=f"diffprivlib {type(mechanism).__name__}",
-        claims=(
-            PrivacyClaim(
-                epsilon=float(mechanism.epsilon),
-                delta=float(getattr(mechanism, "delta", 0.0) or 0.0),
-                relation=Relation.DECLARED,
-                reference=f"diffprivlib, {type(mechanism).__name__}.epsilon",
-            ),
-        ),
-    )
 
 
 def from_tool(
@@ -69,7 +42,7 @@ def from_model(
     name = type(model).__name__
     return Mechanism(
         name=name,
-        run=partial(_fitted, model, tuple(released), labelled),
+        run=partial(fitted, model, tuple(released), labelled),
         reference=f"diffprivlib.models.{name}",
         claims=(PrivacyClaim(epsilon=float(model.epsilon), relation=Relation(relation)),),
     )
@@ -80,29 +53,3 @@ def _computed(
 ) -> Any:
     found = tool(np.asarray(database), **settings, random_state=int(rng.integers(2**32)))
     return found[0] if isinstance(found, tuple) else found
-
-
-def _fitted(
-    model: Any,
-    released: tuple[str, ...],
-    labelled: bool,
-    database: Any,
-    rng: np.random.Generator,
-) -> dict[str, Any]:
-    from copy import deepcopy
-
-    fresh = deepcopy(model)
-    fresh.random_state = int(rng.integers(2**32))
-    rows = np.asarray(database, dtype=float)
-    fresh.fit(*((rows[:, :-1], rows[:, -1]) if labelled else (rows,)))
-    return {name: getattr(fresh, name) for name in released}
-
-
-def _drawn(mechanism: Any, database: Any, rng: np.random.Generator) -> Any:
-    from copy import copy
-
-    from diffprivlib.utils import check_random_state
-
-    fresh = copy(mechanism)
-    fresh._rng = check_random_state(int(rng.integers(2**32)), True)
-    return fresh.randomise(database)

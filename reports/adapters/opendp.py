@@ -1,38 +1,14 @@
-"""OpenDP measurements: the claim from `map`, relation and databases from the input space."""
+"""OpenDP measurements in files, and databases from the input space of a measurement."""
 
 import importlib
 import re
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...auditors.errors import InvalidArgument
+from ...auditors.remote.libraries import RELATIONS
 from ...auditors.results import Pair
-from ...mechanisms.model import (
-    ConcentratedCurve,
-    Curve,
-    Mechanism,
-    PointsCurve,
-    PrivacyClaim,
-    Relation,
-    RenyiCurve,
-)
 from ..record import reading
 
-RELATIONS = {
-    "SymmetricDistance": Relation.ADD_REMOVE,
-    "InsertDeleteDistance": Relation.ADD_REMOVE,
-    "ChangeOneDistance": Relation.REPLACE_ONE,
-    "HammingDistance": Relation.REPLACE_ONE,
-}
-"""Neighbours by metric; of other metrics, such as distances of numbers, they are given as pairs."""
-MEASURES = ("MaxDivergence", "Approximate(MaxDivergence)", "FixedSmoothedMaxDivergence")
-"""Measures whose map gives epsilon, or epsilon and delta."""
-DELTAS = tuple(10.0**-k for k in range(1, 13))
-ORDERS = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 16.0, 32.0, 64.0)
-"""Points at which a privacy profile, and a curve of Renyi divergences, are asked for."""
 LARGEST = 100
 """Numbers without bounds are taken up to this one, and lists up to MOST_RECORDS long."""
 MOST_RECORDS = 10
@@ -81,7 +57,7 @@ modules hold helpers that load packages and read pickles. Left out are construct
 function or an expression of another library, which no such file can hold."""
 
 
-def from_file(path: str) -> Mechanism:
+def measurement_in(path: str) -> Any:
     """The measurement in a file that holds what `opendp.prelude.serialize` gave.
 
     OpenDP's own `deserialize` calls any function of any of its modules; this calls those of
@@ -112,7 +88,7 @@ def from_file(path: str) -> Mechanism:
             f"opendp:{path} holds a {type(found).__name__}; expected a measurement, which "
             "opendp.prelude.serialize(measurement) writes"
         )
-    return from_measurement(found, Path(path).stem)
+    return found
 
 
 def _made(data: Any) -> Any:
@@ -149,52 +125,7 @@ def _constructed(part: dict[str, Any]) -> Any:
     return part
 
 
-def from_measurement(measurement: Any, name: str, d_in: Any = 1) -> Mechanism:
-    """The measurement with the claim that its map gives for databases `d_in` apart.
-
-    OpenDP draws from the operating system, so runs cannot be repeated bit for bit. A database
-    is the measurement's argument; those of plain input domains are known, of others they are
-    given. Raises InvalidArgument for a privacy measure that is unknown.
-    """
-    metric = str(measurement.input_metric).partition("(")[0]
-    told: dict[str, Any] = {
-        "relation": RELATIONS.get(metric, Relation.DECLARED),
-        "reference": f"the measurement's own map({d_in}), {metric}",
-    }
-    loss, measure = _mapped(measurement, d_in), str(measurement.output_measure)
-    if measure.startswith(MEASURES):
-        epsilon, delta = loss if isinstance(loss, tuple) else (loss, 0.0)
-        claim = PrivacyClaim(epsilon=float(epsilon), delta=float(delta), **told)
-    else:
-        claim = PrivacyClaim.of_curve(_curve(measure, loss, name), **told)
-    return Mechanism(
-        name=name,
-        run=partial(_called, measurement),
-        seeded=False,
-        reference=f"map({d_in}) of the measurement, {metric}",
-        databases=_databases(str(getattr(measurement, "input_domain", "")), metric, d_in),
-        claims=(claim,),
-    )
-
-
-def _curve(measure: str, loss: Any, name: str) -> Curve:
-    """The curve that a map gives under this measure."""
-    if measure.startswith(("ZeroConcentratedDivergence", "Approximate(ZeroConcentrated")):
-        rho, delta = loss if isinstance(loss, tuple) else (loss, 0.0)
-        return ConcentratedCurve(float(rho), float(delta))
-    if measure.startswith("SmoothedMaxDivergence"):
-        points = [(float(loss.epsilon(delta)), delta) for delta in DELTAS]
-        return PointsCurve(tuple(point for point in points if point[0] < np.inf))
-    if measure.startswith("RenyiDivergence"):
-        return RenyiCurve(tuple((order, float(loss(order))) for order in ORDERS))
-    raise InvalidArgument(
-        f"{name} states its privacy as {measure}, which is none of pure, approximate, "
-        "zero-concentrated, Renyi or smoothed max divergence; convert it, as with "
-        "make_fix_delta(make_zCDP_to_approxDP(...), delta)"
-    )
-
-
-def _databases(domain: str, metric: str, d_in: Any) -> Any:
+def databases_of(domain: str, metric: str, d_in: Any) -> Any:
     """A strategy of databases, or of pairs `d_in` apart; None for a domain that is not plain."""
     from hypothesis import strategies as st
 
@@ -230,14 +161,3 @@ def _databases(domain: str, metric: str, d_in: Any) -> Any:
         return None
     step = type(ends[0])(d_in)
     return values.filter(lambda x: x + step <= ends[1]).map(lambda x: Pair(x, x + step))
-
-
-def _mapped(measurement: Any, d_in: Any) -> Any:
-    try:
-        return measurement.map(d_in)
-    except Exception:  # noqa: BLE001 - its own type; a float distance wants a float
-        return measurement.map(float(d_in))
-
-
-def _called(measurement: Any, database: Any, rng: np.random.Generator) -> Any:
-    return measurement(database)

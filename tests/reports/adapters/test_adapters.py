@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from dpwitness import ConcentratedCurve, InvalidArgument, Mechanism, Relation, audit
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
-from dpwitness.reports.adapters.opendp import _databases as opendp_databases
+from dpwitness.reports.adapters.opendp import databases_of as opendp_databases
 from dpwitness.reports.targets import find_target
 
 
