@@ -219,13 +219,15 @@ class _Finder:
         return found
 
     def whole(self, numbers: NDArray[np.generic]) -> Codes:
+        if numbers.dtype.kind == "b":
+            numbers = numbers.astype(np.uint8)
         if self.whole_table is None:
             # Comparing whole numbers with the edges rounded up is exact beyond 2**53 too.
             return np.searchsorted(
                 _whole_edges(tuple(self.edges.tolist()), numbers.dtype.str), numbers, side="right"
             ).astype(np.uint8)
         last = self.start + len(self.whole_table) - 1
-        if numbers.dtype.kind == "b" or numbers.dtype.itemsize == 1:
+        if numbers.dtype.itemsize == 1:
             wide = numbers.astype(np.int64)
         else:
             wide = np.clip(numbers, *_bounded(self.start, last, numbers.dtype)).astype(np.int64)

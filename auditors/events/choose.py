@@ -44,6 +44,9 @@ CURVE_SPREAD = 0.6
 """Standard error of a log-ratio that the curve along a score supports, as a part of the counts'."""
 LINE_SPREAD = 0.3
 """The same, where the log-ratios are a line in the threshold."""
+NEVER = 9.0
+"""Hits that the other side had to have, if an event lost no more than the one it is to replace,
+for their absence to be no luck: among thousands of events one is missed by chance so often."""
 FAR_BEHIND = 4.0
 IDLE_FROM = 30_000
 
@@ -108,7 +111,7 @@ class Lesson:
         self._fixed = 0
         self._recent: list[tuple[Outputs, Outputs]] = []
         self._most_recent = 0
-        self._promised = -np.inf
+        self._promised = self._held = -np.inf
         self._known: _Known | None = None
 
     @property
@@ -124,7 +127,6 @@ class Lesson:
         first, second = first[:size], second[:size]
         self._known = None
         self._seen = self._seen.joined(first, second)
-        self._remember(first, second)
         if self._ledger is None:
             if not self._fixed:
                 self._example = first[:1]
@@ -134,12 +136,17 @@ class Lesson:
             self._first = _joined(self._first, first[:room])
             self._second = _joined(self._second, second[:room])
             if len(self._first) < self._fixed:
+                self._remember(first, second)
                 return
             self._ledger = _counted(self._first, self._second)
+            # What was read of texts to count them is not read again.
+            self._recent = []
+            self._remember(self._first, self._second)
             self._first = self._second = Outputs.of_list([])
             first, second = first[room:], second[room:]
         if len(first):
             self._ledger.add(first, second)
+            self._remember(first, second)
 
     @property
     def whole(self) -> int:
@@ -195,7 +202,8 @@ class Lesson:
         while high - low > 1:
             middle = (low + high) // 2
             value, error = _value(float(middle), 0.0, sizes, aim)
-            low, high = (low, middle) if value - error > self._promised else (middle, high)
+            sure = _missed(float(middle), sizes, self._held, aim)
+            low, high = (low, middle) if sure and value - error > self._promised else (middle, high)
         return Noticing(draws, high)
 
     def choice(
@@ -215,7 +223,7 @@ class Lesson:
         joint = _joint(ledger, scored, aim)
         if not alone and not joint:
             return _everything(self._example)
-        chosen = _chosen(joint, alone, several=len(ledger.columns) > 1)
+        chosen, self._held = _surely_chosen(joint, alone, aim, several=len(ledger.columns) > 1)
         # The best of many owes a part of its promise to luck.
         self._promised = _margin(chosen)
         choice = _as_choice(chosen, aim)
@@ -404,6 +412,34 @@ def _joint(ledger: Ledger, scored: list[additive.Scored], aim: Aim) -> list[_Tri
     return _valued(list(additive.families(ledger, scored[0])), aim)
 
 
+def _surely_chosen(
+    joint: list[_Trial], alone: list[_Trial], aim: Aim, *, several: bool
+) -> tuple[_Trial, float]:
+    """The chosen one, and the bound foreseen of the one that it, or what comes, has to replace.
+
+    Of thousands of events that lose alike, a rare one is always missed by one side. So an event
+    without a hit there takes part only if it would have had some, did it lose no more than the best
+    of the others.
+    """
+    told = [[t for t in trials if t.hits[1]] for trials in (joint, alone)]
+    if not any(told):
+        return _chosen(joint, alone, several=several), -np.inf
+    held = _chosen(told[0], told[1], several=several)
+    sure = [
+        [t for t in trials
+         if t.hits[1] or _missed(t.hits[0], np.array(t.sizes, float), held.value, aim)]
+        for trials in (joint, alone)
+    ]  # fmt: skip
+    chosen = _chosen(sure[0], sure[1], several=several)
+    return chosen, held.value if chosen.hits[1] else -np.inf
+
+
+def _missed(hits: float, sizes: Floats, bound: float, aim: Aim) -> bool:
+    """Whether it is no luck that an event of the bound foreseen was hit so often and then never."""
+    spare = hits / sizes[0] - aim.delta
+    return bool(spare * sizes[1] * np.exp(-max(bound, 0.0)) >= NEVER)
+
+
 def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Trial:
     """The score's best cut, unless an event of one column promises more by a margin.
 
@@ -413,7 +449,7 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
     """
     if not several or not joint or not alone:
         return _best([*joint, *alone])
-    score = _likeliest(joint)
+    score = max(joint, key=lambda t: t.value - t.error)
     rival = max(alone, key=_margin)
     if _margin(rival) > score.value:
         return _best([trial for trial in alone if _margin(trial) > score.value])
@@ -423,7 +459,13 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
 
 
 def _margin(trial: _Trial) -> float:
-    return trial.value - (1.0 if trial.hits[1] == 0 else 2.0) * trial.error
+    """What an event of one column promises at least, as one of those of all columns.
+
+    A line that fits the luckiest of many columns says no more of its error than a curve does.
+    """
+    if trial.hits[1] == 0:
+        return trial.value - trial.error
+    return trial.value - 2.0 * trial.error * max(1.0, CURVE_SPREAD / trial.spread)
 
 
 def _best(trials: list[_Trial]) -> _Trial:

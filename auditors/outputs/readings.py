@@ -71,9 +71,17 @@ def said(text: str) -> dict[str, Any]:
 
 def unread(texts: Texts) -> Texts:
     """Those of the texts off which nothing could be read."""
-    names = texts.names
-    silent = np.array([not said(spelled(name)) for name in names])
-    return texts.take(np.flatnonzero(silent[texts.codes])).compact()
+    said_of = reading(texts)
+    if said_of is None:
+        return texts
+    silent = np.zeros(texts.count, dtype=bool)
+    for rows, inner in pieces_of(said_of):
+        places = slice(None) if rows is None else rows
+        if isinstance(inner, Ragged):
+            silent[places] = inner.lengths == 0
+        else:
+            silent[places] = isinstance(inner, Fixed) and not inner.parts
+    return texts.take(np.flatnonzero(silent)).compact()
 
 
 def _json(text: str) -> Any:

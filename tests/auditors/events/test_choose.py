@@ -261,3 +261,18 @@ def test_numbers_that_tell_nothing_stay_out_of_a_score():
     choice, _ = chosen(release(0), release(0.5), learnt=50_000, check=1000)
     assert isinstance(choice.event, AdditiveScore)
     assert {table.bins.feature.path for table in choice.event.tables} == {(0,), (1,)}
+
+
+def test_a_line_through_the_luckiest_of_many_columns_does_not_replace_their_sum():
+    """Twenty coordinates, each shifted by a two-hundredth of its noise.
+
+    The best half-line is worth nothing at this size, the sum of all most of the best event.
+    """
+    size = 250_000
+    for seed in range(3):
+        drawn = [
+            np.random.default_rng([seed, side]).laplace(side, 200, (size, 20)) for side in (0, 1)
+        ]
+        sides = [Outputs.of(one, size) for one in drawn]
+        choice = learn(*sides, epsilon=0.1, delta=0.0, trials=TRIALS, level=LEVEL)
+        assert isinstance(choice.event, AdditiveScore)

@@ -79,6 +79,25 @@ def test_a_rare_impossible_value_is_chosen(form, turned):
     assert inside.sum() <= SEEN + 5
 
 
+@pytest.mark.parametrize(("seen", "named"), [(16, False), (60, True)])
+def test_a_value_is_called_impossible_if_its_absence_is_no_luck(seen, named):
+    """Everything loses 1, so of 16 hits only 6 were due on the other side, and of 60 some 22.
+
+    A fixed seed. The least that `noticing` tells of is 9 e times the bound foreseen, in hits.
+    """
+    rng = np.random.default_rng(11)
+    first, second = rng.laplace(size=N), 1 + rng.laplace(size=N)
+    first[rng.choice(N, seen, replace=False)] = 50.0
+    lesson = Lesson()
+    lesson.add(Outputs.of(first, N), Outputs.of(second, N))
+    choice = lesson.choice(epsilon=1.0, delta=0.0, trials=N, level=0.01)
+    values = Outputs.of(np.array([50.0, -3.0]), 2)
+    assert choice.event.contains(values).tolist() == [named, not named]
+    if not named:
+        least = lesson.noticing(trials=N, delta=0.0, level=0.01).least
+        assert 9 * np.exp(0.9) < least <= 9 * np.e + 1
+
+
 @pytest.mark.parametrize("draws", [2, 21, 200])
 @pytest.mark.parametrize("least", [0, 3, FEWEST, 9, 40])
 def test_the_chance_of_being_noticed_is_that_over_all_hits_of_both_folds(draws, least):

@@ -9,7 +9,7 @@ from cloudpickle import dumps, loads
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpwitness.auditors.events.bins import LARGEST, bins_of_group
+from dpwitness.auditors.events.bins import LARGEST, Bins, bins_of_group
 from dpwitness.auditors.events.choose import Lesson
 from dpwitness.auditors.events.events import event_from_json
 from dpwitness.auditors.events.ledger import Ledger
@@ -212,6 +212,13 @@ def test_whole_numbers_have_the_bins_of_their_doubles(kind):
             strict=True,
         ):
             assert (one.codes(whole) == two.codes(real)).all()
+
+
+def test_booleans_have_bins_wherever_the_edges_are():
+    """Numbers beyond 2**52 fixed the bins, and then the mechanism answers with booleans."""
+    for edge in (0.5, 2.0**52, 2.0**60):
+        bins = Bins(Feature(), (edge,), (None, None), (), discrete=False)
+        assert bins.codes(Column(np.array([False, True]))).tolist() == [0, edge < 1]
 
 
 def planted(name):
