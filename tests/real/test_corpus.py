@@ -1,4 +1,4 @@
-"""Every case of the corpus and of docs/findings, each version in an environment of its own.
+"""Every case of benchmarks/real, each version in an environment of its own.
 
     pytest -m real tests/real/test_corpus.py
 
@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
-import real_bugs
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks" / "real"))
+import audits
+import known
 
 pytestmark = pytest.mark.real
 
@@ -26,13 +27,13 @@ def environments(tmp_path_factory):
     return Path(given) if given else tmp_path_factory.mktemp("environments")
 
 
-CASES = [*real_bugs.cases(), *real_bugs.cases("findings")]
+CASES = list(known.cases())
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_case_gets_the_verdict_it_deserves(case, environments):
-    found = real_bugs.audited(case, environments, 20_000, 0)
+    found = audits.audited(case, environments, 20_000, 0)
     assert found["verdict"] == case["wanted"], found
     if case["wanted"] == "refuted":
         assert found["epsilon_lower"] >= case["hand"] / 2
-        assert real_bugs.records(found) <= case.get("hand_records", inf)
+        assert audits.records(found) <= case.get("hand_records", inf)

@@ -1,36 +1,33 @@
 """Audits real packages, each version in an environment of its own, and writes what was found.
 
-    python benchmarks/real_bugs.py [cases|findings|attackers] --environments FOLDER
+    python benchmarks/real [cases|attackers] --environments FOLDER
         [--only WORD] [--trials 200000] [--write]
 
-The cases are data: tests/real/cases.toml (known bugs, docs/real-bugs.md), findings.toml (packages
-beside them, docs/findings/index.md) and attackers.toml (one pair seen by three attackers,
-docs/attackers.md). Of the first two an audit is told the claim and what databases look like, no
-more. `--environments` keeps the environments between runs. Results are kept as JSON lines beside
-them, so that a run that is cut off goes on where it was. `CPU s` are seconds of the processor, of
-the audit and of the interpreter that draws together.
+The cases are data, see cases.toml: every known bug and every control (docs/real-bugs.md). In
+attackers.toml one pair is seen by three attackers (docs/attackers.md). `--environments` keeps the
+environments between runs. Results are kept as JSON lines beside them, so that a run that is cut
+off goes on where it was. `CPU s` are seconds of the processor, of the audit and of the interpreter
+that draws together. Exits with 1 if a verdict is not the one that is wanted. How another auditor is
+run on the cases is said in known.py.
 """
 
 import argparse
-import hashlib
 import json
+import os
 import re
 import resource
 import subprocess
 import sys
 import tempfile
-import tomllib
-import venv
 from datetime import UTC, datetime
 from pathlib import Path
 
+from known import HERE, PATIENCE, ROOT, called, cases, release
+
 from dpwitness.auditors.privacy.budget import Budget
 
-ROOT = Path(__file__).resolve().parents[1]
-REAL = ROOT / "tests" / "real"
 PAGES = {
     "cases": ROOT / "docs" / "real-bugs.md",
-    "findings": ROOT / "docs" / "findings" / "index.md",
     "attackers": ROOT / "docs" / "attackers.md",
 }
 HEADS = {
@@ -38,50 +35,24 @@ HEADS = {
     None: ("call", "version", "verdict", "bound", "by hand", "smallest pair", "event",
            "happened", "draws", "CPU s", "seconds"),
 }  # fmt: skip
-MARK = "<!-- written by benchmarks/real_bugs.py -->"
+MARK = "<!-- written by benchmarks/real -->"
 STATUS = {0: "not refuted", 1: "refuted", 3: "inconclusive"}
-
-
-def cases(which="cases"):
-    """The rows of tests/real/cases.toml or findings.toml, one for each set of packages."""
-    for case in tomllib.loads((REAL / f"{which}.toml").read_text(encoding="utf-8"))["case"]:
-        wanted = "not refuted" if case.get("sound") else "refuted"
-        yield {"wanted": wanted, **case}
-        if "mended" in case:
-            name = f"{case['name']}, mended"
-            yield {**case, "name": name, "packages": case["mended"], "wanted": "not refuted"}
-
-
-def environment(packages, folder, alone=False):
-    """The Python of an environment with these packages, made where there is none.
-
-    `alone` takes the first without what it depends on.
-    """
-    key = hashlib.sha256("\n".join(packages).encode()).hexdigest()[:12]
-    home = folder / key
-    python = home / "bin" / "python"
-    if not (home / "made").exists():
-        venv.create(home, with_pip=True, clear=True)
-        pip = [str(python), "-m", "pip", "install", "-q"]
-        if alone:
-            subprocess.run([*pip, "--no-deps", packages[0]], check=True)
-        subprocess.run([*pip, *packages[alone:]], check=True)
-        (home / "made").write_text("\n".join(packages), encoding="utf-8")
-    return python
 
 
 def audited(case, folder, trials, seed):
     """What an audit of a case found: verdict, bounds, witness, draws and seconds."""
     with tempfile.TemporaryDirectory() as scratch:
         evidence = Path(scratch) / "evidence.json"
-        command = [sys.executable, "-m", "dpwitness", "audit", str(REAL / "calls" / case["target"])]
-        if case["packages"]:
-            home = environment(case["packages"], folder, case.get("alone", False))
-            command += ["--python", str(home), "--unseeded", "--timeout", "120"]
+        named, surroundings = called(case, folder, scratch)
+        command = [sys.executable, "-m", "dpwitness", "audit", "--timeout", f"{PATIENCE:g}"]
+        command += ["--command", named["command"]] if "command" in named else [named["target"]]
+        if case.get("packages") or "npm" in case:
+            command += [] if "command" in named else ["--python", named["python"]]
+            command += [] if case.get("seeded") else ["--unseeded"]
         if "pair" in case:
             command += ["--pair", *case["pair"]]
         else:
-            command += ["--databases", f"{REAL / 'inputs.py'}:{case['databases']}"]
+            command += ["--databases", f"{HERE / 'inputs.py'}:{case['databases']}"]
         options = {"epsilon": 1.0, "trials": trials, "relation": None, "attacker": "values"}
         options |= {"delta": 0.0, "exceptions": "error", "seed": seed}
         for option, value in options.items():
@@ -89,8 +60,10 @@ def audited(case, folder, trials, seed):
                 command += [f"--{option}", str(case.get(option, value))]
         command += ["--json", str(evidence), "--quiet"]
         before = processor()
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        found = {"name": case["name"], "wanted": case["wanted"], "packages": case["packages"]}
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, env={**os.environ, **surroundings}
+        )
+        found = {"name": case["name"], "wanted": case["wanted"], "release": release(case)}
         found["processor"] = processor() - before
         found["verdict"] = STATUS.get(done.returncode, f"status {done.returncode}")
         if not evidence.exists():
@@ -131,7 +104,7 @@ def row(case, found):
     bound = found.get("epsilon_lower", "")
     cells = [
         case["name"],
-        case["packages"][0],
+        release(case),
         found["verdict"] + ("" if found["verdict"] == case["wanted"] else " (!)"),
         f"{bound:.2f}" if isinstance(bound, float) else "none" if bound else "",
         hand,
@@ -147,7 +120,7 @@ def row(case, found):
 
 def seen_by_all(case, folder, trials, seed):
     """What each of the three attackers makes of one mechanism on numbers at distance 1."""
-    found = {"name": case["name"], "packages": case["packages"], "wanted": case["wanted"]}
+    found = {"name": case["name"], "release": release(case), "wanted": case["wanted"]}
     for attacker in ("values", "bits", "clock"):
         asked = case | {"attacker": attacker, "pair": ["0.0", "1.0"], "relation": "replace-one"}
         found[attacker] = audited(asked, folder, trials, seed)
@@ -156,7 +129,7 @@ def seen_by_all(case, folder, trials, seed):
 
 def attacker_row(found):
     """A line of the table of attackers."""
-    cells = [found["name"], (found["packages"] or ["0.1.0"])[0]]
+    cells = [found["name"], found["release"]]
     for attacker in ("values", "bits", "clock"):
         one = found[attacker]
         bound = one.get("epsilon_lower")
@@ -198,7 +171,7 @@ def main():
     done = {}
     if kept.exists():
         done = {one["name"]: one for one in map(json.loads, kept.read_text().splitlines())}
-    rows = []
+    rows, wrong = [], 0
     for case in cases(which):
         if options.only not in case["name"]:
             continue
@@ -211,9 +184,7 @@ def main():
         found = done[case["name"]]
         rows.append(attacker_row(found) if by_attacker else row(case, found))
         print(rows[-1], flush=True)
+        wrong += found["verdict"] != found["wanted"]
     if options.write:
         write(which, rows, options.trials, options.seed)
-
-
-if __name__ == "__main__":
-    main()
+    return int(wrong > 0)
