@@ -21,13 +21,17 @@ TOOLS = {
     "laplace_async.js": "node",
     "laplace.pl": "perl",
     "Laplace.java": "java",
+    "laplace.R": "Rscript",
     "response.sh": "awk",
 }
+"""What each client needs; those of OWN draw from generators of their own and have no twin."""
+OWN = ("laplace.R", "response.sh")
 START = {
     "laplace.js": "node {src}",
     "laplace_async.js": "node {src}",
     "laplace.pl": "perl {src}",
     "Laplace.java": "java {src}",
+    "laplace.R": "Rscript {src}",
     "response.sh": "sh {src}",
 }
 
@@ -76,7 +80,7 @@ def test_a_client_is_short_and_all_are_tested(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in TOOLS if name != "response.sh"])
+@pytest.mark.parametrize("name", [name for name in TOOLS if name not in OWN])
 def test_a_client_draws_what_its_twin_draws_and_gets_its_verdict(name, tmp_path):
     remote = from_command(built(name, tmp_path), 60.0)
     for database in ([], [0], [0.5, -2, 1e3]):
@@ -102,6 +106,21 @@ def test_c_and_shell_are_audited(tmp_path):
     remote = from_command(built("laplace.c", tmp_path), 60.0)
     options = {"pair": ([0], [1]), "relation": "replace-one", "epsilon": 0.7, "trials": 20_000}
     assert audit(remote, **options).refuted
+
+
+@pytest.mark.slow
+def test_r_is_audited(tmp_path):
+    remote = from_command(built("laplace.R", tmp_path), 60.0)
+    rng = np.random.default_rng
+    for database in ([], [0], [0.5, -2, 1e3]):
+        found = np.array(remote.run(database, rng(1), size=4000))
+        assert found.tolist() == remote.run(database, rng(1), size=4000)
+        # The median of 4,000 draws has a standard deviation of 0.016.
+        assert abs(np.median(found) - sum(database)) < 0.1
+        assert len({*found.tolist()}) == 4000
+    options = {"pair": ([0], [0, 1]), "trials": 8000}
+    assert audit(remote, epsilon=0.7, **options).refuted
+    assert not audit(remote, epsilon=1.0, **options).refuted
 
 
 def test_the_asynchronous_client_tells_a_rejected_promise_and_what_json_cannot_say(tmp_path):
