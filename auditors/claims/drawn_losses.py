@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds.means import betting_lower
@@ -115,6 +114,8 @@ def _smallest_epsilon(losses: NDArray[np.float64], delta: float) -> float:
     if excess(0.0) <= 0:
         return 0.0
     top = float(losses.max())
+    from scipy.optimize import brentq  # half a second of imports, for exact deltas alone
+
     return np.inf if np.isinf(top) and excess(1e4) > 0 else brentq(excess, 0.0, min(top, 1e4))
 
 
