@@ -59,12 +59,14 @@ __all__ = [
     "RenyiCurve",
     "Replay",
     "Rows",
+    "Scores",
     "Session",
     "SessionOver",
     "Sketch",
     "Subject",
     "Table",
     "Theorem",
+    "Threshold",
     "ThresholdClaim",
     "UnknownArgument",
     "UnsupportedClaim",
@@ -81,6 +83,7 @@ __all__ = [
     "estimate",
     "replace_one",
     "replay",
+    "scores",
     "session_mechanism",
 ]
 
@@ -102,6 +105,7 @@ if TYPE_CHECKING:
     )
     from .auditors.privacy.estimate import EpsilonEstimate, estimate
     from .auditors.privacy.replay import Replay
+    from .auditors.recorded import Scores, Threshold, scores
     from .auditors.results import (
         AuditResult,
         Count,
@@ -168,6 +172,7 @@ _HOMES = {
     ),
     "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
     "auditors.privacy.replay": ("Replay",),
+    "auditors.recorded": ("Scores", "Threshold", "scores"),
     "auditors.results": (
         "AuditResult", "Count", "Evidence", "Learning", "Look", "Pair", "Sketch", "Verdict",
         "Witness",

@@ -16,7 +16,7 @@ from .history.cli import history, report
 from .mutants.cli import mutants
 from .releases.cli import sweep
 from .reproduce.cli import reproduce
-from .samples.cli import conform, judge
+from .samples.cli import conform, judge, scores
 from .sharding.cli import merge
 from .sharding.options import engines
 from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, loudness, speak
@@ -358,6 +358,7 @@ main.add_command(judge)
 main.add_command(mutants)
 main.add_command(merge)
 main.add_command(reproduce)
+main.add_command(scores)
 main.add_command(sweep)
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""`dpwitness judge` and `dpwitness conform`; nothing heavy is imported before they run."""
+"""`dpwitness judge`, `scores` and `conform`; nothing heavy is imported before they run."""
 
 from typing import Any
 
@@ -36,6 +36,48 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     from . import commands
 
     speak(quiet, commands.judge, first, second, **options)
+
+
+@click.command(
+    "scores",
+    epilog=examples(
+        "dpwitness scores in.csv out.csv --delta 1e-5",
+        "dpwitness scores in.npy out.npy --mu 1 \\",
+        "  --alpha 0.05",
+    ),
+)
+@click.argument("inside", metavar="IN")
+@click.argument("outside", metavar="OUT")
+@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
+@click.option("--delta", type=float, help="Delta of the claim, or of the bound  [default: 0]")
+@click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
+@click.option("--rho", type=float, help="Claimed rho of zCDP; --delta: approximate.")
+@click.option(
+    "--renyi",
+    multiple=True,
+    metavar="ALPHA:EPSILON",
+    help="Claimed Renyi divergence; may be repeated.",
+)
+@click.option("--curve", metavar="FILE", help="Claimed (epsilon, delta), all at once; JSON or CSV.")
+@click.option(
+    "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the data sets."
+)
+@click.option(
+    "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
+)
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Draws who teaches.")
+@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@loudness("Print the verdict only.")
+def scores(inside: str, outside: str, quiet: bool, **options: Any) -> None:
+    """Bound from below what scores of canaries inside and outside the data prove to be lost.
+
+    IN and OUT are files with a number for each run (.npy, .csv, .parquet or JSON lines) or - for a
+    pipe. All thresholds count, and every bound holds together with the others. Without a claim the
+    bounds are told and the status is 0; with one the exit status is as for audit.
+    """
+    from . import score_commands
+
+    speak(quiet, score_commands.scores, inside, outside, **options)
 
 
 @click.command(
