@@ -80,6 +80,7 @@ __all__ = [
     "audit_claims",
     "check",
     "check_purity",
+    "claims",
     "estimate",
     "replace_one",
     "replay",
@@ -118,6 +119,7 @@ if TYPE_CHECKING:
         Witness,
     )
     from .auditors.sessions import session_mechanism
+    from .mechanisms.marks import claims
     from .mechanisms.model import (
         Analyst,
         BrokenStatement,
@@ -178,6 +180,7 @@ _HOMES = {
         "Witness",
     ),
     "auditors.sessions": ("session_mechanism",),
+    "mechanisms.marks": ("claims",),
     "notebook": ("AuditReport", "ClaimReport", "audit", "audit_claims", "check"),
     "reports.replaying": ("replay",),
 }  # fmt: skip

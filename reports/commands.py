@@ -3,6 +3,7 @@
 import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ..auditors.claims.check import check_within, claims_beside
@@ -19,8 +20,9 @@ from ..auditors.shards import running
 from ..mechanisms.catalogue import DEMO
 from ..mechanisms.model import Mechanism, PrivacyClaim, Subject
 from . import clock, listing, targets
+from .adapters.marked import named_by
 from .console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
-from .delivering import Beside, deliver, status_of
+from .delivering import Audited, Beside, deliver, status_of
 from .faces import as_text, wording
 from .formats import table
 from .record import reading
@@ -60,51 +62,62 @@ def audit(
     part = pieces.shard_for(shard, paths) if shard is not None else None
     table.require_places(paths)
     where = engine_of(given)
-    found, engine = asked(target, given)
-    if part or checkpoint or book:
-        pieces.require_one_attacker(engine.get("attackers", ()))
-    rerun = _command(target, given)
-    json_path = paths.get("json")
-    replay = rerun if json_path is None else targets.replay_command(json_path, target)
-    attackers, others = shared_out(found, engine)
-    statuses: list[int] = []
-    results: list[AuditResult] = []
-    for attacker in attackers:
-        if attacker == "clock":
-            statuses.append(clock.tell(console, found, engine))
-            continue
-        seen = targets.seen_by(attacker, found)
-        request = {**engine, "target": seen.text, "name": seen.name}
-        if where is not None:
-            request["engine"] = where
-        if part is not None:
-            return pieces.draw(
-                console, part, seen.mechanism, request, given=given, target=target,
-                path=str(paths["json"]), checkpoint=checkpoint,
-            )  # fmt: skip
-        opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
-        if opening is not None:
-            results += running.audit_in(
-                opening, seen.mechanism, progress=console.progress, **request
+    texts = named_by(target, Path.cwd())
+    if len(texts) > 1:
+        if part or checkpoint or book:
+            raise InvalidArgument(
+                f"{target} has {len(texts)} marked functions, and a shard or checkpoint is of one; "
+                f"name it, as in {texts[0]}"
             )
-        else:
-            results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
-    budget = Budget(**{key: engine[key] for key in ("alpha", "trials", "seed") if key in engine})
-    checked = tuple(check_within(budget, one) for one in others)
-    beside = Beside(found.text, found.name, checked, budget)
-    if results or beside.results:
-        statuses.append(
-            deliver(console, results, beside, replay, rerun, paths=paths, github=github)
-        )
-        if console.width and (remark := _leak(results)):
+        # One alpha covers everything that one command may say.
+        given["alpha"] = given.get("alpha", 1e-3) / len(texts)
+    statuses: list[int] = []
+    audited: list[Audited] = []
+    for text in texts:
+        found, engine = asked(text, given)
+        if part or checkpoint or book:
+            pieces.require_one_attacker(engine.get("attackers", ()))
+        rerun, json_path = _command(text, given), paths.get("json")
+        replay = rerun if json_path is None else targets.replay_command(json_path, text)
+        attackers, others = shared_out(found, engine)
+        results: list[AuditResult] = []
+        for attacker in attackers:
+            if attacker == "clock":
+                statuses.append(clock.tell(console, found, engine))
+                continue
+            seen = targets.seen_by(attacker, found)
+            request = {**engine, "target": seen.text, "name": seen.name}
+            if where is not None:
+                request["engine"] = where
+            if part is not None:
+                return pieces.draw(
+                    console, part, seen.mechanism, request, given=given, target=text,
+                    path=str(paths["json"]), checkpoint=checkpoint,
+                )  # fmt: skip
+            opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
+            if opening is not None:
+                results += running.audit_in(
+                    opening, seen.mechanism, progress=console.progress, **request
+                )
+            else:
+                results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
+        budget = Budget(**{k: engine[k] for k in ("alpha", "trials", "seed") if k in engine})
+        checked = tuple(check_within(budget, one) for one in others)
+        beside = Beside(found.text, found.name, checked, budget)
+        if results or checked:
+            audited.append(Audited(tuple(results), beside, replay, rerun))
+        every = given.get("claims", "all") == "all" and "values" in attackers
+        if every and isinstance(found.mechanism, Mechanism):
+            draws = min(budget.trials, LAW_DRAWS)
+            wrong = contradicted(found.mechanism, draws=draws, seed=engine.get("seed", 0))
+            if wrong:
+                console.warn(wrong)
+                statuses.append(FAILED)
+    if audited:
+        statuses.append(deliver(console, audited, paths=paths, github=github))
+    for one in audited:
+        if console.width and (remark := _leak(one.results)):
             console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
-    every = given.get("claims", "all") == "all" and "values" in attackers
-    if every and isinstance(found.mechanism, Mechanism):
-        draws = min(budget.trials, LAW_DRAWS)
-        wrong = contradicted(found.mechanism, draws=draws, seed=engine.get("seed", 0))
-        if wrong:
-            console.warn(wrong)
-            statuses.append(FAILED)
     return next((one for one in (UNUSABLE, REFUTED, FAILED, INCONCLUSIVE) if one in statuses), 0)
 
 
@@ -325,9 +338,8 @@ def demo(console: Console) -> int:
         claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name)
-    status = deliver(
-        console, results, Beside(), targets.replay_command(json_path), "dpwitness demo", paths=paths
-    )
+    found = Audited(tuple(results), Beside(), targets.replay_command(json_path), "dpwitness demo")
+    status = deliver(console, [found], paths=paths)
     if status == UNUSABLE:
         return status
     console.say(f"\nThe report is {html_path}; the evidence is {json_path}.")

@@ -1,7 +1,7 @@
 """What was found, written to the files asked for and told on the terminal."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,7 @@ from .console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from .faces import as_text, claim_faces, wording
 from .formats import as_github, as_markdown, table
 from .formats.audited import judged, judged_beside, reason, reason_beside
-from .formats.told import Case, Told
+from .formats.told import Case, Reason, Told
 from .record import evidence
 from .reproduce.as_json import finding_to_json
 
@@ -33,44 +33,32 @@ class Beside:
     """What each of them was checked with."""
 
 
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was found of one target, with the commands that count it again and audit it anew."""
+
+    results: tuple[AuditResult, ...]
+    beside: Beside
+    replay: str
+    rerun: str
+
+
 def deliver(
     console: Console,
-    results: Sequence[AuditResult],
-    beside: Beside,
-    replay: str,
-    rerun: str,
+    audited: Sequence[Audited],
     *,
     paths: Mapping[str, str | None],
     github: bool = False,
 ) -> int:
     """Write and tell. The numbers come first, so that nothing after them can lose them."""
-    verdicts = [result.verdict for result in results] + [one.verdict for one in beside.results]
+    verdicts = [one.verdict for part in audited for one in part.results]
+    verdicts += [one.verdict for part in audited for one in part.beside.results]
     if Verdict.REFUTED in verdicts:
         computed.refuted()
-    told = _told(results, beside, replay, rerun)
+    told = _told(audited)
     numbers = {name: path for name, path in paths.items() if name == "json"}
     saved = table.write(console, told, numbers)
-    parts = [
-        wording.headline(result)
-        if console.quiet
-        else as_text.render(
-            result,
-            replay=replay,
-            rerun=rerun,
-            width=console.width,
-            paint=console.paint,
-            detail=console.verbose,
-        )
-        for result in results
-    ]
-    for one in beside.results:
-        head = claim_faces.headline(one, beside.name)
-        story, step = claim_faces.story(one), claim_faces.next_step(one.verdict.value, rerun)
-        parts.append(
-            head
-            if console.quiet
-            else as_text.told(head, story, console.width, replay=rerun, step=step)
-        )
+    parts = [text for part in audited for text in _texts(console, part)]
     console.say(("\n" if console.quiet else "\n\n").join(parts))
     if github:
         annotate(console, told)
@@ -79,40 +67,73 @@ def deliver(
     return status_of(verdicts) if saved else UNUSABLE
 
 
-def _told(results: Sequence[AuditResult], beside: Beside, replay: str, rerun: str) -> Told:
-    data = evidence.document(results, replay=replay)
-    checks = [claim_to_json(one, beside) for one in beside.results]
-    if checks:
-        data["claims"] = checks
+def _texts(console: Console, part: Audited) -> Iterator[str]:
+    """The report of each claim of one target, or its headline."""
+    for result in part.results:
+        yield (
+            wording.headline(result)
+            if console.quiet
+            else as_text.render(
+                result,
+                replay=part.replay,
+                rerun=part.rerun,
+                width=console.width,
+                paint=console.paint,
+                detail=console.verbose,
+            )
+        )
+    for one in part.beside.results:
+        head = claim_faces.headline(one, part.beside.name)
+        story = claim_faces.story(one)
+        step = claim_faces.next_step(one.verdict.value, part.rerun)
+        yield (
+            head
+            if console.quiet
+            else as_text.told(head, story, console.width, replay=part.rerun, step=step)
+        )
+
+
+def _told(audited: Sequence[Audited]) -> Told:
+    results = [result for part in audited for result in part.results]
+    data = evidence.document((), replay="")
+    data["results"] = [
+        record for part in audited
+        for record in evidence.document(part.results, replay=part.replay)["results"]
+    ]  # fmt: skip
+    checks = [[claim_to_json(one, part.beside) for one in part.beside.results] for part in audited]
+    if any(checks):
+        data["claims"] = [one for found in checks for one in found]
 
     def page() -> str:
         from .faces.as_html import render
 
-        return render(results, data, [rerun] * len(results))
+        return render(results, data, [part.rerun for part in audited for _ in part.results])
 
-    cases, reasons = [], []
-    for name, same in groupby(results, key=lambda result: result.target or result.mechanism):
-        found = tuple(same)
-        shown = tuple(judged(result, replay=replay, rerun=rerun) for result in found)
-        source = source_of(name, Path.cwd())
-        cases.append(Case(name=name, target=name, judged=shown, source=source))
-        reasons += [why for result in found if (why := reason(result, name)) is not None]
-    if checks:
-        name = beside.target
-        shown = tuple(judged_beside(one, rerun=rerun) for one in checks)
-        known = [place for place, case in enumerate(cases) if case.name == name]
-        if known:
-            case = cases[known[0]]
-            cases[known[0]] = replace(case, judged=(*case.judged, *shown))
-        else:
-            cases.append(
-                Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
-            )
-        why_not = (reason_beside(one, name) for one in checks)
-        reasons += [why for why in why_not if why is not None]
+    cases, reasons = list[Case](), list[Reason]()
+    for part, checked in zip(audited, checks, strict=True):
+        for name, same in groupby(part.results, key=lambda one: one.target or one.mechanism):
+            found = tuple(same)
+            shown = tuple(judged(one, replay=part.replay, rerun=part.rerun) for one in found)
+            source = source_of(name, Path.cwd())
+            cases.append(Case(name=name, target=name, judged=shown, source=source))
+            reasons += [why for one in found if (why := reason(one, name)) is not None]
+        if checked:
+            name = part.beside.target
+            shown = tuple(judged_beside(one, rerun=part.rerun) for one in checked)
+            known = [place for place, case in enumerate(cases) if case.name == name]
+            if known:
+                case = cases[known[0]]
+                cases[known[0]] = replace(case, judged=(*case.judged, *shown))
+            else:
+                cases.append(
+                    Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
+                )
+            why_not = (reason_beside(one, name) for one in checked)
+            reasons += [why for why in why_not if why is not None]
+    others = [one for part in audited for one in part.beside.results]
     alpha = sum(one.evidence.alpha for one in results)
-    alpha += sum(one.finding.error for one in beside.results)
-    seed = results[0].seed if results else beside.results[0].seed
+    alpha += sum(one.finding.error for one in others)
+    seed = results[0].seed if results else others[0].seed
     return Told(
         command="audit",
         cases=tuple(cases),

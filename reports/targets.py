@@ -18,6 +18,7 @@ from typing import Any
 
 from ..auditors.databases.table import is_frame
 from ..auditors.errors import InvalidArgument
+from ..auditors.privacy.request import of_marks
 from ..auditors.remote.libraries import named
 from ..mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
 from .adapters import adapted, serialized, with_databases
@@ -130,6 +131,8 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
         found = found.mechanism
     if isinstance(found, Mechanism) and not released:
         return Target(text=text, name=found.name, mechanism=found)
+    if (made := of_marks(found, attribute)) is not None and not released:
+        return Target(text=text, name=made.name, mechanism=made)
     if (made := adapted(found, attribute, released)) is not None:
         return Target(text=text, name=made.name, mechanism=made)
     if not callable(found):
@@ -183,7 +186,7 @@ def _from_catalogue(text: str) -> Target:
     if text.endswith(".py") or os.path.exists(text):
         raise InvalidArgument(
             f"{text} names a file but nothing in it; add a colon and the function's name, as in "
-            f"{text}:my_mechanism"
+            f"{text}:my_mechanism, or mark functions in it with @dpwitness.claims(...)"
         )
     if statement := _statement(wanted):
         raise InvalidArgument(

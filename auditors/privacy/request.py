@@ -4,7 +4,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...mechanisms.model import Curve, Mechanism, NegativeControl, PrivacyClaim, Relation, curve_of
+from ...mechanisms.model import (
+    Curve,
+    Mechanism,
+    NegativeControl,
+    PrivacyClaim,
+    Relation,
+    carried,
+    curve_of,
+)
 from ..arguments import meant
 from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
@@ -114,10 +122,18 @@ def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mech
                 f"{type(mechanism).__name__}"
             )
         label = name or getattr(mechanism, "__name__", "") or target or "mechanism"
-        mechanism = Mechanism(name=label, run=mechanism)
+        mechanism = of_marks(mechanism, label) or Mechanism(name=label, run=mechanism)
     if seeded is not None:
         mechanism = replace(mechanism, seeded=seeded)
     return seen_by(attacker_of(target), mechanism)
+
+
+def of_marks(function: Any, name: str) -> Mechanism | None:
+    """The mechanism that a function marked with `claims` is; None for another."""
+    try:
+        return carried(function, name)
+    except (ValueError, TypeError) as error:
+        raise InvalidArgument(f"the claims of {name}: {error}") from None
 
 
 def attacker_of(target: str) -> str:

@@ -41,6 +41,7 @@ from .domains import (
     misfit,
 )
 from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
+from .marked import carried
 from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
 from .plots import Axis, Plot, Series
 from .sessions import Analyst, Interaction, Session, SessionOver, play
@@ -93,6 +94,7 @@ __all__ = [
     "ThresholdClaim",
     "UtilityClaim",
     "Value",
+    "carried",
     "curve_from_json",
     "curve_of",
     "grouped_line",

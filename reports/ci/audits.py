@@ -30,7 +30,7 @@ from ..record import evidence
 from ..sharding.options import ENGINE, engine_of
 from . import witnesses
 from .locate import target_of
-from .state import HISTORY, PROPERTY, Line, Run, Share
+from .state import HISTORY, PROPERTY, RUN, SHARE, Line, Run, Share
 from .watch import WATCH
 
 WIDTH = 88
@@ -260,6 +260,27 @@ class DpAudit:
         weak = [r for r in results if r.verdict is Verdict.INCONCLUSIVE]
         if weak and self.run.settings.inconclusive == "fail":
             pytest.fail(wording.headline(weak[0]), pytrace=False)
+
+
+def audit_of(item: pytest.Item) -> DpAudit:
+    """What audits for one test, at its share; a failure of the test if it may not."""
+    run = item.config.stash[RUN]
+    flaky = item.get_closest_marker("flaky")
+    refusal = run.refusal or (
+        "the marker flaky gives a refuted audit further chances; an audit is to be run once, "
+        "so take the marker off" if flaky else ""
+    )  # fmt: skip
+    if refusal:
+        pytest.fail(f"dpwitness: {refusal}", pytrace=False)
+    if SHARE not in item.stash:
+        pytest.fail(
+            f"dpwitness: {run.settings.lock} does not list this test, and no test that it lists "
+            "was collected with it. Several machines may be running parts of these tests, and each "
+            "would take the reserve for new tests. Write the lock anew with pytest --dp-lock over "
+            "all tests, or collect this test with others",
+            pytrace=False,
+        )
+    return DpAudit(item=item, run=run, share=item.stash[SHARE])
 
 
 @asking(AuditRequest, first=("epsilon",))

@@ -13,6 +13,7 @@ from ...auditors.evidence.record import ResultRecord
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from .. import files, targets
+from ..adapters.marked import marked_in
 from ..commands import database_of
 from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..delivering import annotate
@@ -27,7 +28,7 @@ from .baseline import BaselineError, baseline_text, compare, read_baseline, rema
 from .entries import read_entries
 from .gate import Gated, run_gate
 from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaffold
-from .settings import SettingsError, read_settings
+from .settings import Settings, SettingsError, read_settings
 
 
 def gate(
@@ -79,7 +80,7 @@ def gate(
         return _accept(console, baseline, gated, worse)
     for sentence in remarks(gated, known, worse):
         console.warn(one_line(sentence))
-    told = told_of(gated, worse, alpha=settings.alpha, seed=seed)
+    told = told_of(gated, worse, alpha=settings.alpha, seed=seed, settings=settings)
     _tell(console, told)
     if github:
         annotate(console, told)
@@ -174,8 +175,20 @@ def _tell(console: Console, told: Told) -> None:
     console.line(f"{head}; {told.closing}")
 
 
-def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, seed: int) -> Told:
-    """The gate as every format tells it."""
+def told_of(
+    gated: Sequence[Gated],
+    worse: Sequence[Reason],
+    *,
+    alpha: float,
+    seed: int,
+    settings: Settings | None = None,
+) -> Told:
+    """The gate as every format tells it; `settings` say what the bounds depend on."""
+    budget = (
+        f", {settings.trials:,} trials, precision {settings.precision}"
+        if settings is not None
+        else ""
+    )
     document = _document(gated, worse, seed)
 
     def page() -> str:
@@ -188,7 +201,7 @@ def told_of(gated: Sequence[Gated], worse: Sequence[Reason], *, alpha: float, se
         command="gate",
         cases=tuple(_case(one) for one in gated),
         reasons=tuple(worse),
-        closing=f"alpha {alpha:g} for all of them, seed {seed}. Not refuted is not proved.",
+        closing=f"alpha {alpha:g} for all of them, seed {seed}{budget}. Not refuted is not proved.",
         document=document,
         page=page,
     )
@@ -257,7 +270,9 @@ def init(
         raise InvalidArgument(
             f"init takes your own mechanism as module:function or file.py:function, got {target!r}"
         )
-    promise = _promise(found, {key: one for key, one in given.items() if one is not None}, ask)
+    promise = _promise(
+        target, found, {key: one for key, one in given.items() if one is not None}, ask
+    )
     try:
         made = scaffold(target, root, promise)
         new = pipelines(services, root)
@@ -293,7 +308,8 @@ def init(
             + " Until then `dpwitness gate` ends with status 2 and the test fails."
         )
     else:
-        console.line("Now run `dpwitness gate` or `pytest`.")
+        marked = " pytest collects the function by its mark." if promise.marked else ""
+        console.line(f"Now run `dpwitness gate` or `pytest`.{marked}")
     return 0
 
 
@@ -305,7 +321,7 @@ QUESTIONS = {
 
 
 def _promise(
-    found: targets.Target, given: dict[str, Any], ask: Callable[[str], str] | None
+    target: str, found: targets.Target, given: dict[str, Any], ask: Callable[[str], str] | None
 ) -> Promise:
     """What was given or answered, checked as an audit would check it."""
     mechanism = found.mechanism
@@ -330,7 +346,8 @@ def _promise(
         bare = subject(mechanism, found.name, found.text, None)
         relation = given.get("relation") or Relation.DECLARED
         claims(bare, given["epsilon"], given.get("delta"), relation, None, pair)
-    return Promise(**given, own=own, offered=offered)
+    marked = own and target in marked_in(target.rpartition(":")[0], Path.cwd())
+    return Promise(**given, own=own, marked=marked, offered=offered)
 
 
 def _number(text: str) -> float:

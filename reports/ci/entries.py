@@ -7,7 +7,9 @@
     databases = "mylib/counts.py:PEOPLE"     # or pair = ["[]", "[1]"], two JSON texts
     weight = 2                               # of alpha; 1 where it is not given
 
-Any option of `dpwitness audit` may stand there but alpha and the files to write.
+Any option of `dpwitness audit` may stand there but alpha and the files to write. A target may be
+a file or a package, target = "mylib": then every function in it that is marked with
+`dpwitness.claims` is an entry.
 """
 
 import ast
@@ -15,12 +17,13 @@ import importlib.util
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from ...auditors.arguments import meant
+from ..adapters.marked import named_by
 from .settings import SettingsError, find_table
 
 OPEN = '"?"'
@@ -79,7 +82,12 @@ def read_entries(root: Path) -> tuple[Entry, ...]:
             f"{name} lists nothing to audit; add a table [[tool.dpwitness.gate]] with target = "
             '"file.py:function", or let `dpwitness init file.py:function` write one'
         )
-    entries = tuple(_entry(data, index, name) for index, data in enumerate(given, start=1))
+    entries = tuple(
+        replace(entry, target=target)
+        for index, data in enumerate(given, start=1)
+        for entry in [_entry(data, index, name)]
+        for target in named_by(entry.target, root)
+    )
     names = [entry.name for entry in entries]
     for entry, times in Counter(names).items():
         if times > 1:

@@ -20,7 +20,7 @@ import pytest
 from .collector import Collector
 from .ledger import LockError, lock_text, read_lock, shares
 from .settings import SettingsError, find_table, read_settings
-from .state import HISTORY, Run, Share
+from .state import HISTORY, RUN, SHARE, Run, Share
 from .watch import WATCH, Watch
 
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ AGAIN = ("reruns", "retries", "force_flaky")
 DRAWING = ("workers", "backend", "scheduler", "address")
 """Settings that say who draws."""
 
-RUN = pytest.StashKey[Run]()
-SHARE = pytest.StashKey[Share]()
 CLOSED = pytest.StashKey[list[str]]()
 """Standard streams that were closed when pytest was started."""
 
@@ -227,6 +225,19 @@ def pytest_enter_pdb(config: pytest.Config) -> None:
     config.stash[WATCH].pause()
 
 
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Functions that carry their claim, `@dpwitness.claims(...)`, are tests of their own."""
+    if file_path.suffix != ".py":
+        return None
+    from ..adapters.marked import names_in
+
+    if not names_in(file_path):
+        return None
+    from .marked_tests import MarkedFile
+
+    return MarkedFile.from_parent(parent, path=file_path)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Share alpha out over the collected audits, before any test is put aside or run."""
@@ -275,25 +286,9 @@ def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
 
     A refuted claim fails the test with the witness; otherwise the result is returned.
     """
-    run, item = request.config.stash[RUN], request.node
-    flaky = item.get_closest_marker("flaky")
-    refusal = run.refusal or (
-        "the marker flaky gives a refuted audit further chances; an audit is to be run once, "
-        "so take the marker off" if flaky else ""
-    )  # fmt: skip
-    if refusal:
-        pytest.fail(f"dpwitness: {refusal}", pytrace=False)
-    if SHARE not in item.stash:
-        pytest.fail(
-            f"dpwitness: {run.settings.lock} does not list this test, and no test that it lists "
-            "was collected with it. Several machines may be running parts of these tests, and each "
-            "would take the reserve for new tests. Write the lock anew with pytest --dp-lock over "
-            "all tests, or collect this test with others",
-            pytrace=False,
-        )
-    from .audits import DpAudit
+    from .audits import audit_of
 
-    return DpAudit(item=item, run=run, share=item.stash[SHARE])
+    return audit_of(request.node)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -87,7 +87,8 @@ class Promise:
     """What is known of a target: what it promises, and on which databases that is tested.
 
     None is what nobody has said. A mechanism that carries claims and databases of its `own` needs
-    none of it. `pair` are two JSON texts, `offered` databases that stand beside the target.
+    none of it; one that is `marked` with them is a test already. `pair` are two JSON texts,
+    `offered` databases that stand beside the target.
     """
 
     epsilon: float | None = None
@@ -96,6 +97,7 @@ class Promise:
     databases: str | None = None
     pair: tuple[str, str] | None = None
     own: bool = False
+    marked: bool = False
     offered: tuple[str, ...] = ()
 
     @property
@@ -159,7 +161,8 @@ def scaffold(target: str, root: Path, promise: Promise) -> list[tuple[Path, str]
     puts the project's root on pytest's path, where plain `pytest` would not look. Raises
     SettingsError where a file cannot be added to or written.
     """
-    files = [*_settings(target, root, promise), *_test(target, root, promise)]
+    test = () if promise.marked else _test(target, root, promise)
+    files = [*_settings(target, root, promise), *test]
     for path, _ in files:
         require_place(path, root)
     return files
@@ -184,7 +187,7 @@ def _settings(target: str, root: Path, promise: Promise) -> Iterator[tuple[Path,
     table, where = find_table(root)
     listed = table.get("gate", [])
     known = [entry.get("target") for entry in listed if isinstance(entry, dict)]
-    if target in known:
+    if target in known or (promise.marked and target.rpartition(":")[0] in known):
         return
     text = ("" if table else HEAD) + "\n" + _entry(target, promise)
     path = root / where

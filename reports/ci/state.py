@@ -60,3 +60,7 @@ class Share:
     alpha: float
     audits: int
     budget: dict[str, Any]
+
+
+RUN = pytest.StashKey[Run]()
+SHARE = pytest.StashKey[Share]()

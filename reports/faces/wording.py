@@ -39,8 +39,17 @@ def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, s
     yield from _labelled("search", search_sentences(result, detail=detail))
     limits = [not_examined(result), assumed(result, detail=detail)]
     if result.refuted:
-        limits.insert(1, "This is a lower bound; the true loss may be larger.")
+        limits.insert(1, lower_bound(result))
     yield from _labelled("limits", limits if detail else [" ".join(limits)])
+
+
+def lower_bound(result: AuditResult) -> str:
+    """What a bound of a refutation leaves open, and why another run may give another one."""
+    plan = result.plan
+    stopped = ""
+    if "precision" in plan and plan["precision"] is None:
+        stopped = " of a run that stopped once the claim was refuted (precision none)"
+    return f"This is a lower bound{stopped}; the true loss may be larger."
 
 
 def assumed(result: AuditResult, *, detail: bool = True) -> str:
@@ -386,6 +395,12 @@ def search_sentences(result: AuditResult, *, detail: bool = True) -> tuple[str, 
     Of a mechanism of the catalogue the lines are no concern of who audits it.
     """
     cost = draws_sentence(result)
+    if detail and "trials" in result.plan:
+        precision = result.plan.get("precision")
+        cost += (
+            f" At most {result.plan['trials']:,} runs per database of the pair that decides, "
+            f"precision {'none' if precision is None else precision}."
+        )
     if result.reached is None:
         return (f"One pair, given by hand; {cost}",)
     own = ":" in result.target or not result.target
