@@ -33,6 +33,7 @@ __all__ = [
     "ExpectationClaim",
     "FiniteLaw",
     "GaussianCurve",
+    "Guesses",
     "HarnessError",
     "Histogram",
     "IdentityClaim",
@@ -48,6 +49,7 @@ __all__ = [
     "Mechanism",
     "MechanismHangs",
     "NegativeControl",
+    "OneRun",
     "Pair",
     "Parameter",
     "PointsCurve",
@@ -82,9 +84,11 @@ __all__ = [
     "check_purity",
     "claims",
     "estimate",
+    "guesses_of_one_run",
     "replace_one",
     "replay",
     "scores",
+    "scores_of_one_run",
     "session_mechanism",
 ]
 
@@ -106,7 +110,15 @@ if TYPE_CHECKING:
     )
     from .auditors.privacy.estimate import EpsilonEstimate, estimate
     from .auditors.privacy.replay import Replay
-    from .auditors.recorded import Scores, Threshold, scores
+    from .auditors.recorded import (
+        Guesses,
+        OneRun,
+        Scores,
+        Threshold,
+        guesses_of_one_run,
+        scores,
+        scores_of_one_run,
+    )
     from .auditors.results import (
         AuditResult,
         Count,
@@ -174,7 +186,10 @@ _HOMES = {
     ),
     "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
     "auditors.privacy.replay": ("Replay",),
-    "auditors.recorded": ("Scores", "Threshold", "scores"),
+    "auditors.recorded": (
+        "Guesses", "OneRun", "Scores", "Threshold", "guesses_of_one_run", "scores",
+        "scores_of_one_run",
+    ),
     "auditors.results": (
         "AuditResult", "Count", "Evidence", "Learning", "Look", "Pair", "Sketch", "Verdict",
         "Witness",

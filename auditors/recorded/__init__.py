@@ -2,10 +2,21 @@
 
 `judge_samples` tests a privacy claim on outputs recorded under two databases; the first part of
 each sample teaches an event and the rest judges it, once. `scores` counts every threshold of
-scores that are single numbers.
+scores that are single numbers, and `scores_of_one_run` guesses who was in the data of one training.
 """
 
 from .canaries import Scores, Threshold, scores
 from .judge_samples import Judged, judge_samples
+from .one_run import Guesses, OneRun, guesses_of_one_run, scores_of_one_run
 
-__all__ = ["Judged", "Scores", "Threshold", "judge_samples", "scores"]
+__all__ = [
+    "Guesses",
+    "Judged",
+    "OneRun",
+    "Scores",
+    "Threshold",
+    "guesses_of_one_run",
+    "judge_samples",
+    "scores",
+    "scores_of_one_run",
+]

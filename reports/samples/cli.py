@@ -44,10 +44,24 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
         "dpwitness scores in.csv out.csv --delta 1e-5",
         "dpwitness scores in.npy out.npy --mu 1 \\",
         "  --alpha 0.05",
+        "dpwitness scores canaries.csv --one-run --mu 1",
+        "dpwitness scores --guesses 1000 200 150 \\",
+        "  --delta 1e-6",
     ),
 )
-@click.argument("inside", metavar="IN")
-@click.argument("outside", metavar="OUT")
+@click.argument("files", nargs=-1, metavar="IN OUT")
+@click.option(
+    "--one-run",
+    is_flag=True,
+    help="The canaries of one training: a file with score and membership, or IN and OUT.",
+)
+@click.option(
+    "--guesses",
+    nargs=3,
+    type=WHOLE,
+    metavar="CANARIES GUESSES RIGHT",
+    help="The guesses about the canaries of one training, counted already; no file.",
+)
 @click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
 @click.option("--delta", type=float, help="Delta of the claim, or of the bound  [default: 0]")
 @click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
@@ -68,16 +82,17 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Draws who teaches.")
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 @loudness("Print the verdict only.")
-def scores(inside: str, outside: str, quiet: bool, **options: Any) -> None:
+def scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Bound from below what scores of canaries inside and outside the data prove to be lost.
 
     IN and OUT are files with a number for each run (.npy, .csv, .parquet or JSON lines) or - for a
-    pipe. All thresholds count, and every bound holds together with the others. Without a claim the
-    bounds are told and the status is 0; with one the exit status is as for audit.
+    pipe. All thresholds count, and every bound holds together with the others. With --one-run all
+    numbers come from one training, and each canary was put in by a fair coin of its own. Without a
+    claim the bounds are told and the status is 0; with one the exit status is as for audit.
     """
     from . import score_commands
 
-    speak(quiet, score_commands.scores, inside, outside, **options)
+    speak(quiet, score_commands.scores, files, **options)
 
 
 @click.command(

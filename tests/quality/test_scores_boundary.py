@@ -11,7 +11,9 @@ from scipy.special import bdtrc, ndtr
 
 from dpwitness.auditors.bounds import two_sample
 from dpwitness.auditors.bounds.ranks import of_curve, of_epsilon
+from dpwitness.auditors.recorded import scores_of_one_run
 from dpwitness.auditors.recorded.canaries import _shares, _shuffled, _split, scores
+from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms.model import (
     ConcentratedCurve,
     GaussianCurve,
@@ -92,3 +94,32 @@ def test_all_thresholds_cost_at_most_three_per_cent_beside_the_best_half_line(mu
         known.append(two_sample.epsilon_lower(hits, (size, size), delta=delta, level=0.05))
     # Means of 20 pairs of bounds from the same scores differ by chance by less than 1 %.
     assert np.mean(found) >= 0.96 * np.mean(known)
+
+
+def _responses(rng):
+    """Randomised response: each canary is a fair coin, told truly with the chance of epsilon 1."""
+    member = rng.random(SIZE) < 0.5
+    return np.where(rng.random(SIZE) < 1 / (1 + np.exp(-1)), member, ~member), member
+
+
+def _normal(rng):
+    """Gaussian noise of mu 1 on each canary."""
+    member = rng.random(SIZE) < 0.5
+    return rng.normal(member, 1), member
+
+
+@pytest.mark.parametrize(
+    ("law", "claim"),
+    [(_responses, {"epsilon": 1.0}), (_responses, {"epsilon": 1.0, "delta": 1e-4}),
+     (_responses, {"curve": [(1.0, 0.0)]}), (_normal, {"mu": 1.0})],
+)  # fmt: skip
+def test_guesses_of_one_run_at_the_edge(law, claim):
+    rng = np.random.default_rng(29)
+    refuted = {0.05: 0, 0.2: 0}
+    for _ in range(RUNS):
+        values, member = law(rng)
+        for alpha in refuted:
+            found = scores_of_one_run(values, member, alpha=alpha, **claim)
+            refuted[alpha] += found.verdict is Verdict.REFUTED
+    for alpha, count in refuted.items():
+        assert count <= _limit(alpha), (claim, alpha, count)

@@ -61,3 +61,39 @@ def test_bad_input_is_told(run, here, arguments, words):
     done = run("scores", *arguments)
     assert done.exit_code == 2
     assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("a.csv", "score,member\n{}"), ("b.csv", "{}"), ("c.csv", "{}"), ("d.csv", "{}")],
+)
+def test_one_run_reads_membership_as_it_is_written(run, here, name, text):
+    rng = np.random.default_rng(5)
+    member = rng.random(600) < 0.5
+    values = rng.normal(2.0 * member, 1)
+    words = {"a.csv": "{x},{b:d}", "b.csv": "{x},{b}", "c.csv": "{x},{w}", "d.csv": "{b:d},{x}"}
+    rows = [
+        words[name].format(x=x, b=bool(b), w="in" if b else "out")
+        for x, b in zip(values.tolist(), member, strict=True)
+    ]
+    (here / name).write_text(text.format("\n".join(rows)))
+    done = run("scores", name, "--one-run", "--mu", 0.5)
+    assert done.exit_code == 1, done.output
+    assert "fair coin" in done.output
+    data = json.loads(run("scores", name, "--one-run", "--delta", 1e-8, "--json").stdout)
+    assert data["canaries"] == 600
+    assert 0 < data["epsilon_lower"]
+    assert data["mu_lower"] < 2
+    assert data["epsilon_lower_if_gaussian"] > data["epsilon_lower"]
+
+
+def test_counted_guesses_need_no_file(run, here):
+    assert run("scores", "--guesses", 1000, 200, 150, "--epsilon", 0.5).exit_code == 1
+    assert run("scores", "--guesses", 1000, 200, 150, "--epsilon", 1).exit_code == 0
+    done = run("scores", "--guesses", 1000, 200, 150)
+    assert "mu at least" in done.output
+    assert run("scores", "in.npy", "--guesses", 1000, 200, 150).exit_code == 2
+    assert run("scores", "in.npy").exit_code == 2
+    assert run("scores", "in.npy", "--one-run").exit_code == 2
+    (here / "bad.csv").write_text("1,2\n3,4\n" * 20)
+    assert "whether it was in" in run("scores", "bad.csv", "--one-run").stderr
