@@ -170,6 +170,30 @@ class Reach:
     passed_over: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CauseLine:
+    """A line of the mechanism's source (`file`, and `line` from 1) and what happens on it."""
+
+    file: str
+    line: int
+    source: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """Which lines spend the privacy loss of a pair: a guide, and never a verdict.
+
+    There are at most four, the likeliest cause first; `summary` says what is known of them
+    together. Unless `accused`, they tell which noise hides what, and break nothing as far as is
+    known.
+    """
+
+    lines: tuple[CauseLine, ...]
+    summary: str
+    accused: bool
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditResult:
     """The outcome of auditing one claim.
@@ -193,8 +217,8 @@ class AuditResult:
     mechanism outputs drawn, searching included. `judged` are all counts of `pair`, in the order
     they were made, for evidence that accumulates; `source` is the fingerprint of the mechanism,
     empty where it has none. `reached` says what the search looked at; it is None where the pair
-    was given. `unread` says which outputs were compared only as text or not at all; nothing is
-    said about power then.
+    was given. `cause` names lines of the mechanism, if that was asked for. `unread` says which
+    outputs were compared only as text or not at all; nothing is said about power then.
     """
 
     mechanism: str
@@ -221,6 +245,7 @@ class AuditResult:
     learning: Learning | None = None
     unread: str = ""
     reached: Reach | None = None
+    cause: Cause | None = None
 
     @property
     def worst(self) -> Witness | None:

@@ -161,6 +161,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             is_flag=True,
             help="Call the mechanism in this process, for a debugger; nothing is made again.",
         ),
+        click.option(
+            "--explain",
+            is_flag=True,
+            help="Name the lines that spend the loss; --html does so if a claim is refuted.",
+        ),
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
         outputs,
         click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
@@ -180,7 +185,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     from .targets import target_text
 
     options["seeded"] = False if unseeded else None
-    for flag in ("show_output", "histogram", "trust_rows", "in_process"):
+    for flag in ("show_output", "histogram", "trust_rows", "in_process", "explain"):
         options[flag] = options[flag] or None
     if isolate and command is None:
         python = python or sys.executable

@@ -60,6 +60,9 @@ def audit(
     given = {key: value for key, value in options.items() if value not in (None, ())}
     checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
     part = pieces.shard_for(shard, paths) if shard is not None else None
+    explain = given.pop("explain", None)
+    # A page of a refuted claim tells the cause by itself.
+    cause = {"explain": explain} if explain or paths.get("html") else {}
     table.require_places(paths)
     where = engine_of(given)
     texts = named_by(target, Path.cwd())
@@ -86,7 +89,7 @@ def audit(
                 statuses.append(clock.tell(console, found, engine))
                 continue
             seen = targets.seen_by(attacker, found)
-            request = {**engine, "target": seen.text, "name": seen.name}
+            request = {**engine, **cause, "target": seen.text, "name": seen.name}
             if where is not None:
                 request["engine"] = where
             if part is not None:
@@ -337,7 +340,7 @@ def demo(console: Console) -> int:
         mechanism = targets.find_target(name).mechanism
         claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
         console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
-        results += run.audit_claims(mechanism, progress=console.progress, target=name)
+        results += run.audit_claims(mechanism, progress=console.progress, target=name, explain=None)
     found = Audited(tuple(results), Beside(), targets.replay_command(json_path), "dpwitness demo")
     status = deliver(console, [found], paths=paths)
     if status == UNUSABLE:

@@ -180,7 +180,7 @@ def unread(data: Mapping[str, Any]) -> str:
     return f"Not read, and so not checked: {', '.join(parts)}." if parts else ""
 
 
-BELIEVED = frozenset({"seconds", "target", "replay"})
+BELIEVED = frozenset({"seconds", "target", "replay", "cause"})
 """What no rerun decides: how long it took, and words about where it was run."""
 UNDECIDED = ("environment", "plan.precision")
 """What a rerun is made with; another wish for precision may lead to the same audit."""

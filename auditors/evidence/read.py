@@ -8,6 +8,8 @@ from ..events.events import event_from_json
 from ..outputs.decoding import from_json
 from ..results import (
     AuditResult,
+    Cause,
+    CauseLine,
     Count,
     Evidence,
     Learning,
@@ -20,6 +22,7 @@ from ..results import (
 )
 from ..sampling.calls import STAGES
 from .record import (
+    CauseRecord,
     ClaimRecord,
     CountRecord,
     EvidenceRecord,
@@ -66,6 +69,7 @@ def revived(record: ResultRecord) -> AuditResult:
         learning=_learning(record["learning"]),
         unread=record["unread"],
         reached=_reached(record.get("reached")),
+        cause=_cause(record.get("cause")),
     )
 
 
@@ -95,6 +99,16 @@ def _reached(data: ReachRecord | None) -> Reach | None:
         unreached=None if lines is None else tuple(map(str, lines)),
         passed_over=int(data.get("passed_over", 0)),
     )
+
+
+def _cause(data: CauseRecord | None) -> Cause | None:
+    if data is None:
+        return None
+    lines = tuple(
+        CauseLine(file=one["file"], line=one["line"], source=one["source"], reason=one["reason"])
+        for one in data["lines"]
+    )
+    return Cause(lines=lines, summary=data["summary"], accused=data["accused"])
 
 
 def _evidence(data: EvidenceRecord) -> Evidence:

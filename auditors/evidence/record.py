@@ -116,6 +116,23 @@ class ReachRecord(TypedDict):
     passed_over: NotRequired[int]
 
 
+class CauseLineRecord(TypedDict):
+    """A `CauseLine`."""
+
+    file: str
+    line: int
+    source: str
+    reason: str
+
+
+class CauseRecord(TypedDict):
+    """A `Cause`."""
+
+    lines: Sequence[CauseLineRecord]
+    summary: str
+    accused: bool
+
+
 class PlanRecord(TypedDict):
     """How the draws were made: what a replay needs."""
 
@@ -161,6 +178,7 @@ class ResultRecord(JudgedRecord):
     witness: WitnessRecord | None
     growth: Sequence[Sequence[Number]]
     sketch: SketchRecord | None
+    cause: NotRequired[CauseRecord]
 
 
 class CheckPlan(TypedDict):

@@ -5,8 +5,20 @@ from typing import cast
 
 from ...mechanisms.model import PrivacyClaim
 from ..outputs.encoding import to_json
-from ..results import AuditResult, Count, Evidence, Learning, Look, Pair, Reach, Sketch, Witness
+from ..results import (
+    AuditResult,
+    Cause,
+    Count,
+    Evidence,
+    Learning,
+    Look,
+    Pair,
+    Reach,
+    Sketch,
+    Witness,
+)
 from .record import (
+    CauseRecord,
     ClaimRecord,
     CountRecord,
     EvidenceRecord,
@@ -57,12 +69,14 @@ def record_of(result: AuditResult, *, replay: str = "") -> ResultRecord:
         record["judged"] = [_count(count) for count in result.judged]
     if result.reached is not None:
         record["reached"] = _reached(result.reached)
+    if result.cause is not None:
+        record["cause"] = _cause(result.cause)
     return record
 
 
 def judged_part(record: ResultRecord) -> JudgedRecord:
     """The record without what is for pictures and pages."""
-    drawn = ("growth", "sketch", "witness")
+    drawn = ("growth", "sketch", "witness", "cause")
     return cast(JudgedRecord, {key: value for key, value in record.items() if key not in drawn})
 
 
@@ -100,6 +114,17 @@ def _reached(found: Reach) -> ReachRecord:
     if found.passed_over:
         data["passed_over"] = found.passed_over
     return data
+
+
+def _cause(cause: Cause) -> CauseRecord:
+    return {
+        "lines": [
+            {"file": one.file, "line": int(one.line), "source": one.source, "reason": one.reason}
+            for one in cause.lines
+        ],
+        "summary": cause.summary,
+        "accused": bool(cause.accused),
+    }
 
 
 def _learning(learning: Learning | None) -> LearningRecord | None:

@@ -55,6 +55,7 @@ class Request:
     show_output: bool = False
     trust_rows: bool | None = None
     in_process: bool = False
+    explain: bool | None = False
     engine: Engine | None = None
 
     @property

@@ -54,7 +54,7 @@ from .verdicts import (
 
 NOT_RECOMPUTED = (
     "draws", "seconds", "learning", "detectable_probability", "reached", "unread", "sketch",
-    "replay", "environment",
+    "replay", "environment", "cause",
 )  # fmt: skip
 """Fields that counting again cannot decide: they are read from the file, and believed.
 

@@ -18,6 +18,7 @@ from ..sampling.sampling import Sampler
 from ..search.hunt import Found, hunt
 from . import request as asked
 from .budget import Allowance, Budget
+from .cause import cause_of
 from .judge import Judging
 from .point import at_point
 from .request import AuditRequest, Progress, Request
@@ -71,7 +72,9 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     swallowed unless `show_output`. `engine` is where the blocks of draws are made; it changes no
     count. `trust_rows` declares that the rows of a `size=` call are independent single calls, so
     that they are counted; by default they only help to look. `in_process` calls the mechanism in
-    this process, for a debugger, and makes no draw again.
+    this process, for a debugger, and makes no draw again. `explain` names the lines of the
+    mechanism that spend the loss of the smallest pair, as `cause`; None does so if the claim is
+    refuted.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -159,6 +162,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             clock=Clock(seconds),
             domain=_domain(given, databases, histogram),
             own=alone,
+            explain=request.explain,
         )
         for claim in claims
     )
@@ -237,7 +241,8 @@ def _run(audit: Audit) -> AuditResult:
     result = conclude(audit, found, judging)
     if outside := audit.sampler.door.outside():
         result = replace(result, plan={**result.plan, "outside": list(outside[:MOST_NAMED])})
-    return replace(result, reached=found.reach if found is not None else None)
+    result = replace(result, reached=found.reach if found is not None else None)
+    return replace(result, cause=cause_of(audit, result))
 
 
 def _pointed(

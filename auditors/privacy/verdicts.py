@@ -96,6 +96,8 @@ class Audit:
     checks how far a pair is apart."""
     bounding: bool = False
     """Whether only a bound is wanted: no smaller pair is asked for, and the hunt is thorough."""
+    explain: bool | None = False
+    """Whether the result says which lines spend the loss; None: if the claim is refuted."""
     own: bool = False
     """Whether the search follows from the mechanism and the budget alone, so that a record tells
     enough to make it again."""

@@ -478,10 +478,27 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
         yield "worst", worst
     if detail and (decided := decided_sentence(result)):
         yield "", decided
+    yield from _labelled(cause_label(result), cause_sentences(result))
     if result.note and result.verdict is not Verdict.INCONCLUSIVE:
         yield "note", printable(result.note)
     if reason := no_power(result):
         yield "power", reason
+
+
+def cause_label(result: AuditResult) -> str:
+    """What the lines are: the cause of a broken claim, or noise that hides what it should."""
+    return "cause" if result.cause is not None and result.cause.accused else "noise"
+
+
+def cause_sentences(result: AuditResult) -> Iterator[str]:
+    """The lines that spend the loss, as "file:line: reason", and what is known of all of them."""
+    if result.cause is None:
+        return
+    for one in result.cause.lines:
+        yield printable(f"{one.file}:{one.line}: {one.reason}.")
+    if result.cause.summary:
+        yield printable(f"{result.cause.summary[:1].upper()}{result.cause.summary[1:]}. This is a "
+                        "guide and no verdict.")  # fmt: skip
 
 
 def next_step(result: AuditResult, rerun: str) -> str:

@@ -30,7 +30,7 @@ def identify(console: Console, target: str, options: Mapping[str, Any]) -> int:
     """Print the identity of the audit that these words ask for."""
     given = {key: value for key, value in options.items() if value not in (None, ())}
     engine_of(given)
-    for name in ("checkpoint", "shard"):
+    for name in ("checkpoint", "shard", "explain"):
         given.pop(name, None)
     found, request = asked(target, given)
     attackers, _ = shared_out(found, request)

@@ -1,0 +1,53 @@
+"""The lines that spend the privacy loss of the pair that a result shows."""
+
+import os
+
+from ..errors import ContractError
+from ..results import AuditResult, Cause, CauseLine
+from .verdicts import Audit
+
+ELSEWHERE = "the code that draws runs in another process, so none of its lines can be named"
+VALUES = "lines are named for attackers who see values"
+
+
+def cause_of(audit: Audit, result: AuditResult) -> Cause | None:
+    """What `auditors/tape/explain` says of the smallest pair; None where it was not asked for.
+
+    The mechanism is called where it always is. Nothing that goes wrong changes the result.
+    """
+    wanted = result.refuted and result.seeded if audit.explain is None else audit.explain
+    if not wanted:
+        return None
+    if hasattr(audit.subject.run, "words"):
+        return _unsaid(ELSEWHERE)
+    if result.target.startswith(("bits=", "types=")):
+        return _unsaid(VALUES)
+    from ..tape.explain import explained  # most audits are asked for no cause
+
+    shown = result.witness if result.witness is not None else result.pair
+    epsilon, delta = audit.test.null
+    try:
+        lines, summary, accused = audit.sampler.door.ask(
+            explained, (shown.database, shown.neighbour), epsilon, delta, result.refuted,
+            result.seed,
+        )  # fmt: skip
+    except ContractError as error:
+        return _unsaid(f"no line can be named: {error}")
+    return Cause(
+        lines=tuple(
+            CauseLine(file=_near(file), line=line, source=source, reason=reason)
+            for file, line, source, reason in lines
+        ),
+        summary=summary,
+        accused=accused,
+    )
+
+
+def _unsaid(why: str) -> Cause:
+    return Cause(lines=(), summary=why, accused=False)
+
+
+def _near(file: str) -> str:
+    """A file as people know it: from here, or else its last two names."""
+    inside = os.path.relpath(file)
+    return os.sep.join(file.split(os.sep)[-2:]) if inside.startswith(os.pardir) else inside

@@ -1,0 +1,531 @@
+"""Why a claim is broken, as lines of the mechanism: a guide, and never a verdict.
+
+D and D' are put on held tapes, both ways, with the lines that ask for each draw. What is looked
+for, the worst first: an answer without noise, one that is no number or raises under one database
+only; noise of scale 0, or times 0; one noise for several numbers that move apart; data that pass
+beside all noise; draws that one database alone asks for; scales that depend on the data; and how
+much of the loss each line's noise has to hide. On selections the parts are upper bounds, so the
+mean of the weights given the output, which is exact, is told beside them.
+"""
+
+import linecache
+import os
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from time import process_time
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outputs.encoding import canonical
+from ..results import Cause, CauseLine
+from ..sampling.calls import accepts_size, row_of
+from ..workers import Key, Worker
+from .generator import Call, Place, Playing, bits_of, through
+from .held import Run, Tape, hold
+
+MOST = 4
+"""Lines that are told."""
+ROWS = 401
+"""Rows of a size= call; a prime, so that no other axis is taken for them."""
+SINGLES = 64
+SECONDS = 0.3
+"""CPU seconds after which no further single call is put on tape, each way."""
+ENOUGH = 20
+"""Outputs alike from which a mean of weights is told."""
+FEW = 64
+KEY = "explain"
+FURTHER = "belongs to the line above"
+OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+ELSEWHERE = tuple(
+    os.path.join(os.path.dirname(os.path.abspath(one)), "")
+    for one in (np.__file__, sysconfig.__file__)
+)
+CONTINUOUS = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential", "gamma",
+                        "standard_cauchy", "standard_t", "beta"})  # fmt: skip
+SCALED = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
+
+
+def places_of(frame: Any) -> tuple[Place, ...]:
+    """The lines of the mechanism that a frame stands in, the innermost first."""
+    found: list[Place] = []
+    while frame is not None and len(found) < 3:
+        name = frame.f_code.co_filename
+        if name.startswith(OURS):
+            if found:
+                break
+        elif not _foreign(name):
+            found.append((name, frame.f_lineno))
+        frame = frame.f_back
+    return tuple(found)
+
+
+def _foreign(name: str) -> bool:
+    """Whether a file is Python's, numpy's or scipy's, or none at all."""
+    packaged = "site-packages" in name or "dist-packages" in name
+    ours = name.startswith(ELSEWHERE[1]) and not packaged
+    return ours or name.startswith(("<", ELSEWHERE[0])) or f"{os.sep}scipy{os.sep}" in name
+
+
+def explained(
+    worker: Worker, databases: Sequence[Any], epsilon: float, delta: float, refuted: bool, seed: int
+) -> tuple[list[tuple[str, int, str, str]], str, bool]:
+    """The parts of a `Cause` as plain data; runs where the mechanism runs."""
+    worker.beat()
+    cause = explain(worker.run, databases[0], databases[1], epsilon, delta=delta, refuted=refuted,
+                    seed=seed, beat=worker.beat)  # fmt: skip
+    lines = [(one.file, one.line, one.source, one.reason) for one in cause.lines]
+    return lines, cause.summary, cause.accused
+
+
+def explain(
+    run: Run,
+    database: Any,
+    neighbour: Any,
+    epsilon: float,
+    *,
+    delta: float = 0.0,
+    refuted: bool = False,
+    seed: int = 0,
+    beat: Callable[[], None] = lambda: None,
+) -> Cause:
+    """Which lines spend the privacy loss of a pair, beside the `epsilon` (nats) claimed of it.
+
+    `refuted` says that the claim is known to be broken, so that a suspicion may be told.
+    """
+    with np.errstate(all="ignore"):
+        return _Inquiry(run, (database, neighbour), epsilon, delta, refuted, seed, beat).cause()
+
+
+class _Inquiry:
+    """One explanation on its way."""
+
+    def __init__(self, run: Run, pair: tuple[Any, Any], epsilon: float, delta: float,
+                 refuted: bool, seed: int, beat: Callable[[], None]) -> None:  # fmt: skip
+        self.run, self.pair, self.epsilon, self.delta = run, pair, epsilon, delta
+        self.refuted, self.seed, self.beat = refuted, seed, beat
+        self.rows: int | None = None
+        self.sides: tuple[list[Tape], list[Tape]] = ([], [])
+        self.raising = ""
+
+    def cause(self) -> Cause:
+        for side in (0, 1):
+            try:
+                self.sides[side].extend(self._tapes(side))
+            except Exception as error:  # noqa: BLE001 - the mechanism
+                return self._raised(side, error)
+        tapes = [tape for side in self.sides for tape in side]
+        found = list(self._accusations(tapes))
+        parts = self._parts(tapes)
+        total = sum(loss for loss, *_ in parts)
+        held = float(np.mean([np.mean(tape.held) for tape in tapes]))
+        given = self._conditional()
+        over = self._over(tapes, given)
+        accused = bool(found) or over
+        if not accused or total > self.epsilon:
+            for number, (loss, at, text, part) in enumerate(parts):
+                if loss > 1e-9:
+                    found.append((at[:1], text))
+                    found += list(self._makers(*part)) if self.refuted and not number else ()
+                    found.append((at[1:], FURTHER))
+        if self.refuted and not accused:
+            found += list(self._suspects(tapes))
+        lines = _lines(found)
+        return Cause(lines=lines, summary=self._summary(total, given, held, accused, lines),
+                     accused=accused or (self.refuted and bool(lines)))  # fmt: skip
+
+    def _tapes(self, side: int) -> Iterator[Tape]:
+        one, two = self.pair if side == 0 else self.pair[::-1]
+        words = Key(self.seed, side, KEY, side).words
+        if accepts_size(self.run):
+            self.beat()
+            tape = hold(self.run, one, two, lambda: bits_of(words, 0), ROWS, lines=places_of)
+            if "belong to no row" not in tape.reason:
+                self.rows = ROWS
+                yield tape
+                return
+        self.rows = None
+        single, started = _single(self.run), process_time()
+        for draw in range(SINGLES):
+            self.beat()
+            yield hold(single, one, two, lambda n=draw: bits_of(words, n + 1), lines=places_of)  # type: ignore[misc]
+            if process_time() - started > SECONDS:
+                break
+
+    # What is wrong whatever the claim.
+
+    def _accusations(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+        for tape in tapes:
+            if tape.raised is not None:
+                error = tape.raised[1]
+                yield _raised_at(error), f"raises {type(error).__name__} under one database only"
+        calls = [one for tape in tapes for one in tape.calls]
+        if not calls and any(not np.all(tape.same) for tape in tapes):
+            yield self._beside(tapes), "the answer is made without a draw from the generator"
+            return
+        for one in calls:
+            scale = one.parameters[-1] if one.name in SCALED else None
+            if scale is not None and np.all(np.asarray(scale) == 0):
+                yield one.places, "noise of scale 0"
+            elif any(np.size(step.k) and np.all(np.asarray(step.k) == 0) for step in one.steps):
+                yield one.met or one.places, "the noise is multiplied by 0"
+        if nan := self._nan(tapes):
+            yield nan
+        for tape in tapes:
+            for one in tape.replayed:
+                if one.shared:
+                    yield one.places, "one noise for several numbers that move apart"
+        beside = [t for t in tapes if not t.reason and not np.all(t.same | ~np.isfinite(
+            t.log_weights)) and not any(one.shared for one in t.replayed)]  # fmt: skip
+        if beside and all(one.name in CONTINUOUS for one in calls):
+            yield self._beside(beside), "data pass beside the noise: the answer changes although " \
+                "every noisy number is held"  # fmt: skip
+            for one in calls:
+                yield one.places, "this noise does not cover them"
+        if self.refuted:
+            yield from self._suspicions(tapes)
+
+    def _suspicions(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+        """What sound mechanisms may do too."""
+        for tape in tapes:
+            if tape.parted is not None:
+                yield tape.parted.places, str(tape.parted)
+        for tape in tapes:
+            for old, new in zip(tape.calls, tape.replayed, strict=False):
+                if old.name not in SCALED or old.name != new.name:
+                    continue
+                one, two = old.parameters[-1], new.parameters[-1]
+                if np.shape(one) != np.shape(two) or not np.array_equal(one, two):
+                    at, what, sides = old.places, "the scale of the noise", (one, two)
+                elif _slope(old) != _slope(new):
+                    at, what = new.met or old.places, "what multiplies the noise"
+                    sides = _slope(old), _slope(new)
+                else:
+                    continue
+                yield at, (f"{what} depends on the data: {_number(sides[0])} under one database, "
+                           f"{_number(sides[1])} under the other")  # fmt: skip
+
+    def _nan(self, tapes: Sequence[Tape]) -> tuple[tuple[Place, ...], str] | None:
+        for tape in tapes:
+            one, two = (_no_number(y) for y in (tape.outputs, tape.others))
+            if tape.others is not None and one != two:
+                at = [call.met or call.places for call in tape.replayed
+                      if any(np.any(np.isnan(step.c)) for step in call.steps)]  # fmt: skip
+                return (at[0] if at else self._beside([tape]),
+                        "the answer is NaN under one database only")  # fmt: skip
+        return None
+
+    def _beside(self, tapes: Sequence[Tape]) -> tuple[Place, ...]:
+        """The line that makes what differs between two outputs with equal noise."""
+        with suppress(Exception):
+            tape = next((one for one in tapes if one.others is not None), tapes[0])
+            side = 0 if any(tape is one for one in self.sides[0]) else 1
+            return _made_at(self.run if self.rows else _single(self.run), tape,
+                            self.pair if side == 0 else self.pair[::-1], self.rows)  # fmt: skip
+        return ()
+
+    # How much each line's noise has to hide.
+
+    def _parts(
+        self, tapes: Sequence[Tape]
+    ) -> list[tuple[float, tuple[Place, ...], str, tuple[Tape, Call, Call]]]:
+        by_line: dict[Any, list[tuple[float, Tape, Call, Call]]] = {}
+        for tape in tapes:
+            of_tape: dict[Any, Any] = {}
+            for old, new in zip(tape.calls, tape.replayed, strict=False):
+                part = tape.parts.get(old.number)
+                if part is None or not old.places:
+                    continue
+                kept = np.where(np.isfinite(part), part, 0.0)
+                key = old.places
+                if key in of_tape:
+                    of_tape[key] = (of_tape[key][0] + kept, *of_tape[key][1:])
+                else:
+                    of_tape[key] = (kept, old, new)
+            for key, (kept, old, new) in of_tape.items():
+                loss = float(np.max(np.abs(kept), initial=0.0))
+                by_line.setdefault(key, []).append((loss, tape, old, new))
+        found = []
+        for found_at in by_line.values():
+            loss, tape, old, new = max(found_at, key=lambda one: one[0])
+            at = old.places
+            if new.met and new.met[0] != at[0]:
+                at = (*at, *(one for one in new.met[:1] if one not in at))
+            found.append((loss, at, self._hides(loss, old, new), (tape, old, new)))
+        return sorted(found, key=lambda one: -one[0])
+
+    def _makers(self, tape: Tape, old: Call, new: Call) -> Iterator[tuple[tuple[Place, ...], str]]:
+        """The lines that make the scale of a noise, or the chances of a draw, and what it hides."""
+        wanted: list[tuple[Sequence[Any], str]] = []
+        if old.name != "uniform":  # that has 0 and 1, as have many lines
+            wanted += [(old.parameters[-1:], "makes the parameter of the draw above")]
+        apart = [one.c for one, two in zip(old.steps, new.steps, strict=False)
+                 if not np.array_equal(one.c, two.c)]  # fmt: skip
+        wanted += [(apart[:1], "makes the number that the draw above hides")]
+        if old.name in SCALED and len(old.parameters) == 2:
+            wanted += [(old.parameters[:1], "makes the number that the draw above hides")]
+        with suppress(Exception):
+            history = self._history(tape)
+            used = (new.met or old.places)[0]
+            end = next((k for k, (at, _, _) in enumerate(history) if at[:1] == (used,)), None)
+            for values, reason in wanted:
+                made = [(at, returned) for at, value, returned in history[:end]
+                        if at and values and _equal(value, values[0])]  # fmt: skip
+                # A function that returns it made it; who called that one only handed it on.
+                best = [at for at, returned in made if returned] or [at for at, _ in made]
+                if best:
+                    yield best[-1][:1], reason
+
+    def _history(self, tape: Tape) -> "History":
+        """What each line of the recorded run made, in order."""
+        side = 0 if any(tape is one for one in self.sides[0]) else 1
+        run = self.run if self.rows else _single(self.run)
+        more = {} if self.rows is None else {"size": self.rows}
+        return _followed(run, self.pair[side], [one.name for one in tape.calls],
+                         [one.value for one in tape.calls], more)[0]  # fmt: skip
+
+    def _hides(self, loss: float, old: Call, new: Call) -> str:
+        spent = f"loses up to {loss:.3g} of the {self.epsilon:g} claimed"
+        if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
+            return f"the probabilities of this draw depend on the data: it {spent}"
+        move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)
+        if old.name in SCALED and len(old.parameters) == 2:
+            apart = np.abs(np.asarray(new.parameters[0]) - np.asarray(old.parameters[0]))
+            move = move + np.broadcast_to(apart, np.shape(move))
+        size = 1 if self.rows is None else self.rows
+        most = float(np.max(np.sum(move.reshape(size, -1), axis=1))) if move.size % size == 0 \
+            else float(np.max(move))  # fmt: skip
+        scale = f" of scale {_number(np.asarray(old.parameters[-1]) * _slope(old))}" \
+            if old.name in SCALED else ""  # fmt: skip
+        return f"noise{scale} hides a move of {most:.3g}: it {spent}"
+
+    def _conditional(self) -> float | None:
+        """The largest loss of an output that comes often, by the mean of the weights given it."""
+        counts, masses, odd = dict[bytes, int](), dict[bytes, float](), dict[bytes, int]()
+        sizes = []
+        for place, side in enumerate(self.sides):
+            size = 0
+            for tape in side:
+                if tape.reason or tape.outputs is None:
+                    return None
+                names = _names(tape.outputs, self.rows)
+                size += len(names)
+                for name, weight, held in zip(names, tape.weights, tape.held, strict=True):
+                    if place == 0:
+                        counts[name] = counts.get(name, 0) + 1
+                        masses[name] = masses.get(name, 0.0) + float(weight)
+                    elif not held:
+                        odd[name] = odd.get(name, 0) + 1
+            sizes.append(size)
+        if not counts or len(counts) > FEW or min(sizes) == 0:
+            return None
+        losses = [
+            abs(float(np.log((masses[name] / sizes[0] + odd.get(name, 0) / sizes[1])
+                             / (count / sizes[0]))))
+            for name, count in counts.items() if count >= ENOUGH
+        ]  # fmt: skip
+        return max((one for one in losses if np.isfinite(one)), default=None)
+
+    def _over(self, tapes: Sequence[Tape], given: float | None) -> bool:
+        """Whether the weights themselves say that more is lost than is claimed."""
+        usable = [tape for tape in tapes if not tape.reason and np.all(tape.held)]
+        if not usable or len(usable) < len(tapes):
+            return False
+        if given is not None:
+            return given > self.epsilon + 0.3 and self.refuted
+        losses = -np.concatenate([tape.log_weights for tape in usable])
+        if not self.delta:
+            return self.refuted and float(np.max(losses)) > self.epsilon * 1.001 + 1e-9
+        beyond = float(np.mean(np.maximum(0.0, 1 - np.exp(self.epsilon - losses))))
+        return self.refuted and beyond > self.delta
+
+    def _suspects(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+        """The draws themselves, where nothing else is known."""
+        seen = set()
+        for tape in tapes:
+            for one in () if np.all(tape.held) else tape.calls:
+                if one.places and one.places not in seen:
+                    seen.add(one.places)
+                    yield one.places, "a draw here decides among data, which no alignment of " \
+                        "the draws follows"  # fmt: skip
+
+    def _raised(self, side: int, error: Exception) -> Cause:
+        at = _raised_at(error)
+        text = f"raises {type(error).__name__} under {('D', 'D′')[side]}"
+        return Cause(lines=_lines([(at, text)]), summary="", accused=True)
+
+    def _summary(self, total: float, given: float | None, held: float, accused: bool,
+                 lines: Sequence[CauseLine]) -> str:  # fmt: skip
+        said = []
+        if total > 1e-9:
+            said.append(f"the draws together hide at most {total:.3g} of the {self.epsilon:g} "
+                        "claimed")  # fmt: skip
+        if given is not None and held > 0.5:
+            said.append(f"the output told best has a loss of about {given:.2g}, by the mean of "
+                        "the weights given it")  # fmt: skip
+        if held < 1 - 1e-9:
+            said.append(f"the alignment of the draws covers {held:.0%} of the outputs")
+        if not accused and not self.refuted:
+            said.append("nothing is refuted, so no line is accused")
+        elif not lines:
+            said.append("this alignment does not tell the cause")
+        return "; ".join(said)
+
+
+def _single(run: Run) -> Run:
+    if not accepts_size(run):
+        return run
+
+    def one(database: Any, rng: Any) -> Any:
+        try:
+            return run(database, rng)
+        except TypeError:
+            return row_of(run(database, rng, size=1))
+
+    return one
+
+
+def _number(value: Any) -> str:
+    flat = np.unique(np.asarray(value, dtype=float).ravel())
+    return f"{flat[0]:.3g}" if flat.size == 1 else f"{flat[0]:.3g} to {flat[-1]:.3g}"
+
+
+def _slope(call: Call) -> float:
+    """By what the noise was multiplied before it was fixed."""
+    found = [np.abs(np.asarray(step.k)) for step in call.steps]
+    return float(np.max(found[-1], initial=0.0)) if found and np.size(found[-1]) else 1.0
+
+
+def _no_number(output: Any) -> bool:
+    with suppress(Exception):
+        return bool(np.any(np.isnan(np.asarray(output, dtype=float))))
+    return False
+
+
+def _names(outputs: Any, rows: int | None) -> list[bytes]:
+    if rows is None:
+        return [canonical(outputs)]
+    if isinstance(outputs, np.ndarray):
+        return [one.tobytes() for one in np.ascontiguousarray(outputs.reshape(rows, -1))]
+    if isinstance(outputs, tuple):
+        return [b"|".join(one) for one in zip(*(_names(part, rows) for part in outputs),
+                                              strict=True)]  # fmt: skip
+    return [canonical(one) for one in outputs]
+
+
+def _raised_at(error: BaseException) -> tuple[Place, ...]:
+    found, trace = [], error.__traceback__
+    while trace is not None:
+        name = trace.tb_frame.f_code.co_filename
+        if not name.startswith(OURS) and not _foreign(name):
+            found.append((name, trace.tb_lineno))
+        trace = trace.tb_next
+    return tuple(found[::-1][:2])
+
+
+def _lines(found: Sequence[tuple[tuple[Place, ...], str]]) -> tuple[CauseLine, ...]:
+    """At most four, each place once, the line that draws before the one that calls it."""
+    told: dict[Place, CauseLine] = {}
+    for at, reason in found:
+        for number, (file, line) in enumerate(at[:2]):
+            if (file, line) not in told:
+                source = linecache.getline(file, line).strip()
+                words = reason if number == 0 else FURTHER
+                told[file, line] = CauseLine(file=file, line=line, source=source, reason=words)
+    return tuple(told.values())[:MOST]
+
+
+# Which line made a value: the plain runs once more, line by line.
+
+MOST_EVENTS = 20_000
+History = list[tuple[tuple[Place, ...], Any, bool]]
+"""Lines, what each of them made, and whether that was returned."""
+
+
+def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> tuple[Place, ...]:
+    calls, replayed = tape.calls, tape.replayed
+    more = {} if rows is None else {"size": rows}
+    histories, outputs = [], []
+    for database, values in ((pair[0], [one.value for one in calls]),
+                             (pair[1], [one.moved for one in replayed])):  # fmt: skip
+        history, output = _followed(run, database, [one.name for one in calls], values, more)
+        histories.append(history)
+        outputs.append(output)
+    one, two = (_flat(output) for output in outputs)
+    if one.shape != two.shape:
+        return histories[0][-1][0]
+    places = np.flatnonzero(~np.isclose(one, two, rtol=1e-9, atol=1e-9, equal_nan=True))
+    a, b = (one[places[0]], two[places[0]]) if len(places) else (np.nan, np.nan)
+    for (at, before, _), (_, after, _) in zip(*histories, strict=False):
+        if _contains(before, a) and _contains(after, b):
+            return at
+    return histories[0][-1][0]
+
+
+def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[Any],
+              more: Any) -> "tuple[History, Any]":  # fmt: skip
+    history: History = []
+    known: dict[int, dict[str, int]] = {}
+    last: dict[int, tuple[Place, ...]] = {}
+
+    def trace(frame: Any, event: str, argument: Any) -> Any:
+        name = frame.f_code.co_filename
+        if name.startswith(OURS) or _foreign(name):
+            return None
+        if event == "call":
+            known[id(frame)] = {local: id(value) for local, value in frame.f_locals.items()}
+        elif len(history) < MOST_EVENTS:
+            at, before = last.get(id(frame), ()), known.setdefault(id(frame), {})
+            for local, value in frame.f_locals.items():
+                if before.get(local) != id(value):
+                    before[local] = id(value)
+                    if at:
+                        history.append((at, value, False))
+            if event == "return":
+                history.append((places_of(frame), argument, True))
+        last[id(frame)] = places_of(frame) if event == "line" else ()
+        return trace
+
+    player = Playing(np.random.PCG64(0), names, values)
+    sys.settrace(trace)
+    try:
+        with through(player):
+            output = run(database, player, **more)
+    finally:
+        sys.settrace(None)
+    return history, output
+
+
+def _flat(value: Any) -> NDArray[np.float64]:
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    if isinstance(value, (list, tuple)):
+        parts = [_flat(one) for one in value]
+        return np.concatenate(parts) if parts else np.zeros(0)
+    try:
+        return np.atleast_1d(np.asarray(value, dtype=float)).ravel()
+    except (TypeError, ValueError):
+        return np.array([float(hash(canonical(value)) % 2**31)])
+
+
+def _equal(value: Any, wanted: Any) -> bool:
+    """Whether a value that a line made is this number, or these numbers."""
+    if not (type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple))):
+        return False
+    try:
+        one, two = (np.asarray(x, dtype=float).ravel() for x in (value, wanted))
+    except (TypeError, ValueError):
+        return False
+    if two.size > one.size > 0 and np.array_equal(two, np.resize(one, two.size)):
+        return True  # a row for all rows
+    return one.size == two.size > 0 and bool(np.allclose(one, two, rtol=1e-12, atol=0))
+
+
+def _contains(value: Any, wanted: float) -> bool:
+    if type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple)):
+        with suppress(Exception):
+            return bool(np.any(np.asarray(value, dtype=float) == wanted))
+    return False

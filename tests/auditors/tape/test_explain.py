@@ -1,0 +1,371 @@
+"""Which lines are named: the changed one or its neighbour for most faults, none for sound code.
+
+Each fault is one line with a comment `# fault` on it; the function is explained on a pair that
+shows it, as an audit that refuted its claim does.
+"""
+
+import inspect
+import json
+import random
+
+import numpy as np
+import pytest
+
+from dpwitness import Mechanism, PrivacyClaim, audit
+from dpwitness.auditors.evidence.read import revived
+from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.tape.explain import explain
+from dpwitness.mechanisms.model import Relation
+from dpwitness.reports.faces.as_html import render as page
+from dpwitness.reports.faces.as_text import render
+from dpwitness.reports.record.evidence import document
+
+ONE_MORE = [1, 1, 0], [1, 1]
+CHANGED = [1, 0, 1], [0, 1, 1]
+
+
+def too_little_noise(d, rng):
+    total = sum(d)
+    noise = rng.laplace(0, 0.2)  # fault
+    return total + noise
+
+
+def scale_upside_down(d, rng, size=1):
+    epsilon = 0.25
+    noise = rng.laplace(0, epsilon, size)  # fault
+    return len(d) + noise
+
+
+def no_clipping(d, rng):
+    values = [9 * x for x in d]
+    total = sum(values)  # fault
+    return total + rng.laplace(0, 1.0)
+
+
+def divided_by_the_true_count(d, rng):
+    total = sum(d) + rng.laplace(0, 2.0)
+    return total / len(d)  # fault
+
+
+def spent_twice(d, rng):
+    first = sum(d) + rng.laplace(0, 1)
+    second = sum(d) + rng.laplace(0, 1)  # fault
+    return first, second
+
+
+def one_noise_for_all(d, rng):
+    noise = rng.laplace(0, 1)  # fault
+    return [x + noise for x in d]
+
+
+def one_noise_a_row(d, rng, size=1):
+    noise = rng.laplace(0, 1, (size, 1))  # fault
+    return np.asarray(d) + noise
+
+
+def noise_times_zero(d, rng):
+    noise = rng.laplace(0, 1)
+    return sum(d) + 0 * noise  # fault
+
+
+def scale_zero(d, rng):
+    scale = 1 // 2
+    return sum(d) + rng.laplace(0, scale)  # fault
+
+
+def raw_beside(d, rng):
+    count = len(d) + rng.laplace(0, 1)
+    total = sum(d)  # fault
+    return count, total
+
+
+def raw_in_a_dict(d, rng):
+    noisy = sum(d) + rng.laplace(0, 1)
+    return {"sum": noisy, "largest": max(d), "n": len(d)}  # fault
+
+
+def bins_that_exist(d, rng):
+    found = {}
+    for value in sorted(set(d)):
+        found[value] = d.count(value) + rng.laplace(0, 1)  # fault
+    return found
+
+
+def scale_of_the_data(d, rng):
+    spread = 0.1 + max(d) - min(d)
+    noise = rng.laplace(0, spread)  # fault
+    return sum(d) + noise
+
+
+def not_a_number(d, rng):
+    mean = np.nan if 0 not in d else np.mean(d)
+    return mean + rng.laplace(0, 1)  # fault
+
+
+def raises_for_some(d, rng):
+    if 0 not in d:
+        raise ValueError("no zero")  # fault
+    return sum(d) + rng.laplace()
+
+
+def noisy_max(d, rng, size=1):
+    noise = rng.laplace(0, 0.1, (size, len(d)))  # fault
+    return np.argmax(np.asarray(d) + noise, axis=1)
+
+
+def noisy_max_of_gumbels(d, rng):
+    noisy = [5 * x + rng.gumbel() for x in d]  # fault
+    return int(np.argmax(noisy))
+
+
+def too_sharp_a_choice(d, rng):
+    weights = np.exp(5 * np.asarray(d, float))
+    chosen = rng.choice(len(d), p=weights / weights.sum())  # fault
+    return int(chosen)
+
+
+def too_honest(d, rng):
+    answers = []
+    for x in d:
+        answers.append(x if rng.random() < 0.99 else 1 - x)  # fault
+    return answers
+
+
+def chance_of_the_data(d, rng):
+    chance = (1 + sum(d)) / 10
+    return int(rng.random() < chance**3)  # fault
+
+
+def global_noise(d, rng):
+    total = sum(d)
+    noise = np.random.laplace(0, 0.1)  # fault  # noqa: NPY002
+    return total + noise
+
+
+def noise_of_random(d, rng):
+    return sum(d) + random.gauss(0, 0.1)  # fault
+
+
+def helper(value, scale, rng):
+    return value + rng.laplace(0, scale)
+
+
+def helper_called_with_little(d, rng):
+    count = helper(len(d), 4.0, rng)
+    total = helper(sum(d), 0.1, rng)  # fault
+    return count, total
+
+
+def threshold_without_noise(d, rng, size=1):
+    above = np.asarray(d) * 1.0 >= 0.5  # fault
+    return np.broadcast_to(above, (size, len(d)))
+
+
+def too_few_geometric(d, rng):
+    noise = rng.geometric(0.99) - rng.geometric(0.99)  # fault
+    return sum(d) + noise
+
+
+def seed_from_the_data(d, rng):
+    own = np.random.default_rng(sum(d))  # fault
+    return sum(d) + own.laplace(0, 1)
+
+
+FAULTS = [
+    (too_little_noise, ([1, 1], [1])), (scale_upside_down, ONE_MORE), (no_clipping, ([1, 1], [1])),
+    (divided_by_the_true_count, ONE_MORE), (spent_twice, ([1, 1], [1, 0])),
+    (one_noise_for_all, CHANGED), (one_noise_a_row, CHANGED), (noise_times_zero, ([1, 1], [1])),
+    (scale_zero, ([1], [])), (raw_beside, ([1, 1], [1])), (raw_in_a_dict, ONE_MORE),
+    (bins_that_exist, ONE_MORE), (scale_of_the_data, ONE_MORE), (not_a_number, ONE_MORE),
+    (raises_for_some, ONE_MORE), (noisy_max, CHANGED), (noisy_max_of_gumbels, CHANGED),
+    (too_sharp_a_choice, CHANGED), (too_honest, CHANGED), (chance_of_the_data, ([1], [1, 1])),
+    (global_noise, ([1], [])), (noise_of_random, ([1], [])), (helper_called_with_little, ([1], [])),
+    (threshold_without_noise, CHANGED), (too_few_geometric, ([1], [])),
+    (seed_from_the_data, ([1], [])),
+]  # fmt: skip
+
+
+def fault_line(run):
+    lines, first = inspect.getsourcelines(run)
+    return next(first + k for k, line in enumerate(lines) if "# fault" in line)
+
+
+def told(run, pair):
+    return explain(run, *pair, 1.0, refuted=True)
+
+
+def test_the_changed_line_or_its_neighbour_is_named_in_four_of_five():
+    near = []
+    for run, pair in FAULTS:
+        cause, line = told(run, pair), fault_line(run)
+        assert cause.accused, run.__name__
+        assert len(cause.lines) <= 4
+        near.append(any(abs(one.line - line) <= 1 for one in cause.lines))
+    assert len(FAULTS) >= 25
+    assert np.mean(near) >= 0.9, [run.__name__ for (run, _), ok in zip(FAULTS, near, strict=True)
+                                  if not ok]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("run", "pair", "reason"),
+    [
+        (divided_by_the_true_count, ONE_MORE, "multiplies the noise depends on the data"),
+        (bins_that_exist, ONE_MORE, "under one database only"),
+        (spent_twice, ([1, 1], [1, 0]), "loses up to 1 of the 1 claimed"),
+        (not_a_number, ONE_MORE, "NaN under one database only"),
+        (scale_zero, ([1], []), "noise of scale 0"),
+        (no_clipping, ([1, 1], [1]), "loses up to"),
+        (raw_beside, ([1, 1], [1]), "beside the noise"),
+    ],
+)
+def test_seven_kinds_of_fault_have_their_own_words(run, pair, reason):
+    """The kinds that dp-recorder tells apart (Wirth et al., PETS 2026)."""
+    cause = told(run, pair)
+    assert any(reason in one.reason for one in cause.lines), cause
+
+
+def test_a_selection_is_told_with_the_conditional_mean_beside_the_sum():
+    cause = told(noisy_max, CHANGED)
+    assert "hide at most 20" in cause.summary
+    assert "by the mean of the weights given it" in cause.summary
+
+
+# Sound mechanisms: at their claim nothing is accused.
+
+
+def smooth(d, rng):
+    """A scale of the data that is public: the length of the list, which no neighbour changes."""
+    return sum(d) + rng.laplace(0, 1 + len(d))
+
+
+def sparse(d, rng, size=1):
+    bar = 1 + rng.laplace(0, 2, (size, 1))
+    above = np.asarray(d) + rng.laplace(0, 4, (size, len(d))) >= bar
+    return np.where(above.any(axis=1), np.argmax(above, axis=1), -1)
+
+
+def response(d, rng):
+    return [x if rng.random() < 0.7 else 1 - x for x in d]
+
+
+def by_inverse(d, rng):
+    u = rng.random() - 0.5
+    return sum(d) - np.sign(u) * np.log(1 - 2 * abs(u))
+
+
+def stable_bins(d, rng):
+    found = {}
+    for value in sorted(set(d)):
+        noisy = d.count(value) + rng.laplace(0, 1)
+        if noisy > 20:
+            found[value] = noisy
+    return found
+
+
+def exact_sampler(d, rng):
+    count = 0
+    while rng.random() < np.exp(-1):
+        count += 1
+    sign = 1 if rng.random() < 0.5 else -1
+    return len(d) + sign * count
+
+
+def clipped(d, rng):
+    return float(np.clip(sum(d) + rng.laplace(0, 1), 0, 3))
+
+
+def rounded(d, rng):
+    return round(sum(d) + rng.laplace(0, 1))
+
+
+def in_two_parts(d, rng):
+    return sum(d) + rng.laplace(0, 2), max(d) + rng.laplace(0, 2)
+
+
+def one_sided_max(d, rng):
+    return int(np.argmax([x + rng.exponential(2) for x in d]))
+
+
+SOUND = [
+    (smooth, CHANGED), (sparse, CHANGED), (response, ([1, 0], [1, 1])), (by_inverse, ([1], [])),
+    (stable_bins, ONE_MORE), (exact_sampler, ([1], [])), (clipped, ([1], [])), (rounded, ([1], [])),
+    (in_two_parts, ([1], [0])), (one_sided_max, ([1, 0], [0, 0])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("run", "pair"), SOUND)
+def test_sound_code_is_not_accused(run, pair):
+    cause = explain(run, *pair, 1.0)
+    assert not cause.accused
+    assert cause.lines or cause.summary
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["laplace", "geometric", "report-noisy-max", "exponential", "permute-and-flip",
+     "above-threshold", "randomized-response", "drill-down", "vector-sum", "interior-point"],
+)  # fmt: skip
+def test_the_catalogue_is_not_accused(name):
+    from dpwitness.auditors.databases.neighbours import pair_source
+    from dpwitness.mechanisms.catalogue import CATALOGUE
+
+    mechanism = CATALOGUE.entry(name)
+    claim = next(one for one in mechanism.claims if isinstance(one, PrivacyClaim))
+    for pair in pair_source(mechanism.databases, claim.relation, claim.distance, 0).templates[:1]:
+        cause = explain(mechanism.run, pair.database, pair.neighbour, claim.epsilon)
+        assert not cause.accused, cause
+
+
+# In an audit.
+
+
+def audited(run, **options):
+    return audit(run, epsilon=1.0, relation=Relation.ADD_REMOVE, pair=([1, 1], [1]), trials=4000,
+                 **options)  # fmt: skip
+
+
+def test_an_audit_tells_the_cause_if_asked_and_in_every_face():
+    result = audited(too_little_noise, explain=True)
+    line = fault_line(too_little_noise)
+    assert result.refuted
+    assert result.cause is not None
+    assert [one.line for one in result.cause.lines] == [line, line - 1, line + 1]
+    data = document([result], replay="")
+    assert data["results"][0]["cause"]["lines"][0]["line"] == line
+    assert revived(json.loads(json.dumps(record_of(result)))).cause == result.cause
+    assert f"test_explain.py:{line}" in render(result, width=100)
+    shown = page([result], data)
+    assert "<h3>Cause</h3>" in shown
+    assert "<mark>noise = rng.laplace(0, 0.2)" in shown
+
+
+def test_an_audit_that_is_not_asked_says_nothing():
+    assert audited(too_little_noise).cause is None
+    assert audited(too_little_noise, explain=None).cause is not None
+    assert audited(in_two_parts, explain=None).cause is None
+    sound = audited(in_two_parts, explain=True)
+    assert not sound.refuted
+    assert sound.cause is not None
+    assert not sound.cause.accused
+    assert "noise" in render(sound)
+
+
+def test_a_mechanism_that_cannot_be_followed_keeps_its_verdict():
+    def stubborn(d, rng):
+        if type(rng) is not np.random.Generator:
+            raise TypeError("no stranger")
+        return len(d) + rng.laplace(0, 0.1)
+
+    result = audited(stubborn, explain=True)
+    assert result.refuted
+    assert result.cause is not None
+
+
+def test_the_same_seed_names_the_same_lines():
+    assert audited(noisy_max, explain=True).cause == audited(noisy_max, explain=True).cause
+
+
+def test_two_claims_and_a_catalogue_entry():
+    mechanism = Mechanism(name="two", run=too_little_noise, claims=(
+        PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE),))  # fmt: skip
+    assert audit(mechanism, pair=([1], []), trials=2000, explain=True).cause is not None
