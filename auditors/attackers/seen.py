@@ -1,6 +1,7 @@
 """A mechanism as an attacker sees it: the same claims, its outputs with what else is seen."""
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,6 +17,8 @@ from .python_types import with_types
 Beside = Callable[[Any, int], dict[str, Any]]
 """What stands beside the outputs of a call with size=, as a dict whose "value" they are."""
 
+SAID = ("block", "words")
+"""What a client says of itself, by which it is known as one."""
 ATTACKERS: dict[str, tuple[Beside, str]] = {
     "bits": (with_bits, "its bits"),
     "types": (with_types, "its Python types"),
@@ -37,10 +40,11 @@ def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
             keywords=("attacker",),
         )
     beside, words = ATTACKERS[attacker]
-    wrapped = partial(_many if accepts_size(run) else _one, run, beside)
+    wrapped = _Seen(_many if accepts_size(run) else _one, run, beside)
     wrapped.attacker = attacker  # type: ignore[attr-defined]
-    if hasattr(run, "block"):
-        wrapped.block = run.block  # type: ignore[attr-defined]
+    for name in SAID:
+        if hasattr(run, name):
+            setattr(wrapped, name, getattr(run, name))
     seen = f" seen through {words}"
     return replace(
         mechanism,
@@ -60,6 +64,16 @@ def through_bits(mechanism: Mechanism) -> Mechanism:
 def through_types(mechanism: Mechanism) -> Mechanism:
     """The mechanism as the attacker of types sees it."""
     return seen_by("types", mechanism)
+
+
+class _Seen(partial[Any]):
+    """A function with what is seen beside its outputs; of a client the copy is one of its own."""
+
+    def __copy__(self) -> Any:
+        run, beside = self.args
+        made = type(self)(self.func, copy(run), beside)
+        made.__dict__.update(self.__dict__)
+        return made
 
 
 def _one(run: Callable[..., Any], beside: Beside, database: Any, rng: np.random.Generator) -> Any:

@@ -27,6 +27,8 @@ BLOCK = 32_768
 CLIENT = Path(__file__).with_name("dpwitness_client.py")
 BESIDE = {"client_tables.py": tables.__file__, "client_libraries.py": libraries.__file__}
 """What copies of `tables` and `libraries` beside a copy of the client are called."""
+_INHERITED: list[list[Child]] = []
+"""Children of the process that this one is a copy of, kept so that nothing here ends them."""
 ABOVE = -1000
 """Depth at which an output's JSON begins: how deep values may be is asked when they are packed."""
 TYPES = frozenset("|b1 |i1 |u1 <i2 <u2 <i4 <u4 <i8 <u8 <f4 <f8".split())
@@ -43,17 +45,19 @@ class RemoteRun:
     `words` are the command and its arguments, `limit` the seconds it may stay silent. The child
     starts at once, is started again after a failure, and ends with this object; a copy sent to
     a worker starts one of its own. `block` is the number of draws it wants to be asked for at
-    most, `seeded` whether it draws from the seed it is sent, `said` its whole greeting. Raises
+    most, `seeded` whether it draws from the seed it is sent, `said` its whole greeting. A forked
+    process that uses it starts a child of its own. Raises
     InvalidArgument when the command cannot be started or says that there is no mechanism, and
     ContractError when it does not keep to protocol 1.
     """
 
-    __slots__ = ("__weakref__", "_child", "_requests", "block", "limit", "name", "said", "seeded",
-                 "words")  # fmt: skip
+    __slots__ = ("__weakref__", "_child", "_owner", "_requests", "block", "limit", "name", "said",
+                 "seeded", "words")  # fmt: skip
 
     def __init__(self, words: Sequence[str], limit: float = 10.0) -> None:
         self.words, self.limit = tuple(words), limit
         self._child: list[Child] = []
+        self._owner = os.getpid()
         self._requests = 0
         weakref.finalize(self, _end, self._child)
         greeting = self.said = self._started()
@@ -107,6 +111,11 @@ class RemoteRun:
         return greeting
 
     def _request(self, seed: int, size: int, data: Any) -> Any:
+        if self._owner != os.getpid():
+            # A copy of the process that started the child: two must not speak into one pipe.
+            _INHERITED.append(self._child.copy())
+            self._child.clear()
+            self._owner = os.getpid()
         if not self._child:
             self._started()
         child = self._child[0]

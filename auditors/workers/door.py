@@ -9,6 +9,7 @@ never called, however long the audit has gone on; see `fresh`.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -164,9 +165,7 @@ class Door:
     def fresh(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
         """What a worker answers that has never called the mechanism; it ends afterwards."""
         if hasattr(self.run, "words"):
-            reduced: Any = self.run.__reduce__()
-            make, arguments_of_run = reduced
-            worker = Worker(make(*arguments_of_run), alone=False)
+            worker = Worker(copy(self.run), alone=False)  # which starts a program of its own
             return function(worker, list(databases), *arguments)
         door = Door(self.run, limit=self.limit, show_output=False)
         try:

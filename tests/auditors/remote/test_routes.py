@@ -8,6 +8,8 @@ import ast
 import importlib.util
 import json
 import sys
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 
 from dpwitness import ContractError, Verdict, audit
+from dpwitness.auditors.attackers import seen_by
 from dpwitness.auditors.outputs import tables
 from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.outputs.encoding import to_json
@@ -23,6 +26,7 @@ from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.recorded import judge_samples
 from dpwitness.auditors.remote import from_command, from_python
 from dpwitness.auditors.remote.mechanism import ABOVE, CLIENT
+from dpwitness.auditors.workers import Door
 from dpwitness.reports.samples.sample_files import compared, read_sample
 from dpwitness.reports.targets import find_target
 
@@ -238,3 +242,39 @@ def test_an_output_that_promises_values_is_refused_by_every_route(target):
     for run in (here(target, "lazy"), from_python(sys.executable, f"{target}:lazy")):
         with pytest.raises(ContractError, match="return its values"):
             audit(run, epsilon=1.0, pair=([1], [1, 1]), trials=200)
+
+
+FORKED = """
+import os
+
+def numbered(database, rng):
+    return len(database) + 10 * rng.integers(2)
+"""
+
+
+def test_copies_of_this_process_ask_programs_of_their_own(tmp_path):
+    (tmp_path / "numbered.py").write_text(FORKED)
+    run = from_python(sys.executable, f"{tmp_path}/numbered.py:numbered").run
+    door = Door(partial(_asked, run), workers=4, limit=60.0)
+    databases = [[1] * size for size in range(8)]
+    for size, found in door.each(_often, databases, [(size,) for size in range(8)]):
+        assert found <= {size, size + 10}
+    door.close()
+    assert set(run([], np.random.default_rng(0), size=9)) <= {0, 10}
+
+
+def _asked(run, database, rng):
+    return run(database, rng)
+
+
+def _often(worker, databases, place):
+    return {int(worker.run(databases[place], np.random.default_rng(i))) for i in range(150)}
+
+
+def test_an_attacker_who_sees_more_asks_a_program_as_any_other_does(target):
+    for seeded in (True, False):
+        remote = from_python(sys.executable, f"{target}:half")
+        seen = seen_by("bits", replace(remote, seeded=seeded))
+        assert seen.run.words == remote.run.words
+        found = audit(seen, epsilon=1.0, pair=([1], [1, 1]), trials=2000)
+        assert found.refuted
