@@ -97,7 +97,11 @@ def _all_rows(example: Example, start: int, end: int) -> list[tuple[Any, ...]]:
 
 
 def corners(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:
-    """Like choices at their ends: all, all but one, half, every other; and what is beside."""
+    """Like choices at their ends: all, one, the first and the last, half, every other, the last.
+
+    The last of a list and its change is the row that comes or goes, so "the first and the last" is
+    one extreme that is then there twice.
+    """
     yield from in_turn([_corners_of(suggestions, example) for example in examples])
 
 
@@ -118,8 +122,9 @@ def _corners_of(suggestions: Suggestions, example: Example) -> Iterator[list[Any
         yield from _corners_of_few(suggestions, example, few)
         return
     beside = [suggestions.few(example.choices[place], 4) for place in few[:3]]
-    for pattern in ("all", "one", "half", "turn", "last"):
-        for others in islice(product(*beside), BESIDE):
+    # What is beside comes last, so that every pattern is seen before many settings of the rest.
+    for others in islice(product(*beside), BESIDE):
+        for pattern in ("all", "one", "both", "half", "turn", "last"):
             for ends in (1, -1):
                 changes = dict(zip(few, others, strict=False))
                 for group in many:
@@ -148,6 +153,8 @@ def _pattern(group: list[int], ends: list[Any], pattern: str) -> dict[int, Any]:
             values = [high] + [low] * (count - 1)
         case "last":
             values = [low] * (count - 1) + [high]
+        case "both":
+            values = [high] + [low] * (count - 2) + [high]
         case "half":
             values = [low] * (count // 2) + [high] * (count - count // 2)
         case _:

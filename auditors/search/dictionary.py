@@ -1,8 +1,9 @@
 """Constants of the mechanism's code in the choices of small examples."""
 
+from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date
-from itertools import islice, permutations, product
+from itertools import islice, pairwise, permutations, product
 from typing import Any
 
 from .choices import Block, Choice, ChoiceSpace, Example
@@ -22,6 +23,7 @@ from .tries import in_turn
 DAY = ("year", "month", "day")
 ORDINALS = range(date(1800, 1, 1).toordinal(), date(2200, 1, 1).toordinal())
 """Whole numbers that may be days, as `date.toordinal` counts them."""
+LEAP_YEARS = (2000, 2024, 1976)
 MOST_JOINT = 6
 MOST_TOGETHER = 4
 MOST_NAMED = 64
@@ -60,11 +62,17 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
 
 
 def days(constants: Sequence[Any]) -> Iterator[tuple[int, ...]]:
-    """Year, month and day of what may be a day: a date, or the ordinal of one."""
+    """Year, month and day of what may be a day: a date, its ordinal, a month and a day together."""
     for one in constants:
         day = date.fromordinal(one) if type(one) is int and one in ORDINALS else one
         if isinstance(day, date):
             yield tuple(getattr(day, part) for part in DAY)
+    whole = [one for one in constants if type(one) is int and 0 < one < 32]
+    for pair in pairwise(whole):
+        for month, day_of_month in (pair, pair[::-1]):
+            # A leap year has every day of a year.
+            if month <= 12 and day_of_month <= monthrange(LEAP_YEARS[0], month)[1]:
+                yield from ((year, month, day_of_month) for year in LEAP_YEARS)
 
 
 def _fitted(value: Any, choice: Choice) -> Any:

@@ -6,6 +6,7 @@ from the seed, so the same seed finds the same pair, whatever the number of work
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from math import sqrt
 
 from ..databases.examples import explore
@@ -288,7 +289,9 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
     templates = [Pair(p.database, p.neighbour) for p in source.templates[:2]]
     keys = [(canonical(p.database), canonical(p.neighbour)) for p in templates]
     every = [*one_sided[:RARE_PAIRS], *(scout.seen[key] for key in keys if key in scout.seen)]
-    every = list(dict.fromkeys([*every, *_copies(scout)]))
+    # In turn, since what is left to draw may not do for all.
+    both = zip_longest(every, _copies(scout))
+    every = list(dict.fromkeys(seen for turn in both for seen in turn if seen is not None))
     draws = min(RARE_DRAWS, 16 * scout.plan.draws)
     best, most = None, RARE_MOVES - 1
     for seen in every:

@@ -4,7 +4,8 @@ Nothing here knows a strategy: a value is only ever suggested to a choice that p
 
 Some values are asked for and named nowhere: `len(code) == 8 and code[:2].isupper()`, or
 `v & (v - 1) == 0`. Whole numbers of the code say where a text may change from letters to digits; a
-pattern in the code is answered by what matches it; powers of two and ten are round.
+pattern in the code is answered by what matches it; powers of two and ten are round, and one less
+than a power of two is all ones.
 """
 
 import math
@@ -180,6 +181,7 @@ def forms_of(constants: Sequence[Any], choice: Choice) -> list[Any]:
         case "integer" | "float":
             kind = int if choice.kind == "integer" else float
             found = [kind(2**k) for k in range(40, 3, -1)] + [kind(10**k) for k in range(12, 1, -1)]
+            found += [kind(2**k - 1) for k in range(40, 3, -1)]
         case _:
             return []
     return [value for value in dict.fromkeys(found) if choice.permits(value)]

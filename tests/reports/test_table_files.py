@@ -25,6 +25,16 @@ def test_a_csv_file_is_a_list_of_dicts(tmp_path):
     assert find_databases(written(tmp_path, "\ufeff" + TEXT)).rows == ROWS
 
 
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+@pytest.mark.parametrize("form", ["", ":pandas"])
+def test_columns_are_separated_by_what_the_first_line_has_most_of(tmp_path, separator, form):
+    text = TEXT.replace(",", separator).replace("age", '"age, in, full, years"')
+    rows = find_databases(written(tmp_path, text) + form).rows
+    names = list(rows.columns) if form else list(rows[0])
+    assert names == ["age, in, full, years", "pay", "city", "well"]
+    assert len(rows) == 3
+
+
 def test_other_forms(tmp_path):
     place = written(tmp_path, TEXT)
     assert find_databases(f"{place}:rows").rows == [list(row.values()) for row in ROWS]
@@ -49,6 +59,14 @@ def test_other_forms(tmp_path):
 def test_mistakes_get_one_sentence(tmp_path, text, form, words):
     with pytest.raises(InvalidArgument, match=words):
         find_databases(written(tmp_path, text) + form)
+
+
+@pytest.mark.parametrize("form", ["", ":pandas"])
+def test_a_file_that_is_not_utf_8_says_what_to_do(tmp_path, form):
+    path = tmp_path / "people.csv"
+    path.write_bytes("name,age\nJos\u00e9,33\nAna,3\n".encode("latin-1"))
+    with pytest.raises(InvalidArgument, match="no text in UTF-8; save it as UTF-8"):
+        find_databases(f"{path}{form}")
 
 
 def test_what_is_no_table_is_refused(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dpwitness import Pair
 from dpwitness.auditors.search.choices import Choice, ChoiceSpace
 from dpwitness.auditors.search.constants import constants_of
-from dpwitness.auditors.search.corners import exhausted
+from dpwitness.auditors.search.corners import corners, exhausted
 from dpwitness.auditors.search.dictionary import conjunctions, runs, shaped
 from dpwitness.auditors.search.suggestions import Suggestions, forms_of
 from dpwitness.auditors.search.tries import in_turn
@@ -41,7 +41,7 @@ def test_texts_of_a_form_are_among_the_proposals(meets):
 def test_a_form_is_permitted_by_the_choice():
     choice = Choice("integer", 0, {"min_value": 100, "max_value": 5000})
     found = forms_of((), choice)
-    assert {128, 4096, 1000} <= set(found)
+    assert {128, 4096, 1000, 1023} <= set(found)
     assert all(100 <= value <= 5000 for value in found)
 
 
@@ -54,6 +54,32 @@ def test_a_day_may_be_named_by_its_ordinal():
     example = space.made([True, 2000, 1, 1, False])
     found = runs(Suggestions(constants_of(on_a_day)), example)
     assert any(on_a_day(space.made(choices).value) for choices in found)
+
+
+def on_a_leap_day(rows):
+    return any(day.day == 29 and day.month == 2 for day in rows)
+
+
+def test_a_day_may_be_named_by_month_and_day_in_any_order():
+    space = ChoiceSpace(st.lists(st.dates(), max_size=2))
+    example = space.made([True, 2001, 1, 1, False])
+    found = runs(Suggestions(constants_of(on_a_leap_day)), example)
+    assert any(on_a_leap_day(space.made(choices).value) for choices in found)
+
+
+def test_an_extreme_may_come_a_second_time():
+    """Of a long list the first and the row that comes are the largest, and no other is."""
+
+    @st.composite
+    def pairs(draw):
+        rows = draw(st.lists(st.integers(0, 99), min_size=9, max_size=9))
+        return Pair(rows, [*rows, draw(st.integers(0, 99))])
+
+    example = ChoiceSpace(pairs()).made([])
+    found = [
+        ChoiceSpace(pairs()).made(choices).value for choices in corners(Suggestions(()), [example])
+    ]
+    assert any(p.database.count(99) == 1 and p.neighbour.count(99) == 2 for p in found)
 
 
 def old_in_vaduz(rows):
