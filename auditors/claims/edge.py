@@ -51,9 +51,13 @@ def level_by_law(losses: Array, chances: Array, beta: float) -> float:
 
 
 def records_edge(
-    needed: int, fails: Callable[[int, int, int], float], beta: float, draws: int
+    needed: int,
+    fails: Callable[[int, int, int], float],
+    beta: float,
+    draws: int,
+    counted: str = "records",
 ) -> Edge:
-    """The smallest number of records of which P[failure] is at most `beta`, by halving.
+    """The smallest number of what is counted from which P[failure] is at most `beta`, by halving.
 
     `fails(records, step, draws)` is the share of failures in draws of a step's own. An instance
     that cannot be made so small, a ValueError, ends the search.
@@ -70,4 +74,4 @@ def records_edge(
         low, high = (low, middle) if holds else (middle, high)
     last = exp(high) / needed < SMALLEST * (1 + 1 / STEPS)
     method = f"{each:,} draws at a number" + (", fewer were not looked at" if last else "")
-    return Edge(share=exp(high) / needed, of="records", method=method)
+    return Edge(share=exp(high) / needed, of=counted, method=method)

@@ -36,5 +36,9 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
     # What is stated is the number of records; the level is a second thing that could be smaller.
     edge = found.edge
     if found.verdict is not Verdict.REFUTED:
-        edge = records_edge(claim.needed, fails, claim.beta, budget.trials)
-    return replace(found, edge=edge, details={**found.details, "records": claim.needed})
+        edge = records_edge(claim.needed, fails, claim.beta, budget.trials, claim.counted)
+    return replace(
+        found,
+        edge=edge,
+        details={**found.details, "needed": claim.needed, "counted": claim.counted},
+    )

@@ -248,6 +248,24 @@ def lopsided_points(points: int, grid: int) -> tuple[list[int], list[int]]:
     return [*rest, 2 * grid // 3, *heap], [*rest, last, *heap]
 
 
+def terraced_points(points: int, grid: int) -> list[int]:
+    """Points on which many scales are wrong, and the two good ones are hardly better than them.
+
+    An eighth of the points stands at each end of a short interval and the rest at the ends of a
+    long one, so that depth is m / 2 on the first and 3 m / 8 on the second. Every scale that is a
+    quarter of the short interval or less leaves several best blocks, none of which is named.
+    """
+    length = max(grid // 4, 3)
+    start = min(grid // 2, grid - 1 - length)
+    inner = max(length // 8, 1)
+    first = start + (length - inner) // 2
+    eighth = points // 8
+    outer = points // 2 - eighth
+    last = points - outer - 2 * eighth
+    ends = (start, outer), (first, eighth), (first + inner, eighth), (start + length, last)
+    return [place for place, many in ends for _ in range(many)]
+
+
 def rec_concave_mechanism(
     *,
     points: int,

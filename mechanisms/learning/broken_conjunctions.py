@@ -127,7 +127,7 @@ _satisfied_misses = greedy_conjunction_threshold(
     epsilon=1.0,
     alpha=0.3,
     beta=0.1,
-    target=0,
+    spread=0,
     keep_satisfied=False,
 )
 

@@ -6,7 +6,7 @@ TRUE stands among the candidates: without it no literal is good when all points 
 
 from collections.abc import Callable
 from functools import partial
-from math import ceil, prod
+from math import ceil, exp, prod
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ from .greedy_transcripts import (
     remove_falsified,
     worst_shortfall,
 )
-from .labelled import labelled_points, labelled_row
+from .labelled import grid_points, labelled_points, labelled_row
 
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
 MOST_LISTED = 4096
@@ -191,8 +191,8 @@ def greedy_conjunction_mechanism(
     )
 
 
-def spread_sample(rows: int, dimension: int, target: int) -> Array:
-    """Counts of a realizable database: the target is v_1 AND ... AND v_target.
+def spread_sample(rows: int, *, dimension: int, target: int) -> Array:
+    """Counts of rows all over the cube, labelled by v_1 AND ... AND v_target.
 
     Seven rows in ten are positive, the others negative, each kind spread evenly over its points.
     """
@@ -209,6 +209,44 @@ def _evenly(rows: int, places: int) -> Array:
     return (rows + np.arange(places)) // places
 
 
+def costly_sample(
+    rows: int, *, dimension: int, rounds: int, round_epsilon: float, alpha: float
+) -> Array:
+    """Counts of positive rows of which bad choices are likely to lose a share above `alpha`.
+
+    The points are all ones, where most rows are, and those with a 0 in one place. Choosing a
+    variable loses the rows with a 0 there, on top of what the others lose: so many rows as make
+    the number of choices that it takes the likeliest to be made.
+    """
+    fewest, most = ceil(alpha * dimension), min(dimension, rounds)
+    tried = range(max(1, min(fewest, most)), most + 1)
+    lost = [min(int(alpha * rows / number) + 1, rows // dimension) for number in tried]
+    chances = [
+        _chance_of_losses(number, dimension, rounds, exp(-round_epsilon * each / 2))
+        for number, each in zip(tried, lost, strict=True)
+    ]
+    each = lost[int(np.argmax(chances))]
+    counts = np.zeros((dimension + 1, 2), dtype=np.int64)
+    counts[:, 1] = [rows - dimension * each, *[each] * dimension]
+    return counts
+
+
+def _chance_of_losses(number: int, variables: int, rounds: int, weight: float) -> float:
+    """That so many different variables are chosen, each of this weight beside 1 for the others.
+
+    Once it is chosen a variable loses nothing more and weighs 1.
+    """
+    made = np.arange(rounds + 1)
+    bad = np.maximum(variables - made, 0) * weight
+    step = bad / (bad + 1 + made)
+    chances = np.eye(1, rounds + 1)[0]
+    for _ in range(rounds):
+        moved = chances * step
+        chances = chances - moved
+        chances[1:] += moved[:-1]
+    return float(chances[number:].sum())
+
+
 def greedy_conjunction_threshold(
     *,
     dimension: int,
@@ -217,34 +255,43 @@ def greedy_conjunction_threshold(
     alpha: float,
     beta: float,
     delta: float = 0.0,
-    target: int | None = None,
+    spread: int | None = None,
     constant: bool = True,
     keep_satisfied: bool = True,
 ) -> ThresholdClaim:
     """With `greedy_sample_size` realizable rows, error > alpha has probability at most beta.
 
-    The target of the instance has `target` literals, as many as are allowed unless given.
-    `constant` False leaves TRUE out of the candidates; `keep_satisfied` False removes the rows
-    on which the chosen literal is true in place of the others.
+    The instance is the `costly_sample`, or with `spread` the `spread_sample` whose target has so
+    many literals. `constant` False leaves TRUE out of the candidates; `keep_satisfied` False
+    removes the rows on which the chosen literal is true in place of the others.
     """
     require_positive(epsilon=epsilon, alpha=alpha, beta=beta)
-    table = literals(dimension, constant=constant)
-    length = min(most_literals, dimension) if target is None else target
+    ones = np.ones((1, dimension), dtype=np.int64)
+    flipped = np.vstack([ones, ones - np.eye(dimension, dtype=np.int64)])
+    points = flipped if spread is None else grid_points((2,) * dimension)
+    table = literals_at(points, constant=constant)
 
     def instance(rows: int) -> tuple[Callable[..., Any], Database]:
         rounds = greedy_rounds(most_literals, rows)
+        each = round_privacy(epsilon, rounds, delta)
+        if spread is None:
+            counts = costly_sample(
+                rows, dimension=dimension, rounds=rounds, round_epsilon=each, alpha=alpha
+            )
+        else:
+            counts = spread_sample(rows, dimension=dimension, target=spread)
         run = partial(
             greedy_conjunction_of_counts,
             most_literals=most_literals,
             rounds=rounds,
-            round_epsilon=round_privacy(epsilon, rounds, delta),
+            round_epsilon=each,
             table=table,
             survivors=table if keep_satisfied else ~table,
         )
-        return run, spread_sample(rows, dimension, length)
+        return run, counts
 
     def error(database: Database, output: Any) -> Array:
-        return chosen_mistakes(database, output) / database.sum()
+        return chosen_mistakes(database, output, table) / database.sum()
 
     needed = greedy_sample_size(
         dimension=dimension,

@@ -86,9 +86,12 @@ def _runs(chosen: Array) -> Array:
     return chosen.reshape(prod(chosen.shape[:-1]), chosen.shape[-1])
 
 
-def chosen_mistakes(counts: Array, chosen: Array) -> Array:
-    """How many of the counted labels the AND of the chosen literals gets wrong."""
-    table = literals(cube_dimension(counts), constant=True)
+def chosen_mistakes(counts: Array, chosen: Array, table: Array | None = None) -> Array:
+    """How many of the counted labels the AND of the chosen literals gets wrong.
+
+    `table` as in `worst_shortfall`.
+    """
+    table = literals(cube_dimension(counts), constant=True) if table is None else table
     return mistakes(counts, conjoined(kept_literals(chosen, len(table)), table))
 
 

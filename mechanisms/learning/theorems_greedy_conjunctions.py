@@ -166,14 +166,20 @@ _big = {
     "alpha": _alpha,
     "beta": _beta,
 }
+_costly = {
+    **_big,
+    "dimension": whole(20, 2, 64, "variables"),
+    "most_literals": replace(_k, within=Interval(low=1, high=2, integer=True)),
+}
 _crowded = {
     "dimension": whole(6, 3, 7, "variables"),
     "most_literals": replace(_k, default=2, within=Interval(low=2, high=2, integer=True)),
     "epsilon": replace(_epsilon, within=Interval(low=0.5, high=1.0)),
 }
 _three_bounds = (
-    "it takes every round to lose as many positives as its score allows; CONJ-P2-STEP reaches the "
-    "bound on a score, CONJ-P2-POS and CONJ-P2-NEG what follows from it"
+    "no instance can: an error above alpha takes Delta lost positives a round on average, or "
+    "2 k ln(2 k Delta) rounds that leave too many negatives, and a round does either with chance "
+    "beta / J whatever came before: (e ln(J / beta) beta / J)^J or beta^(2 k ln(2 k Delta)) in all"
 )
 _slack = number(2.0, 1.0, 10.0, "the shortfall Delta")
 _too_small = "Each round has epsilon / J only: the bound is (2 J / epsilon) ln((2 d + 1) J / beta)"
@@ -256,7 +262,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="n >= (J + 2 k) Delta / alpha rows, J = ceil(2 k ln n), give error <= alpha",
         reference=TAKE_2,
         subject=greedy_conjunction_threshold,
-        parameters=_big,
+        parameters=_costly,
         weak=_three_bounds,
     ),
     Theorem(
@@ -264,7 +270,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="With sqrt(8 / J) s a round n >= (J + 2 k) Delta / alpha rows suffice, as k**1.5",
         reference=TAKE_2,
         subject=greedy_conjunction_threshold,
-        parameters={**_big, "delta": _delta},
+        parameters={**_costly, "delta": _delta},
         weak=_three_bounds,
     ),
     Theorem(
@@ -305,7 +311,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="ERR-PAC-4-MAIN",
         statement="Without TRUE, n >= (J + 2 k) Delta / alpha rows give error <= alpha",
         reference=PRINTED,
-        subject=partial(greedy_conjunction_threshold, constant=False, target=0),
+        subject=partial(greedy_conjunction_threshold, constant=False, spread=0),
         parameters=_big,
         corrected="CONJ-P2-MAIN",
         remark=_no_true,

@@ -163,7 +163,8 @@ class ThresholdClaim:
     """With n >= `needed` records, P[loss(database, output) > level] <= beta.
 
     `instance(n)` is the mechanism's `run` for n records, bound to its parameters, and a hard
-    database of that size. `trust_rows` is that of the mechanism.
+    database of that size. `trust_rows` is that of the mechanism. `counted` is what n counts,
+    "records" unless it is something else, such as "samples".
     """
 
     kind: ClassVar[str] = "threshold"
@@ -173,6 +174,7 @@ class ThresholdClaim:
     level: float
     beta: float
     trust_rows: bool = False
+    counted: str = "records"
     identifier: str = ""
     statement: str = ""
     reference: str = ""

@@ -226,9 +226,11 @@ def _privacy_pictures(result: ClaimResult) -> tuple[Draw, ...]:
 def _tail_counterexample(result: ClaimResult) -> Sentences:
     details = result.finding.details
     row = _rows(result)[details["headline"]]
-    records = details.get("records")
-    verb = "reaches" if records is None else "goes above"
-    where = f"With {records:,} records, on the database" if records else "On the database"
+    needed = details.get("needed")
+    verb = "reaches" if needed is None else "goes above"
+    where = "On the database"
+    if needed is not None:
+        where = f"With {needed:,} {details['counted']}, on the database"
     exact = f" Its exact probability is {number(row['exact'])}." if row["exact"] else ""
     return (
         f"{where} {printable(str(row['database']))}, the loss {verb} {number(row['bound'])} in "

@@ -173,7 +173,7 @@ def records_figure(statement: Statement) -> Drawn:
     def paint(axes: Any) -> None:
         marks.bound_level(axes, claim.level)
         axes.axvline(claim.needed, color=marks.BOUND, linewidth=1.2, linestyle=(0, (1, 2)))
-        if edge is not None and edge.of == "records":
+        if edge is not None and edge.of == claim.counted:
             enough = edge.share * claim.needed
             marks.smallest_curve(axes, [enough, enough], [zero * 0.7, claim.level])
         top = 2 * max(claim.level, float(high[np.isfinite(high)].max(initial=0)), value.max())
@@ -182,7 +182,7 @@ def records_figure(statement: Statement) -> Drawn:
         marks.log_axis(axes, "y", zero * 0.7, top)
         marks.log_axis(axes, "x", records[0] / 1.15, records[-1] * 1.15)
         axes.xaxis.set_major_formatter(thousands())
-        axes.set_xlabel("records n")
+        axes.set_xlabel(f"{claim.counted} n")
         axes.set_ylabel(f"error exceeded with probability {claim.beta:g}")
         axes.annotate(
             f"needed: {claim.needed:,}", (claim.needed, 0.33), xycoords=("data", "axes fraction"),
@@ -192,10 +192,10 @@ def records_figure(statement: Statement) -> Drawn:
 
     return Drawn(
         key="records",
-        title="Error and records",
+        title=f"Error and {claim.counted}",
         caption=(
-            f"The error exceeded in {100 * claim.beta:g} % of runs, against the records; from "
-            f"{claim.needed:,} on it may not be above {claim.level:g}. There the check saw it "
+            f"The error exceeded in {100 * claim.beta:g} % of runs, against the {claim.counted}; "
+            f"from {claim.needed:,} on it may not be above {claim.level:g}. There the check saw it "
             f"above in {failing['hits']:,} of {failing['draws']:,} runs. The band holds for all "
             f"sizes together but for chance {ERROR:g} (order statistics); an error of 0 is drawn "
             "at the lower edge."

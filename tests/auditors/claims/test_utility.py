@@ -133,4 +133,4 @@ MAJORITY = ThresholdClaim(
 def test_a_threshold_is_tried_at_its_own_size(needed, verdict):
     found = audit_threshold(replace(MAJORITY, needed=needed), Budget(trials=20_000))
     assert found.verdict is verdict
-    assert found.details["records"] == needed
+    assert found.details["needed"] == needed

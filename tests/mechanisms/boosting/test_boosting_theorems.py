@@ -119,3 +119,29 @@ def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlie
     # One step of -1 to +1 a round, whatever the sensitivity.
     jump = 2 * weight_rate(ADVANTAGE) * earlier
     assert log_ratio_width(lower_agreement, earlier) == pytest.approx(jump)
+
+
+@pytest.mark.parametrize(("identifier", "bad"), [("BQ-6.1", 1), ("BQ-BASE-ACC", 2)])
+@pytest.mark.parametrize("share", [1, 0.5])
+def test_the_generator_fails_where_no_sample_shows_a_bad_synopsis(identifier, bad, share):
+    # The first of the synopses that fit is bad if no sample lies on what it errs on.
+    claim = THEOREMS[identifier].at().claim
+    samples = int(claim.needed * share)
+    run, database = claim.instance(samples)
+    losses = claim.loss(database, run(database, np.random.default_rng(0), size=40_000))
+    weight = base_synopsis.BAD
+    exact = bad * (1 - weight) ** samples - (bad - 1) * (1 - 2 * weight) ** samples
+    assert (losses > claim.level).mean() == pytest.approx(exact, abs=5 * (exact / 40_000) ** 0.5)
+    assert (exact > claim.beta) == (share < 1)
+
+
+def test_two_rounds_of_boosting_fail_if_one_misses_a_query():
+    # Of 2 queries one is missed by k samples with chance 2 / 2^k, in either of the rounds.
+    claim = THEOREMS["BQ-6.1-ACC"].at().claim
+    samples = claim.needed // 7
+    run, database = claim.instance(samples)
+    losses = claim.loss(database, run(database, np.random.default_rng(0), size=20_000))
+    first = 2 * 0.5**samples
+    failed = (losses > claim.level).mean()
+    assert first < failed < 2 * first
+    assert failed > 2 * claim.beta

@@ -22,6 +22,7 @@ from dpwitness.mechanisms.interior_points.rec_concave import (
     points_promised,
     rec_concave,
     rec_concave_law,
+    terraced_points,
 )
 from dpwitness.mechanisms.selection.categorical import draw_index, normalised
 
@@ -157,6 +158,22 @@ def test_with_the_points_promised_it_does_not_fail(rng, base, points, epsilon, d
         assert failed <= 0.1
         draws = rec_concave(database, rng, **options, size=200)
         assert not not_interior(database, draws).any()
+
+
+def test_half_of_the_points_promised_are_too_few():
+    # By the exact law, on the terraces: 2 is no constant, and all of the points are enough.
+    grid, beta = 1000, 0.1
+    options = {"grid": grid, "epsilon": 1.0, "delta": 1e-6}
+    needed = points_promised(**options, beta=beta)
+
+    def failing(points):
+        database = terraced_points(points, grid)
+        assert len(database) == points
+        law = rec_concave_law(database, **options)
+        return float(not_interior(database, law.outcomes) @ np.exp(law.log_probabilities))
+
+    assert failing(needed // 2) > 1.3 * beta
+    assert failing(needed) < 1e-6
 
 
 def test_bad_parameters_are_named(rng):
