@@ -123,6 +123,7 @@ MECHANISMS = {
     "leaky-response": "noise.leaky_response",
     "composed": "composition.composed",
     "drill-down": "composition.drill_down",
+    "budgeted-stream COMP-FILTER": "composition.budgeted_stream",
     "exponential EM-3.10": "selection.exponential",
     "exponential-monotone EM-MONO": "selection.exponential",
     "exponential-auction EM-3.5": "selection.exponential",
@@ -132,9 +133,11 @@ MECHANISMS = {
     "permute-and-flip EM-3.13b": "selection.permute_and_flip",
     "above-threshold": "sparse_vector.above_threshold",
     "sparse-vector": "sparse_vector.above_threshold",
+    "sparse-vector-session SVT-SESSION": "sparse_vector.sparse_vector_session",
     "numeric-sparse-vector": "sparse_vector.numeric_sparse_vector",
     "pmw-iteration PMW-ITER": "multiplicative_weights.pmw",
     "private-multiplicative-weights PMW-PRIV": "multiplicative_weights.pmw",
+    "pmw-session PMW-SESSION": "multiplicative_weights.pmw_session",
     "base-synopsis BQ-BASE-PRIV": "boosting.base_synopsis",
     "noisy-sampled-answers": "boosting.base_synopsis",
     "boosting BQ-6.1-PRIV": "boosting.boosting",
@@ -175,6 +178,7 @@ CONTROLS = {
     "sparse-vector-unscaled-noise SVT-4": "sparse_vector.broken_above_threshold",
     "sparse-vector-no-query-noise SVT-5": "sparse_vector.broken_above_threshold",
     "sparse-vector-no-cut-off SVT-6": "sparse_vector.broken_above_threshold",
+    "sparse-vector-session-unscaled-noise SVT-SESSION-4": "sparse_vector.broken_above_threshold",
     "sampled-query-unattenuated MUT-BQ-1": "boosting.broken_boosting",
     "sampled-query-counts-calibrated-with-beta MUT-BQ-5": "boosting.broken_boosting",
     "noisy-sampled-answers-noise-of-one MUT-BQ-8": "boosting.broken_boosting",
@@ -188,6 +192,7 @@ CONTROLS = {
     "advanced-composition-no-linear-term MUT-COMP-2": "composition.broken_composed",
     "advanced-composition-ones-for-twos MUT-COMP-3": "composition.broken_composed",
     "drill-down-budget-not-split": "composition.broken_composed",
+    "budgeted-stream-charged-afterwards MUT-COMP-4": "composition.broken_composed",
     "noisy-conjunction-scale-of-one-count MUT-PAC-7": "learning.broken_conjunctions",
     "noisy-conjunction-zero-threshold MUT-PAC-8": "learning.broken_conjunctions",
     "greedy-conjunction-whole-budget MUT-PAC-9": "learning.broken_conjunctions",
@@ -209,6 +214,7 @@ CONTROLS = {
     "pmw-budget-of-one-noise MUT-PMW-4": "multiplicative_weights.broken_pmw",
     "pmw-noise-of-one-record MUT-PMW-8": "multiplicative_weights.broken_pmw",
     "pmw-direction-from-truth MUT-PMW-10": "multiplicative_weights.broken_pmw",
+    "pmw-session-slow MUT-PMW-11": "multiplicative_weights.broken_pmw",
 }
 
 STATEMENTS = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...mechanisms.model import (
+    Asked,
     Choices,
     Domain,
     Histogram,
@@ -36,6 +37,8 @@ def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":
     from hypothesis import strategies as st
 
     match cases:
+        case Asked():
+            raise ValueError("cases of an invariant are made of plain values, and are no sessions")
         case Value():
             return case_strategy(cases.row)
         case Histogram(total=None):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...mechanisms.model import Histogram, Relation, Rows, Value
+from ...mechanisms.model import Asked, Histogram, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
+from .analysts import listed_pairs, session_pairs
 from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest
 from .records import SINGLE, Records, records
@@ -51,6 +52,8 @@ def pair_source(
     """
     from hypothesis.strategies import SearchStrategy
 
+    if isinstance(databases, Asked):
+        return _asked_source(databases, distance, seed)
     if relation is Relation.DECLARED and not yields_pairs(databases, seed):
         raise InvalidArgument(
             'relation="declared" says that given pairs are neighbours, so it needs a strategy of '
@@ -170,6 +173,18 @@ def _value_source(domain: Value, relation: Relation) -> Source:
     templates = [Pair(a, b) for index, b in enumerate(values) for a in values[:index]]
     rows = row_strategy(domain.row)
     return Source(tuple(templates), st.builds(Pair, rows, rows))
+
+
+def _asked_source(domain: Asked, distance: int, seed: int) -> Source:
+    """Neighbouring data, each pair with one analyst on both sides."""
+    from hypothesis import strategies as st
+
+    sizes = {"queries": domain.queries, "classes": domain.classes, "states": domain.states}
+    source = pair_source(domain.data, domain.relation, distance, seed)
+    near = source.strategy
+    if source.templates:
+        near = st.one_of(st.sampled_from(source.templates), near)
+    return Source(listed_pairs(source.templates, **sizes), session_pairs(near, **sizes))
 
 
 # --- strategies of the user's own ------------------------------------------------------------

@@ -132,7 +132,7 @@ def generate(
     database: Database,
     rng: np.random.Generator,
     *,
-    weights: Array,
+    weights: Sequence[Sequence[float]],
     small: int,
     distribution: Sequence[float],
     samples: int,
@@ -151,13 +151,14 @@ def generate(
     return nearest_synopsis(noisy, sampled, answer_table(weights, records=small)).reshape(shape)[()]
 
 
-def _shares_of_single_bins(bins: int) -> Array:
+def _shares_of_single_bins(bins: int) -> tuple[tuple[float, ...], ...]:
     """The shares of the last bin, of the one before, .., of bin 1, and of none.
 
     With all records in bin 0 every answer is 0. A synopsis with a record in another bin errs on
     the share of that bin, and of the synopses that agree on what was sampled it stands first.
     """
-    return np.eye(bins)[::-1] * (np.arange(bins) > 0)
+    asked = (*range(bins - 1, 0, -1), None)
+    return tuple(tuple(float(place == own) for place in range(bins)) for own in asked)
 
 
 def _generator(bins: int, records: int, epsilon: float, beta: float) -> ThresholdClaim:
@@ -211,7 +212,7 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
 
     def instance(samples: int) -> tuple[Any, Database]:
         made = boosting_mechanism(
-            weights=weights.tolist(),
+            weights=weights,
             small=small,
             records=records,
             samples=samples,

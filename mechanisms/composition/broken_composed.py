@@ -2,11 +2,23 @@
 
 from dataclasses import replace
 from functools import partial
+from math import fsum
+from typing import Any
+
+import numpy as np
 
 from ..accounting.composition import advanced_composition
 from ..accounting.theorems_accounting import ADVANCED_CASES, advanced_margin
-from ..model import BrokenStatement, InvariantClaim, NegativeControl
+from ..model import (
+    BrokenStatement,
+    Interaction,
+    InvariantClaim,
+    Mechanism,
+    NegativeControl,
+    SessionOver,
+)
 from ..noise.leaky_response import leaky_response_mechanism
+from .budgeted_stream import StreamState, budgeted_counts, budgeted_stream
 from .drill_down import DRILL_DOWN, drill_down_mechanism
 
 REFERENCE = "Dwork, Rothblum and Vadhan (2010), Theorem III.3, printed wrongly"
@@ -93,4 +105,33 @@ BUDGET_NOT_SPLIT = NegativeControl(
         claims=DRILL_DOWN.claims,
     ),
     defect="either step spends the whole budget of 1: the loss is 2",
+)
+
+
+def charged_afterwards(*, epsilon: float) -> Interaction:
+    """A filter that looks at what was spent before, and not at the price of what is asked for."""
+    sound = budgeted_stream(epsilon=10 * epsilon)
+
+    def answer(
+        state: StreamState, query: Mechanism, rng: np.random.Generator
+    ) -> tuple[StreamState, Any]:
+        if fsum(state.spent) >= epsilon:
+            raise SessionOver("the budget is spent")
+        return sound.answer(state, query, rng)
+
+    return Interaction(start=sound.start, answer=answer)
+
+
+CHARGED_AFTERWARDS = NegativeControl(
+    identifier="MUT-COMP-4",
+    mechanism=replace(
+        budgeted_counts(
+            epsilon=1.0,
+            prices=(0.2, 0.9),
+            filter_of=charged_afterwards,
+            name="budgeted-stream-charged-afterwards",
+        ),
+        log_probability=None,
+    ),
+    defect="a filter answers what the rest of the budget does not pay for, once",
 )

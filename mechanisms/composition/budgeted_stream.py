@@ -5,16 +5,32 @@ the budget. For pure privacy such a filter loses no more than the budget, Rogers
 Vadhan (2016).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import fsum
+from math import fsum, inf, log
 from typing import Any
 
 import numpy as np
 
 from .._checks import require_positive
-from ..model import Database, Interaction, Mechanism, PrivacyClaim, Relation, SessionOver
+from ..model import (
+    Analyst,
+    Array,
+    Database,
+    Interaction,
+    Interval,
+    Mechanism,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    SessionOver,
+    asked_mechanism,
+)
+from ..noise.laplace import laplace_mechanism
+from ..queries import total
 
+ROGERS = "Rogers, Roth, Ullman and Vadhan (2016), Theorem 4.1"
 ROUNDING = 1e-9
 """Sums of a budget's parts differ from it by rounding."""
 
@@ -64,3 +80,64 @@ def _answer(
             f"{query.name} costs {spent[-1]:g} and {max(left, 0):.4g} of {epsilon:g} are left"
         )
     return replace(state, spent=spent), query(state.data, rng)
+
+
+BITS = Rows(row=Interval(low=0, high=1, integer=True), most=8)
+
+
+def budgeted_counts(
+    *,
+    epsilon: float,
+    prices: Sequence[float],
+    length: int = 5,
+    filter_of: Any = budgeted_stream,
+    name: str = "budgeted-stream",
+    identifier: str = "",
+) -> Mechanism:
+    """Noisy counts under one budget: an analyst buys the next at a price that answers decide.
+
+    A count costs one of `prices`, in nats, and has Laplace noise of scale 1 / price.
+    `filter_of(epsilon=...)` is the session, to be replaced by a broken one.
+    """
+    counts = tuple(
+        laplace_mechanism(
+            query=total,
+            sensitivity=1.0,
+            epsilon=price,
+            relation=Relation.ADD_REMOVE,
+            databases=BITS,
+        )
+        for price in prices
+    )
+
+    def density(data: Database, steps: Array, refused: int | None) -> float:
+        """Each count by its Laplace density, until the budget does not pay for the next."""
+        bought = [prices[int(asked)] for asked in steps[:, 0]]
+        most = epsilon * (1 + ROUNDING)
+        if fsum(bought) > most or (
+            refused is not None and fsum([*bought, prices[refused]]) <= most
+        ):
+            return -inf
+        errors = np.abs(steps[:, 1] - sum(data))
+        return fsum(log(e / 2) - e * far for e, far in zip(bought, errors.tolist(), strict=True))
+
+    # The dearest as long as answers are low, the cheapest once one was high.
+    greedy = Analyst(asks=(len(prices) - 1, 0), moves=((0, 1), (0, 1)))
+    return asked_mechanism(
+        filter_of(epsilon=epsilon),
+        data=BITS,
+        relation=Relation.ADD_REMOVE,
+        queries=counts,
+        epsilon=epsilon,
+        length=length,
+        cuts=(0.5,),
+        states=2,
+        name=name,
+        identifier=identifier,
+        reference=ROGERS,
+        examples=(([[], greedy.written()], [[1], greedy.written()]),),
+        density=density,
+    )
+
+
+BUDGETED_STREAM = budgeted_counts(epsilon=1.0, prices=(0.2, 0.5), identifier="COMP-FILTER")

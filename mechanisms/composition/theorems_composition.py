@@ -17,6 +17,7 @@ from ..accounting.composition import (
 )
 from ..model import Interval, Mechanism, PrivacyClaim, Relation, Subject, Theorem, number, whole
 from ..noise.leaky_response import leaky_response_mechanism
+from .budgeted_stream import ROGERS, budgeted_counts
 from .composed import compose
 
 BUN = "Bun and Steinke (2016)"
@@ -33,6 +34,10 @@ TARGET_DIGITS = number(6, 0.5, 12, "delta of the whole is 10**-digits")
 def _privacy(mechanism: Mechanism) -> Subject:
     """The mechanism with its last claim."""
     return Subject(claim=mechanism.claims[-1], mechanism=mechanism)
+
+
+def _filtered(*, epsilon: float, price: float) -> Mechanism:
+    return budgeted_counts(epsilon=epsilon, prices=(0.2 * epsilon, price * epsilon))
 
 
 def _basic(*, first: float, second: float, leak: float) -> Subject:
@@ -178,5 +183,15 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=BUN,
         subject=_zcdp_calibrated,
         parameters=WHOLE,
+    ),
+    Theorem(
+        identifier="COMP-FILTER",
+        statement="a filter that stops at epsilon loses no more, with prices chosen by the answers",
+        reference=ROGERS,
+        subject=_filtered,
+        parameters={
+            "epsilon": number(1.0, 0.2, 4, "the budget, nats"),
+            "price": number(0.5, 0.1, 1, "of the dearer count, of the whole budget"),
+        },
     ),
 )

@@ -26,6 +26,7 @@ from .curves import (
 )
 from .domains import (
     Array,
+    Asked,
     Choices,
     Database,
     Domain,
@@ -44,12 +45,13 @@ from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
 from .marked import carried
 from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
 from .plots import Axis, Plot, Series
-from .sessions import Analyst, Interaction, Session, SessionOver, play
+from .sessions import Analyst, Interaction, Session, SessionOver, asked_mechanism, play, told
 from .theorem import Parameter, Theorem, number, whole
 
 __all__ = [
     "Analyst",
     "Array",
+    "Asked",
     "Axis",
     "BrokenStatement",
     "Choices",
@@ -94,6 +96,7 @@ __all__ = [
     "ThresholdClaim",
     "UtilityClaim",
     "Value",
+    "asked_mechanism",
     "carried",
     "curve_from_json",
     "curve_of",
@@ -104,5 +107,6 @@ __all__ = [
     "play",
     "size_lower",
     "size_upper",
+    "told",
     "whole",
 ]

@@ -96,7 +96,30 @@ class Value:
     row: Row
 
 
-Domain = Rows | Histogram | Value
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Databases of a session, [data, strategy]: the data and who asks about them.
+
+    `data` is a domain or, as the databases of a mechanism, a Hypothesis strategy.
+
+    A strategy asks `queries` different queries, has up to `states` states and tells answers apart
+    by `classes`; it is written as `Analyst.written` says. Neighbours have one strategy, and data
+    that are neighbours under `relation`.
+    """
+
+    data: Any
+    relation: Relation
+    queries: int
+    classes: int
+    states: int
+
+    def __post_init__(self) -> None:
+        """Refuse a session in which nothing is asked."""
+        if min(self.queries, self.classes, self.states) < 1:
+            raise ValueError("a session needs at least one query, one class and one state")
+
+
+Domain = Rows | Histogram | Value | Asked
 
 
 def _require_sizes(**sizes: int) -> None:
@@ -118,12 +141,34 @@ def misfit(domain: Domain, database: Database) -> str:
             if _length(database) < 0:
                 return f"the database must be a list of records, got {type(database).__name__}"
             return _stranger(row, list(database), "record")
+        case Asked(data=data):
+            if _length(database) != 2:
+                return f"the database must be [data, strategy], got {short(database)}"
+            wrong = misfit(data, database[0]) if isinstance(data, Domain) else ""
+            return wrong or _no_strategy(domain, database[1])
         case Histogram(bins=bins):
             if _length(database) != bins:
                 return f"the database must be a list of {bins} counts, got {short(database)}"
             # One record more must be another float.
             count = Interval(low=0, high=2**53, integer=True)
             return _stranger(count, list(database), "count")
+
+
+def _no_strategy(domain: Asked, written: Any) -> str:
+    """What is wrong with a strategy that a database carries; empty for nothing."""
+    query, state = (
+        Interval(low=0, high=many - 1, integer=True) for many in (domain.queries, 2**53)
+    )
+    strange = _wanted(Product(parts=(Rows(row=query), Rows(row=Rows(row=state)))), written)
+    asks, moves = ((), ()) if strange else written
+    if not 0 < len(asks) == len(moves) or any(len(row) != domain.classes for row in moves):
+        return (
+            "a strategy must be [asks, moves], a query's number for each state and the next states "
+            f"by the {domain.classes} classes of answers; got {short(written)}"
+        )
+    if any(not after < len(asks) for row in moves for after in row):
+        return f"a strategy of {len(asks)} states moves to one that it does not have"
+    return ""
 
 
 def _stranger(row: Row, records: Sequence[Any], what: str) -> str:

@@ -6,13 +6,16 @@ automaton with few states, so that the analyst can be enumerated, generated, wri
 smaller like a database. Privacy is promised against every one of them.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .domains import Array, Database, short
+from .claims import Claim, PrivacyClaim
+from .domains import Array, Asked, Database, Relation, misfit, short
+from .mechanism import Mechanism
 
 
 class SessionOver(Exception):
@@ -78,6 +81,12 @@ class Analyst:
             state = self.moves[state][one]
         return self.asks[state]
 
+    @classmethod
+    def scripted(cls, *asks: int, classes: int = 2) -> "Analyst":
+        """The one who asks these queries in turn, over and over, whatever is answered."""
+        states = len(asks)
+        return cls(asks=asks, moves=tuple(((at + 1) % states,) * classes for at in range(states)))
+
     def written(self) -> list[Any]:
         """The strategy as plain lists, as a database carries it."""
         return [list(self.asks), [list(row) for row in self.moves]]
@@ -131,3 +140,105 @@ def play(
         told[step] = asked, answer
         classes.append(int(np.count_nonzero(answer >= np.asarray(cuts))))
     return told
+
+
+Transcript = tuple[Array, int | None]
+"""What was asked and answered, shape (steps, 2), and the query that was refused, None for none."""
+Density = Callable[[Any, Array, int | None], float]
+"""(data, steps, refused) -> log-density of a transcript."""
+
+
+def told(
+    database: Database, outputs: Array, *, cuts: Sequence[float]
+) -> Iterator[Transcript | None]:
+    """The transcript of each output of `play`, outputs of shape (runs, length, 2).
+
+    None for one in which the strategy of the database would have asked something else.
+    """
+    analyst = Analyst.read(database[1])
+    for rows in outputs:
+        over = np.isnan(rows[:, 1])
+        answered = rows[: int(over.argmax()) if over.any() else len(rows)]
+        reached = (answered[:, 1:] >= np.asarray(cuts)).sum(axis=1).tolist()
+        asked = [analyst(reached[:step]) for step in range(len(answered) + bool(over.any()))]
+        known = np.array_equal(asked[: len(answered)], answered[:, 0])
+        yield (answered, asked[-1] if over.any() else None) if known else None
+
+
+def asked_mechanism(
+    opened: Interaction | Callable[[Any, np.random.Generator], Any],
+    *,
+    data: Any,
+    queries: Sequence[Any],
+    epsilon: float,
+    relation: Relation,
+    delta: float = 0.0,
+    length: int = 6,
+    cuts: Sequence[float] = (0.5,),
+    states: int = 3,
+    name: str = "session",
+    identifier: str = "",
+    reference: str = "",
+    examples: tuple[tuple[Database, Database], ...] = (),
+    outputs: tuple[Any, ...] = (),
+    beside: tuple[Claim, ...] = (),
+    density: Density | None = None,
+) -> Mechanism:
+    """The session as a mechanism on [data, strategy], private against every analyst.
+
+    `data` is a domain, or a Hypothesis strategy of databases or of pairs.
+    `opened` is an Interaction, or opens a session of another class: `opened(data, rng)` has a
+    method `ask(query)` that returns a number and raises SessionOver at the end. An analyst asks
+    `length` of the `queries`, chosen by the answers so far: the class of an answer is the number
+    of `cuts` it reaches, and the analyst has up to `states` states. Outputs are as of `play`.
+    The claim is (epsilon, delta) under `relation` of the data, for one analyst on both sides;
+    `examples` and `outputs` are as of the claim, `beside` are other claims, and `density` is that
+    of one transcript.
+    """
+    cuts = tuple(sorted(cuts))
+    domain = Asked(
+        data=data, relation=relation, queries=len(queries), classes=len(cuts) + 1, states=states
+    )
+    make = partial(Session, opened) if isinstance(opened, Interaction) else opened
+    privacy = PrivacyClaim(
+        epsilon=epsilon,
+        delta=delta,
+        relation=Relation.DECLARED,
+        identifier=identifier,
+        examples=examples,
+        outputs=outputs,
+        statement=f"private under {relation.value} against every adaptive analyst",
+        reference=reference,
+    )
+
+    def log_probability(database: Database, outputs: Any) -> Array:
+        outputs = np.asarray(outputs, dtype=float)
+        flat = outputs.reshape(-1, *outputs.shape[-2:])
+        rows, place = np.unique(flat.reshape(len(flat), -1), axis=0, return_inverse=True)
+        assert density is not None
+        transcripts = told(database, rows.reshape(-1, *flat.shape[1:]), cuts=cuts)
+        found = [-np.inf if one is None else density(database[0], *one) for one in transcripts]
+        return np.array(found)[np.ravel(place)].reshape(outputs.shape[:-2])
+
+    return Mechanism(
+        name=name,
+        identifier=identifier,
+        run=partial(
+            _inside, domain=domain, name=name, opened=make, queries=tuple(queries),
+            length=length, cuts=cuts,
+        ),
+        databases=domain,
+        claims=(privacy, *beside),
+        reference=reference,
+        log_probability=log_probability if density is not None else None,
+    )  # fmt: skip
+
+
+def _inside(
+    database: Database, rng: np.random.Generator, *, domain: Asked, name: str, **played: Any
+) -> Array:
+    """`play` on a database of the domain. Raises ValueError on others, before anything is drawn."""
+    wrong = misfit(domain, database)
+    if wrong:
+        raise ValueError(f"{name}: {wrong}")
+    return play(database, rng, **played)

@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from ..model import Array, Mechanism, NegativeControl
+from ..model import Array, Interaction, Mechanism, NegativeControl
 from .pmw import PMW_ITERATION, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn, no_query_noise
+from .pmw_session import PmwState, pmw_interaction, pmw_session_mechanism
 
 
 def reused_answers(
@@ -124,4 +126,38 @@ DIRECTION_FROM_TRUTH = _control(
     ),
     "the distribution learns from the exact answer: the next estimate shows on which side it was",
     direction=direction_from_truth,
+)
+
+
+def slow_session(*, accuracy: float, noise_epsilon: float, updates: int) -> Interaction:
+    """A session whose updates are those of a learning rate sixteen times too small."""
+    sound, slow = (
+        pmw_interaction(accuracy=rate, noise_epsilon=noise_epsilon, updates=updates)
+        for rate in (accuracy, accuracy / 16)
+    )
+
+    def answer(state: PmwState, query: Any, rng: np.random.Generator) -> tuple[PmwState, float]:
+        limit = state.limit
+        if limit is None:
+            limit = accuracy / 2 + float(rng.laplace(scale=state.scale))
+        return slow.answer(replace(state, limit=limit), query, rng)
+
+    return Interaction(start=sound.start, answer=answer, over=sound.over)
+
+
+SLOW_SESSION = NegativeControl(
+    identifier="MUT-PMW-11",
+    mechanism=replace(
+        pmw_session_mechanism(
+            accuracy=0.4,
+            noise_epsilon=0.25,
+            updates=2,
+            records=400,
+            opened=slow_session,
+            name="pmw-session-slow",
+        ),
+        log_probability=None,
+    ),
+    claim=1,
+    defect="a session learns sixteen times too slowly",
 )

@@ -28,6 +28,7 @@ from ..sparse_vector.sparse_vector_law import ABOVE
 from ..sparse_vector.sparse_vector_law import BELOW as BELOW_THRESHOLD
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn
+from .pmw_session import pmw_session_mechanism
 
 RECORDS = 40
 EPSILON = Interval(low=0.1, high=4)
@@ -110,6 +111,19 @@ def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
     # Both elements that are asked for change, in opposite ways.
     hard = replace(first, examples=(([20, 20, 0, 0], [21, 19, 0, 0]),))
     return replace(made, claims=(hard, *made.claims[1:]))
+
+
+def _session(noise_epsilon: float, updates: int, records: int) -> Mechanism:
+    return pmw_session_mechanism(
+        accuracy=0.4, noise_epsilon=noise_epsilon, updates=updates, records=records
+    )
+
+
+def _session_learns(**parameters: Any) -> Subject:
+    made = _session(**parameters)
+    if len(made.claims) == 1:
+        raise ValueError("with so much noise nothing is promised; take more records")
+    return Subject(claim=made.claims[1], mechanism=made)
 
 
 def _updates_spend(epsilon: float, delta: float, updates: int) -> IdentityClaim:
@@ -252,5 +266,26 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={"noise_epsilon": NOISE_EPSILON},
         corrected="PMW-ITER",
         remark="the relation is not stated; it must be replace-one, with the size public",
+    ),
+    Theorem(
+        identifier="PMW-SESSION",
+        statement="a session of c updates loses 4 c noise_epsilon, the next query chosen by the "
+        "answers",
+        reference=SOURCE,
+        subject=_session,
+        parameters=(
+            session := {
+                "noise_epsilon": number(0.25, 0.02, 2, "1 / (n times the scale of the noises)"),
+                "updates": whole(2, 1, 4, "updates, c"),
+                "records": whole(400, 50, 10_000, "n"),
+            }
+        ),
+    ),
+    Theorem(
+        identifier="PMW-SESSION-KL",
+        statement="every update of a session lowers the KL divergence by 15 alpha^2 / 512",
+        reference=SOURCE,
+        subject=_session_learns,
+        parameters=session,
     ),
 )

@@ -18,6 +18,7 @@ from .above_threshold import (
     take,
 )
 from .numeric_sparse_vector import numeric_sparse_vector
+from .sparse_vector_session import sparse_vector_session_mechanism
 
 # What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
 SOUND: dict[str, Any] = {
@@ -95,4 +96,16 @@ NO_CUT_OFF = _altered(
     "the noise of one query for any number of positives (Algorithm 6)",
     query_scale=NOISE_OF_ONE_QUERY,
     positives=inf,
+)
+
+SESSION_UNSCALED = NegativeControl(
+    identifier="SVT-SESSION-4",
+    mechanism=sparse_vector_session_mechanism(
+        threshold_epsilon=0.5,
+        query_epsilon=1.0,
+        positives=5,
+        query_scale=2 * NOISE_OF_ONE_QUERY,
+        name="sparse-vector-session-unscaled-noise",
+    ),
+    defect="the noise of a session's queries does not grow with the positives",
 )

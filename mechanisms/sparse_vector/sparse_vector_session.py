@@ -1,13 +1,26 @@
 """The sparse vector technique as a session: the analyst chooses a query after each answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
 
 import numpy as np
 
 from .._checks import require_positive
-from ..model import Database, Interaction
+from ..model import (
+    Analyst,
+    Array,
+    Database,
+    Histogram,
+    Interaction,
+    Mechanism,
+    Relation,
+    asked_mechanism,
+)
+from .sparse_vector_law import log_bits
+
+LYU = "Lyu, Su and Li (2017), Theorem 4"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,3 +73,107 @@ def _answer(
 ) -> tuple[SparseVectorState, int]:
     above = float(query(state.data)) + rng.laplace(scale=scale) >= state.limit
     return replace(state, left=state.left - int(above)), int(above)
+
+
+def sparse_vector_density(
+    data: Database,
+    steps: Array,
+    refused: int | None,
+    *,
+    queries: Sequence[Callable[[Database], float]],
+    threshold: float,
+    threshold_scale: float,
+    query_scale: float,
+    positives: int,
+) -> float:
+    """Log-probability of one transcript of the session, by one integral.
+
+    What was asked is known, and given the noise of the threshold the answers are independent.
+    """
+    margins = [float(queries[int(asked)](data)) - threshold for asked in steps[:, 0]]
+    above = steps[:, 1] == 1
+    number = int(above.sum())
+    if number > positives or above[:-1].sum() == positives:
+        return -inf
+    if refused is not None and number < positives:
+        return -inf
+    reached = [margin for margin, one in zip(margins, above, strict=True) if one]
+    missed = [margin for margin, one in zip(margins, above, strict=True) if not one]
+    return log_bits(missed, reached, threshold_scale=threshold_scale, query_scale=query_scale)
+
+
+def count_of(data: Database, *, place: int) -> float:
+    """The count of one bin."""
+    return float(data[place])
+
+
+QUERIES = (partial(count_of, place=0), partial(count_of, place=1))
+# Asks one bin until its count is above, and then the other until that is.
+TURNS = Analyst(asks=(1, 0), moves=((0, 1), (1, 0)))
+MISSED = 3
+"""Queries of one bin before those of the other, where a record moves from the one to the other."""
+
+
+def sparse_vector_session_mechanism(
+    *,
+    threshold_epsilon: float,
+    query_epsilon: float,
+    positives: int,
+    length: int = 8,
+    threshold: float = 10.0,
+    records: int = 20,
+    query_scale: float | None = None,
+    name: str = "sparse-vector-session",
+    identifier: str = "",
+) -> Mechanism:
+    """A session about two counts of `records` records, against every analyst of two states.
+
+    The claim is threshold_epsilon + query_epsilon. The scale of the queries' noise follows unless
+    it is given.
+    """
+    scaled = 2 * positives / query_epsilon if query_scale is None else query_scale
+    core = sparse_vector_interaction(
+        threshold=threshold,
+        sensitivity=1.0,
+        threshold_epsilon=threshold_epsilon,
+        query_epsilon=2 * positives / scaled,
+        positives=positives,
+    )
+    half = records // 2
+    # That the fuller bin stays below and the emptier one does not is unlikely and costs the most.
+    last = Analyst.scripted(*(1,) * MISSED, *(0,) * (length - MISSED))
+    found = [(1, 0)] * MISSED + [(0, 1)] * min(positives, length - MISSED)
+    output = np.full((length, 2), np.nan)
+    output[: len(found)] = found
+    pairs = tuple(
+        ([data, analyst.written()], [[data[0] - 1, data[1] + 1], analyst.written()])
+        for data in ([half + 1, records - half - 1], [1, records - 1])
+        for analyst in (last, TURNS)
+    )
+    return asked_mechanism(
+        core,
+        data=Histogram(bins=2, total=records),
+        relation=Relation.REPLACE_ONE,
+        queries=QUERIES,
+        epsilon=threshold_epsilon + query_epsilon,
+        length=length,
+        states=2,
+        name=name,
+        identifier=identifier,
+        reference=LYU,
+        examples=pairs,
+        outputs=(output,),
+        density=partial(
+            sparse_vector_density,
+            queries=QUERIES,
+            threshold=threshold,
+            threshold_scale=1 / threshold_epsilon,
+            query_scale=scaled,
+            positives=positives,
+        ),
+    )
+
+
+SPARSE_VECTOR_SESSION = sparse_vector_session_mechanism(
+    threshold_epsilon=0.5, query_epsilon=1.0, positives=3, identifier="SVT-SESSION"
+)

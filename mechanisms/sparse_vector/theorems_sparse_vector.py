@@ -6,6 +6,7 @@ from typing import Any
 from ..model import Histogram, Mechanism, Parameter, Relation, Subject, Theorem, number, whole
 from .above_threshold import above_threshold_mechanism, take
 from .numeric_sparse_vector import numeric_sparse_vector_mechanism
+from .sparse_vector_session import sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
 LYU = "Lyu, Su and Li (2017)"
@@ -101,5 +102,12 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Dwork and Roth (2014), Theorem 3.28",
         subject=_answers,
         parameters={**BITS, "answer_epsilon": _epsilon(2.0, "the answers")},
+    ),
+    Theorem(
+        identifier="SVT-SESSION",
+        statement="a session loses e1 + e2 whoever asks, the next query chosen by the answers",
+        reference=f"{LYU}, Theorem 4",
+        subject=sparse_vector_session_mechanism,
+        parameters={**BITS, "positives": whole(3, 1, 3, "answers above after which it is over, c")},
     ),
 )

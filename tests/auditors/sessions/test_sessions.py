@@ -1,6 +1,8 @@
 """Sessions: the object is the pure core and nothing more, and analysts are a part of the pair."""
 
+from dataclasses import replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -19,17 +21,28 @@ from dpwitness import (
     SessionOver,
     Verdict,
     audit,
+    check,
     session_mechanism,
 )
+from dpwitness.auditors.claims.follows_law import follows_law
+from dpwitness.auditors.databases.analysts import all_analysts
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.sessions import all_analysts
+from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.composition.budgeted_stream import budgeted_stream, cost_of
 from dpwitness.mechanisms.model import play
+from dpwitness.mechanisms.multiplicative_weights.broken_pmw import SLOW_SESSION
 from dpwitness.mechanisms.multiplicative_weights.pmw import private_multiplicative_weights
-from dpwitness.mechanisms.multiplicative_weights.pmw_session import pmw_interaction
+from dpwitness.mechanisms.multiplicative_weights.pmw_session import (
+    PMW_SESSION,
+    pmw_interaction,
+    public_shares,
+)
 from dpwitness.mechanisms.noise.laplace import laplace_mechanism
 from dpwitness.mechanisms.queries import total
-from dpwitness.mechanisms.sparse_vector.sparse_vector_session import sparse_vector_interaction
+from dpwitness.mechanisms.sparse_vector.sparse_vector_session import (
+    SPARSE_VECTOR_SESSION,
+    sparse_vector_interaction,
+)
 
 BINS, UPDATES = 4, 3
 PMW = pmw_interaction(accuracy=0.4, noise_epsilon=0.5, updates=UPDATES)
@@ -293,3 +306,93 @@ def test_what_cannot_be_asked_is_said():
                           relation="beside")  # fmt: skip
     with pytest.raises(ValueError, match="one privacy claim"):
         cost_of(held())
+
+
+SESSIONS = ("sparse-vector-session", "budgeted-stream", "pmw-session")
+UNSCALED = "sparse-vector-session-unscaled-noise"
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_of_the_catalogue_follows_its_density(name):
+    assert not follows_law(CATALOGUE.entry(name), draws=4000, seed=1).refuted
+
+
+def test_a_density_of_other_noise_is_found_out():
+    broken = NEGATIVE_CONTROLS.entry(UNSCALED).mechanism
+    lying = replace(broken, log_probability=SPARSE_VECTOR_SESSION.log_probability)
+    assert follows_law(lying, draws=20_000, seed=1).refuted
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_density_is_0_for_what_another_analyst_would_hear(name):
+    rng = np.random.default_rng(0)
+    # Of draws of one analyst the density of another's transcripts is 0 unless he asks the same.
+    mechanism = CATALOGUE.entry(name)
+    one = mechanism.claims[0].examples[0][0]
+    drawn = np.array([mechanism(one, rng) for _ in range(50)])
+    assert np.isfinite(mechanism.log_probability(one, drawn)).all()
+    other = [one[0], Analyst.scripted(0).written()]
+    logs = mechanism.log_probability(other, drawn)
+    asks_the_same = [(row[~np.isnan(row[:, 0]), 0] == 0).all() for row in drawn]
+    assert (np.isfinite(logs) <= asks_the_same).all()
+
+
+def test_transcripts_of_a_sparse_vector_session_have_probability_1():
+    database = SPARSE_VECTOR_SESSION.claims[0].examples[1][0]
+    analyst = Analyst.read(database[1])
+    outputs = []
+    for bits in product((0, 1), repeat=8):
+        row, told = np.full((8, 2), np.nan), []
+        for step, bit in enumerate(bits):
+            row[step] = analyst(told), bit
+            told.append(bit)
+            if sum(told) == 3:
+                break
+        outputs.append(row)
+    outputs = np.unique(np.nan_to_num(outputs, nan=-1).reshape(-1, 16), axis=0)
+    outputs = np.where(outputs < 0, np.nan, outputs).reshape(-1, 8, 2)
+    total = np.exp(SPARSE_VECTOR_SESSION.log_probability(database, outputs)).sum()
+    assert total == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_the_cost_of_a_record_is_nearly_reached_at_named_outputs(name):
+    claim = CATALOGUE.entry(name).claims[0]
+    density = CATALOGUE.entry(name).log_probability
+    logs = np.array([
+        [density(side, output) for side in pair]
+        for pair in claim.examples
+        for output in claim.outputs
+    ]).reshape(-1, 2)  # fmt: skip
+    possible = logs[np.isfinite(logs).all(axis=1)]
+    known = (possible[:, 0] - possible[:, 1]).tolist()
+    assert max(known, default=0) <= claim.epsilon + 1e-9
+    if name == "pmw-session":
+        assert max(known) == pytest.approx(claim.epsilon, rel=1e-3)
+
+
+def test_what_multiplicative_weights_learnt_is_told_by_the_transcript():
+    # After one update for element 0 the next public answer is that of the stated rate.
+    steps = np.array([[0, 0.9], [1, 1 / (2 + np.exp(0.05))]])
+    shares = public_shares(steps, accuracy=0.4)
+    assert shares[1] == pytest.approx(shares[2])
+    assert shares[2] @ [1, 0, 0] == pytest.approx(np.exp(0.05) / (2 + np.exp(0.05)))
+
+
+def test_a_slow_session_breaks_the_promise_to_learn():
+    rng = np.random.default_rng(0)
+    for entry, broken in ((PMW_SESSION, False), (SLOW_SESSION.mechanism, True)):
+        claim = entry.claims[1]
+        (database,) = claim.databases
+        drawn = np.array([entry(database, rng) for _ in range(40)])
+        losses = claim.loss(database, drawn)
+        assert (losses >= claim.bound(claim.levels[0])).all() == broken
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize(
+    "name", [UNSCALED, "budgeted-stream-charged-afterwards", "pmw-session-slow"]
+)
+def test_a_broken_session_of_the_catalogue_is_refuted(name):
+    control = NEGATIVE_CONTROLS.entry(name)
+    assert check(control, trials=50_000, seed=0).refuted

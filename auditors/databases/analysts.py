@@ -5,17 +5,22 @@ the worst pair tries the strategies too, and shrinking makes them simple. Both s
 the same one.
 """
 
+from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from ...mechanisms.model import Analyst, Domain, Relation
-from ..databases.neighbours import pair_source
+import numpy as np
+
+from ...mechanisms.model import Analyst
 from ..results import Pair
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 MOST_LISTED = 64
+MOST_PAIRS = 6
+"""Hand-made pairs of data that are joined with the listed strategies."""
+MOST_EXAMPLES = 48
 
 
 def all_analysts(*, queries: int, classes: int, states: int) -> list[Analyst]:
@@ -77,22 +82,25 @@ def analysts(*, queries: int, classes: int, states: int) -> "SearchStrategy[Anal
 
 
 def session_pairs(
-    data: "Domain | SearchStrategy[Any]",
-    relation: Relation,
-    *,
-    queries: int,
-    classes: int,
-    states: int,
-    distance: int = 1,
+    near: "SearchStrategy[Pair]", *, queries: int, classes: int, states: int
 ) -> "SearchStrategy[Pair]":
-    """Pairs of [data, strategy]: the data are neighbours, the strategy is the same."""
+    """Pairs of [data, strategy]: the data are a pair of `near`, the strategy is the same."""
     from hypothesis import strategies as st
 
-    source = pair_source(data, relation, distance, 0)
-    near = source.strategy
-    if source.templates:
-        near = st.one_of(st.sampled_from(source.templates), near)
     return st.builds(carrying, near, analysts(queries=queries, classes=classes, states=states))
+
+
+def listed_pairs(
+    near: Sequence[Pair], *, queries: int, classes: int, states: int
+) -> tuple[Pair, ...]:
+    """A few hand-made pairs of the data, each with some of the listed strategies."""
+    listed = all_analysts(queries=queries, classes=classes, states=states)
+    pairs = near[:MOST_PAIRS]
+    if not pairs:
+        return ()
+    each = max(1, MOST_EXAMPLES // len(pairs))
+    places = np.unique(np.linspace(0, len(listed) - 1, each).round().astype(int))
+    return tuple(carrying(pair, listed[place]) for place in places.tolist() for pair in pairs)
 
 
 def carrying(pair: Pair, analyst: Analyst) -> Pair:
