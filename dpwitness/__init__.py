@@ -60,6 +60,7 @@ __all__ = [
     "Relation",
     "RenyiCurve",
     "Replay",
+    "Reproductions",
     "Rows",
     "Scores",
     "Session",
@@ -87,6 +88,7 @@ __all__ = [
     "guesses_of_one_run",
     "replace_one",
     "replay",
+    "reproduce",
     "scores",
     "scores_of_one_run",
     "session_mechanism",
@@ -170,7 +172,15 @@ if TYPE_CHECKING:
         UtilityClaim,
         Value,
     )
-    from .notebook import AuditReport, ClaimReport, audit, audit_claims, check
+    from .notebook import (
+        AuditReport,
+        ClaimReport,
+        Reproductions,
+        audit,
+        audit_claims,
+        check,
+        reproduce,
+    )
     from .reports.replaying import replay
 
     __version__: str
@@ -196,7 +206,10 @@ _HOMES = {
     ),
     "auditors.sessions": ("session_mechanism",),
     "mechanisms.marks": ("claims",),
-    "notebook": ("AuditReport", "ClaimReport", "audit", "audit_claims", "check"),
+    "notebook": (
+        "AuditReport", "ClaimReport", "Reproductions", "audit", "audit_claims", "check",
+        "reproduce",
+    ),
     "reports.replaying": ("replay",),
 }  # fmt: skip
 """Where a name is made; what is not listed is made in mechanisms.model."""

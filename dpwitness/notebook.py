@@ -1,20 +1,23 @@
 """Results in Python's hands: shown in a notebook, drawn, written to files.
 
 `audit`, `audit_claims` and `check` are those of the auditors; what they return can do what a
-report can.
+report can, and what they are asked about may be a name of the catalogue. `reproduce` sets several
+statements beside what is measured, those of a notebook too.
 Reports are loaded when one of that is asked for.
 """
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import wraps
 from hashlib import blake2b
 from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from .auditors.arguments import checked
 from .auditors.claims import check as checking
 from .auditors.claims.claim_results import ClaimResult
 from .auditors.errors import InvalidArgument
@@ -24,6 +27,8 @@ from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from .reports.reproduce.sections import Gallery
 
 Statement = Theorem | Subject | NegativeControl | BrokenStatement
 UNSEEN_OF_CLAIM = (
@@ -218,6 +223,92 @@ class ClaimReport(ClaimResult):
         )  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Reproductions(Sequence[ClaimResult]):
+    """Statements beside what was measured: the results in order, and a table of them.
+
+    `str` is the table that `dpwitness reproduce` prints; a notebook shows it with the pictures.
+    """
+
+    gallery: "Gallery"
+
+    def __getitem__(self, place: Any) -> Any:
+        """The result, or the results, at a place; or that of the statement with this name."""
+        results = [one.result for section in self.gallery.sections for one in section.reproductions]
+        if isinstance(place, str):
+            found = [one for one in results if one.identifier == place]
+            if not found:
+                raise KeyError(place)
+            return found[0] if len(found) == 1 else found
+        return results[place]
+
+    def __len__(self) -> int:
+        """How many checks were made."""
+        return sum(len(section.reproductions) for section in self.gallery.sections)
+
+    @property
+    def as_expected(self) -> bool:
+        """Whether every verdict is the expected one."""
+        return all(section.as_expected for section in self.gallery.sections)
+
+    def __str__(self) -> str:
+        """The table, as on a terminal."""
+        return "\n".join(self._lines())
+
+    __repr__ = __str__
+
+    def _lines(self, width: int = 100) -> Iterator[str]:
+        from .reports.reproduce import as_table
+
+        yield as_table.heading(width)
+        for section in self.gallery.sections:
+            yield as_table.rows(section, width, lambda text, _: text)
+        yield ""
+        yield as_table.summary(self.gallery, width)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON data, as `dpwitness reproduce --json` writes it."""
+        from .reports.reproduce.as_json import document
+
+        return document(self.gallery)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the numbers (.json), or into a folder the gallery: pages, figures and tables.
+
+        Raises InvalidArgument for another ending, and where it cannot be written.
+        """
+        from .reports.gallery.gallery import write_gallery
+        from .reports.record import evidence
+
+        place = Path(path)
+        if place.suffix:
+            _write(fspath(path), {".json": lambda: evidence.to_text(self.to_dict())})
+            return
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            write_gallery(self.gallery, place)
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InvalidArgument(f"cannot write {fspath(path)!r}: {reason}") from None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .reports.faces.templates import page, raw
+        from .reports.reproduce import as_table
+
+        shown = [
+            {
+                "cells": cells,
+                "statement": section.statement,
+                "pictures": [(raw(one.svg), one.caption) for one in section.pictures],
+            }
+            for section in self.gallery.sections
+            for cells in as_table.cells(section)
+        ]
+        summary = as_table.summary(self.gallery, 10_000)
+        return page("notebook_table.html", columns=as_table.COLUMNS, rows=shown, summary=summary)
+
+
 def _write(place: str, texts: Mapping[str, Callable[[], str]]) -> None:
     """Write the text for the ending of `place`: .json or .html."""
     from .reports import files
@@ -282,6 +373,108 @@ def _of_claim(
     return ClaimReport(**given, about=statement, parameters=dict(parameters or {}))
 
 
-audit = _reporting(run.audit, _one, AuditReport)
-audit_claims = _reporting(run.audit_claims, _all, AuditReports)
-check = _reporting(checking.check, _of_claim, ClaimReport)
+def _by_name(function: Callable[P, R]) -> Callable[P, R]:
+    """The function, which takes the text that names a target for a mechanism too."""
+
+    @wraps(function)
+    def asked(*args: Any, **kwargs: Any) -> R:
+        named = args[0] if args else kwargs.get("mechanism")
+        if not isinstance(named, str):
+            return function(*args, **kwargs)
+        from .reports.targets import find_target
+
+        target = find_target(named)
+        known = {"target": target.text, "name": target.name, **kwargs}
+        if args:
+            return function(target.mechanism, *args[1:], **known)
+        return function(**{**known, "mechanism": target.mechanism})  # type: ignore[call-arg]
+
+    return asked
+
+
+def _check(
+    statement: Statement | str,
+    *,
+    parameters: Mapping[str, float] | None = None,
+    alpha: float = 1e-3,
+    trials: int = 200_000,
+    seed: int = 0,
+) -> ClaimReport:
+    if isinstance(statement, str):
+        from .reports.reproduce.selection import find
+
+        statement = find(statement)
+    found = checking.check(statement, parameters=parameters, alpha=alpha, trials=trials, seed=seed)
+    return _of_claim(found, statement, parameters=parameters)
+
+
+_check.__name__ = _check.__qualname__ = "check"
+_check.__doc__ = checking.check.__doc__
+
+
+@checked
+def reproduce(
+    *statements: Theorem | str,
+    parameters: Mapping[str, float | Sequence[float]] | None = None,
+    controls: bool = False,
+    budget: str = "default",
+    alpha: float = 1e-3,
+    seed: int = 0,
+    workers: int = 1,
+    pictures: bool = False,
+) -> Reproductions:
+    """Set the bounds of statements beside what is measured, as `dpwitness reproduce` does.
+
+    A statement is a name of the catalogue, a pattern such as "PMW-*", the text file.py:NAME, or a
+    Theorem made here; without one all theorems are taken, with `controls` the negative controls
+    too. `parameters` sets them, or sweeps those for which several values are given. `budget` is
+    "small", "default" or "large": 10,000, 100,000 or 1,000,000 draws for each. `alpha` bounds the
+    chance that sampling refutes any true statement of the run: theorems made here share it, and
+    those of the catalogue have the shares that they have in a run of all. `workers` are processes
+    and change no number; theorems made here are checked in this one. `pictures` are drawn too.
+
+    Raises InvalidArgument for a name, a parameter or a value there is not.
+    """
+    from .auditors.privacy.budget import Budget
+    from .reports.reproduce.run import BUDGETS, run, section_of
+    from .reports.reproduce.sections import Gallery, PaperStyle
+    from .reports.reproduce.selection import combinations, select
+
+    if budget not in BUDGETS:
+        raise InvalidArgument(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")
+    started, allowed = monotonic(), Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
+    swept = {
+        name: list(value) if isinstance(value, Sequence) else [value]
+        for name, value in (parameters or {}).items()
+    }
+    made = [one for one in statements if isinstance(one, Theorem)]
+    names = [one for one in statements if isinstance(one, str)]
+    if made and names:
+        raise InvalidArgument(
+            "theorems made here and those of a name each share one alpha; give the ones or the "
+            f"others, got {', '.join(names)} too"
+        )
+    style = PaperStyle() if pictures else None
+    if made:
+        settings = combinations(made, swept)
+        sections = [section_of(one, settings, len(made), allowed, style) for one in made]
+    else:
+        assigned = [f"{name}={','.join(map(repr, map(float, v)))}" for name, v in swept.items()]
+        chosen = select(names, assigned, with_controls=controls)
+        sections = list(run(chosen, allowed, workers=workers, pictures=pictures))
+    return Reproductions(
+        gallery=Gallery(
+            sections=tuple(sections),
+            alpha=alpha,
+            seed=seed,
+            budget=budget,
+            draws=BUDGETS[budget],
+            seconds=monotonic() - started,
+            command="",
+        )
+    )
+
+
+audit = _reporting(_by_name(run.audit), _one, AuditReport)
+audit_claims = _reporting(_by_name(run.audit_claims), _all, AuditReports)
+check = checked(_check)

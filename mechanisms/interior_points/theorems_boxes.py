@@ -336,6 +336,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-ADVANCED-MAIN",
         "With delta too, where m grows as sqrt(d): from 2 d m / alpha = O(d^1.5) records on.",
         _main,
+        costly=4,
         parameters={
             **MAIN,
             "dimension": whole(4, 1, 6, "axes, d"),

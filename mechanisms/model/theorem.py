@@ -48,7 +48,8 @@ class Theorem:
     statement that multiplies its bound, such as the 8 of "n >= 8 ln(N / beta)"; 1 where it is not
     said. `part` is the part of the
     catalogue it belongs to; where it says none the catalogue sets that of its module.
-    `slow` says that its check is one of the longest, so that a run starts it first.
+    `slow` says that its check is one of the longest, so that a run starts it first; `costly` that
+    one of its draws costs as much as so many of others, so that a run gives it as many fewer.
     `plot(**parameters)`, where there is one, works out a picture of the theorem; ask `plot_at`.
     """
 
@@ -64,6 +65,7 @@ class Theorem:
     constant: float = 1.0
     part: str = ""
     slow: bool = False
+    costly: int = 1
     plot: Callable[..., Plot] | None = None
 
     def __post_init__(self) -> None:

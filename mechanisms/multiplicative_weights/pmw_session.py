@@ -185,7 +185,7 @@ def pmw_session_mechanism(
     noise_epsilon: float,
     updates: int,
     records: int,
-    length: int = 8,
+    length: int = 6,
     opened: Callable[..., Interaction] = pmw_interaction,
     name: str = "pmw-session",
     identifier: str = "",

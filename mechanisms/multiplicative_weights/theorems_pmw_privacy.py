@@ -269,6 +269,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="PMW-SESSION",
+        costly=10,
         statement="a session of c updates loses 4 c noise_epsilon, the next query chosen by the "
         "answers",
         reference=SOURCE,
@@ -283,9 +284,12 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="PMW-SESSION-KL",
+        costly=10,
         statement="every update of a session lowers the KL divergence by 15 alpha^2 / 512",
         reference=SOURCE,
         subject=_session_learns,
+        weak="an update lowers the divergence by so little only at a gap of alpha / 4, which takes "
+        "two large noises at once; PMW-KL-3S reaches the bound where they are scripted",
         parameters=session,
     ),
 )

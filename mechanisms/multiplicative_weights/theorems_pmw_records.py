@@ -110,6 +110,7 @@ def _root_of_log(length: int) -> ThresholdClaim:
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-MAIN",
+        costly=4,
         slow=True,
         statement="with n >= 8 ln(N / beta) / (alpha noise_epsilon) all answers err by 3 "
         "alpha / 4 at most",

@@ -103,7 +103,7 @@ SESSION_UNSCALED = NegativeControl(
     mechanism=sparse_vector_session_mechanism(
         threshold_epsilon=0.5,
         query_epsilon=1.0,
-        positives=5,
+        positives=3,
         query_scale=2 * NOISE_OF_ONE_QUERY,
         name="sparse-vector-session-unscaled-noise",
     ),

@@ -119,7 +119,7 @@ def sparse_vector_session_mechanism(
     threshold_epsilon: float,
     query_epsilon: float,
     positives: int,
-    length: int = 8,
+    length: int = 6,
     threshold: float = 10.0,
     records: int = 20,
     query_scale: float | None = None,

@@ -105,6 +105,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="SVT-SESSION",
+        costly=10,
         statement="a session loses e1 + e2 whoever asks, the next query chosen by the answers",
         reference=f"{LYU}, Theorem 4",
         subject=sparse_vector_session_mechanism,

@@ -20,6 +20,25 @@ NARROW = 77
 """Below this width the smallest constant and the verdict stand under the numbers."""
 
 
+COLUMNS = ("statement", "bound", "measured", "exact", "smallest", "verdict")
+
+
+def cells(section: Section) -> Iterator[tuple[str, ...]]:
+    """The texts under `COLUMNS` at each setting, the statement by its identifier."""
+    swept = settings_words(section.reproductions)
+    for one, setting in zip(section.reproductions, swept or [""], strict=True):
+        found = one.result.finding
+        yield (
+            " ".join(filter(None, (section.identifier, setting))),
+            _number(found.claimed),
+            measured(found.measured),
+            _number(found.exact),
+            smallest(found.edge, section.constant),
+            wording.verdict_word(one.result.verdict).lower()
+            + ("" if one.as_expected else ", NOT as expected"),
+        )
+
+
 def heading(width: int) -> str:
     """The names of the columns and a rule."""
     width = _fitted(width)

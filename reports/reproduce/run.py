@@ -15,7 +15,7 @@ from .sections import PaperStyle, Picture, Reproduction, Section
 from .selection import Chosen, find
 
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
-"""Draws for each statement and setting."""
+"""Draws for each statement and setting, a part of them if a draw is costly."""
 
 
 FIRST = 0.9
@@ -71,17 +71,26 @@ def run(
 def _section(
     place: int, chosen: Chosen, own: int, budget: Budget, style: PaperStyle | None
 ) -> tuple[int, Section]:
-    theorem, seed = find(chosen.identifier), budget.seed
-    alpha = error_share(budget.alpha, len(chosen.settings), own)
-    share = replace(budget, alpha=alpha)
-    reproductions = tuple(_reproduction(theorem, settings, share) for settings in chosen.settings)
+    return place, section_of(find(chosen.identifier), chosen.settings, own, budget, style)
+
+
+def section_of(
+    theorem: Theorem,
+    settings: Sequence[Mapping[str, float]],
+    own: int,
+    budget: Budget,
+    style: PaperStyle | None,
+) -> Section:
+    """The theorem checked at each of the settings, its share of alpha as in `error_share`."""
+    share = replace(budget, alpha=error_share(budget.alpha, len(settings), own))
+    reproductions = tuple(_reproduction(theorem, one, share) for one in settings)
     made: tuple[Picture, ...] = ()
     if style is not None:
         from ..figures.figures import pictures_of
 
-        stream = _stream(seed, theorem, {}, "figure")
+        stream = _stream(budget.seed, theorem, {}, "figure")
         made = pictures_of(theorem, reproductions, seed=stream, style=style)
-    return place, Section(
+    return Section(
         identifier=theorem.identifier,
         group=theorem.part,
         statement=theorem.statement,
@@ -99,7 +108,8 @@ def _section(
 
 def _reproduction(theorem: Theorem, settings: Mapping[str, float], budget: Budget) -> Reproduction:
     parameters = {n: p.default for n, p in theorem.parameters.items()} | dict(settings)
-    first = replace(budget, seed=_stream(budget.seed, theorem, parameters, "check"))
+    seed = _stream(budget.seed, theorem, parameters, "check")
+    first = replace(budget, seed=seed, trials=max(1, budget.trials // theorem.costly))
     whole = BUDGETS["default"]
     if theorem.holds or budget.trials >= whole:
         result = check_within(first, theorem, settings)

@@ -61,7 +61,10 @@ def _false_statement(control: NegativeControl | BrokenStatement, taken: set[str]
 
 
 def _identified(theorems: Sequence[Theorem], identifier: str) -> Theorem | None:
-    return next((one for one in theorems if one.identifier == identifier), None)
+    """The one with this identifier, else the first whose identifier is that in another case."""
+    exact = (one for one in theorems if one.identifier == identifier)
+    folded = (one for one in theorems if one.identifier.casefold() == identifier.casefold())
+    return next(exact, None) or next(folded, None)
 
 
 def find(identifier: str) -> Theorem:
@@ -116,6 +119,15 @@ def select(
             )
         if with_controls:
             theorems += controls()
+    settings = combinations(theorems, swept)
+    called = own or [theorem.identifier for theorem in theorems]
+    return tuple(Chosen(identifier=name, settings=settings) for name in called)
+
+
+def combinations(
+    theorems: Sequence[Theorem], swept: Mapping[str, Sequence[float]]
+) -> tuple[dict[str, float], ...]:
+    """Every combination of the values; InvalidArgument for one a theorem is not stated for."""
     for theorem in theorems:
         _require_settings(theorem, swept)
     settings = tuple(dict(zip(swept, values, strict=True)) for values in product(*swept.values()))
@@ -124,8 +136,7 @@ def select(
             f"--set asks for {len(settings)} combinations, at most {MOST_SETTINGS} are drawn; "
             "give fewer values"
         )
-    called = own or [theorem.identifier for theorem in theorems]
-    return tuple(Chosen(identifier=name, settings=settings) for name in called)
+    return settings
 
 
 def _own(names: Sequence[str]) -> list[Theorem]:
@@ -144,9 +155,7 @@ def _named(names: Sequence[str]) -> list[Theorem]:
     for name in names:
         exact = [t for t in everything if t.identifier == name]
         # Shells and people write codes in any case; a code that fits exactly comes first.
-        folded = name.casefold()
         fitting = exact or [t for t in everything if fnmatchcase(t.identifier, name)]
-        fitting = fitting or [t for t in everything if t.identifier.casefold() == folded]
         found |= {t.identifier: t for t in fitting or [find(name)]}
     return list(found.values())
 
