@@ -69,12 +69,8 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
             ) from None
         hints = _hints(function)
         for name, value in bound.arguments.items():
-            several = wanted.parameters[name].kind is Parameter.VAR_POSITIONAL
-            for one in value if several else (value,):
-                if name in hints and not _allows(hints[name], one):
-                    raise InvalidArgument(
-                        f"{name} must be {_words(hints[name])}, got {_shown(one)}"
-                    )
+            if name in hints and not _allows(hints[name], value):
+                raise InvalidArgument(f"{name} must be {_words(hints[name])}, got {_shown(value)}")
             if _is_whole(value) and int in _parts(hints.get(name)):
                 bound.arguments[name] = int(value)
         return function(*bound.args, **bound.kwargs)

@@ -414,7 +414,8 @@ _check.__doc__ = checking.check.__doc__
 
 @checked
 def reproduce(
-    *statements: Theorem | str,
+    statements: Theorem | str | Sequence[Theorem | str] = (),
+    *,
     parameters: Mapping[str, float | Sequence[float]] | None = None,
     controls: bool = False,
     budget: str = "default",
@@ -426,12 +427,13 @@ def reproduce(
     """Set the bounds of statements beside what is measured, as `dpwitness reproduce` does.
 
     A statement is a name of the catalogue, a pattern such as "PMW-*", the text file.py:NAME, or a
-    Theorem made here; without one all theorems are taken, with `controls` the negative controls
-    too. `parameters` sets them, or sweeps those for which several values are given. `budget` is
-    "small", "default" or "large": 10,000, 100,000 or 1,000,000 draws for each. `alpha` bounds the
-    chance that sampling refutes any true statement of the run: theorems made here share it, and
-    those of the catalogue have the shares that they have in a run of all. `workers` are processes
-    and change no number; theorems made here are checked in this one. `pictures` are drawn too.
+    Theorem made here; give one or a list of them. Without one all theorems are taken, with
+    `controls` the negative controls too. `parameters` sets them, or sweeps those for which several
+    values are given. `budget` is "small", "default" or "large": 10,000, 100,000 or 1,000,000 draws
+    for each. `alpha` bounds the chance that sampling refutes any true statement of the run:
+    theorems made here share it, and those of the catalogue have the shares that they have in a run
+    of all. `workers` are processes and change no number; theorems made here are checked in this
+    one. `pictures` are drawn too.
 
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
@@ -447,8 +449,11 @@ def reproduce(
         name: list(value) if isinstance(value, Sequence) else [value]
         for name, value in (parameters or {}).items()
     }
-    made = [one for one in statements if isinstance(one, Theorem)]
-    names = [one for one in statements if isinstance(one, str)]
+    asked = (statements,) if isinstance(statements, Theorem | str) else tuple(statements)
+    made = [one for one in asked if isinstance(one, Theorem)]
+    names = [one for one in asked if isinstance(one, str)]
+    if len(made) + len(names) < len(asked):
+        raise InvalidArgument("statements must be names of the catalogue or Theorems")
     if made and names:
         raise InvalidArgument(
             "theorems made here and those of a name each share one alpha; give the ones or the "

@@ -12,6 +12,8 @@ import pytest
 
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, PARTS
 from dpwitness.mechanisms.model import (
+    Analyst,
+    Asked,
     Choices,
     Histogram,
     Interval,
@@ -66,6 +68,9 @@ def examples(domain):
             return [[0] * domain.bins, [domain.most] * domain.bins]
         case Value():
             return rows_of(domain.row)
+        case Asked():
+            analyst = Analyst.scripted(*range(domain.queries), classes=domain.classes)
+            return [[data, analyst.written()] for data in examples(domain.data)]
     raise AssertionError(f"what databases does {domain} have?")
 
 

@@ -69,7 +69,7 @@ def test_a_mechanism_of_the_catalogue_is_audited_by_its_name():
 
 
 def test_statements_of_the_catalogue_make_a_table():
-    made = dpwitness.reproduce("PMW-SPENT", "EM-3.1?c", budget="small")
+    made = dpwitness.reproduce(["PMW-SPENT", "EM-3.1?c"], budget="small")
     assert [one.identifier for one in made] == ["PMW-SPENT", "EM-3.13c"]
     assert made.as_expected
     assert made["PMW-SPENT"].verdict is Verdict.PROVED
@@ -92,7 +92,7 @@ def test_the_numbers_are_those_of_the_command(tmp_path):
 
 def test_theorems_of_a_notebook_are_reproduced_and_refuted():
     true, false = tail(1.0), tail(0.5)
-    made = dpwitness.reproduce(true, replace(false, holds=False), budget="small")
+    made = dpwitness.reproduce([true, replace(false, holds=False)], budget="small")
     assert [one.refuted for one in made] == [False, True]
     assert made.as_expected
     swept = dpwitness.reproduce(true, parameters={"shift": [0.0, 1.0]}, budget="small")
@@ -116,7 +116,7 @@ def test_what_a_theorem_is_not_stated_for_is_said(asked, said):
 
 def test_names_and_theorems_do_not_mix():
     with pytest.raises(InvalidArgument, match="share one alpha"):
-        dpwitness.reproduce(tail(1.0), "T-LAP-1")
+        dpwitness.reproduce([tail(1.0), "T-LAP-1"])
     with pytest.raises(InvalidArgument, match="statements must be"):
         dpwitness.reproduce(3)
 

@@ -133,6 +133,7 @@ def budgeted_counts(
         cuts=(0.5,),
         states=2,
         name=name,
+        trust_rows=True,
         identifier=identifier,
         reference=ROGERS,
         examples=(([[], greedy.written()], [[1], greedy.written()]),),

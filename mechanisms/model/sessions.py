@@ -9,12 +9,13 @@ smaller like a database. Privacy is promised against every one of them.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from .claims import Claim, PrivacyClaim
-from .domains import Array, Asked, Database, Relation, misfit, short
+from .domains import Array, Asked, Database, Relation, Size, misfit, short
 from .mechanism import Mechanism
 
 
@@ -112,13 +113,15 @@ def play(
     queries: Sequence[Any],
     length: int,
     cuts: Sequence[float],
+    size: Size = None,
 ) -> Array:
-    """The answers that an analyst gets in one session.
+    """The answers that an analyst gets in one session, or in `size` sessions.
 
     `database` is [data, strategy], the strategy as `Analyst.written` gives it. `opened(data, rng)`
     gives an object whose `ask(query)` answers with a number, until it raises SessionOver. The
     class of an answer is the number of `cuts` that it reaches; no number is of class 0.
-    Returns floats of shape (length, 2): the query's number and its answer, NaN once it is over.
+    Returns floats of shape `size` + (length, 2): the query's number and its answer, NaN once it is
+    over.
     Raises ValueError where the database is no such list, before the session is opened.
     """
     try:
@@ -128,18 +131,20 @@ def play(
             f"the database of a session must be [data, strategy], got {short(database)}"
         ) from None
     analyst = Analyst.read(written)
-    session = opened(data, rng)
-    told = np.full((length, 2), np.nan)
-    classes: list[int] = []
-    for step in range(length):
-        asked = analyst(classes)
-        try:
-            answer = float(session.ask(queries[asked]))
-        except SessionOver:
-            break
-        told[step] = asked, answer
-        classes.append(int(np.count_nonzero(answer >= np.asarray(cuts))))
-    return told
+    shape = () if size is None else (size,) if isinstance(size, int) else tuple(size)
+    heard = np.full((prod(shape), length, 2), np.nan)
+    for steps in heard:
+        session = opened(data, rng)
+        classes: list[int] = []
+        for step in range(length):
+            asked = analyst(classes)
+            try:
+                answer = float(session.ask(queries[asked]))
+            except SessionOver:
+                break
+            steps[step] = asked, answer
+            classes.append(sum(answer >= cut for cut in cuts))
+    return heard.reshape(*shape, length, 2)
 
 
 Transcript = tuple[Array, int | None]
@@ -183,6 +188,7 @@ def asked_mechanism(
     outputs: tuple[Any, ...] = (),
     beside: tuple[Claim, ...] = (),
     density: Density | None = None,
+    trust_rows: bool = False,
 ) -> Mechanism:
     """The session as a mechanism on [data, strategy], private against every analyst.
 
@@ -193,7 +199,7 @@ def asked_mechanism(
     of `cuts` it reaches, and the analyst has up to `states` states. Outputs are as of `play`.
     The claim is (epsilon, delta) under `relation` of the data, for one analyst on both sides;
     `examples` and `outputs` are as of the claim, `beside` are other claims, and `density` is that
-    of one transcript.
+    of one transcript. `trust_rows` is as of a mechanism.
     """
     cuts = tuple(sorted(cuts))
     domain = Asked(
@@ -228,6 +234,7 @@ def asked_mechanism(
             length=length, cuts=cuts,
         ),
         databases=domain,
+        trust_rows=trust_rows,
         claims=(privacy, *beside),
         reference=reference,
         log_probability=log_probability if density is not None else None,
@@ -235,10 +242,22 @@ def asked_mechanism(
 
 
 def _inside(
-    database: Database, rng: np.random.Generator, *, domain: Asked, name: str, **played: Any
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    domain: Asked,
+    name: str,
+    opened: Callable[[Database, np.random.Generator], Any],
+    queries: Sequence[Any],
+    length: int,
+    cuts: Sequence[float],
+    size: Size = None,
 ) -> Array:
-    """`play` on a database of the domain. Raises ValueError on others, before anything is drawn."""
+    """`play` on a database of the domain, `size` sessions of them.
+
+    Raises ValueError on others, before anything is drawn.
+    """
     wrong = misfit(domain, database)
     if wrong:
         raise ValueError(f"{name}: {wrong}")
-    return play(database, rng, **played)
+    return play(database, rng, opened=opened, queries=queries, length=length, cuts=cuts, size=size)

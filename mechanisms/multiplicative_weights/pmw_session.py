@@ -169,14 +169,16 @@ def unlikeliest(length: int, updates: int, accuracy: float) -> tuple[Analyst, Ar
     return Analyst.scripted(*(int(asked) for asked, _ in steps)), np.array([*steps, *rest])
 
 
-def _shortfall(truth: Array, steps: Array, accuracy: float) -> float:
-    """How far the worst update stays below lowering the KL divergence by 15 accuracy^2 / 512."""
+def _worst_update(truth: Array, steps: Array, accuracy: float) -> float:
+    """15 accuracy^2 / 512 as a multiple of what the worst update lowers the KL divergence by."""
     public = public_shares(steps, accuracy=accuracy)
     there = truth > 0
     divergences = (truth[there] * np.log(truth[there] / public[:, there])).sum(axis=1)
-    updated = (public[1:] != public[:-1]).any(axis=1)
-    lowered = divergences[:-1] - divergences[1:]
-    return float(np.max(DROP * accuracy**2 - lowered[updated], initial=-inf))
+    lowered = (divergences[:-1] - divergences[1:])[(public[1:] != public[:-1]).any(axis=1)]
+    if not lowered.size:
+        return 0.0
+    least = float(lowered.min())
+    return DROP * accuracy**2 / least if least > 0 else inf
 
 
 def pmw_session_mechanism(
@@ -201,11 +203,11 @@ def pmw_session_mechanism(
     unit = 1 / (noise_epsilon * records)
     chance = little_update(length, min(updates, length), accuracy / (4 * unit))
 
-    def missing(database: Database, output: Any) -> Array:
+    def cost(database: Database, output: Any) -> Array:
         outputs = np.asarray(output, dtype=float)
         truth = np.asarray(database[0], dtype=float) / records
         found = [
-            inf if one is None else _shortfall(truth, one[0], accuracy)
+            inf if one is None else _worst_update(truth, one[0], accuracy)
             for one in told(database, outputs.reshape(-1, length, 2), cuts=CUTS)
         ]
         return np.array(found).reshape(outputs.shape[:-2])
@@ -223,8 +225,8 @@ def pmw_session_mechanism(
     third = records // 3
     uneven = [[records - third - records // 15, third, records // 15], IN_TURN.written()]
     learns = UtilityClaim(
-        loss=missing,
-        bound=lambda beta: ROUNDING,
+        loss=cost,
+        bound=lambda beta: 1 + ROUNDING,
         levels=(chance,),
         databases=(uneven,),
         identifier="PMW-KL-3S",
@@ -241,6 +243,7 @@ def pmw_session_mechanism(
         cuts=CUTS,
         states=2,
         name=name,
+        trust_rows=True,
         identifier=identifier,
         reference=SOURCE,
         examples=tuple(pairs),

@@ -290,6 +290,10 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=_session_learns,
         weak="an update lowers the divergence by so little only at a gap of alpha / 4, which takes "
         "two large noises at once; PMW-KL-3S reaches the bound where they are scripted",
-        parameters=session,
+        parameters={
+            **session,
+            "noise_epsilon": number(0.25, 0.1, 2, "1 / (n times the scale of the noises)"),
+            "records": whole(400, 100, 10_000, "n"),
+        },
     ),
 )

@@ -159,6 +159,7 @@ def sparse_vector_session_mechanism(
         length=length,
         states=2,
         name=name,
+        trust_rows=True,
         identifier=identifier,
         reference=LYU,
         examples=pairs,
