@@ -14,6 +14,7 @@ __all__ = [
     "AuditReport",
     "AuditResult",
     "BrokenStatement",
+    "BudgetPlan",
     "Choices",
     "Claim",
     "ClaimReport",
@@ -86,6 +87,7 @@ __all__ = [
     "claims",
     "estimate",
     "guesses_of_one_run",
+    "plan",
     "replace_one",
     "replay",
     "reproduce",
@@ -111,6 +113,7 @@ if TYPE_CHECKING:
         UnsupportedClaim,
     )
     from .auditors.privacy.estimate import EpsilonEstimate, estimate
+    from .auditors.privacy.planning import BudgetPlan, plan
     from .auditors.privacy.replay import Replay
     from .auditors.recorded import (
         Guesses,
@@ -195,6 +198,7 @@ _HOMES = {
         "InvalidArgument", "MechanismHangs", "UnknownArgument", "UnsupportedClaim",
     ),
     "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
+    "auditors.privacy.planning": ("BudgetPlan", "plan"),
     "auditors.privacy.replay": ("Replay",),
     "auditors.recorded": (
         "Guesses", "OneRun", "Scores", "Threshold", "guesses_of_one_run", "scores",

@@ -14,6 +14,7 @@ from .ci.cli import gate, init
 from .formats.table import outputs
 from .history.cli import history, report
 from .mutants.cli import mutants
+from .planning.cli import plan
 from .releases.cli import sweep
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge, scores
@@ -126,6 +127,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--histogram", is_flag=True, help="The lists of --pair count records, bin by bin."
         ),
         click.option("--trials", type=WHOLE, help="Draws per side, judged pair [default: 200000]"),
+        click.option(
+            "--notice", type=float, help="As many trials as notice this many times the claim; plan."
+        ),
         click.option(
             "--precision",
             type=PRECISION,
@@ -362,6 +366,7 @@ main.add_command(conform)
 main.add_command(judge)
 main.add_command(mutants)
 main.add_command(merge)
+main.add_command(plan)
 main.add_command(reproduce)
 main.add_command(scores)
 main.add_command(sweep)

@@ -59,6 +59,12 @@ def audit(
     """
     given = {key: value for key, value in options.items() if value not in (None, ())}
     checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
+    if "notice" in given and (shard is not None or checkpoint or book):
+        raise InvalidArgument(
+            "what is drawn in pieces needs its trials as a number; dpwitness plan tells it"
+        )
+    if {"notice", "trials"} <= given.keys():
+        raise InvalidArgument("--notice says how many trials there are; give it or --trials")
     part = pieces.shard_for(shard, paths) if shard is not None else None
     explain = given.pop("explain", None)
     # A page of a refuted claim tells the cause by itself.

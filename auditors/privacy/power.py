@@ -195,6 +195,16 @@ def _least_hits(
     return high
 
 
+def power_of(
+    rates: tuple[float, float], trials: tuple[int, int], *, null: tuple[float, float], level: float
+) -> float:
+    """The chance that the test of `null`, (epsilon, delta) in all, refutes an event of these rates.
+
+    By both binomials summed over the rejection region of the test.
+    """
+    return _Region(trials, null, level).chance(*rates)
+
+
 def other_probability(p: float, epsilon: float, *, delta: float, distance: int) -> float:
     """The least probability of an event that (epsilon, delta) allows where the other side has p."""
     total, group_delta = at_distance(epsilon, delta, distance)

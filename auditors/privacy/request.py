@@ -29,7 +29,8 @@ class Request:
     """What every function that judges a mechanism takes, stated once; `audit_claims` explains it.
 
     `target` and `name` say where the mechanism was found and what it is called. `engine` is where
-    the blocks of draws are made; it changes no count.
+    the blocks of draws are made; it changes no count. With `notice` the trials are those that
+    notice a loss of so many times the claim.
     """
 
     mechanism: Any = field(kw_only=False)
@@ -40,6 +41,7 @@ class Request:
     pair: Pair | tuple[Any, Any] | None = None
     histogram: bool = False
     trials: int = 200_000
+    notice: float | None = None
     seconds: float | None = None
     precision: float | None = 0.05
     alpha: float = 1e-3

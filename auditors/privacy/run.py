@@ -20,6 +20,7 @@ from . import request as asked
 from .budget import Allowance, Budget
 from .cause import cause_of
 from .judge import Judging
+from .planning import trials_to_notice
 from .point import at_point
 from .request import AuditRequest, Progress, Request
 from .verdicts import Audit, Clock, conclude
@@ -64,6 +65,7 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     draws depend on the machine; `precision` 0.05 stops when the bound of a refuted claim is known
     to 5 %, None as soon as the claim is refuted, 0 when all trials are used. `alpha` bounds the
     probability of refuting any true claim in this call.
+    `notice` 1.2 stands for the trials that notice a loss of 1.2 times the claim (see `plan`).
     `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
     of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
     `exceptions="output"` makes the type of what a call raises its output; by default raising ends
@@ -134,6 +136,13 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
         )
     seconds = budget.seconds / len(claims) if budget.seconds else None
     share = replace(budget, alpha=budget.alpha / len(claims), seconds=seconds)
+    notice = request.notice
+    budgets = [
+        share
+        if notice is None
+        else replace(share, trials=trials_to_notice(claim, notice, share.alpha))
+        for claim in claims
+    ]
     asked_more = (request.relation, request.distance, seconds) != (None, None, None)
     stated = (epsilon, request.delta, request.stated_curve) != (None, None, None)
     alone = own and given is None and not asked_more and not (stated and len(claims) > 1)
@@ -142,7 +151,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             subject=subject,
             target=target,
             claim=claim,
-            budget=share,
+            budget=own_budget,
             given=given,
             source=None
             if given is not None
@@ -164,7 +173,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             own=alone,
             explain=request.explain,
         )
-        for claim in claims
+        for claim, own_budget in zip(claims, budgets, strict=True)
     )
 
 

@@ -152,6 +152,8 @@ class DpAudit:
     def _filled(self, mechanism: Any, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         settings = self.run.settings
         budget: dict[str, Any] = {"trials": settings.trials}
+        if settings.notice is not None:
+            budget = {"notice": settings.notice}
         if settings.seconds is not None:
             budget["seconds"] = settings.seconds
         if self.share.budget:
@@ -161,7 +163,7 @@ class DpAudit:
             "alpha": self.share.alpha / self.share.audits,
             "seed": int.from_bytes(digest, "big"),
             "precision": None if settings.precision == "none" else settings.precision,
-            **({} if {"trials", "seconds"} & options.keys() else budget),
+            **({} if {"trials", "seconds", "notice"} & options.keys() else budget),
             **({} if {"workers", "engine"} & options.keys() else self._drawing()),
             **options,
         }

@@ -184,11 +184,7 @@ def told_of(
     settings: Settings | None = None,
 ) -> Told:
     """The gate as every format tells it; `settings` say what the bounds depend on."""
-    budget = (
-        f", {settings.trials:,} trials, precision {settings.precision}"
-        if settings is not None
-        else ""
-    )
+    budget = f", {settings.budget}" if settings is not None else ""
     document = _document(gated, worse, seed)
 
     def page() -> str:

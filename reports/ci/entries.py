@@ -42,6 +42,7 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "databases": (str,),
     "pair": (list,),
     "trials": (int,),
+    "notice": (int, float),
     "seconds": (int, float),
     "precision": (int, float, str),
     "timeout": (int, float),

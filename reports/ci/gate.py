@@ -179,8 +179,11 @@ def _words(
     precision: float | str,
 ) -> list[str]:
     chosen = dict(options)
-    if not {"trials", "seconds"} & chosen.keys():
-        chosen["trials"] = settings.trials
+    if not {"trials", "seconds", "notice"} & chosen.keys():
+        if settings.notice is None:
+            chosen["trials"] = settings.trials
+        else:
+            chosen["notice"] = settings.notice
         if settings.seconds is not None:
             chosen["seconds"] = settings.seconds
     chosen.setdefault("precision", precision)

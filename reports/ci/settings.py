@@ -47,6 +47,7 @@ class Settings:
     alpha: float = 1e-3
     profile: str = "ci"
     trials: int = 200_000
+    notice: float | None = None
     seconds: float | None = None
     precision: float | str = "none"
     seed: int | None = 0
@@ -57,6 +58,16 @@ class Settings:
     backend: str | None = None
     scheduler: str | None = None
     address: str | None = None
+
+    @property
+    def budget(self) -> str:
+        """What bounds depend on, so that nobody wonders why another command gives another one."""
+        trials = f"{self.trials:,} trials"
+        if self.notice is not None:
+            trials = f"trials that notice {self.notice:g} times the claim"
+        if self.seconds is not None:
+            trials += f" in at most {self.seconds:g} s"
+        return f"{trials}, precision {self.precision}"
 
 
 def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
@@ -112,6 +123,8 @@ def read_settings(root: Path, given: Mapping[str, Any] | None = None) -> Setting
         # A budget in seconds replaces one in draws that a deeper layer set, and the reverse.
         if "trials" in layer and "seconds" not in layer:
             merged["seconds"] = None
+        if {"trials", "seconds"} & layer.keys() and "notice" not in layer:
+            merged["notice"] = None
         merged.update(layer)
     return _checked(merged, name)
 
@@ -134,6 +147,8 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
          "a number between 0 and 0.5"),
         ("trials", _is(settings.trials, int) and 2 <= settings.trials < LARGEST,
          "a whole number from 2"),
+        ("notice", settings.notice is None or (_is(settings.notice, number)
+         and 1 < settings.notice <= 1000), "a number above 1, such as 1.2"),
         ("seconds", settings.seconds is None or (_is(settings.seconds, number)
          and 0 < settings.seconds < LARGEST), "a positive number"),
         ("precision", settings.precision == "none" or (_is(settings.precision, number)

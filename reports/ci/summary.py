@@ -62,15 +62,6 @@ def _line(test: str, record: Line, verdict: str, width: int) -> str:
     return f"{line}  {name}" if len(line) + len(name) + 2 <= width else f"{line}\n    {name}"
 
 
-def _budget(run: Run) -> str:
-    """What the bounds depend on, so that nobody wonders why another command gives another one."""
-    settings = run.settings
-    trials = f"{settings.trials:,} trials"
-    if settings.seconds is not None:
-        trials += f" in at most {settings.seconds:g} s"
-    return f"{trials}, precision {settings.precision}"
-
-
 def write_summary(reporter: Any, run: Run) -> None:
     """Write the section at the end of pytest's output."""
     width = reporter._tw.fullwidth
@@ -83,5 +74,5 @@ def write_summary(reporter: Any, run: Run) -> None:
         reporter.write_line(one_line(f"history: {sentence}"))
     reporter.write_line(
         f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it spent; seed {run.seed}, "
-        f"profile {run.settings.profile}, {_budget(run)}. Not refuted is not proved."
+        f"profile {run.settings.profile}, {run.settings.budget}. Not refuted is not proved."
     )

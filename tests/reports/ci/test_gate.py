@@ -513,3 +513,27 @@ def test_who_looks_and_what_lists_mean_is_said_in_an_entry(tmp_path):
     stopped = gate(tmp_path)
     assert stopped.returncode == 1
     assert "zero seen through its Python types" in stopped.stdout
+
+
+@pytest.mark.slow
+def test_the_budget_follows_from_what_is_to_be_noticed(tmp_path):
+    (tmp_path / "release.py").write_text(
+        "def counted(database, rng):\n    return len(database) + rng.laplace()\n"
+    )
+    entry = (
+        '[[gate]]\ntarget = "release.py:counted"\nepsilon = 1.0\nrelation = "add-remove"\n'
+        'pair = ["[]", "[1]"]\n'
+    )
+    place = tmp_path / "dpwitness.toml"
+    place.write_text(f"notice = 1.5\n{entry}")
+    passed = gate(tmp_path, "--json", "first.json")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "notice 1.5 times the claim" in " ".join(passed.stdout.split())
+    place.write_text(f"{entry}notice = 3\n")
+    passed = gate(tmp_path, "--json", "second.json")
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    first, second = (
+        json.loads((tmp_path / name).read_text())["results"][0]["draws"]
+        for name in ("first.json", "second.json")
+    )
+    assert second < first < 60_000

@@ -66,3 +66,13 @@ def test_a_bad_setting_is_a_sentence(tmp_path, text, sentence):
 def test_text_that_is_no_toml_is_a_sentence(tmp_path):
     with pytest.raises(SettingsError, match=r"pyproject\.toml is not TOML"):
         read_settings(project(tmp_path, "[tool"))
+
+
+def test_what_is_to_be_noticed_stands_for_trials_until_a_deeper_layer_says_them(tmp_path):
+    (tmp_path / "dpwitness.toml").write_text("notice = 1.2\n[profiles.long]\ntrials = 1000000\n")
+    assert read_settings(tmp_path).notice == 1.2
+    assert read_settings(tmp_path, {"profile": "long"}).notice is None
+    assert read_settings(tmp_path, {"trials": 500}).notice is None
+    (tmp_path / "dpwitness.toml").write_text("notice = 0.9\n")
+    with pytest.raises(SettingsError, match="above 1"):
+        read_settings(tmp_path)

@@ -1,0 +1,219 @@
+"""A budget beforehand: how many draws notice a loss, and what loss a number of draws notices.
+
+The event is one that the mechanism gives with a stated probability, and that says all of the loss.
+Power is exact, by both binomials summed over the rejection region of the test (`power.py`). A plain
+test counts that event on all draws at the whole error probability; an audit also has to learn it
+and spends part of its alpha on early looks, for which half of its trials and all but AUDIT of
+its alpha are set aside.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, exp, inf, isfinite, sqrt
+
+from scipy.special import ndtri
+
+from ...mechanisms.model import (
+    Curve,
+    PrivacyClaim,
+    curve_of,
+    grouped_line,
+)
+from ..bounds.two_sample import at_distance
+from ..errors import InvalidArgument
+from .power import other_probability, power_of
+
+AUDIT = 0.9 * 0.25
+"""Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""
+DECIDING = 0.5
+"""Part of an audit's trials that surely counts in its last attempt."""
+MOST_DRAWS = 1e12
+MOST_NOTICE = 1e3
+
+Rates = tuple[float, float]
+Null = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetPlan:
+    """What a budget notices, or which budget notices a loss.
+
+    `claim` names the parameter that is claimed (epsilon, mu or rho) with its value. A mechanism
+    that loses `notice` times as much, by an event of probability `event_probability` under the
+    likelier database, is refuted with probability `power` by an audit of `trials` draws a side,
+    and by a test of that event alone on `draws` a side. One that keeps its claim fails one run
+    with probability at most `flake`. `draws` and `trials` are infinite if no number will do.
+    """
+
+    claim: tuple[str, float]
+    delta: float
+    distance: int
+    notice: float
+    flake: float
+    power: float
+    event_probability: float
+    draws: float
+    trials: float
+
+
+def plan(
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    mu: float | None = None,
+    rho: float | None = None,
+    notice: float | None = None,
+    trials: int | None = None,
+    flake: float = 1e-3,
+    event_probability: float = 0.5,
+    power: float = 0.9,
+    distance: int = 1,
+) -> BudgetPlan:
+    """The budget that notices a loss, or the loss that a budget notices, before anything is drawn.
+
+    One of `epsilon` (nats, with `delta`), `mu` and `rho` is claimed. `notice` is how many times
+    as much the mechanism loses, 1.2 for a fifth too much; or `trials` are the draws a side of an
+    audit.
+    Raises InvalidArgument for numbers outside their range.
+    """
+    curve, name, claimed = _claimed(epsilon, delta, mu, rho, distance)
+    for holds, sentence in (
+        ((notice is None) != (trials is None), "give notice or trials, one of the two"),
+        (notice is None or 1 < notice <= MOST_NOTICE,
+         f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}"),
+        (trials is None or trials >= 2, f"trials must be at least 2, got {trials!r}"),
+        (0 < flake < 0.5, f"flake must be between 0 and 0.5, got {flake!r}"),
+        (0 < event_probability < 1,
+         f"the probability of the event must be between 0 and 1, got {event_probability!r}"),
+        (0.5 <= power < 1, f"power must be from 0.5 to below 1, got {power!r}"),
+    ):  # fmt: skip
+        if not holds:
+            raise InvalidArgument(sentence)
+
+    def needed(times: float, level: float) -> float:
+        rates, null = _rates(curve, claimed, delta, distance, times, event_probability)
+        return draws_needed(rates, null, level=level, power=power)
+
+    if notice is None:
+        assert trials is not None
+        notice = _first(lambda times: needed(times, AUDIT * flake) <= DECIDING * trials)
+    wanted = needed(notice, AUDIT * flake) / DECIDING if isfinite(notice) else inf
+    return BudgetPlan(
+        claim=(name, claimed),
+        delta=delta,
+        distance=distance,
+        notice=notice,
+        flake=flake,
+        power=power,
+        event_probability=event_probability,
+        draws=needed(notice, flake) if isfinite(notice) else inf,
+        trials=float(trials) if trials is not None else wanted,
+    )
+
+
+def trials_to_notice(claim: PrivacyClaim, notice: float, alpha: float) -> int:
+    """The trials of an audit at `alpha` that notice `notice` times what is claimed.
+
+    The event foreseen has probability one half. Raises InvalidArgument if no budget does.
+    """
+    curve = claim.curve
+    size = claim.epsilon if curve is None else curve.size
+    if not 1 < notice <= MOST_NOTICE:
+        raise InvalidArgument(
+            f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}",
+            keywords=("notice",),
+        )
+    if size == 0:
+        raise InvalidArgument(
+            "notice is a multiple of the claim, and epsilon 0 has none; give trials",
+            keywords=("notice", "trials"),
+        )
+    rates, null = _rates(curve, size, claim.delta, claim.distance, notice, 0.5)
+    found = draws_needed(rates, null, level=AUDIT * alpha, power=0.9) / DECIDING
+    if not found < MOST_DRAWS:
+        raise InvalidArgument(
+            f"no number of draws notices {notice:g} times this claim by an event of probability "
+            "one half; give trials",
+            keywords=("notice", "trials"),
+        )
+    return ceil(found)
+
+
+def draws_needed(rates: Rates, null: Null, *, level: float, power: float) -> float:
+    """Draws of each side that refute the null with this power, by an event of these rates."""
+    (p, q), (epsilon, delta) = rates, null
+    ratio = exp(min(epsilon, 300.0))
+    excess = p - delta - ratio * q
+    if excess <= 0:
+        return inf
+
+    def enough(draws: float) -> bool:
+        size = ceil(draws)
+        return power_of(rates, (size, size), null=null, level=level) >= power
+
+    variance = p * (1 - p) + ratio**2 * q * (1 - q)
+    guess = max(4.0, variance * ((float(ndtri(power)) - float(ndtri(level))) / excess) ** 2)
+    low, high = 1.0, guess
+    while not enough(high):
+        low, high = high, 1.3 * high
+        if high > MOST_DRAWS:
+            return inf
+    low = max(low, 0.7 * high) if low == 1.0 and not enough(0.7 * high) else low
+    while high - low > max(1.0, 5e-4 * high):
+        middle = sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return float(ceil(high))
+
+
+def _claimed(
+    epsilon: float | None, delta: float, mu: float | None, rho: float | None, distance: int
+) -> tuple[Curve | None, str, float]:
+    stated = {"epsilon": epsilon, "mu": mu, "rho": rho}
+    known = [(name, value) for name, value in stated.items() if value is not None]
+    if len(known) != 1:
+        raise InvalidArgument("one claim is planned for; give one of epsilon, mu and rho")
+    (name, value) = known[0]
+    if not (isinstance(value, int | float) and 0 < value < inf):
+        raise InvalidArgument(f"{name} must be positive and finite, got {value!r}")
+    if not 0 <= delta < 1:
+        raise InvalidArgument(f"delta must be from 0 to below 1, got {delta!r}")
+    if distance < 1:
+        raise InvalidArgument(f"distance must be at least 1, got {distance!r}")
+    try:
+        return curve_of(mu=mu, rho=rho, delta=delta or None), name, float(value)
+    except ValueError as error:
+        raise InvalidArgument(str(error)) from None
+
+
+def _rates(
+    curve: Curve | None, claimed: float, delta: float, distance: int, times: float, p: float
+) -> tuple[Rates, Null]:
+    """The rates of the event if the loss is `times` the claim, and the null that judges it."""
+    if curve is None:
+        q = other_probability(p, times * claimed, delta=delta, distance=distance)
+        return (p, q), at_distance(claimed, delta, distance)
+    true = curve.scaled(times * claimed)
+
+    def above(q: float) -> bool:
+        epsilon, slack = grouped_line(true, q, distance)
+        return exp(min(epsilon, 600.0)) * q + slack >= p
+
+    low, high = -30.0, 0.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if above(p * exp(middle)) else (middle, high)
+    q = p * exp(high)
+    return (p, q), grouped_line(curve, q, distance)
+
+
+def _first(holds: Callable[[float], bool]) -> float:
+    """The least multiple above 1 from which on a condition holds; infinite if none does."""
+    low, high = 1.0, 1.1
+    while not holds(high):
+        low, high = high, 1 + 2 * (high - 1)
+        if high > MOST_NOTICE:
+            return inf
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

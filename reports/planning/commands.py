@@ -1,0 +1,72 @@
+"""What `dpwitness plan` does, apart from reading its options."""
+
+import json
+from collections.abc import Iterator
+from math import expm1, isfinite, log1p
+from typing import Any
+
+from ...auditors.errors import InvalidArgument
+from ...auditors.privacy.planning import BudgetPlan
+from ...auditors.privacy.planning import plan as planned
+from ..console import Console
+from ..faces.as_text import told, wrapped
+
+
+def plan(console: Console, /, *, runs: int, as_json: bool, **asked: Any) -> int:
+    """Plan a budget, tell it, and give the exit status, which is 0."""
+    if runs < 1:
+        raise InvalidArgument(f"runs must be at least 1, got {runs}")
+    made = planned(**asked)
+    life = -expm1(runs * log1p(-made.flake))
+    if as_json:
+        console.say(json.dumps(_data(made, runs, life), indent=2, allow_nan=False))
+    elif console.quiet:
+        console.say("\n".join(wrapped(headline(made), console.width)))
+    else:
+        console.say(told(headline(made), _story(made, runs, life), console.width))
+    return 0
+
+
+def headline(made: BudgetPlan) -> str:
+    """The budget or the loss in a sentence."""
+    name, claimed = made.claim
+    delta = f", delta {made.delta:g}" if made.delta else ""
+    if not (isfinite(made.notice) and isfinite(made.trials)):
+        return f"No such loss above {name} {claimed:g}{delta} is noticed by an event this likely."
+    loss = f"{name} {made.notice * claimed:.4g} where {claimed:g}{delta} is claimed"
+    return (
+        f"An audit with {made.trials:,.0f} trials a side notices a loss of {loss}, "
+        f"{made.notice:.4g} times as much, with probability {made.power:g}."
+    )
+
+
+def _story(made: BudgetPlan, runs: int, life: float) -> Iterator[tuple[str, str]]:
+    if isfinite(made.draws):
+        yield (
+            "test",
+            f"of the event alone, counted once on {made.draws:,.0f} draws a side; an audit also "
+            "learns it, and looks before the end",
+        )
+    yield "event", f"of probability {made.event_probability:g}, which says all of the loss"
+    yield (
+        "flake",
+        f"a sound mechanism fails one run with probability {made.flake:g} at most, and one of "
+        f"{runs:,} runs with {life:.3g}",
+    )
+    yield "", "set it as alpha; a gate or a test suite divides it among its audits"
+    yield "power", "exact, by the sums of both binomials; an event that is rarer needs more draws"
+
+
+def _data(made: BudgetPlan, runs: int, life: float) -> dict[str, Any]:
+    name, claimed = made.claim
+    return {
+        "claim": {name: claimed, "delta": made.delta, "distance": made.distance},
+        "notice": made.notice if isfinite(made.notice) else None,
+        "flake": made.flake,
+        "power": made.power,
+        "event_probability": made.event_probability,
+        "draws": int(made.draws) if isfinite(made.draws) else None,
+        "trials": round(made.trials) if isfinite(made.trials) else None,
+        "runs": runs,
+        "flake_in_all_runs": life,
+    }
