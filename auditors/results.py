@@ -194,6 +194,34 @@ class Cause:
     accused: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactResult:
+    """What the exact laws of the mechanism's own code say of a claim, on the pairs of `scope`.
+
+    The laws are enumerated by `tape`, in `runs` runs of the mechanism over `outcomes` different
+    outputs. `epsilon` (nats, of a single step) is the smallest that holds at the claimed delta on
+    the worst of the `pairs`, and `delta` the largest excess of probability at the claimed epsilon,
+    with the `tail` of paths that were not followed. `pair` is the worst one, the likelier side
+    first; of a refutation `event` is a set of outputs that breaks the claim and `chances` are its
+    probabilities, as fractions. `asked` says that somebody asked for it, and `drawn` is what the
+    draws alone said: a verdict and a bound.
+    """
+
+    verdict: Verdict
+    scope: str
+    pairs: int
+    runs: int
+    outcomes: int
+    asked: bool
+    epsilon: float
+    delta: float
+    tail: float
+    pair: Pair
+    event: Event | None
+    chances: tuple[str, str]
+    drawn: tuple[Verdict, float]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class AuditResult:
     """The outcome of auditing one claim.
@@ -218,7 +246,10 @@ class AuditResult:
     they were made, for evidence that accumulates; `source` is the fingerprint of the mechanism,
     empty where it has none. `reached` says what the search looked at; it is None where the pair
     was given. `cause` names lines of the mechanism, if that was asked for. `unread` says which
-    outputs were compared only as text or not at all; nothing is said about power then.
+    outputs were compared only as text or not at all; nothing is said about power then. `exact` is
+    what the exact laws say, where the mechanism's code could be enumerated; a claim that they
+    refute is refuted, by their pair and event, and one that they prove is proved on the pairs that
+    `exact.scope` names. `not_exact` is why they are not known, where they were asked for.
     """
 
     mechanism: str
@@ -246,10 +277,14 @@ class AuditResult:
     unread: str = ""
     reached: Reach | None = None
     cause: Cause | None = None
+    exact: ExactResult | None = None
+    not_exact: str = ""
 
     @property
     def worst(self) -> Witness | None:
         """The pair with the largest bound, its event and counts; None where nothing is counted."""
+        if self.by_law:
+            return self.witness
         if not self.evidence.counts:
             return None
         if self.witness is not None and self.witness.epsilon_lower >= self.epsilon_lower:
@@ -281,6 +316,12 @@ class AuditResult:
         return size_lower(claim.curve, self.epsilon_lower, claim.delta, claim.distance)
 
     @property
+    def by_law(self) -> bool:
+        """Whether the exact laws refute the claim, and no draws do."""
+        drawn = self.exact.drawn[0] if self.exact is not None else self.verdict
+        return self.refuted and drawn is not Verdict.REFUTED
+
+    @property
     def refuted(self) -> bool:
         """Whether the claim is refuted."""
         return self.verdict is Verdict.REFUTED
@@ -293,6 +334,8 @@ class AuditResult:
         if self.claim.curve is not None:
             claim = f"{self.claim.curve} at {claim}"
         said = f"<{self.mechanism}: {claim} {self.verdict.value}"
+        if self.exact is not None and self.verdict is Verdict.PROVED:
+            return f"{said} on {self.exact.scope}>"
         if self.refuted:
             return f"{said}, epsilon >= {self.epsilon_lower:.4g}>"
         if self.detectable_epsilon == inf:

@@ -7,14 +7,17 @@ probability that each look may have spent, the largest bound and the verdict, an
 nothing that the file names and imports nothing of dpwitness: the test is written here a second
 time, from docs/statistics.md, with the tails of the binomial by a continued fraction.
 
-That the mechanism gives these counts is for `dpwitness replay`. Whether a claim that stands is
-"not refuted" or "inconclusive" hangs on the power that the file states, not worked out here.
+That the mechanism gives these counts, and the exact probabilities that a file may state, is for
+`dpwitness replay`; that stated probabilities break the claim is worked out here. Whether a claim
+that stands is "not refuted" or "inconclusive" hangs on the power that the file states, not worked
+out here.
 
 Exit status: 0 everything follows from the counts, 1 something does not, 2 the file is unusable.
 """
 
 import json
 import sys
+from fractions import Fraction
 from itertools import groupby, pairwise
 from math import asin, atan2, ceil, cos, exp, hypot, inf, isclose, lgamma, log, log1p, pi, sin, sqrt
 from statistics import NormalDist
@@ -291,8 +294,40 @@ def judged(evidence, claim, alphas, counts, place, early):
     return bounds, wrong + ([f"{place}.level: {told[-1]}"] if all(told) else [])
 
 
+def by_law(exact, claim):
+    """What does not follow in the part about exact laws: fractions that refute break the claim."""
+    (epsilon, delta), least = at_distance(*claim), inf
+    p, q = map(Fraction, exact["chances"])
+    if exact["verdict"] == "proved":
+        return []
+    if not 0 <= q <= 1 >= p > Fraction(exp(min(epsilon, 700.0))) * q + Fraction(delta):
+        return ["exact.chances: these probabilities do not break the claim"]
+    if q:
+        least = log(p / q) / claim[2]
+    wrong = not delta and not isclose(float(exact["epsilon"]), least, rel_tol=1e-6)
+    return [f"exact.epsilon: {exact['epsilon']}, the chances give {least}"] * wrong
+
+
 def checked(result):
     """(verdict, bound, what does not follow) of one entry of `results`."""
+    exact, told, claim = result.get("exact"), result["verdict"], result["claim"]
+    if not exact:
+        return by_counts(result)
+    if exact["drawn"]["verdict"] != told:
+        result = {**result, **exact["drawn"], "witness": None}
+    verdict, bound, wrong = by_counts(result)
+    wrong += by_law(exact, (float(claim["epsilon"]), float(claim["delta"]), claim["distance"]))
+    if exact["verdict"] == "refuted":
+        verdict, bound = "refuted", max(bound, float(exact["epsilon"]))
+    elif verdict != "refuted" and (exact["asked"] or result["plan"].get("search") == "given"):
+        verdict = "proved"
+    if told.replace("_", " ") not in verdict.split(" or "):
+        wrong.append(f"verdict: {told}, counts and exact laws give {verdict}")
+    return verdict, bound, wrong
+
+
+def by_counts(result):
+    """The same from the counts alone."""
     evidence, claim, witness = result["evidence"], result["claim"], result["witness"]
     numbers, curve = (float(claim["epsilon"]), float(claim["delta"])), claim.get("curve")
     numbers += (1 if curve else claim["distance"],)

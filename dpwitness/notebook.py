@@ -98,6 +98,8 @@ class AuditReport(AuditResult):
         from .reports.faces.templates import page, raw
 
         counts = wording.shown_counts(self) or (("", ""), ("", ""))
+        found = zip(("D", "D'"), wording.count_phrases(self), strict=False) if self.by_law else ()
+        chances = [f"{name}: {chance}" for name, chance in found]
         databases = wording.databases_phrases(wording.shown_pair(self))
         key = _key(f"{self.mechanism} {self.claim} {self.seed} {self.draws}")
         drawn = self.sketch is not None and any(map(sum, self.sketch.counts))
@@ -110,6 +112,7 @@ class AuditReport(AuditResult):
             ],
             event=wording.event_phrase(self),
             bound=f"{wording.bound_sentence(self)}.",
+            exact=[*chances, *wording.exact_sentences(self)],
             worst=wording.worst_sentence(self),
             histograms=raw(sketch_figure(self.sketch, ("D", "D′"), key=key))
             if drawn and self.sketch is not None

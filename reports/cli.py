@@ -171,6 +171,11 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="Name the lines that spend the loss; --html does so if a claim is refuted.",
         ),
         click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
+        click.option(
+            "--exact/--no-exact",
+            default=None,
+            help="Decide by exact laws, enumerated from discrete code  [default: if it is quick]",
+        ),
         outputs,
         click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
         loudness("Print the verdict only."),

@@ -204,6 +204,8 @@ def _command(target: str, given: Mapping[str, Any]) -> str:
             words += [word for one in value for word in ("--renyi", one)]
         elif key == "seeded":
             words.append("--unseeded")
+        elif key == "exact":
+            words.append("--exact" if value else "--no-exact")
         elif key in ("show_output", "histogram", "trust_rows", "in_process"):
             words.append(f"--{key.replace('_', '-')}")
         else:

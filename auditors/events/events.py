@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
-from ..outputs.encoding import to_json
+from ..outputs.decoding import from_json
+from ..outputs.encoding import show, to_json, told
 from ..outputs.features import Column, Feature, feature_from_json
 from ..outputs.outputs import Outputs
 from .bins import read_number, say_number
@@ -250,7 +251,49 @@ class AnyOf:
         return {"kind": "any-of", "events": [event.to_json() for event in self.events]}
 
 
-Event = HalfLine | Intervals | Among | NoneOf | AdditiveScore | AnyOf
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The output as a whole is one of finitely many, each as `Outputs.rows` gives it."""
+
+    rows: tuple[Any, ...]
+
+    def contains(self, outputs: Outputs) -> Bools:
+        """Which outputs lie in the event, shape (n,)."""
+        wanted = set(map(told, self.rows))
+        return np.array([told(row) in wanted for row in outputs.rows()], dtype=bool)
+
+    def describe(self) -> str:
+        """The event in words."""
+        parts = [show(_bare(row)) for row in self.rows[:FEW]]
+        more = len(self.rows) - FEW
+        return f"output is {' or '.join(parts)}" + (f" or {more} more" if more > 0 else "")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `event_from_json` rebuilds the event from."""
+        return {"kind": "outcomes", "rows": [to_json(row) for row in self.rows]}
+
+
+def _bare(row: Any) -> Any:
+    """A row of outputs as people write it: without the names of types, texts without quotes."""
+    if type(row) is tuple and len(row) == 2 and isinstance(row[0], str):
+        row = row[1]
+    if type(row) is tuple:
+        return [_bare(part) for part in row]
+    if type(row) is dict:
+        return {key: _bare(part) for key, part in row.items()}
+    return _Said(row) if isinstance(row, str) else row
+
+
+class _Said(str):
+    """A text that is a repr already."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+Event = HalfLine | Intervals | Among | NoneOf | AdditiveScore | AnyOf | Outcomes
 
 
 def event_from_json(data: Any, depth: int = 0) -> Event:
@@ -278,6 +321,8 @@ def event_from_json(data: Any, depth: int = 0) -> Event:
                 return kind(feature_from_json(data["feature"]), values)
             case "additive-score":
                 return score_from_json(data)
+            case "outcomes":
+                return Outcomes(tuple(from_json(row) for row in read_items(data["rows"])))
             case "any-of":
                 return AnyOf(
                     tuple(event_from_json(e, depth + 1) for e in read_items(data["events"]))

@@ -1,6 +1,7 @@
 """From the record of a result back to it, whole or in parts."""
 
 from math import nan
+from typing import cast
 
 from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
 from ..errors import EvidenceFormatError
@@ -12,6 +13,7 @@ from ..results import (
     CauseLine,
     Count,
     Evidence,
+    ExactResult,
     Learning,
     Look,
     Pair,
@@ -26,6 +28,7 @@ from .record import (
     ClaimRecord,
     CountRecord,
     EvidenceRecord,
+    ExactRecord,
     LearningRecord,
     LookRecord,
     PairRecord,
@@ -70,7 +73,46 @@ def revived(record: ResultRecord) -> AuditResult:
         unread=record["unread"],
         reached=_reached(record.get("reached")),
         cause=_cause(record.get("cause")),
+        exact=read_exact(record["exact"]) if "exact" in record else None,
+        not_exact=str(record.get("not_exact", "")),
     )
+
+
+def read_exact(data: ExactRecord) -> ExactResult:
+    """What exact laws said; EvidenceFormatError or ValueError for what they cannot say."""
+    chances = [str(chance) for chance in data["chances"]]
+    verdict, event = Verdict(data["verdict"]), data["event"]
+    if len(chances) != 2 or verdict not in (Verdict.PROVED, Verdict.REFUTED):
+        raise EvidenceFormatError("exact: expected proved or refuted, and two probabilities")
+    if (event is None) is (verdict is Verdict.REFUTED):
+        raise EvidenceFormatError("exact: there is an event exactly where the laws refute")
+    drawn = data["drawn"]
+    return ExactResult(
+        verdict=verdict,
+        scope=str(data["scope"]),
+        pairs=int(data["pairs"]),
+        runs=int(data["runs"]),
+        outcomes=int(data["outcomes"]),
+        asked=data["asked"] is True,
+        epsilon=read_number(data["epsilon"]),
+        delta=read_number(data["delta"]),
+        tail=read_number(data["tail"]),
+        pair=read_pair(data["pair"]),
+        event=None if event is None else event_from_json(event),
+        chances=(chances[0], chances[1]),
+        drawn=(Verdict(drawn["verdict"]), read_number(drawn["epsilon_lower"])),
+    )
+
+
+def drawn_part(record: ResultRecord) -> ResultRecord:
+    """The record as the draws alone have it, without what exact laws say."""
+    if "exact" not in record and "not_exact" not in record:
+        return record
+    drawn = record["exact"]["drawn"] if "exact" in record else None
+    part = {key: value for key, value in record.items() if key not in ("exact", "not_exact")}
+    if drawn is not None and drawn["verdict"] != record["verdict"]:
+        part |= {**drawn, "witness": None}
+    return cast(ResultRecord, part)
 
 
 def read_claim(data: ClaimRecord) -> PrivacyClaim:

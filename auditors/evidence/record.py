@@ -133,6 +133,31 @@ class CauseRecord(TypedDict):
     accused: bool
 
 
+class DrawnRecord(TypedDict):
+    """What the draws alone said."""
+
+    verdict: str
+    epsilon_lower: Number
+
+
+class ExactRecord(TypedDict):
+    """An `ExactResult`; `chances` are fractions as text, `event` has its description besides."""
+
+    verdict: str
+    scope: str
+    pairs: int
+    runs: int
+    outcomes: int
+    asked: bool
+    epsilon: Number
+    delta: Number
+    tail: Number
+    pair: PairRecord
+    event: Mapping[str, Json] | None
+    chances: Sequence[str]
+    drawn: DrawnRecord
+
+
 class PlanRecord(TypedDict):
     """How the draws were made: what a replay needs."""
 
@@ -170,6 +195,8 @@ class JudgedRecord(TypedDict):
     source: str
     judged: NotRequired[Sequence[CountRecord]]
     reached: NotRequired[ReachRecord]
+    exact: NotRequired[ExactRecord]
+    not_exact: NotRequired[str]
 
 
 class ResultRecord(JudgedRecord):

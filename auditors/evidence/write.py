@@ -10,6 +10,7 @@ from ..results import (
     Cause,
     Count,
     Evidence,
+    ExactResult,
     Learning,
     Look,
     Pair,
@@ -22,6 +23,7 @@ from .record import (
     ClaimRecord,
     CountRecord,
     EvidenceRecord,
+    ExactRecord,
     JudgedRecord,
     LearningRecord,
     LookRecord,
@@ -71,6 +73,10 @@ def record_of(result: AuditResult, *, replay: str = "") -> ResultRecord:
         record["reached"] = _reached(result.reached)
     if result.cause is not None:
         record["cause"] = _cause(result.cause)
+    if result.exact is not None:
+        record["exact"] = _exact(result.exact)
+    if result.not_exact:
+        record["not_exact"] = result.not_exact
     return record
 
 
@@ -124,6 +130,26 @@ def _cause(cause: Cause) -> CauseRecord:
         ],
         "summary": cause.summary,
         "accused": bool(cause.accused),
+    }
+
+
+def _exact(found: ExactResult) -> ExactRecord:
+    event = found.event
+    verdict, bound = found.drawn
+    return {
+        "verdict": found.verdict.value,
+        "scope": found.scope,
+        "pairs": int(found.pairs),
+        "runs": int(found.runs),
+        "outcomes": int(found.outcomes),
+        "asked": bool(found.asked),
+        "epsilon": number(found.epsilon),
+        "delta": number(found.delta),
+        "tail": number(found.tail),
+        "pair": _pair(found.pair),
+        "event": None if event is None else {**event.to_json(), "description": event.describe()},
+        "chances": list(found.chances),
+        "drawn": {"verdict": verdict.value, "epsilon_lower": number(bound)},
     }
 
 

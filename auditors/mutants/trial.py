@@ -232,6 +232,7 @@ def _audited(
         precision=None,
         pair=pair,
         timeout=court.timeout,
+        exact=False,
     )
 
 

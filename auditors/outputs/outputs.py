@@ -123,6 +123,11 @@ class Outputs:
         return _unread(self.node, ())
 
     @property
+    def as_text(self) -> str:
+        """What part of these outputs has no value but its printed text; "" for none."""
+        return _unread(self.node, (), distinct=False)
+
+    @property
     def nothing_but_none(self) -> bool:
         """Whether every output is None, as from a function without a return statement."""
         node = self.node
@@ -287,7 +292,7 @@ MOST_DISTINCT = 0.5
 FEWEST = 50
 
 
-def _unread(node: Node, path: Path) -> str:
+def _unread(node: Node, path: Path, *, distinct: bool = True) -> str:
     from .features import path_name
 
     name = path_name(path)
@@ -297,7 +302,11 @@ def _unread(node: Node, path: Path) -> str:
             if how:
                 return f"{name} ({node.kind}) is compared {how}"
             texts = node.compact()
-            if texts.count >= FEWEST and len(texts.names) > MOST_DISTINCT * texts.count:
+            if (
+                distinct
+                and texts.count >= FEWEST
+                and len(texts.names) > MOST_DISTINCT * texts.count
+            ):
                 inside, texts = reading(texts), unread(texts)
                 if texts.count < FEWEST or len(texts.names) <= MOST_DISTINCT * texts.count:
                     return "" if inside is None else _unread(inside, path)
@@ -307,12 +316,12 @@ def _unread(node: Node, path: Path) -> str:
                 )
         case Mixed():
             for _, inner in pieces_of(node):
-                if found := _unread(inner, path):
+                if found := _unread(inner, path, distinct=distinct):
                     return found
         case Fixed():
             for step, part in node.parts.items():
-                if found := _unread(part, (*path, step)):
+                if found := _unread(part, (*path, step), distinct=distinct):
                     return found
         case Ragged():
-            return _unread(node.content, path)
+            return _unread(node.content, path, distinct=distinct)
     return ""

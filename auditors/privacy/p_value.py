@@ -4,7 +4,7 @@ import numpy as np
 
 from ...mechanisms.model import PrivacyClaim
 from ..bounds.two_sample import at_distance, rejects
-from ..results import AuditResult, Look
+from ..results import AuditResult, Look, Verdict
 
 LEVELS = 0.4 * 0.8 ** np.arange(140)
 """Levels tried, down to 1e-14."""
@@ -18,8 +18,10 @@ def p_value(result: AuditResult) -> float:
     only if some p_jk <= v_jk a, which has probability at most a in all. It is computed as the least
     level a, on a grid tried from above, at which the look would have rejected with v_jk a; only
     grid points above which everything is rejected count. The same for refuted claims: the parts
-    were planned, whatever alpha was. 1 where nothing was looked at.
+    were planned, whatever alpha was. 1 where nothing was looked at; 0 where the exact laws refute.
     """
+    if result.exact is not None and result.exact.verdict is Verdict.REFUTED:
+        return 0.0
     evidence = result.evidence
     return min(
         (_least(look, look.level / evidence.alpha, result.claim) for look in evidence.looks),

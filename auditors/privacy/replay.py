@@ -7,13 +7,17 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism
 from ..errors import EvidenceFormatError, InvalidArgument
-from ..evidence.read import read_claim, read_count, read_number, read_pair
+from ..evidence.read import drawn_part, read_claim, read_count, read_exact, read_number, read_pair
 from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
-from ..results import Count, Pair, Verdict
+from ..results import Count, ExactResult, Pair, Verdict
 from ..sampling.sampling import Sampler
+from ..tape.exact import exact_pair, exact_verdict
 from . import request, retrace
 from .attempt import Test, bound_of
 from .budget import Budget
+
+LAWS_BELIEVED = ("exact.scope", "exact.pairs", "exact.runs", "exact.outcomes", "exact.asked")
+"""What the laws of the worst pair alone do not decide."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +59,51 @@ def recount(
     `retrace.NOT_RECOMPUTED`. Raises EvidenceFormatError when the record is malformed and
     ContractError when the mechanism fails.
     """
-    return _recounted(mechanism, record, name, workers, timeout)
+    with _damage():
+        base = drawn_part(record)
+        told = read_exact(record["exact"]) if "exact" in record else None
+    outcome = _recounted(mechanism, base, name, workers, timeout)
+    if told is None:
+        return outcome
+    return _by_law(outcome, mechanism, record, told, (name, workers, timeout))
+
+
+def _by_law(
+    outcome: Replay,
+    mechanism: Any,
+    record: ResultRecord,
+    told: ExactResult,
+    how: tuple[str, int, float],
+) -> Replay:
+    """The outcome with what the exact laws of the recorded worst pair say now."""
+    name, workers, timeout = how
+    base = drawn_part(record)
+    _, test, _, _, sampler = read_record(mechanism, base, workers, timeout)
+    with _damage():
+        target, plan = str(record["target"]), record["plan"]
+        subject = request.subject(mechanism, name, target, bool(record["seeded"]))
+        domain = str(plan.get("domain", ""))
+        differences = [*retrace.pair_again(told.pair, test, subject, domain, "exact")]
+        found = exact_pair(sampler, told.pair, test.claim)
+        sampler.door.close()
+        differences += retrace.law_again(record, told, found)
+        alone = plan.get("search") == "given"
+        verdict = exact_verdict(told, Verdict(base["verdict"]), alone=alone)
+        if not differences and verdict is not Verdict(record["verdict"]):
+            differences.append(
+                f"verdict: recorded {record['verdict']}, the counts and the laws give "
+                f"{verdict.value}"
+            )
+    refuted = verdict is Verdict.REFUTED
+    return replace(
+        outcome,
+        verdict=verdict if outcome.verdict is Verdict(base["verdict"]) else outcome.verdict,
+        epsilon_lower=max(outcome.epsilon_lower, told.epsilon)
+        if refuted
+        else outcome.epsilon_lower,
+        differences=(*outcome.differences, *dict.fromkeys(differences)),
+        believed=(*outcome.believed, *LAWS_BELIEVED),
+    )
 
 
 def _recounted(

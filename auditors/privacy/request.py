@@ -58,6 +58,7 @@ class Request:
     trust_rows: bool | None = None
     in_process: bool = False
     explain: bool | None = False
+    exact: bool | None = None
     engine: Engine | None = None
 
     @property

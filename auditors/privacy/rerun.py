@@ -59,8 +59,12 @@ def audited_again(
     plan = record["plan"]
     budget = Budget(trials=test.trials, alpha=test.alpha, seed=sampler.seed,
                     precision=plan.get("precision", 0.05))  # fmt: skip
+    lawful = "exact" in record
+    told = "not_exact" in record or (lawful and bool(record["exact"]["asked"]))
+    exact = True if told else None if lawful else False
     if own:
-        return run_audit(_searching(audited, record, test.claim, budget, workers, timeout))
+        audit = _searching(audited, record, test.claim, budget, workers, timeout)
+        return run_audit(replace(audit, exact=exact, patient=True))
     audit = Audit(
         subject=audited,
         target=str(record["target"]),
@@ -71,6 +75,8 @@ def audited_again(
         sampler=sampler,
         clock=Clock(None),
         domain=str(plan.get("domain", "")),
+        exact=exact,
+        patient=True,
     )
     return run_audit(audit)
 

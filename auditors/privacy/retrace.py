@@ -23,10 +23,12 @@ from ..evidence.record import (
     ResultRecord,
     WitnessRecord,
 )
+from ..evidence.write import number as written
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical
-from ..results import Count, Look, Pair, Verdict
+from ..results import Count, ExactResult, Look, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
+from ..tape.exact import Checked
 from .attempt import (
     EARLY,
     LAST,
@@ -310,6 +312,42 @@ def note_again(record: ResultRecord, test: Test) -> Iterator[str]:
     }  # fmt: skip
     if not fitted and note not in possible:
         yield f"note: {_short(note)} is none that an audit with this verdict writes"
+
+
+def law_again(record: ResultRecord, told: ExactResult, found: Checked | str) -> Iterator[str]:
+    """What a record gets wrong of the exact laws of its worst pair, `found` anew."""
+    if isinstance(found, str):
+        yield f"exact: the laws cannot be enumerated now: {found}"
+        return
+    if found.verdict is not told.verdict:
+        yield f"exact.verdict: recorded {told.verdict.value}, the laws give {found.verdict.value}"
+        return
+    for field in ("epsilon", "delta"):
+        one, two = getattr(told, field), getattr(found, field)
+        if one != two and not _near(one, two):
+            yield f"exact.{field}: recorded {one!r}, the laws give {two!r}"
+    if told.tail < found.tail and not _near(told.tail, found.tail):
+        yield f"exact.tail: recorded {told.tail!r}, that of the pair is {found.tail!r}"
+    if canonical((told.pair.database, told.pair.neighbour)) != canonical(
+        (found.pair.database, found.pair.neighbour)
+    ):
+        yield "exact.pair: its worse order is the other one"
+    if told.chances != found.chances:
+        yield f"exact.chances: recorded {_short(told.chances)}, the laws give other ones"
+    words = None
+    if found.event is not None:
+        words = {**found.event.to_json(), "description": found.event.describe()}
+    if canonical(record["exact"]["event"]) != canonical(words):
+        yield "exact.event: not the one of the laws"
+    drawn, witness = told.drawn[0], record["witness"]
+    if drawn is Verdict.REFUTED or told.verdict is not Verdict.REFUTED:
+        return
+    whole = {**record["exact"]["pair"], "event": words, "epsilon_lower": written(told.epsilon),
+             "evidence": None}  # fmt: skip
+    if canonical(witness) != canonical(whole):
+        yield "witness: not the pair and the event that the laws give"
+    if record["epsilon_lower"] != written(told.epsilon):
+        yield "epsilon_lower: not the one that the laws give"
 
 
 def point_again(claim: PrivacyClaim) -> Iterator[str]:

@@ -12,10 +12,12 @@ from ..databases.neighbours import Source, pair_source, relation_of_pairs, yield
 from ..engines.engine import Engine
 from ..errors import InvalidArgument
 from ..events.choose import Lesson, learn
+from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..results import AuditResult, Pair
 from ..sampling.sampling import Sampler
 from ..search.hunt import Found, hunt
+from ..tape.exact import LONG, Wanted, with_exact
 from . import request as asked
 from .budget import Allowance, Budget
 from .cause import cause_of
@@ -23,10 +25,12 @@ from .judge import Judging
 from .planning import trials_to_notice
 from .point import at_point
 from .request import AuditRequest, Progress, Request
-from .verdicts import Audit, Clock, conclude
+from .verdicts import NO_RETURN, NOT_READ, ONLY_NAN, Audit, Clock, conclude
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
+LEAST = 1.0
+"""CPU seconds that trying the exact laws may take at least."""
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
@@ -76,7 +80,9 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     that they are counted; by default they only help to look. `in_process` calls the mechanism in
     this process, for a debugger, and makes no draw again. `explain` names the lines of the
     mechanism that spend the loss of the smallest pair, as `cause`; None does so if the claim is
-    refuted.
+    refuted. `exact` asks for the exact laws of both databases, enumerated from the code where all
+    its randomness is discrete; by default that is tried where it costs little, and False leaves it
+    out.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).
@@ -172,6 +178,8 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             domain=_domain(given, databases, histogram),
             own=alone,
             explain=request.explain,
+            exact=request.exact,
+            databases=databases,
         )
         for claim, own_budget in zip(claims, budgets, strict=True)
     )
@@ -251,7 +259,33 @@ def _run(audit: Audit) -> AuditResult:
     if outside := audit.sampler.door.outside():
         result = replace(result, plan={**result.plan, "outside": list(outside[:MOST_NAMED])})
     result = replace(result, reached=found.reach if found is not None else None)
+    unreadable = result.note.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
+    other = audit.bounding or asked.attacker_of(audit.target) != "values"
+    if audit.exact is not False and not (other or unreadable):
+        result = with_exact(result, audit.sampler, _wanted(audit, found, result))
     return replace(result, cause=cause_of(audit, result))
+
+
+def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
+    """What the exact laws are asked for: the pairs that were judged, and others like them."""
+    judged = [result.pair]
+    if (small := result.witness) is not None:
+        judged.append(Pair(small.database, small.neighbour))
+    known = {frozenset(map(canonical, (p.database, p.neighbour))): p for p in judged[::-1]}
+    seen = found.scout.seen.values() if found is not None and found.scout is not None else ()
+    # By itself it may take as long again as the audit did, or what is left of its time.
+    spent = audit.clock.spent()
+    left = LONG if audit.patient else max(LEAST, spent)
+    if audit.clock.seconds is not None:
+        left = min(left, audit.clock.seconds - spent)
+    return Wanted(
+        judged=tuple(known.values())[::-1],
+        seen=tuple(one.pair for one in seen),
+        domain=audit.databases,
+        asked=bool(audit.exact),
+        alone=audit.given is not None,
+        seconds=left,
+    )
 
 
 def _pointed(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events.events import AnyOf, Event
+from ..events.events import AnyOf, Event, Outcomes
 from ..events.scores import AdditiveScore
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
@@ -38,6 +38,8 @@ def _feature(event: Event) -> Feature | None:
             return None
         case AnyOf():
             return _feature(event.events[0])
+        case Outcomes():
+            return Feature()
         case _:
             return event.feature
 

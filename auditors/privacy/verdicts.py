@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf, log10
 from time import monotonic
+from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
@@ -101,6 +102,12 @@ class Audit:
     own: bool = False
     """Whether the search follows from the mechanism and the budget alone, so that a record tells
     enough to make it again."""
+    exact: bool | None = None
+    """Whether exact laws are asked for; None tries them where that costs little."""
+    patient: bool = False
+    """Whether trying them may take long, because they are known to be found."""
+    databases: Any = None
+    """The domain that the pairs come from, if it is one."""
 
     @property
     def test(self) -> Test:

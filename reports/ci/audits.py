@@ -349,6 +349,7 @@ def _line(result: AuditResult, place: int, old_witness: str) -> Line:
         "p_value": p_value(result),
         "seed": result.seed,
         "target": result.target,
-        "note": result.note,
+        "note": result.note if result.exact is None else wording.note(result),
         "old_witness": old_witness,
+        "scope": result.exact.scope if result.exact and result.verdict is Verdict.PROVED else "",
     }

@@ -149,7 +149,8 @@ def _line(one: Gated) -> str:
     word = {"not_refuted": "not refuted"}.get(one.verdict, one.verdict)
     figures = "; ".join(
         f"epsilon >= {max(float(r['epsilon_lower']), 0.0):.3f} of {r['claim']['epsilon']:g}, "
-        f"{r['draws']:,} draws, {r['seconds']:.1f} s"
+        + (f"only here: {r['exact']['scope']}, " if r["verdict"] == "proved" else "")
+        + f"{r['draws']:,} draws, {r['seconds']:.1f} s"
         for r in one.results
     )
     figures = "; ".join(

@@ -51,6 +51,7 @@ FLAGS: dict[str, tuple[type, ...]] = {
     "unseeded": (bool,),
     "histogram": (bool,),
     "trust-rows": (bool,),
+    "exact": (bool,),
 }
 CLAIM = ("epsilon", "delta", "mu", "rho", "renyi", "curve")
 """The options that state a claim."""

@@ -194,6 +194,8 @@ def _words(
     for key, value in chosen.items():
         if key in ("unseeded", "histogram", "trust-rows"):
             words += [f"--{key}"] if value else []
+        elif key == "exact":
+            words.append("--exact" if value else "--no-exact")
         elif key == "renyi":
             words += [word for one in value for word in ("--renyi", str(one))]
         else:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pytest
 
@@ -34,6 +34,7 @@ class Line(TypedDict):
     target: str
     note: str
     old_witness: str
+    scope: NotRequired[str]
 
 
 @dataclass(slots=True)

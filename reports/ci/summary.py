@@ -10,7 +10,8 @@ from .state import Line, Run
 
 Records = Mapping[tuple[str, int], Line]
 
-WORDS = {"refuted": "REFUTED", "not_refuted": "not refuted", "inconclusive": "inconclusive"}
+WORDS = {"refuted": "REFUTED", "not_refuted": "not refuted", "inconclusive": "inconclusive",
+         "proved": "proved"}  # fmt: skip
 OLD_WITNESS = {
     "holds": "the witness of an earlier run still holds",
     "changed": "the code changed and the witness of an earlier run no longer holds: retired",
@@ -40,7 +41,7 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
             lines.append(("    by Holm's procedure over the run: give it more draws", verdict))
         if record["old_witness"]:
             lines.append((f"    {OLD_WITNESS[record['old_witness']]}", verdict))
-        if record["note"] and verdict in ("inconclusive", "not_refuted"):
+        if record["note"] and verdict in ("inconclusive", "not_refuted", "proved"):
             note = wrapped(one_line(record["note"]), width, "    ", "    ")
             lines += [(line, verdict) for line in note]
     for test in sorted(set(run.crashed)):
@@ -54,8 +55,11 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
 def _line(test: str, record: Line, verdict: str, width: int) -> str:
     bound = record["epsilon_lower"]
     shown = f"{bound:.3f}" if isinstance(bound, float) and bound > 0 else "0"
+    shown = "inf" if bound == "inf" else shown  # by exact laws
     seen = record["detectable_epsilon"]
-    power = f", could see {seen:.3g}" if isinstance(seen, float) else ""
+    power = f", could see {seen:.3g}" if isinstance(seen, float) and verdict != "refuted" else ""
+    if scope := record.get("scope", ""):
+        power = f", only here: {one_line(scope)}"
     figures = f"epsilon >= {shown}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
     line = f"{WORDS[verdict]:<13} {one_line(record['mechanism'])}, {record['claim']}: {figures}"
     name = one_line(test.rpartition("/")[2])

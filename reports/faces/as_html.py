@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
-from ...auditors.results import AuditResult
+from ...auditors.results import AuditResult, Verdict
 from . import wording
 from .difference import difference
 from .svg import growth_figure, sketch_figure
@@ -60,6 +60,12 @@ def _told(
     judged = result.evidence.counts
     return {
         "result": result,
+        "note": wording.note(result) or (result.note if result.exact is None else ""),
+        "chances": [
+            (*side, chance)
+            for side, chance in zip(sides, wording.count_phrases(result), strict=False)
+            if result.by_law
+        ],
         "key": key,
         "verdict": result.verdict.value,
         "word": word,
@@ -95,6 +101,9 @@ def _told(
 
 def _bound(result: AuditResult) -> str:
     bound = result.epsilon_lower
+    if result.by_law or (result.exact is not None and result.verdict is Verdict.PROVED):
+        assert result.exact is not None
+        return f"epsilon {'=' if result.by_law else '<='} {wording.exactly(result.exact.epsilon)}"
     if bound <= 0:
         return "none"
     above = result.claim.epsilon if result.refuted else 0.0

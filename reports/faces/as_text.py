@@ -56,7 +56,10 @@ def _sides(result: AuditResult, width: int) -> list[str]:
     databases = wording.databases_phrases(wording.shown_pair(result))
     counts = wording.shown_counts(result)
     if counts is None:
-        return lines + _entries(zip(("D", "D'"), databases, strict=True), width)
+        chances = wording.count_phrases(result) or ("", "")
+        for name, database, chance in zip(("D", "D'"), databases, chances, strict=True):
+            lines += _entry(name, f"{database}  {chance}".rstrip(), width)
+        return lines
     found = tuple(zip(*counts, strict=True))
     figures = [(wording.share(*one), f"{wording.count_phrase(*one)} runs") for one in found]
     one, two = (max(map(len, texts)) for texts in zip(*figures, strict=True))

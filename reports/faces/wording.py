@@ -1,6 +1,7 @@
 """The sentences an audit is told in, the same for the terminal and the page."""
 
 from collections.abc import Callable, Iterable, Iterator
+from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 
 from ...auditors.outputs.encoding import canonical, show
@@ -68,6 +69,8 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
         parts.append(f"no memory in {printable(', '.join(outside))}, which it uses")
     if result.plan.get("trust_rows"):
         parts.append("independent rows of a size= call, as declared")
+    if result.exact is not None:
+        parts.append("no randomness but the generator's, whose uniforms are real numbers")
     if result.claim.relation is Relation.DECLARED:
         parts.append("two neighbouring databases, as declared")
     return f"Assumes {', and '.join(parts)}."
@@ -130,10 +133,13 @@ def headline(result: AuditResult) -> str:
             why = f": {printable(result.note)}" if result.note else ""
             return f"Inconclusive: this run cannot say whether {name} keeps {claim}{why}."
         case Verdict.PROVED:
-            return f"Proved: {name} keeps {claim}."
+            where = f" on {printable(result.exact.scope)}" if result.exact is not None else ""
+            return f"Proved: {name} keeps {claim}{where}."
 
 
 def _loss(result: AuditResult) -> str:
+    if result.by_law and result.exact is not None:
+        return f"{_exact_loss(result)}, exactly"
     curve = result.claim.curve
     if curve is not None and curve.parameter == "factor":
         bound, claimed = result.size_lower, curve.size
@@ -146,6 +152,57 @@ def _loss(result: AuditResult) -> str:
     if bound <= claimed:
         return f"{name} > {claimed:g}"
     return f"{name} >= {at_least(bound, claimed)}"
+
+
+def _exact_loss(result: AuditResult) -> str:
+    """What the worst pair loses by the exact laws, in the parameter that breaks the claim."""
+    found, delta = result.exact, result.claim.delta
+    assert found is not None
+    loss = f"epsilon = {exactly(found.epsilon)}"
+    return f"{loss} at delta {delta:g}" if delta else loss
+
+
+def exactly(value: float) -> str:
+    """A number known exactly but for the roundings of doubles, to twelve digits."""
+    return "infinity" if value == inf else f"{value:.12g}"
+
+
+def exact_sentences(result: AuditResult) -> Iterator[str]:
+    """What the exact laws of the mechanism's code say of the claim; nothing without them."""
+    found = result.exact
+    if result.not_exact:
+        yield f"The exact laws are not enumerable: {printable(result.not_exact)}."
+    if found is None:
+        return
+    outputs = f"{found.outcomes:,} output{'' if found.outcomes == 1 else 's'}"
+    how = f"exact probabilities of {outputs}, from {found.runs:,} enumerated runs"
+    if found.verdict is Verdict.PROVED:
+        delta = f" at delta {result.claim.delta:g}" if result.claim.delta else ""
+        most = f"no event loses more than epsilon {exactly(found.epsilon)}{delta}"
+        told = f"proved on {printable(found.scope)}: {most}; {how}"
+    else:
+        assert found.event is not None
+        told = f"refuted exactly, {_exact_loss(result)}; {how}"
+        if not result.by_law:
+            one, two = databases_phrases(found.pair)
+            first, second = map(exact_chance, found.chances)
+            told += (
+                f": {printable(found.event.describe())} has probability {first} under {one} and "
+                f"{second} under {two}"
+            )
+    yield f"{told[0].upper()}{told[1:]}."
+    if found.tail:
+        left = f"Runs of probability {found.tail:.2g} together were cut off"
+        if found.verdict is Verdict.PROVED:
+            yield f"{left}: the proof holds with that as delta."
+        else:
+            yield f"{left}; all of it is given to the other side."
+
+
+def exact_chance(text: str) -> str:
+    """A probability that is written as a fraction, as a number too if it is long."""
+    value = float(Fraction(text))
+    return text if len(text) <= 12 else f"{value:.12g}"
 
 
 def at_least(bound: float, above: float = -inf) -> str:
@@ -192,6 +249,8 @@ def event_phrase(result: AuditResult) -> str:
 def shown_counts(result: AuditResult) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """(hits, trials) of the event on D and D' of `shown_pair`; None where nothing was counted."""
     evidence = result.evidence
+    if result.by_law:
+        return None  # what was counted is another event, and perhaps another pair
     if result.witness is not None and result.witness.evidence is not None:
         evidence = result.witness.evidence
     if not evidence.counts:
@@ -204,6 +263,8 @@ def shown_counts(result: AuditResult) -> tuple[tuple[int, int], tuple[int, int]]
 def count_phrases(result: AuditResult) -> tuple[str, ...]:
     """How often the event happened on D and on D' of `shown_pair`."""
     counts = shown_counts(result)
+    if result.by_law and result.exact is not None:
+        return tuple(f"exactly {exact_chance(one)} of all runs" for one in result.exact.chances)
     if counts is None:
         return ()
     sides = zip(*counts, strict=True)
@@ -249,7 +310,7 @@ def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
 
 def pictured_sentence(result: AuditResult) -> str:
     """Which pair the pictures are of, where it is not the one shown; else nothing."""
-    if not _two_pairs(result):
+    if not _two_pairs(result) and not (result.by_law and result.evidence.counts):
         return ""
     one, two = databases_phrases(result.likelier_first)
     event = printable(result.evidence.counts[-1].event.describe())
@@ -267,7 +328,10 @@ def _judged_as(result: AuditResult) -> str:
 def bound_sentence(result: AuditResult) -> str:
     """The lower bound that the counts shown give, with its confidence."""
     bound, small = result.epsilon_lower, result.witness
+    if result.by_law:
+        return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
+    proof = "" if result.verdict is Verdict.PROVED else "; no proof"
     if small is not None and _two_pairs(result):
         own = _above(result, small.epsilon_lower)
         return f"smallest pair found that breaks the claim; its counts give {own}, {held}"
@@ -276,8 +340,8 @@ def bound_sentence(result: AuditResult) -> str:
     if bound > 0:
         at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
         claimed = f" of the claimed {result.claim.epsilon:.4g}" if not at else ""
-        return f"epsilon >= {at_least(bound)}{claimed}{at}, {held}; no proof"
-    return f"no privacy loss found, {held}; no proof"
+        return f"epsilon >= {at_least(bound)}{claimed}{at}, {held}{proof}"
+    return f"no privacy loss found, {held}{proof}"
 
 
 def _above(result: AuditResult, bound: float) -> str:
@@ -291,7 +355,7 @@ def _above(result: AuditResult, bound: float) -> str:
 def decided_sentence(result: AuditResult) -> str:
     """After how few runs the claim was refuted, if it was."""
     after = result.evidence.decided_after
-    if after is None:
+    if after is None or result.by_law:
         return ""
     pair = " of the pair with this bound"
     if not _two_pairs(result):
@@ -478,9 +542,10 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
         yield "worst", worst
     if detail and (decided := decided_sentence(result)):
         yield "", decided
+    yield from _labelled("exact", exact_sentences(result))
     yield from _labelled(cause_label(result), cause_sentences(result))
-    if result.note and result.verdict is not Verdict.INCONCLUSIVE:
-        yield "note", printable(result.note)
+    if remark := note(result):
+        yield "note", printable(remark)
     if reason := no_power(result):
         yield "power", reason
 
@@ -499,6 +564,12 @@ def cause_sentences(result: AuditResult) -> Iterator[str]:
     if result.cause.summary:
         yield printable(f"{result.cause.summary[:1].upper()}{result.cause.summary[1:]}. This is a "
                         "guide and no verdict.")  # fmt: skip
+
+
+def note(result: AuditResult) -> str:
+    """The remark on a result, unless it is told with the verdict or explains another one."""
+    drawn = result.exact.drawn[0] if result.exact is not None else result.verdict
+    return "" if Verdict.INCONCLUSIVE in (result.verdict, drawn) else result.note
 
 
 def next_step(result: AuditResult, rerun: str) -> str:
@@ -533,6 +604,8 @@ def sentence(result: AuditResult) -> str:
 
 def short(result: AuditResult) -> str:
     """A refutation in the fewest words: "wrong_sum loses 1.784 > 1"."""
+    if result.by_law:
+        return f"{printable(result.mechanism)}: {_exact_loss(result)} > {result.claim.epsilon:g}"
     curve, bound, claimed = result.claim.curve, result.epsilon_lower, result.claim.epsilon
     name = ""
     if curve is not None:

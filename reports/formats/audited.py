@@ -9,14 +9,16 @@ from .told import Judged, Reason
 def judged(result: AuditResult, *, replay: str, rerun: str) -> Judged:
     """One audited claim; `replay` is the command that counts again, `rerun` audits anew."""
     bound, power = result.epsilon_lower, result.detectable_epsilon
+    proved = result.verdict is Verdict.PROVED
     return Judged(
         mechanism=result.mechanism,
         claim=wording.claim_phrase(result.claim),
         verdict=result.verdict.value,
         bound=wording.at_least(bound) if bound > 0 else "none",
-        power="" if result.refuted else wording.at_most(power),
+        power="" if result.refuted or proved else wording.at_most(power),
         draws=result.draws,
         seconds=result.seconds,
+        scope=result.exact.scope if proved and result.exact is not None else "",
         story=(
             *wording.story(result),
             ("check", replay),

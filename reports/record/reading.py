@@ -58,6 +58,8 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
     for index, result in enumerate(results):
         require(result, _RESULT, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")
+        if "exact" in result:
+            require(result["exact"], _EXACT, f"results[{index}].exact")
     return cast(list[ResultRecord], results)
 
 
@@ -206,6 +208,21 @@ _RESULT: Shape = {
     "seed": WHOLE,
     "seeded": _TRUTH,
     "plan": {"trials": WHOLE, "block": WHOLE},
+}
+
+_EXACT: Shape = {
+    "verdict": (lambda value: value in ("proved", "refuted"), "'proved' or 'refuted'"),
+    "scope": TEXT,
+    **dict.fromkeys(("pairs", "runs", "outcomes"), WHOLE),
+    "asked": _TRUTH,
+    **dict.fromkeys(("epsilon", "delta", "tail"), NUMBER),
+    "pair": _DATABASES,
+    "event": ANYTHING,
+    "chances": LIST,
+    "drawn": {
+        "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),
+        "epsilon_lower": NUMBER,
+    },
 }
 
 _COUNT: Shape = {

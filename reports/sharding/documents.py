@@ -68,6 +68,7 @@ OPTIONS: dict[str, tuple[Check, str]] = {
     "attackers": (_texts(1, 10), "a list of one attacker"),
     "exceptions": _one_of("error", "output"),
     "histogram": (lambda value: value is True, "true"),
+    "exact": (lambda value: isinstance(value, bool), "true or false"),
 }
 """What a shard's file keeps of the options that were typed, and all that is taken from one: they
 say which audit it is. Where and how draws are made is said by whoever merges."""

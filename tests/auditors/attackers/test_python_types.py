@@ -46,7 +46,7 @@ def mixed_decimal(database, rng):
 
 
 def asked(run, attacker="values"):
-    return audit(run, epsilon=1.0, pair=(EMPTY, ONE), trials=4000, attacker=attacker)
+    return audit(run, epsilon=1.0, pair=(EMPTY, ONE), trials=4000, attacker=attacker, exact=False)
 
 
 @pytest.mark.parametrize("run", [builtin_sum, mean_or_zero, nested, counted, any_large])

@@ -1,0 +1,794 @@
+"""The exact law of what a mechanism returns, by running it on every answer its generator may give.
+
+The mechanism is given a generator that answers each finite draw with one of its outcomes, in turn,
+and remembers which it gave: a run is the path of its answers, and its probability the product of
+theirs, as a fraction. Paths are followed from the likeliest on, so what is left when the runs are
+used up is as little as can be; it is told as the tail. Uniforms have no value: they are compared,
+see `uniforms`. Any other draw is continuous or unbounded, and ends the enumeration with its name.
+
+Three things would make a law that is not the mechanism's, and are refused: answers that lead
+elsewhere when they are given again (randomness from somewhere else, or memory), global generators
+that were drawn from behind the tape, and outputs that are no values, so that equal ones differ.
+"""
+
+import heapq
+import math
+import os
+import random
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import pairwise
+from time import process_time
+from typing import Any, NoReturn
+
+import numpy as np
+from scipy.special import gammaln, xlog1py, xlogy
+
+from ..errors import ContractError
+from ..outputs.encoding import told
+from ..outputs.outputs import Outputs
+from ..sampling.calls import bare, described, single_call
+from ..sampling.capture import captured
+from ..workers import Worker
+from ..workers.door import copied
+from ..workers.streams import globals_held, prime_globals, restore_globals, untouched
+from .uniforms import ONE, ZERO, Uniform, Uniforms, exact
+
+FLOOR = 1e-16
+"""Paths that are less likely are not followed: doubles in the code are not known more exactly."""
+TAIL = Fraction(1, 10**10)
+"""Probability that may be left when the runs are used up."""
+LONGEST = 2000
+"""Answers of one run."""
+MOST_OUTCOMES = 20_000
+"""Outcomes of one draw."""
+EARLY = 32
+"""Runs after which the pace tells whether the rest can be reached."""
+REPEATED = 8
+"""Paths that are followed again at the end, beside the first."""
+
+
+class Stopped(BaseException):
+    """Ends a run; no handler of the mechanism's own takes it for its business."""
+
+
+class NotEnumerable(Exception):
+    """The law is not found in this way; the words say why."""
+
+
+@dataclass(frozen=True)
+class Laws:
+    """The laws of several databases over the outputs that any of them gives.
+
+    `outputs` are different from each other; `chances[d][i]` is the probability of output i under
+    database d, and `tails[d]` that of the paths of d that were not followed to their end.
+    """
+
+    outputs: Outputs
+    chances: tuple[tuple[Fraction, ...], ...]
+    tails: tuple[Fraction, ...]
+    runs: int
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What workers send: whole numbers in place of fractions."""
+        chances = [[one.as_integer_ratio() for one in law] for law in self.chances]
+        tails = [one.as_integer_ratio() for one in self.tails]
+        return _laws, (self.outputs, chances, tails, self.runs)
+
+
+def _laws(outputs: Outputs, chances: Any, tails: Any, runs: int) -> Laws:
+    laws = tuple(tuple(Fraction(*one) for one in law) for law in chances)
+    return Laws(outputs, laws, tuple(Fraction(*one) for one in tails), runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When to give up: after so many runs of all databases together, or CPU seconds."""
+
+    runs: int
+    seconds: float = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A probability as a quotient that is not reduced, which would take most of the time."""
+
+    top: int = 1
+    bottom: int = 1
+
+    def times(self, chance: Fraction) -> "Share":
+        """A part of it."""
+        return Share(self.top * chance.numerator, self.bottom * chance.denominator)
+
+    def __float__(self) -> float:
+        return self.top / self.bottom
+
+    def equals(self, other: "Share") -> bool:
+        """Whether both are the same number."""
+        return self.top * other.bottom == other.top * self.bottom
+
+
+def _sum(shares: Iterable[Share]) -> Fraction:
+    """Their sum, exactly; those of one denominator are added first."""
+    tops: dict[int, int] = {}
+    for share in shares:
+        tops[share.bottom] = tops.get(share.bottom, 0) + share.top
+    return sum((Fraction(top, bottom) for bottom, top in tops.items()), ZERO)
+
+
+class Tape:
+    """The answers of one run: those of `prefix`, then the likeliest of each draw.
+
+    `chance` is the probability of the prefix, where it is known; it is worked out again where not.
+    """
+
+    def __init__(self, prefix: Sequence[int], chance: Share | None = None) -> None:
+        self.prefix, self.known = prefix, chance is not None
+        self.path: list[int] = []
+        self.chance = chance or Share()
+        self.left: list[tuple[Share, int, int]] = []
+        """What could have been answered instead, as far as it is worth following: (probability of
+        the path, place, answer)."""
+        self.reason, self.cut = "", False
+        self.uniforms = Uniforms(self)
+
+    def choose(self, count: int, chances: Callable[[], Sequence[Fraction]]) -> int:
+        """The answer to a question with so many possible ones."""
+        if self.reason or self.cut:
+            raise Stopped
+        if count > MOST_OUTCOMES:
+            self.refuse(f"one draw has {count:,} outcomes")
+        place = len(self.path)
+        if place < len(self.prefix):
+            answer = self.prefix[place]
+            if answer >= count:
+                self.refuse(OTHERWISE)
+            if not self.known:
+                self.chance = self.chance.times(chances()[answer])
+        else:
+            every = chances()
+            sizes = list(map(float, every))
+            answer = max(range(count), key=sizes.__getitem__)
+            worth = FLOOR / float(self.chance)
+            self.left += [
+                (self.chance.times(every[other]), place, other)
+                for other, size in enumerate(sizes)
+                if size >= worth and other != answer
+            ]
+            self.chance = self.chance.times(every[answer])
+        self.path.append(answer)
+        if float(self.chance) < FLOOR or len(self.path) >= LONGEST:
+            self.end()
+        return answer
+
+    def end(self) -> NoReturn:
+        """Follow this path no further."""
+        self.cut = True
+        raise Stopped
+
+    def refuse(self, what: str) -> NoReturn:
+        """End the enumeration."""
+        self.reason = self.reason or (what if what == OTHERWISE else f"{what}{_place()}")
+        raise Stopped
+
+
+OTHERWISE = (
+    "the same answers led elsewhere when they were given again: it draws randomness from elsewhere "
+    "than its generator, or remembers earlier calls"
+)
+
+
+def _place() -> str:
+    """Where the mechanism asked: its innermost line that is not numpy's."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and frame.f_code is not _once.__code__:
+        name = str(frame.f_globals.get("__name__", ""))
+        ours = name.startswith("dpwitness.auditors")
+        if not ours and name.partition(".")[0] not in ("numpy", "random", "copy"):
+            return f" ({os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno})"
+        frame = frame.f_back
+    return ""
+
+
+# --- the face of a generator -----------------------------------------------------------------
+
+
+def _shape(size: Any) -> tuple[int, ...]:
+    return (int(size),) if np.ndim(size) == 0 else tuple(map(int, size))
+
+
+def _chance(p: Any) -> Fraction:
+    found = exact(p)
+    if found is None or not 0 <= found <= 1:
+        raise ValueError("p < 0, p > 1 or p is NaN")
+    return found
+
+
+# Runs ask the same again and again.
+
+
+@lru_cache
+def _even(count: int) -> tuple[Fraction, ...]:
+    return (Fraction(1, count),) * count
+
+
+@lru_cache
+def _binomial(count: int, p: Fraction) -> tuple[Fraction, ...]:
+    if count < 64:
+        return tuple(math.comb(count, k) * p**k * (1 - p) ** (count - k) for k in range(count + 1))
+    # Most are never followed, and their numerators are long: only the likely ones are worked out.
+    one, two = p.as_integer_ratio()
+    k = np.arange(count + 1)
+    log = gammaln(count + 1) - gammaln(k + 1) - gammaln(count - k + 1)
+    likely = log + xlogy(k, float(p)) + xlog1py(count - k, -float(p)) >= math.log(FLOOR / 2)
+    whole = two**count
+    return tuple(
+        Fraction(math.comb(count, k) * one**k * (two - one) ** (count - k), whole) if much else ZERO
+        for k, much in enumerate(likely.tolist())
+    )
+
+
+@lru_cache
+def _geometric(count: int, p: Fraction) -> tuple[Fraction, ...]:
+    rest = 1 - p
+    return (*(p * rest**k for k in range(count)), rest**count)
+
+
+@lru_cache
+def _weights(p: tuple[float, ...], count: int) -> tuple[Fraction, ...]:
+    found = [exact(one) for one in p]
+    if len(found) != count:
+        raise ValueError("'a' and 'p' must have same size")
+    known = [one for one in found if one is not None and one >= 0]
+    total = sum(known, ZERO)
+    if len(known) < count or abs(total - 1) > Fraction(1, 10**7):
+        raise ValueError("probabilities do not sum to 1, or are negative or NaN")
+    return tuple(one / total for one in known)
+
+
+class Enumerated(np.random.Generator):
+    """numpy's Generator to the mechanism; its answers are those of a tape."""
+
+    def __init__(self, tape: Tape) -> None:
+        super().__init__(np.random.PCG64(0))
+        self.tape = tape
+
+    # What draws several at once calls one of these for each.
+
+    def one_of(self, count: int) -> int:
+        """One of `count` things that are equally likely, by its place."""
+        return self.tape.choose(count, lambda: _even(count)) if count > 1 else 0
+
+    def _binomial(self, n: Any, p: Any) -> int:
+        count, chance = int(n), _chance(p)
+        if count < 0:
+            raise ValueError("n < 0")
+        return self.tape.choose(count + 1, lambda: _binomial(count, chance))
+
+    def _geometric(self, p: Any) -> int:
+        chance = _chance(p)
+        if not chance:
+            raise ValueError("p <= 0, p > 1 or p contains NaNs")
+        count = 1
+        if chance < 1:
+            count += int(math.log(FLOOR) / math.log1p(-float(chance)))
+        found = self.tape.choose(count + 1, lambda: _geometric(count, chance))
+        return found + 1 if found < count else self.tape.end()
+
+    def _hypergeometric(self, good: Any, bad: Any, sample: Any) -> int:
+        good, bad, sample = int(good), int(bad), int(sample)
+        if min(good, bad, sample) < 0 or sample > good + bad:
+            raise ValueError("ngood, nbad and nsample must be >= 0, nsample <= ngood + nbad")
+        every = math.comb(good + bad, sample)
+        return self.tape.choose(
+            sample + 1,
+            lambda: [
+                Fraction(math.comb(good, k) * math.comb(bad, sample - k), every)
+                for k in range(sample + 1)
+            ],
+        )
+
+    def _each(self, draw: Callable[..., Any], size: Any, *given: Any, kind: Any = None) -> Any:
+        """`draw` of the parameters for each entry of a result of this size, as numpy shapes it."""
+        parts = [np.asarray(one) for one in given]
+        shape = np.broadcast_shapes(*(part.shape for part in parts))
+        if size is None and shape == ():
+            found = draw(*given)
+            return found if kind is None else np.dtype(kind).type(found)
+        shape = shape if size is None else _shape(size)
+        columns = [np.broadcast_to(part, shape).ravel() for part in parts]
+        made = [draw(*row) for row in zip(*columns, strict=True)] if parts else [
+            draw() for _ in range(math.prod(shape))
+        ]  # fmt: skip
+        if made and isinstance(made[0], Uniform):
+            if shape == ():
+                return made[0]
+            held = np.empty(len(made), dtype=object)
+            held[:] = made
+            return held.reshape(shape)
+        return np.array(made, dtype=kind or np.int64).reshape(shape)
+
+    # The methods of numpy's Generator; their signatures are numpy's.
+
+    def random(self, size: Any = None, dtype: Any = np.float64, out: Any = None) -> Any:
+        """Uniforms without values."""
+        if out is not None:
+            self.tape.refuse("it fills an array of its own (out=)")
+        return self._each(self.tape.uniforms.new, size)
+
+    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+        """Uniforms without values, scaled and shifted."""
+
+        def one(low: Any, high: Any) -> Any:
+            ends = exact(low), exact(high)
+            if ends[0] is None or ends[1] is None:
+                raise OverflowError("Range exceeds valid bounds")
+            return self.tape.uniforms.new() * (ends[1] - ends[0]) + ends[0]
+
+        return self._each(one, size, low, high)
+
+    def integers(
+        self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
+        endpoint: bool = False,
+    ) -> Any:  # fmt: skip
+        """Whole numbers of a range."""
+        if high is None:
+            low, high = 0, low
+
+        def one(low: Any, high: Any) -> int:
+            count = int(high) - int(low) + bool(endpoint)
+            if count < 1:
+                raise ValueError("low > high" if endpoint else "low >= high")
+            return int(low) + self.one_of(count)
+
+        return self._each(one, size, low, high, kind=dtype)
+
+    def choice(
+        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0,
+        shuffle: bool = True,
+    ) -> Any:  # fmt: skip
+        """Items, with or without putting them back."""
+        whole = np.arange(int(a)) if np.ndim(a) == 0 else np.asarray(a)
+        count = whole.shape[axis]
+        shape = () if size is None else _shape(size)
+        wanted = math.prod(shape)
+        if wanted and not count:
+            raise ValueError("a cannot be empty unless no samples are taken")
+        weights = (
+            _even(count)
+            if p is None
+            else _weights(tuple(np.asarray(p, dtype=float).tolist()), count)
+        )
+        left = list(range(count))
+        if not replace:
+            if sum(weight > 0 for weight in weights) < wanted:
+                raise ValueError("Cannot take a larger sample than population when replace=False")
+            if wanted > 1 and not shuffle:
+                self.tape.refuse("the order of choice(shuffle=False) is numpy's own")
+        chosen = []
+        for _ in range(wanted):
+
+            def chances() -> Sequence[Fraction]:
+                total = ONE if replace else sum((weights[place] for place in left), ZERO)
+                return [weights[place] / total for place in left]
+
+            answer = self.tape.choose(len(left), chances)
+            chosen.append(left[answer])
+            if not replace:
+                left.pop(answer)
+        if size is None:
+            # As numpy: an item of an array of its own, and not of the list that was given.
+            item = whole.take(chosen[0], axis=axis)
+            return int(item) if np.ndim(a) == 0 else item
+        moved = whole.take(chosen, axis=axis)
+        return moved.reshape(*whole.shape[:axis], *shape, *whole.shape[axis + 1 :])
+
+    def _order(self, count: int) -> list[int]:
+        left = list(range(count))
+        return [left.pop(self.one_of(len(left))) for _ in range(count)]
+
+    def permutation(self, x: Any, axis: int = 0) -> Any:
+        """A copy in any order."""
+        whole = np.arange(int(x)) if np.ndim(x) == 0 else np.asarray(x)
+        return whole.take(self._order(whole.shape[axis]), axis=axis)
+
+    def permuted(self, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+        """A copy whose items are in any order, all together or along each line of an axis."""
+        if out is not None:
+            self.tape.refuse("it fills an array of its own (out=)")
+        whole = np.array(x)
+        if axis is None:
+            return whole.ravel()[self._order(whole.size)].reshape(whole.shape)
+        lines = np.moveaxis(whole, axis, -1)
+        for place in np.ndindex(lines.shape[:-1]):
+            lines[place] = lines[place][self._order(lines.shape[-1])]
+        return whole
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Bring the items into any order."""
+        if isinstance(x, np.ndarray):
+            x[...] = x.take(self._order(x.shape[axis]), axis=axis)
+        else:
+            x[:] = [x[place] for place in self._order(len(x))]
+
+    def binomial(self, n: Any, p: Any, size: Any = None) -> Any:
+        """How many of n happen."""
+        return self._each(self._binomial, size, n, p)
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        """When the first happens; the far ones are cut off."""
+        return self._each(self._geometric, size, p)
+
+    def hypergeometric(self, ngood: Any, nbad: Any, nsample: Any, size: Any = None) -> Any:
+        """How many of a sample are good."""
+        return self._each(self._hypergeometric, size, ngood, nbad, nsample)
+
+    def multinomial(self, n: Any, pvals: Any, size: Any = None) -> Any:
+        """How many of n fall to each."""
+        table = np.asarray(pvals, dtype=float)
+        shape = np.broadcast_shapes(np.shape(n), table.shape[:-1])
+        shape = shape if size is None else _shape(size)
+        counts = np.broadcast_to(n, shape).ravel()
+        rows = np.broadcast_to(table, (*shape, table.shape[-1])).reshape(-1, table.shape[-1])
+        made = [self._multinomial(int(a), b) for a, b in zip(counts, rows, strict=True)]
+        return np.array(made, dtype=np.int64).reshape(*shape, table.shape[-1])
+
+    def _multinomial(self, count: int, pvals: Any) -> list[int]:
+        parts = [_chance(p) for p in pvals]
+        if sum(parts[:-1], ZERO) > 1 + Fraction(1, 10**9):
+            raise ValueError("sum(pvals[:-1]) > 1.0")
+        # numpy's: the last takes what the others leave, whatever is said of it.
+        left, rest, found = count, ONE, []
+        for part in parts[:-1]:
+            got = self._binomial(left, min(part / rest, ONE)) if rest > 0 and left else 0
+            found.append(got)
+            left, rest = left - got, rest - part
+        return [*found, left]
+
+    def spawn(self, n_children: int) -> Any:
+        """Generators with answers of the same tape."""
+        return [Enumerated(self.tape) for _ in range(n_children)]
+
+    @property
+    def bit_generator(self) -> Any:
+        """Nobody may draw past the tape."""
+        self.tape.refuse("it asks for the bits of the generator")
+
+    def __reduce__(self) -> Any:
+        self.tape.refuse("it copies the generator")
+
+    __copy__ = __reduce__
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        self.tape.refuse("it copies the generator")
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    def refuse(self: Enumerated, *_: Any, **__: Any) -> NoReturn:
+        self.tape.refuse(f"{name} is no finite draw")
+
+    return refuse
+
+
+for _name in dir(np.random.Generator):
+    # What numpy has, or will have, and is not answered above draws past the tape.
+    if not _name.startswith("_") and _name not in vars(Enumerated):
+        setattr(Enumerated, _name, _refusing(_name))
+
+
+# --- the global generators of random and numpy ----------------------------------------------
+
+LEGACY = {"random_sample": "random", "ranf": "random", "sample": "random"}
+SAME = ("random", "uniform", "choice", "permutation", "shuffle", "binomial", "geometric",
+        "multinomial", "hypergeometric")  # fmt: skip
+
+
+class _Global:
+    """The functions of `random` and of `numpy.random`, answered by the tape while a run goes on."""
+
+    def __init__(self) -> None:
+        self.rng: Enumerated | None = None
+
+    def _answers(self) -> Iterator[tuple[Any, str, Callable[..., Any]]]:
+        """(module, name, what answers in its place)."""
+        for module in (np.random, random):
+            for name in module.__all__:
+                if name[0].islower() and name != "default_rng":
+                    yield module, name, self._refusing(f"{module.__name__}.{name}")
+        for name in SAME:
+            yield np.random, name, self._passing(name)
+        for name, known in LEGACY.items():
+            yield np.random, name, self._passing(known)
+        yield np.random, "rand", lambda *shape: self._now.random(shape or None)
+        yield np.random, "randint", self._randint
+        yield random, "random", lambda: self._now.random()
+        yield random, "uniform", lambda a, b: self._now.uniform(a, b)
+        yield random, "randint", lambda a, b: int(self._now.integers(a, b, endpoint=True))
+        yield random, "randrange", self._randrange
+        yield random, "getrandbits", lambda k: int(self._now.integers(1 << k))
+        yield random, "choice", lambda seq: seq[self._now.one_of(len(seq))]
+        yield random, "choices", self._choices
+        yield random, "sample", self._sample
+        yield random, "shuffle", lambda x: self._now.shuffle(x)
+        if hasattr(random, "binomialvariate"):
+            yield random, "binomialvariate", lambda n=1, p=0.5: self._now.binomial(n, p)
+
+    @property
+    def _now(self) -> Enumerated:
+        assert self.rng is not None
+        return self.rng
+
+    def _passing(self, name: str) -> Callable[..., Any]:
+        return lambda *given, **named: getattr(self._now, name)(*given, **named)
+
+    def _refusing(self, name: str) -> Callable[..., Any]:
+        return lambda *_, **__: self._now.tape.refuse(f"{name} is no finite draw")
+
+    def _randint(self, low: Any, high: Any = None, size: Any = None, dtype: Any = int) -> Any:
+        return self._now.integers(low, high, size=size, dtype=dtype)
+
+    def _randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        every = range(start) if stop is None else range(start, stop, step)
+        if not every:
+            raise ValueError(f"empty range in randrange{(start, stop, step)}")
+        return every[self._now.one_of(len(every))]
+
+    def _choices(
+        self, population: Any, weights: Any = None, *, cum_weights: Any = None, k: int = 1
+    ) -> list[Any]:
+        if cum_weights is not None:
+            weights = [b - a for a, b in pairwise([0, *cum_weights])]
+        parts = [exact(w) or ZERO for w in weights or [1] * len(population)]
+        chances = [part / sum(parts) for part in parts]
+        return [population[self._now.tape.choose(len(chances), lambda: chances)] for _ in range(k)]
+
+    def _sample(self, population: Any, k: int, *, counts: Any = None) -> list[Any]:
+        if counts is not None:
+            population = [one for one, n in zip(population, counts, strict=True) for _ in range(n)]
+        left = list(range(len(population)))
+        if not 0 <= k <= len(left):
+            raise ValueError("Sample larger than population or is negative")
+        return [population[left.pop(self._now.one_of(len(left)))] for _ in range(k)]
+
+    @contextmanager
+    def standing(self) -> Iterator[None]:
+        """Put what answers in place of the modules' own; a generator must be given a seed."""
+        own: dict[tuple[int, str], tuple[Any, str, Any]] = {}
+
+        def instead(known: Callable[..., Any], ours: Callable[..., Any]) -> Callable[..., Any]:
+            def answer(*given: Any, **named: Any) -> Any:
+                return (known if self.rng is None else ours)(*given, **named)
+
+            return answer
+
+        def default_rng(seed: Any = None) -> Any:
+            if seed is None:
+                self._now.tape.refuse("it makes a generator with a seed of its own")
+            return made(seed)
+
+        held, made = globals_held(), np.random.default_rng
+        try:
+            for module, name, ours in (*self._answers(), (np.random, "default_rng", default_rng)):
+                _, _, known = own.setdefault(
+                    (id(module), name), (module, name, getattr(module, name))
+                )
+                setattr(module, name, instead(known, ours))
+            yield
+        finally:
+            for module, name, known in own.values():
+                setattr(module, name, known)
+            restore_globals(held)
+
+
+# --- following all paths ---------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Law:
+    """The law of one database as far as it is known: what each path returned."""
+
+    values: list[Any] = field(default_factory=list)
+    paths: list[Sequence[int]] = field(default_factory=list)
+    chances: list[Share] = field(default_factory=list)
+    tail: Fraction = ZERO
+    runs: int = 0
+    first: Sequence[int] = ()
+
+
+Run = Callable[[Tape], Any]
+
+
+def _once(run: Run, prefix: Sequence[int], chance: Share | None = None) -> tuple[Tape, Any]:
+    """One run: its tape and what it returned; nothing is returned where the path was cut off."""
+    tape, value = Tape(prefix, chance), None
+    try:
+        value = captured(bare(run(tape)))
+    except Stopped:
+        pass
+    except ContractError as error:
+        tape.reason = tape.reason or str(error)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the mechanism raises
+        if not tape.cut:
+            tape.reason = tape.reason or f"a run raised {described(error)}"
+    if tape.reason:
+        raise NotEnumerable(tape.reason)
+    return tape, value
+
+
+def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
+    law, runs = _Law(), spent
+    covered, number = 0.0, 0
+    heap: list[tuple[float, int, Share, Sequence[int]]] = [(-1.0, 0, Share(), ())]
+    while heap:
+        if runs >= limits.runs or process_time() - started > limits.seconds:
+            if 1 - _sum(law.chances) > TAIL:
+                what = f"{limits.runs:,} runs" if runs >= limits.runs else "the time"
+                raise NotEnumerable(f"{what} did not do for all its paths")
+            break
+        _, _, chance, prefix = heapq.heappop(heap)
+        tape, value = _once(run, prefix, chance)
+        runs += 1
+        law.runs, law.first = runs - spent, law.first if runs - spent > 1 else tape.path
+        for share, at, other in tape.left:
+            number += 1
+            heapq.heappush(heap, (-float(share), number, share, [*tape.path[:at], other]))
+        if not tape.cut:
+            if len(tape.path) < len(prefix):
+                raise NotEnumerable(OTHERWISE)
+            law.values.append(value)
+            law.paths.append(tape.path)
+            law.chances.append(tape.chance)
+            covered += float(tape.chance)
+        # The likeliest come first: the rest takes as many runs again, at least, for as much.
+        here = law.runs
+        if not here & (here - 1) and here >= EARLY and here > covered * limits.runs:
+            raise NotEnumerable(f"{limits.runs:,} runs would not do for all its paths")
+        if len(heap) > 4 * limits.runs:
+            raise NotEnumerable(f"{limits.runs:,} runs would not do for all its paths")
+    law.tail = 1 - _sum(law.chances)
+    if law.tail < 0:
+        raise NotEnumerable(OTHERWISE)
+    return law
+
+
+def enumerate_laws(
+    worker: Worker,
+    _: Sequence[Any],
+    encoded: Sequence[bytes],
+    sized: bool,
+    exceptions: str,
+    stages: Sequence[int],
+    limits: Limits,
+) -> Laws | str:
+    """The laws of databases, or why they are not found; runs where the mechanism does.
+
+    `stages` are the numbers of databases after which the rest may be left out, because they take
+    too long or are not enumerable; without the first of them there is nothing.
+    """
+    globally = _Global()
+    call = _calling(worker, globally, sized, exceptions)
+    started = process_time()
+    held: list[_Law] = []
+    again: list[tuple[int, int, Any]] = []
+    runs = 0
+    try:
+        with globally.standing():
+            prime_globals()
+            try:
+                for number, data in enumerate(encoded):
+                    if number in stages:
+                        pace = runs / number * (next(s for s in stages if s > number) - number)
+                        if runs + pace > limits.runs:
+                            break
+                    run = _copying(call, data)
+                    # The first path twice, before all others: that costs next to nothing.
+                    path = _once(run, ())[0].path
+                    law = _law(run, limits, runs, started)
+                    if law.first != path:
+                        raise NotEnumerable(OTHERWISE)
+                    again += [(number, place, _again(run, law, place)) for place in _some(law)]
+                    held.append(law)
+                    runs += law.runs
+            except NotEnumerable as reason:
+                if len(held) < stages[0]:
+                    return str(reason)
+            if not untouched():
+                return "it draws from random or numpy.random in a way that is not followed"
+        held = held[: max(stage for stage in stages if stage <= len(held))]
+        return _together(held, [one for one in again if one[0] < len(held)], runs)
+    except (NotEnumerable, ContractError) as reason:
+        return str(reason)
+
+
+def first_path(worker: Worker, databases: Sequence[Any], sized: bool, exceptions: str) -> str:
+    """Why the mechanism cannot be enumerated, if its likeliest path tells; runs where it does."""
+    globally = _Global()
+    call = _calling(worker, globally, sized, exceptions)
+    try:
+        with globally.standing():
+            _once(partial(call, databases[0]), ())
+    except NotEnumerable as reason:
+        return str(reason)
+    return ""
+
+
+def _calling(
+    worker: Worker, globally: _Global, sized: bool, exceptions: str
+) -> Callable[[Any, Tape], Any]:
+    """A single call on a database, with a generator of this tape."""
+    single = single_call(worker.run, sized, exceptions)
+
+    def call(database: Any, tape: Tape) -> Any:
+        worker.beat()
+        globally.rng = Enumerated(tape)
+        try:
+            return single(database, _Once(globally.rng), 0)  # type: ignore[arg-type]
+        finally:
+            globally.rng = None
+
+    return call
+
+
+def _copying(call: Callable[[Any, Tape], Any], data: bytes) -> Run:
+    """Calls on a database, each on a copy of its own."""
+    return lambda tape: call(copied(data), tape)
+
+
+def _some(law: _Law) -> list[int]:
+    """Paths that are followed once more, the first among them."""
+    every = range(len(law.values))
+    return sorted({*every[:1], *random.Random(len(every)).sample(every, min(REPEATED, len(every)))})
+
+
+def _again(run: Run, law: _Law, place: int) -> Any:
+    """What a path returns when it is followed again, with its probability worked out anew."""
+    tape, value = _once(run, law.paths[place])
+    if tape.path != law.paths[place] or not tape.chance.equals(law.chances[place]):
+        raise NotEnumerable(OTHERWISE)
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Once:
+    """Stands for the stream of a single call."""
+
+    rng: Enumerated
+
+    def at(self, draw: int) -> Enumerated:
+        """The generator."""
+        return self.rng
+
+
+def _together(held: Sequence[_Law], again: Sequence[tuple[int, int, Any]], runs: int) -> Laws:
+    """The laws over one list of different outputs, equal ones added up."""
+    values = [value for law in held for value in law.values]
+    if not values:
+        raise NotEnumerable("no path came to its end")
+    made = Outputs.of_list([*values, *(value for *_, value in again)])
+    if made.as_text:
+        raise NotEnumerable(f"outputs are no values that can be compared: {made.as_text}")
+    keys = [told(row) for row in made.rows()]
+    starts = np.cumsum([0, *(len(law.values) for law in held)]).tolist()
+    for (number, place, _), key in zip(again, keys[starts[-1] :], strict=True):
+        if keys[starts[number] + place] != key:
+            raise NotEnumerable(OTHERWISE)
+    known: dict[bytes, int] = {}
+    for place, key in enumerate(keys[: starts[-1]]):
+        known.setdefault(key, place)
+    numbers = {key: number for number, key in enumerate(known)}
+    chances = []
+    for number, law in enumerate(held):
+        parts: list[list[Share]] = [[] for _ in known]
+        for place, share in enumerate(law.chances):
+            parts[numbers[keys[starts[number] + place]]].append(share)
+        chances.append(tuple(map(_sum, parts)))
+    return Laws(
+        outputs=Outputs(made.node.take(np.array(list(known.values()))), len(known)),
+        chances=tuple(chances),
+        tails=tuple(law.tail for law in held),
+        runs=runs,
+    )

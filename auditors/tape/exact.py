@@ -1,0 +1,349 @@
+"""A privacy claim decided by the exact laws of two databases, enumerated from the code.
+
+With p and q the laws of both, the claim says that sum max(p(y) - e^epsilon q(y), 0) <= delta, in
+both orders; the sum is over the outputs y and is worked out in fractions. Two things keep it from
+being a plain comparison, and both are told:
+
+- constants in the code are doubles, so a probability is known up to `ROUNDING`; what a claim misses
+  by less is no fault of the mechanism. An output that is impossible stays so.
+- a tail of paths may not have been followed. Its mass is a delta where a claim is proved; where one
+  is refuted all of it is given to the side that would have to be larger.
+
+The proof is in docs/statistics.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import exp, inf, log
+from typing import Any
+
+from ...mechanisms.model import Histogram, PrivacyClaim, Rows, Value
+from ..bounds.two_sample import at_distance
+from ..databases.universe import universe
+from ..errors import ContractError
+from ..events.events import Event, Outcomes
+from ..outputs.encoding import canonical
+from ..results import AuditResult, ExactResult, Pair, Verdict, Witness
+from ..sampling.sampling import Sampler
+from ..workers.door import pickled
+from .enumeration import Laws, Limits, enumerate_laws, first_path
+from .uniforms import ZERO
+
+ROUNDING = Fraction(1, 10**14)
+"""What is not known of the probability of an event: some hundred roundings of doubles."""
+EQUAL = 1e-9
+"""Log-ratios that differ by less are told as one."""
+LARGEST = 700.0
+"""An epsilon above which e^epsilon is not written as a number: nothing finite breaks it."""
+TRIED = 20_000
+"""Runs after which an enumeration gives up that nobody asked for."""
+ASKED = 1_000_000
+"""Runs after which one gives up that was asked for."""
+LONG = 60.0
+"""CPU seconds after which it does."""
+UNIVERSES = (12, 60, 300)
+"""Databases of the universes that are tried one after the other."""
+LONGEST = 2000
+"""Characters of a fraction that are written out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What two laws say of a claim in one order: `event` is over the places of the outputs."""
+
+    verdict: Verdict
+    epsilon: float
+    delta: float
+    event: tuple[int, ...]
+    chances: tuple[Fraction, Fraction]
+
+
+def order(laws: Laws, first: int, second: int, epsilon: float, delta: float) -> Order:
+    """Check the claim for the first of two databases against the second."""
+    p, q = laws.chances[first], laws.chances[second]
+    tails = laws.tails[first], laws.tails[second]
+    factor = Fraction(exp(min(epsilon, LARGEST)))
+    allowed = Fraction(delta) * (1 + Fraction(1, 10**12))
+    above = [y for y in range(len(p)) if p[y] > factor * q[y]]
+    excess = sum((p[y] - factor * q[y] for y in above), ZERO)
+
+    def refutes(event: Sequence[int]) -> bool:
+        alone = sum((p[y] for y in event if not q[y]), ZERO) - ROUNDING
+        both = [y for y in event if q[y]]
+        rest = sum((p[y] - factor * q[y] for y in both), ZERO) - ROUNDING * (1 + factor)
+        return max(alone, ZERO) + max(rest, ZERO) - factor * tails[1] > allowed
+
+    def chances(event: Sequence[int]) -> tuple[Fraction, Fraction]:
+        return sum((p[y] for y in event), ZERO), sum((q[y] for y in event), ZERO)
+
+    verdict = Verdict.INCONCLUSIVE
+    event: Sequence[int] = ()
+    if refutes(above):
+        verdict = Verdict.REFUTED
+        event = _telling(p, q, above) if not delta else above
+        event = event if refutes(event) else above
+    elif excess <= allowed + ROUNDING * (1 + factor):
+        verdict = Verdict.PROVED
+    found = chances(event)
+    if verdict is Verdict.REFUTED and not delta:
+        # Of the event itself; what was not followed may all lie in it on the other side.
+        least = _ratio(found[0], found[1] + tails[1])
+    else:
+        least = _smallest(p, q, Fraction(delta) or (ROUNDING + sum(tails)) * (1 + factor))
+    return Order(
+        verdict=verdict,
+        epsilon=least,
+        delta=float(excess + tails[0]),
+        event=tuple(event),
+        chances=found,
+    )
+
+
+def _ratio(one: Fraction, other: Fraction) -> float:
+    if not other:
+        return inf
+    ratio = one / other
+    return log(ratio.numerator) - log(ratio.denominator)
+
+
+def _telling(p: Sequence[Fraction], q: Sequence[Fraction], above: Sequence[int]) -> list[int]:
+    """The outputs with the largest log-ratio."""
+    ratios = {y: _ratio(p[y], q[y]) for y in above if p[y] > ROUNDING}
+    most = max(ratios.values(), default=inf)
+    return [y for y, ratio in ratios.items() if ratio >= most - EQUAL]
+
+
+def _smallest(p: Sequence[Fraction], q: Sequence[Fraction], delta: Fraction) -> float:
+    """The smallest epsilon >= 0 that holds at delta in this order, but for a hair of rounding."""
+    ratios = sorted(((_ratio(p[y], q[y]), y) for y in range(len(p)) if p[y]), reverse=True)
+    # The excess is convex and piecewise linear in e^epsilon: the piece that comes down to delta.
+    one, other = ZERO, ZERO
+    for (ratio, y), following in zip(ratios, [*(r for r, _ in ratios[1:]), -inf], strict=True):
+        one, other = one + p[y], other + q[y]
+        if one <= delta:
+            continue
+        found = _ratio(one - delta, other)
+        if found >= following:
+            return max(min(found, ratio), 0.0)
+    return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the laws of a pair say of a claim in its worse order, the likelier side first."""
+
+    verdict: Verdict
+    epsilon: float
+    delta: float
+    tail: float
+    pair: Pair
+    event: Event | None
+    chances: tuple[str, str]
+
+
+def checked(laws: Laws, places: tuple[int, int], pair: Pair, claim: PrivacyClaim) -> Checked:
+    """Check the claim on a pair whose databases have these places in the laws."""
+    epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
+    orders = [order(laws, *turned, epsilon, delta) for turned in (places, places[::-1])]
+    undecided = any(one.verdict is Verdict.INCONCLUSIVE for one in orders)
+    worse = max(
+        (0, 1),
+        key=lambda n: (
+            orders[n].verdict is Verdict.REFUTED,
+            orders[n].epsilon,
+            orders[n].delta,
+            -n,
+        ),
+    )
+    found = orders[worse]
+    verdict = found.verdict
+    if verdict is Verdict.PROVED and undecided:
+        verdict = Verdict.INCONCLUSIVE
+    event: Event | None = None
+    if verdict is Verdict.REFUTED:
+        rows = laws.outputs.rows()
+        event = Outcomes(tuple(rows[y] for y in found.event))
+    return Checked(
+        verdict=verdict,
+        epsilon=found.epsilon / claim.steps,
+        delta=max(one.delta for one in orders),
+        tail=float(max(laws.tails[place] for place in places)),
+        pair=pair if worse == 0 else pair.reversed(),
+        event=event,
+        chances=(_written(found.chances[0]), _written(found.chances[1])),
+    )
+
+
+def _written(chance: Fraction) -> str:
+    text = str(chance)
+    return text if len(text) <= LONGEST else repr(float(chance))
+
+
+def laws_of(
+    sampler: Sampler,
+    databases: Sequence[Any],
+    stages: Sequence[int],
+    limits: Limits,
+) -> Laws | str:
+    """The laws of as many databases as the limits allow, or why there are none.
+
+    `stages` are the numbers of databases after which the rest may be left out; the first is needed.
+    The mechanism is called in a process that has never called it; a draw that ends everything is
+    found by one call where it runs already.
+    """
+    run = sampler.run
+    if not sampler.seeded:
+        return "it draws its own randomness"
+    if hasattr(run, "words"):
+        return "it runs in a process of its own, whose draws are not seen"
+    asked = sampler.vectorised, sampler.exceptions
+    reason = sampler.door.ask(first_path, databases[:1], *asked)
+    if reason:
+        return str(reason)
+    encoded = [pickled(database) for database in databases]
+    found: Laws | str = sampler.door.fresh(
+        enumerate_laws, (), encoded, *asked, tuple(stages), limits
+    )
+    return found
+
+
+def exact_pair(sampler: Sampler, pair: Pair, claim: PrivacyClaim) -> Checked | str:
+    """Check the claim on one pair, or why that cannot be done."""
+    limits = Limits(ASKED, LONG)
+    laws = laws_of(sampler, (pair.database, pair.neighbour), (2,), limits)
+    return laws if isinstance(laws, str) else checked(laws, (0, 1), pair, claim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The pairs to check: those that were judged, and more where there is a small universe.
+
+    `asked` says that somebody asked for an exact verdict, `alone` that the judged pair is the only
+    one that there is. `seconds` are what an enumeration that nobody asked for may take.
+    """
+
+    judged: tuple[Pair, ...]
+    seen: tuple[Pair, ...] = ()
+    domain: Any = None
+    asked: bool = False
+    alone: bool = False
+    seconds: float = LONG
+
+
+def with_exact(result: AuditResult, sampler: Sampler, wanted: Wanted) -> AuditResult:
+    """The result with what the exact laws say of its claim, where they can be enumerated."""
+    try:
+        found = _found(result, sampler, wanted)
+    except ContractError as error:
+        # It keeps its contract with numpy's generator: that was seen before.
+        found = f"it fails where its generator is enumerated: {error}"
+    if isinstance(found, ExactResult) and found.verdict is Verdict.PROVED and result.refuted:
+        found = CONTRADICTED
+    if isinstance(found, str):
+        return replace(result, not_exact=found) if wanted.asked else result
+    return lifted(replace(result, exact=found), alone=wanted.alone)
+
+
+CONTRADICTED = (
+    "the draws refute what enumeration would prove, so either the mechanism treats its generator "
+    "otherwise where it is enumerated, or the draws are the accident that alpha allows"
+)
+
+
+def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult | str:
+    claim = result.claim
+    if claim.curve is not None:
+        return "a whole curve is claimed, and one (epsilon, delta) is decided exactly"
+    databases, sets = _sets(claim, wanted)
+    limits = Limits(ASKED, LONG) if wanted.asked else Limits(TRIED, wanted.seconds)
+    every = list(databases.values())
+    laws = laws_of(sampler, every, [count for count, _, _ in sets], limits)
+    if isinstance(laws, str):
+        return laws
+    done = len(laws.chances)
+    _, pairs, scope = [one for one in sets if one[0] <= done][-1]
+    places = {key: place for place, key in enumerate(databases)}
+    made = [
+        checked(laws, (places[canonical(p.database)], places[canonical(p.neighbour)]), p, claim)
+        for p in pairs
+    ]
+    refuted = [one for one in made if one.verdict is Verdict.REFUTED]
+    if not refuted and any(one.verdict is Verdict.INCONCLUSIVE for one in made):
+        return "what was not followed is too likely to decide the claim"
+    # The first of equals, which is the smallest.
+    worst = max(refuted or made, key=lambda one: (one.epsilon, one.delta) if not claim.delta
+                else (one.delta, one.epsilon))  # fmt: skip
+    return ExactResult(
+        verdict=worst.verdict,
+        scope=scope,
+        pairs=len(pairs),
+        runs=laws.runs,
+        outcomes=len(laws.outputs),
+        asked=wanted.asked,
+        epsilon=worst.epsilon,
+        delta=worst.delta,
+        tail=max(one.tail for one in made),
+        pair=worst.pair,
+        event=worst.event,
+        chances=worst.chances,
+        drawn=(result.verdict, result.epsilon_lower),
+    )
+
+
+def _sets(
+    claim: PrivacyClaim, wanted: Wanted
+) -> tuple[dict[bytes, Any], list[tuple[int, list[Pair], str]]]:
+    """All databases by their bytes, and (how many of them it needs, pairs, words) of each set."""
+    known: dict[bytes, Any] = {}
+    sets: list[tuple[int, list[Pair], str]] = []
+
+    def add(pairs: Sequence[Pair], scope: str) -> None:
+        different = {canonical((pair.database, pair.neighbour)): pair for pair in pairs}
+        kept = [p for p in different.values() if canonical(p.database) != canonical(p.neighbour)]
+        for pair in kept:
+            for database in (pair.database, pair.neighbour):
+                known.setdefault(canonical(database), database)
+        if kept and scope and (not sets or len(kept) > len(sets[-1][1])):
+            sets.append((len(known), kept, scope))
+
+    judged = list(wanted.judged)
+    some = "this pair" if len(judged) == 1 else "the pairs that were judged"
+    add(judged, some)
+    if wanted.alone:
+        return known, sets
+    if isinstance(wanted.domain, Rows | Histogram | Value):
+        for most in UNIVERSES:
+            small = universe(wanted.domain, claim.relation, claim.distance, most)
+            add([*small.pairs, *judged], small.scope)
+    elif wanted.seen:
+        add([*judged, *wanted.seen], f"all {len(wanted.seen)} pairs that the search looked at")
+    return known, sets
+
+
+def exact_verdict(found: ExactResult, drawn: Verdict, *, alone: bool) -> Verdict:
+    """The verdict of an audit whose draws alone give `drawn`.
+
+    An exact refutation is one. A proof is the verdict where it covers the only pair there is, or
+    where it was asked for: it is then about the pairs that it names.
+    """
+    if drawn is Verdict.REFUTED or found.verdict is Verdict.REFUTED:
+        return Verdict.REFUTED
+    return Verdict.PROVED if alone or found.asked else drawn
+
+
+def lifted(result: AuditResult, *, alone: bool) -> AuditResult:
+    """The result with the verdict of its exact part, where that says more than the draws do."""
+    found = result.exact
+    if found is None or result.refuted:
+        return result
+    verdict = exact_verdict(found, result.verdict, alone=alone)
+    if found.event is None:
+        return replace(result, verdict=verdict)
+    witness = Witness(
+        database=found.pair.database,
+        neighbour=found.pair.neighbour,
+        event=found.event,
+        epsilon_lower=found.epsilon,
+    )
+    return replace(result, verdict=verdict, witness=witness, epsilon_lower=found.epsilon)
