@@ -121,7 +121,8 @@ def _planted(p, q):
 
 def _said(epsilon, delta, distance):
     """The probabilities that the table of power names, for an audit that finds nothing."""
-    options = {"epsilon": epsilon, "delta": delta, "relation": "declared", "distance": distance}
+    options = {"epsilon": epsilon, "delta": delta, "relation": "declared", "distance": distance,
+               "exact": False}  # fmt: skip
     found = audit(_planted(0.5, 0.5), pair=(0, 1), trials=20_000, alpha=0.05, **options)
     rows = [row for row in wording.power_rows(found) if row[2] not in ("not seen", "infinite")]
     return options, found, [tuple(map(float, row[:2])) for row in rows]

@@ -265,6 +265,18 @@ def test_continuous_noise_costs_one_call_and_no_process(monkeypatch):
     assert exact.first_path.__module__.endswith("enumeration")
 
 
+def watched(value, rng):
+    """Honest to a generator of another class than numpy's own."""
+    return response(value, rng) if type(rng) is not np.random.Generator else value
+
+
+def test_a_proof_that_the_draws_contradict_is_none():
+    result = audit(watched, pair=(0, 1), exact=True, **ASKED)
+    assert result.refuted
+    assert result.exact is None
+    assert "the draws refute" in result.not_exact
+
+
 BITS = Rows(row=Choices(values=(0, 1)), most=6)
 
 

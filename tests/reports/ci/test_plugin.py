@@ -490,3 +490,32 @@ def test_counts(dp_audit):
     text = " ".join(result.stdout.str().split())
     assert "the Python type of the outputs alone breaks the claim" in text
     assert "zero seen through its Python types" in text
+
+
+def test_exact_verdicts_are_told_with_the_pairs_that_they_cover(project):
+    write_tests(
+        project,
+        """
+def response(x, rng):
+    return x if rng.random() < 0.7310585786300049 else 1 - x
+
+def leaking(x, rng):
+    return (x, "leak") if rng.random() < 1e-9 else response(x, rng)
+
+def test_proved(dp_audit):
+    assert dp_audit(response, exact=True, **CLAIM).verdict.value == "proved"
+
+def test_leak(dp_audit):
+    dp_audit(leaking, **CLAIM)
+""",
+    )
+    result = project.run_here()
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*Refuted: leaking does not keep epsilon 1 (replace-one): epsilon = infinity, exactly*",
+            "*exactly 1e-09 of all runs*",
+            "REFUTED * leaking, *epsilon >= inf*",
+            "proved * response, *only here: this pair*",
+        ]
+    )
