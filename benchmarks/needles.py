@@ -290,6 +290,25 @@ def composed(database: Any) -> bool:
     return any(unicodedata.normalize("NFC", text) != text for text in database)
 
 
+def two_tops(database: Any) -> bool:
+    return len(database) >= 8 and max(database) >= 80 and database.count(max(database)) == 2
+
+
+def leap_day(database: Any) -> bool:
+    return any(day.month == 2 and day.day == 29 for day in database)
+
+
+def all_ones(database: Any) -> bool:
+    return any(v > 1000 and v & (v + 1) == 0 for v in database)
+
+
+def four_fields(database: Any) -> bool:
+    return any(
+        p["who"]["age"] < 17 and p["who"]["sex"] == "x" and p["dose"] >= 850 and not p["well"]
+        for p in database
+    )
+
+
 STAFF = st.lists(
     st.fixed_dictionaries({
         "age": st.integers(16, 99), "city": st.sampled_from(WORDS), "pay": st.integers(0, 200_000),
@@ -300,6 +319,13 @@ CODES = st.lists(
     st.tuples(st.integers(0, 999), st.sampled_from(WORDS), st.integers(-500, 500)), max_size=20
 )
 DAYS = st.lists(st.dates(min_value=date(1900, 1, 1), max_value=date(2030, 1, 1)), max_size=9)
+DOSES = st.lists(
+    st.fixed_dictionaries({
+        "who": st.fixed_dictionaries({"age": st.integers(0, 120), "sex": st.sampled_from("fmx")}),
+        "dose": st.integers(0, 1000), "well": st.booleans(),
+    }),
+    max_size=20,
+)  # fmt: skip
 BITS = st.lists(st.integers(0, 1), min_size=2, max_size=4)
 LONG = st.lists(st.integers(0, 10**6), max_size=20)
 
@@ -315,6 +341,11 @@ CORNERS = {
     "a text that is not NFC": Needle(run=leak(composed), databases=FREE),
     "one call in a hundred, three alike": Needle(run=seldom_thrice, databases=VALUES),
     "one of 300 listed pairs": Needle(run=one_of_many, databases=MANY, options=DECLARED),
+    "just two equal maxima": Needle(run=leak(two_tops), databases=VALUES),
+    "29 February by month and day": Needle(run=leak(leap_day), databases=DAYS),
+    "one less than a power of two": Needle(run=leak(all_ones), databases=LONG),
+    "four fields, two of them nested": Needle(run=leak(four_fields), databases=DOSES),
+    "one call in a hundred, three of 10,000": Needle(run=seldom_thrice, databases=WIDE),
 }
 """Conditions on several values at once, and forms of values that are no numbers."""
 
