@@ -11,7 +11,7 @@ from functools import cache, wraps
 from inspect import Parameter, Signature, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
-from typing import Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import InvalidArgument, UnknownArgument
 
@@ -181,6 +181,8 @@ def _word(part: Any) -> str:
     origin = get_origin(part)
     if part is NoneType:
         return "None"
+    if origin is Literal:
+        return " or ".join(repr(one) for one in get_args(part))
     if part in plain:
         return plain[part]
     if origin is tuple:

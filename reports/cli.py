@@ -20,7 +20,7 @@ from .reproduce.cli import reproduce
 from .samples.cli import conform, judge, scores
 from .sharding.cli import merge
 from .sharding.options import engines
-from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, loudness, speak
+from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, loudness, speak, verbosely
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -126,7 +126,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option(
             "--histogram", is_flag=True, help="The lists of --pair count records, bin by bin."
         ),
-        click.option("--trials", type=WHOLE, help="Draws per side, judged pair [default: 200000]"),
+        click.option(
+            "--trials", type=WHOLE, help="Runs per database, pair that decides [default: 200000]"
+        ),
         click.option(
             "--notice", type=float, help="As many trials as notice this many times the claim; plan."
         ),
@@ -140,7 +142,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
         click.option("--seconds", type=float, help="Wall-clock budget for the whole audit."),
         click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
         click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
-        click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
+        click.option("-j", "--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
         engines("dask", "ray"),
         click.option(
             "--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."
@@ -276,7 +278,7 @@ def _id(
 )
 @click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
 @click.option("--histogram", is_flag=True, help="The lists of --pair count records, bin by bin.")
-@click.option("--trials", type=WHOLE, help="Draws per side, counted pair [default: 200000]")
+@click.option("--trials", type=WHOLE, help="Runs per database, counted pair [default: 200000]")
 @click.option(
     "--precision",
     type=float,
@@ -285,7 +287,7 @@ def _id(
 @click.option("--seconds", type=float, help="Wall-clock budget for the whole estimate.")
 @click.option("--alpha", type=float, help="Chance that the bound is wrong  [default: 0.001]")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
-@click.option("--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
+@click.option("-j", "--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
 @engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
@@ -311,10 +313,11 @@ def _estimate(
 @main.command("replay", epilog=examples("dpwitness replay evidence.json"))
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
 @click.argument("named", metavar="[TARGET]...", nargs=-1)
-@click.option("--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
+@click.option("-j", "--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
 @click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
 @click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
+@verbosely
 def _replay(evidence: str, program: str | None, python: str | None, **options: Any) -> None:
     """Count again: the same counts, bit for bit, or what differs.
 

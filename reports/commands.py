@@ -181,7 +181,7 @@ def _leak(results: Sequence[AuditResult]) -> str:
     if "" in broken or "" not in dict(seen):
         return ""
     found = [words for attacker, words in LEAKS.items() if attacker in broken]
-    said = "Its values do not contradict the claim, as far as this run could see"
+    said = "No violation found in its values"
     return ". ".join([said, *found]) + "." if found else ""
 
 
@@ -299,8 +299,13 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail:
             width,
         ) + believed  # fmt: skip
     lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
-    for difference in outcome.differences:
+    # Another mechanism or another version of its code is why the counts differ: it comes first.
+    reasons = [one for one in outcome.differences if one.startswith(("mechanism:", "source:"))]
+    others = [one for one in outcome.differences if one not in reasons]
+    for difference in (*reasons, *(others[:1] if reasons and not detail else others)):
         lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+    if reasons and others[1:] and not detail:
+        lines.append(f"  and {len(others) - 1} more that follow from it (-v has all)")
     return lines
 
 

@@ -46,8 +46,41 @@ _LOWERED = (
 )
 
 
+GROUPS = {
+    "Claim": "epsilon delta mu rho renyi curve relation distance claims",
+    "Databases": "databases pair histogram",
+    "Budget": "trials precision seconds alpha seed profile budget flake",
+    "Mechanism": "command python isolate unseeded release attacker exceptions timeout show-output "
+    "trust-rows in-process",
+    "Machines": "workers jobs backend scheduler address checkpoint shard",
+    "Output": "-o out json html junit sarif markdown github verbose quiet help",
+}
+"""Options by the group that the help shows them in; all others come first."""
+
+
+class Grouped(click.Command):
+    """A command whose many options stand in groups in its help."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write them, the groups in one order for all commands."""
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{name: [] for name in GROUPS}}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or isinstance(param, click.Argument):
+                continue
+            own = max(param.opts, key=len).removeprefix("--")
+            titles = (name for name, known in GROUPS.items() if own in known.split())
+            found[next(titles, "Options")].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
 class Sentences(click.Group):
     """A group whose commands end with a sentence and a status, never with a traceback."""
+
+    command_class = Grouped
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -253,18 +286,19 @@ def _verbose(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
         ctx.find_root().params["verbose"] = True
 
 
+def verbosely(command: Callable[..., None]) -> Callable[..., None]:
+    """-v for a command."""
+    return click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose,
+        help="Tell everything, and on standard error what is being done.",
+    )(command)  # fmt: skip
+
+
 def loudness(quiet: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """-v and -q for a command; `quiet` is what the help says of -q."""
-    options = (
-        click.option("-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose,
-                     help="Tell everything, and on standard error what is being done."),
-        click.option("-q", "--quiet", is_flag=True, help=quiet),
-    )  # fmt: skip
 
     def both(command: Callable[..., None]) -> Callable[..., None]:
-        for option in reversed(options):
-            command = option(command)
-        return command
+        return verbosely(click.option("-q", "--quiet", is_flag=True, help=quiet)(command))
 
     return both
 

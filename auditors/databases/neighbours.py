@@ -203,11 +203,17 @@ def _strategy_source(
     known = [records(database) for database in found]
     if None in known and not (relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE)):
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
+        single = isinstance(found[0], SINGLE)
+        way = (
+            'give relation="replace-one", which replaces a single number or text, or '
+            if single
+            else "give "
+        )
         raise InvalidArgument(
-            f"{relation.value} neighbours are made of databases that have records: lists, tuples, "
+            f"a database of type {type(found[0]).__name__} has no records for {relation.value} to "
+            f"change; {way}a strategy of lists or a strategy of Pair. Records have lists, tuples, "
             "arrays, tables and columns of pandas or polars, sparse matrices, dicts, and objects "
-            'of columns of one length (and, by relation="replace-one", of a single number or '
-            f"text), got {type(found[0]).__name__}; give a strategy of Pair instead",
+            "of columns of one length",
             keywords=("relation",),
         )
     # No template is put together from what was seen: it might be a database that the strategy

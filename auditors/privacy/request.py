@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 from ...mechanisms.model import (
     Curve,
@@ -22,6 +22,8 @@ from ..results import Pair
 from .budget import Budget
 
 Progress = Callable[[str, int, int], None]
+Neighbours = Literal["add-remove", "replace-one", "declared"]
+"""A relation in a word; an editor underlines any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +37,7 @@ class Request:
 
     mechanism: Any = field(kw_only=False)
     delta: float | None = None
-    relation: Relation | str | None = None
+    relation: Relation | Neighbours | None = None
     distance: int | None = None
     databases: Any = None
     pair: Pair | tuple[Any, Any] | None = None
@@ -52,8 +54,8 @@ class Request:
     progress: Progress | None = None
     target: str = ""
     name: str = ""
-    exceptions: str = "error"
-    attacker: str = "values"
+    exceptions: Literal["error", "output"] = "error"
+    attacker: Literal["values", "bits", "types"] = "values"
     show_output: bool = False
     trust_rows: bool | None = None
     in_process: bool = False
@@ -179,8 +181,8 @@ def claims(
             )
         if relation is None and pair is None and not of_pairs:
             raise InvalidArgument(
-                "a privacy claim needs its neighbouring relation, add-remove or replace-one; give "
-                "it with relation=",
+                "nobody said what neighbouring databases differ in, add-remove or replace-one; "
+                "give it with relation=",
                 keywords=("relation",),
             )
         given = given_pair(pair)

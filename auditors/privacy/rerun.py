@@ -7,7 +7,7 @@ that was asked.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..errors import EvidenceFormatError
@@ -103,7 +103,7 @@ def _searching(
         target=str(record["target"]),
         workers=workers,
         timeout=timeout,
-        exceptions=str(record["plan"].get("exceptions", "error")),
+        exceptions=cast(Any, str(record["plan"].get("exceptions", "error"))),
     )
     for audit in prepared(request, budget, request.epsilon):
         if _numbers(audit.claim) == _numbers(claim):

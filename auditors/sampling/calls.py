@@ -83,6 +83,11 @@ def require_signature(run: Callable[..., Any]) -> None:
     except ValueError:
         return
     except TypeError as error:
+        if isinstance(run, type):
+            raise InvalidArgument(
+                f"{run.__name__} is a class, and a mechanism is a function of (database, rng); "
+                "name a function, or an object of the class that can be called so"
+            ) from None
         raise ContractError(
             f"a mechanism is called as mechanism(database, rng), which this one cannot be: {error}"
         ) from None
@@ -337,10 +342,12 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
 
 def raised(error: BaseException, database: Any) -> MechanismRaised:
     """The error for a call that ended in an exception; its note has the frames of the mechanism."""
-    found = MechanismRaised(
-        f"the mechanism raised {described(error)} on database {show(database)}; "
-        "it must return an output for every database it is given"
-    )
+    said = described(error)
+    advice = "it must return an output for every database it is given"
+    if isinstance(error, (TypeError, AttributeError)) and "Generator" in said:
+        # The random generator came where the code expects records.
+        advice = "it is called as mechanism(database, rng), and takes them in the other order"
+    found = MechanismRaised(f"the mechanism raised {said} on database {show(database)}; {advice}")
     with suppress(Exception):  # a user's __str__ may raise anything
         frames = traceback.extract_tb(error.__traceback__)
         own = [frame for frame in frames if os.path.dirname(frame.filename) not in OURS]

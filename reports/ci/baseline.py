@@ -235,7 +235,7 @@ def remarks(
             continue
         name = one.entry.name
         if not baseline.results.get(name) and name not in baseline.claims:
-            yield f"{name} is not in the baseline and was compared with nothing; --accept adds it"
+            yield f"{name} is not in the baseline and was not compared; --accept adds it"
         elif one.verdict == "refuted" and name not in stopped:
             yield f"{name} is refuted, and the baseline accepts that"
 

@@ -6,11 +6,12 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell import SEED, WHOLE, Near, examples, loudness, prompter, speak
+from ..shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompter, speak
 
 
 @click.command(
     "gate",
+    cls=Grouped,
     epilog=examples(
         "dpwitness gate",
         "dpwitness gate --baseline base.json --accept",
@@ -33,12 +34,17 @@ from ..shell import SEED, WHOLE, Near, examples, loudness, prompter, speak
     help="False-alarm probability of the whole gate.",
 )
 @click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
-@click.option("--trials", type=WHOLE, help="Draws a side for each entry without its own budget.")
+@click.option("--trials", type=WHOLE, help="Runs per database, of entries without a budget.")
 @click.option("--seconds", type=float, help="Seconds for each entry without its own budget.")
 @click.option("--seed", type=SEED, metavar="K|random", help="Random seed of the run.")
 @click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), default=1, show_default=True, help="Audits at a time."
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Audits at a time.",
 )
 @click.option("--workers", type=WHOLE, help="Processes each audit draws in  [default: 1]")
 @engines("dask", "ray")
@@ -58,7 +64,7 @@ def gate(
 ) -> None:
     """Audit what [tool.dpwitness] lists, and stop a change that makes something worse.
 
-    Exit status: 0 nothing stands against the change, 1 a refutation, a bound that rose or an
+    Exit status: 0 no violation found, 1 a refutation, a bound that rose or an
     entry that vanished, 2 usage error, 3 inconclusive with --strict, 4 an audit failed.
     """
     from . import commands

@@ -45,7 +45,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dp-budget",
         metavar="N|SECONDSs",
-        help="Draws a side for each audit, such as 1e6, or seconds, such as 20s.",
+        help="Runs per database for each audit, such as 1e6, or seconds, such as 20s.",
     )
     group.addoption("--dp-seed", metavar="K|random", help="Seed of the run's draws.")
     group.addoption("--dp-profile", help="dev, ci, nightly, or a profile of your own.")
@@ -86,8 +86,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     config.addinivalue_line(
         "markers",
-        "dp(weight=1, budget=None, audits=1): share of the run's alpha, budget (draws a side, or "
-        "seconds such as '20s') and number of dp_audit calls of a test",
+        "dp(weight=1, budget=None, audits=1): share of the run's alpha, budget (runs per "
+        "database, or seconds such as '20s') and number of dp_audit calls of a test",
     )
     option = config.option
     try:
@@ -142,7 +142,8 @@ def _budget(given: Any, name: str) -> dict[str, Any]:
     except (ValueError, OverflowError):
         pass
     raise SettingsError(
-        f"{name} takes draws a side, such as 200000 or 1e6, or seconds, such as '20s'; got {text!r}"
+        f"{name} takes runs per database, such as 200000 or 1e6, or seconds, such as '20s'; "
+        f"got {text!r}"
     )
 
 

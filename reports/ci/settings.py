@@ -3,7 +3,7 @@
     [tool.dpwitness]
     alpha = 1e-3              # of the whole run: the chance that anything sound fails it
     profile = "ci"            # "dev", "ci", "nightly", or one of [tool.dpwitness.profiles]
-    trials = 200_000          # draws a side for each audit
+    trials = 200_000          # runs per database for each audit
     seconds = 20              # or a wall-clock budget for each audit
     precision = "none"        # once refuted: stop; 0.05: when the bound is known to 5 %; 0: never
     seed = 0                  # or "random": another one in every run, printed

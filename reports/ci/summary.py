@@ -17,7 +17,7 @@ OLD_WITNESS = {
     "changed": "the code changed and the witness of an earlier run no longer holds: retired",
     "below": "the witness of an earlier run now shows less than the claim: retired",
     "unreadable": "the witness of an earlier run cannot be read: retired",
-    "kept": "the witness of an earlier run was not borne out this time; the code is the same, "
+    "kept": "the witness of an earlier run was not confirmed this time; the code is the same, "
     "so it is kept",
 }
 
@@ -57,7 +57,7 @@ def _line(test: str, record: Line, verdict: str, width: int) -> str:
     shown = f"{bound:.3f}" if isinstance(bound, float) and bound > 0 else "0"
     shown = "inf" if bound == "inf" else shown  # by exact laws
     seen = record["detectable_epsilon"]
-    power = f", could see {seen:.3g}" if isinstance(seen, float) and verdict != "refuted" else ""
+    power = f", would detect {seen:.3g}" if isinstance(seen, float) and verdict != "refuted" else ""
     if scope := record.get("scope", ""):
         power = f", only here: {one_line(scope)}"
     figures = f"epsilon >= {shown}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"

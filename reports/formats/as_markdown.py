@@ -22,7 +22,7 @@ def render(told: Told) -> str:
     lines = [f"## Differential privacy: {head}", ""]
     lines += [f"- **{_inline(r.name)}** ({r.kind}): {_inline(r.sentence)}" for r in told.reasons]
     lines += [""] if told.reasons else []
-    lines += ["| target | claim | verdict | epsilon at least | could have seen | draws |",
+    lines += ["| target | claim | verdict | epsilon at least | would detect | runs |",
               "|---|---|---|---|---|---|"]  # fmt: skip
     lines += [row for case in told.cases for row in _rows(case)]
     blocks = [[line] for line in lines]

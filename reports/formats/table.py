@@ -21,10 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """The option that asks for a format, and what `--help` says of it."""
+    """The option that asks for a format, what `--help` says of it, and the ending of its files."""
 
     name: str
     what: str
+    ending: str
 
     def render(self, told: "Told") -> str:
         """The run in this format; its module is loaded now and not before."""
@@ -33,11 +34,11 @@ class Format:
 
 
 FORMATS = (
-    Format("json", "all numbers as JSON"),
-    Format("html", "a report page"),
-    Format("junit", "JUnit XML"),
-    Format("sarif", "SARIF 2.1.0"),
-    Format("markdown", "a summary in Markdown"),
+    Format("json", "all numbers as JSON", ".json"),
+    Format("html", "a report page", ".html"),
+    Format("junit", "JUnit XML", ".xml"),
+    Format("sarif", "SARIF 2.1.0", ".sarif"),
+    Format("markdown", "a summary in Markdown", ".md"),
 )
 
 
@@ -46,13 +47,35 @@ def outputs(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def with_paths(*args: Any, **given: Any) -> None:
-        command(*args, paths={f.name: given.pop(f"to_{f.name}") for f in FORMATS}, **given)
+        paths = {f.name: given.pop(f"to_{f.name}") for f in FORMATS}
+        command(*args, paths=_by_ending(given.pop("files"), paths), **given)
 
     for one in reversed(FORMATS):
         with_paths = click.option(
             f"--{one.name}", f"to_{one.name}", metavar="PATH", help=f"Write {one.what} here."
         )(with_paths)
-    return with_paths
+    return click.option(
+        "-o",
+        "files", multiple=True, metavar="FILE",
+        help=f"Write a file by its ending: {', '.join(f.ending for f in FORMATS)}; repeatable.",
+    )(with_paths)  # fmt: skip
+
+
+def _by_ending(files: tuple[str, ...], paths: Mapping[str, str | None]) -> Mapping[str, str | None]:
+    """The paths by format, those of -o among them; UsageError for an ending that is none."""
+    found = dict(paths)
+    for path in files:
+        ending = os.path.splitext(path)[1].lower()
+        name = next((one.name for one in FORMATS if one.ending == ending), None)
+        if name is None:
+            known = ", ".join(one.ending for one in FORMATS)
+            raise click.UsageError(f"-o takes a file that ends in one of {known}; got {path!r}.")
+        if found[name] is not None:
+            raise click.UsageError(
+                f"-o {path} and --{name} {found[name]} are one format; give one."
+            )
+        found[name] = path
+    return found
 
 
 def require_places(paths: Mapping[str, str | None]) -> None:

@@ -28,7 +28,7 @@ MOST_ENTRIES = 12
 FEW = 3
 TALLY: Mapping[Verdict, str] = {
     Verdict.PROVED: "by exact laws, on the cases named",
-    Verdict.NOT_REFUTED: "no draw speaks against it",
+    Verdict.NOT_REFUTED: "no violation found",
     Verdict.REFUTED: "with a counterexample",
     Verdict.INCONCLUSIVE: "this run cannot say",
 }

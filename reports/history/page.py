@@ -54,8 +54,8 @@ def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
     yield (
         "assumed",
         [
-            "All runs of one version, claim and mechanism are added up; that takes for granted "
-            f"that each made new draws.{left}"
+            "Evidence of all runs of one version, claim and mechanism adds up. Assumes that each "
+            f"run used new randomness.{left}"
         ],
     )
 

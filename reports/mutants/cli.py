@@ -4,11 +4,12 @@ from typing import Any
 
 import click
 
-from ..shell import WHOLE, Near, examples, loudness, speak
+from ..shell import WHOLE, Grouped, Near, examples, loudness, speak
 
 
 @click.command(
     "mutants",
+    cls=Grouped,
     epilog=examples(
         "dpwitness mutants geometric",
         "dpwitness mutants release.py:total \\",

@@ -6,11 +6,12 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell import WHOLE, Near, examples, loudness, speak
+from ..shell import WHOLE, Grouped, Near, examples, loudness, speak
 
 
 @click.command(
     "reproduce",
+    cls=Grouped,
     epilog=examples(
         "dpwitness reproduce EM-3.12 --budget small",
         "dpwitness reproduce EM-3.12 \\",

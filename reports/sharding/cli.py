@@ -5,11 +5,12 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
-from ..shell import WHOLE, asker, examples, loudness, speak
+from ..shell import WHOLE, Grouped, asker, examples, loudness, speak
 
 
 @click.command(
     "merge",
+    cls=Grouped,
     epilog=examples(
         "dpwitness merge a.json b.json",
         "dpwitness merge a.json b.json \\",
@@ -32,9 +33,9 @@ def merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
 
     A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.
 
-    The search and the lessons are drawn here again, as in every shard; what the shards counted is
-    not. Code is run: targets of the catalogue, and others only if you name them with --target and
-    --databases, or agree when asked. Exit status as for audit.
+    The search and the choice of events are done here again, as in every shard; what the shards
+    counted is not. Code is run: targets of the catalogue, and others only if you name them with
+    --target and --databases, or agree when asked. Exit status as for audit.
     """
     from . import commands
 

@@ -144,8 +144,8 @@ def _require(data: dict[str, Any]) -> None:
     for key, value in data["options"].items():
         if key not in OPTIONS:
             raise EvidenceFormatError(
-                f"options has {key!r:.60}, which says nothing of which audit it is; whoever merges "
-                "says where and how draws are made"
+                f"options has {key!r:.60}, which is no part of an audit; give it to merge, which "
+                "makes the runs"
             )
         holds, words = OPTIONS[key]
         if not holds(value):
@@ -170,8 +170,8 @@ def require_counted(trials: int, draws: int) -> None:
     """InvalidArgument where nearly all of what the shards ask for would be drawn by the merge."""
     if trials > max(ALONE, LEAST_COUNTED * draws):
         raise InvalidArgument(
-            f"the shards ask for {trials:,} draws a side and counted {draws:,} in all, so that "
-            "nearly all of them would be drawn here; give the shards that counted them"
+            f"the shards ask for {trials:,} runs per database and counted {draws:,}, so that "
+            "nearly all of them would be made here; give the shards that counted them"
         )
 
 

@@ -577,3 +577,67 @@ def test_an_interruption_that_python_wraps_is_one():
 
     done = CliRunner().invoke(group, ["loads"])
     assert (done.exit_code, done.output) == (130, "")
+
+
+def test_the_ending_of_a_file_says_what_is_written_to_it(run):
+    done = run("audit", "laplace", "--pair", "[]", "[1]", "--trials", 1000, "-q",
+               "-o", "e.json", "-o", "page.html", "-o", "r.xml", "-o", "r.sarif",
+               "-o", "s.md")  # fmt: skip
+    assert done.exit_code in (0, 3), done.output
+    named = run("audit", "laplace", "--pair", "[]", "[1]", "--trials", 1000, "-q",
+                "--json", "f.json", "--markdown", "t.md")  # fmt: skip
+    assert named.exit_code == done.exit_code
+    times = re.compile(r'"seconds": [\d.]+|[\d.]+ s, seed|[ef]\.json')
+    one, two = (times.sub("", Path(name).read_text("utf-8")) for name in ("e.json", "f.json"))
+    assert one == two
+    assert Path("page.html").read_text("utf-8").startswith("<!DOCTYPE html>")
+    assert "<testsuites" in Path("r.xml").read_text("utf-8")
+    assert json.loads(Path("r.sarif").read_text("utf-8"))["version"] == "2.1.0"
+    assert Path("s.md").read_text("utf-8").startswith("## ")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(("-o", "report.pdf"), "-o takes a file that ends in one of .json, .html, .xml, .sarif, .md"),
+     (("-o", "a.json", "--json", "b.json"), "are one format; give one")],
+)  # fmt: skip
+def test_an_ending_that_says_nothing_is_refused_before_anything_runs(run, words, said):
+    done = run("audit", "laplace", *words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+
+
+def test_every_option_of_an_audit_stands_in_a_group_of_the_help(run):
+    text = run("audit", "--help").stdout
+    heads = re.findall(r"^(\w+):$", text, re.M)
+    assert heads == ["Claim", "Databases", "Budget", "Mechanism", "Machines", "Output"]
+    assert text.index("--epsilon") < text.index("--databases") < text.index("--trials")
+
+
+@pytest.mark.parametrize(
+    ("code", "options", "said"),
+    [
+        ("def f(rng, database): return sum(database)", ["--pair", "[1]", "[]"], "the other order"),
+        ("class f:\n def __init__(self, a): pass", ["--pair", "[1]", "[]"], "f is a class"),
+        ("from hypothesis import strategies as st\nints = st.integers()\ndef f(x, rng): return x",
+         ["--databases", "mine.py:ints"], "give --relation replace-one, which replaces"),
+    ],
+)  # fmt: skip
+def test_a_common_mistake_is_named(run, code, options, said):
+    Path("mine.py").write_text(code)
+    done = run("audit", "mine.py:f", "--epsilon", 1, "--relation", "add-remove", *options)
+    assert done.exit_code in (2, 4)
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_replay_of_other_code_says_so_first(run):
+    code = "def {}(database, rng, *, size=None): return len(database) + rng.laplace({}, size=size)"
+    Path("mine.py").write_text(code.format("f", "scale=1"))
+    pair = ("--pair", "[]", "[1]", "--relation", "add-remove", "--epsilon", 1, "--trials", 2000)
+    run("audit", "mine.py:f", *pair, "-o", "e.json")
+    Path("other.py").write_text(code.format("g", "scale=3"))
+    done = run("replay", "e.json", "other.py:g")
+    assert done.exit_code == 4
+    first = done.stdout.splitlines()[1]
+    assert first == "  - mechanism: recorded f, now g"
+    assert len(run("replay", "e.json", "other.py:g", "-v").stdout) > len(done.stdout)

@@ -182,7 +182,7 @@ def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below
     kept.write_text(json.dumps(data))
     same = project.run_here()
     same.assert_outcomes(passed=1)
-    same.stdout.fnmatch_lines(["*was not borne out this time; the code is the same, so it is*"])
+    same.stdout.fnmatch_lines(["*was not confirmed this time; the code is the same, so it is*"])
     assert kept.exists()
     ruled_out = project.run_here("--dp-budget", "400000", "-k", "test_it")
     ruled_out.assert_outcomes(passed=1)
@@ -286,7 +286,7 @@ def test_broken(dp_audit):
     [
         ("weight=0", "weight must be a positive number, got 0"),
         ("audits=0", "audits must be a whole number from 1, got 0"),
-        ("budget='soon'", "budget takes draws a side"),
+        ("budget='soon'", "budget takes runs per database"),
         ("wait=1", "it takes weight, budget and audits"),
     ],
 )
