@@ -159,6 +159,8 @@ def _fits(part: Any, value: Any) -> bool:
         kind = Integral if part is int and not _is_whole(value) else Real
         return isinstance(value, kind) and not isinstance(value, bool)
     origin = get_origin(part)
+    if origin is Literal:
+        return isinstance(value, str)  # which words it may be is judged where it is used
     if origin is tuple:
         return isinstance(value, (tuple, list)) and len(value) == len(get_args(part))
     if isinstance(origin, type):
@@ -182,7 +184,7 @@ def _word(part: Any) -> str:
     if part is NoneType:
         return "None"
     if origin is Literal:
-        return " or ".join(repr(one) for one in get_args(part))
+        return ", ".join(repr(one) for one in get_args(part))
     if part in plain:
         return plain[part]
     if origin is tuple:

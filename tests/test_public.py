@@ -147,7 +147,10 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(function, given, neares
         ({"trials": 1.5}, r"trials must be a whole number, got 1.5 \(float\)"),
         ({"trials": "many"}, r"trials must be a whole number, got 'many' \(str\)"),
         ({"alpha": None}, r"alpha must be a number, got None"),
-        ({"relation": 3}, r"relation must be a Relation, a string or None, got 3 \(int\)"),
+        (
+            {"relation": 3},
+            r"relation must be a Relation, 'add-remove', 'replace-one', 'declared' or None, got 3 \(int\)",
+        ),
         ({"relation": "addremove"}, r"did you mean add-remove\?"),
         ({"pair": ([], [1], [2])}, r"pair must be a Pair, a tuple of 2 or None"),
         ({"progress": 1}, r"progress must be a function or None, got 1 \(int\)"),

@@ -635,9 +635,9 @@ def test_a_replay_of_other_code_says_so_first(run):
     Path("mine.py").write_text(code.format("f", "scale=1"))
     pair = ("--pair", "[]", "[1]", "--relation", "add-remove", "--epsilon", 1, "--trials", 2000)
     run("audit", "mine.py:f", *pair, "-o", "e.json")
-    Path("other.py").write_text(code.format("g", "scale=3"))
-    done = run("replay", "e.json", "other.py:g")
+    Path("weaker_release.py").write_text(code.format("g", "scale=3"))
+    done = run("replay", "e.json", "weaker_release.py:g")
     assert done.exit_code == 4
     first = done.stdout.splitlines()[1]
     assert first == "  - mechanism: recorded f, now g"
-    assert len(run("replay", "e.json", "other.py:g", "-v").stdout) > len(done.stdout)
+    assert len(run("replay", "e.json", "weaker_release.py:g", "-v").stdout) > len(done.stdout)
