@@ -149,7 +149,8 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(function, given, neares
         ({"alpha": None}, r"alpha must be a number, got None"),
         (
             {"relation": 3},
-            r"relation must be a Relation, 'add-remove', 'replace-one', 'declared' or None, got 3 \(int\)",
+            r"relation must be a Relation, 'add-remove', 'replace-one', 'declared' or None, "
+            r"got 3 \(int\)",
         ),
         ({"relation": "addremove"}, r"did you mean add-remove\?"),
         ({"pair": ([], [1], [2])}, r"pair must be a Pair, a tuple of 2 or None"),

@@ -12,7 +12,7 @@ GIVEN_UP = {
     r"draws a side": "runs per database",
     r"hunt(s|ed|ing)?": "search",
     r"lessons?": "the runs that chose the event",
-    r"loses (at least|more)": "privacy loss >=",
+    r"loses at least|it loses more": "privacy loss >=",
     r"for granted": "assumes",
     r"(draws?|counts?|data|evidence|numbers|outputs) (say|tell|see|know|speak|contradict)s?":
         "name the actor",

@@ -21,7 +21,9 @@ from ..shell import WHOLE, examples, loudness, speak
 @click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
 @click.option("--rho", type=float, help="Claimed rho of zCDP.")
 @click.option("--notice", type=float, help="Loss to be noticed, so many times the claim.")
-@click.option("--trials", type=WHOLE, help="Or the draws a side of an audit: what do they notice?")
+@click.option(
+    "--trials", type=WHOLE, help="Or the runs per database of an audit: what does it detect?"
+)
 @click.option(
     "--flake",
     type=float,

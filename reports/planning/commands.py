@@ -44,8 +44,8 @@ def _story(made: BudgetPlan, runs: int, life: float) -> Iterator[tuple[str, str]
     if isfinite(made.draws):
         yield (
             "test",
-            f"of the event alone, counted once on {made.draws:,.0f} draws a side; an audit also "
-            "learns it, and looks before the end",
+            f"of the event alone, counted once on {made.draws:,.0f} runs per database; an audit "
+            "also learns it, and looks before the end",
         )
     yield "event", f"of probability {made.event_probability:g}, which says all of the loss"
     yield (

@@ -18,7 +18,7 @@ ASSUMED = (
     "numbers of guesses were fixed before anybody saw how many are right"
 )
 FAMILY = (
-    "What follows from mu at a delta takes for granted that the curve of the mechanism is that of "
+    "What follows from mu at a delta assumes that the curve of the mechanism is that of "
     "Gaussian noise; the bound on mu does not."
 )
 UNSAID = (
