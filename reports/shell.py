@@ -47,13 +47,13 @@ _LOWERED = (
 
 
 GROUPS = {
-    "Claim": "epsilon delta mu rho renyi curve relation distance claims",
+    "Claim": "epsilon delta mu rho renyi curve relation distance claims exact",
     "Databases": "databases pair histogram",
-    "Budget": "trials precision seconds alpha seed profile budget flake",
+    "Budget": "trials notice precision seconds alpha seed profile budget flake",
     "Mechanism": "command python isolate unseeded release attacker exceptions timeout show-output "
     "trust-rows in-process",
     "Machines": "workers jobs backend scheduler address checkpoint shard",
-    "Output": "-o out json html junit sarif markdown github verbose quiet help",
+    "Output": "explain -o out json html junit sarif markdown github verbose quiet help",
 }
 """Options by the group that the help shows them in; all others come first."""
 
