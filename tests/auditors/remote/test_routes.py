@@ -278,3 +278,42 @@ def test_an_attacker_who_sees_more_asks_a_program_as_any_other_does(target):
         assert seen.run.words == remote.run.words
         found = audit(seen, epsilon=1.0, pair=([1], [1, 1]), trials=2000)
         assert found.refuted
+
+
+class Tensor:
+    """As torch's, with what is asked of it; numpy has no bfloat16."""
+
+    def __init__(self, held, short=False):
+        self.held, self.short = np.asarray(held), short
+
+    def detach(self):
+        return self
+
+    cpu = resolve_conj = resolve_neg = detach
+
+    def double(self):
+        return Tensor(self.held)
+
+    def numpy(self):
+        if self.short:
+            raise TypeError("Got unsupported ScalarType BFloat16")
+        return self.held
+
+
+class ArrayImpl:
+    """As jax's."""
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+
+Tensor.__module__, ArrayImpl.__module__ = "torch", "jaxlib._jax"
+
+
+@pytest.mark.parametrize("output", [Tensor([1.0, 2.0]), Tensor([1.0, 2.0], True), ArrayImpl()])
+def test_tensors_are_read_as_their_numbers(output):
+    assert_alike(output)
+    read = Outputs.of_list([output])
+    assert not read.unread
+    assert [one[1] for one in read.rows()] == [{"values": ("list", [1.0, 2.0])}]
+    assert len(read.paths()) == 2
