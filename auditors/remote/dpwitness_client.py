@@ -351,6 +351,16 @@ def greeting(target):
     return function, said
 
 
+def told(error):
+    """What an exception says, and where it was raised."""
+    first, _, rest = (str(error) or "?").partition("\n")
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    place = os.path.basename(trace.tb_frame.f_code.co_filename)
+    return "%s at %s:%d" % (first, place, trace.tb_lineno) + ("\n" + rest if rest else "")
+
+
 def main(target):
     pipe = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what the mechanism prints must not reach the protocol
@@ -364,7 +374,7 @@ def main(target):
         try:
             out(draw(function, whole, request, out))
         except Exception as error:
-            failed = {"id": request["id"], "type": named(type(error)), "error": str(error) or "?"}
+            failed = {"id": request["id"], "type": named(type(error)), "error": told(error)}
             out(json.dumps(failed).encode() + b"\n")
 
 

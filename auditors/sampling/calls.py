@@ -292,7 +292,8 @@ def like_rows(worker: Worker, calls: Calls, database: Any, singles: list[Any]) -
     return Outputs.of_list(singles)
 
 
-OURS = frozenset({os.path.dirname(__file__), os.path.dirname(workers_file)})
+REMOTE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "remote")
+OURS = frozenset({os.path.dirname(__file__), os.path.dirname(workers_file), REMOTE})
 """Folders whose frames are no frames of the mechanism."""
 DEEPEST = 8
 """Frames of the mechanism that are told."""
@@ -359,7 +360,9 @@ def raised(error: BaseException, database: Any) -> MechanismRaised:
 def described(error: BaseException) -> str:
     """An exception as its class, its first line and the line of code it came from."""
     frames = traceback.extract_tb(error.__traceback__)
-    where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    where = ""
+    if frames and os.path.dirname(frames[-1].filename) not in OURS:  # else a client has said where
+        where = f" at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}"
     text = ""
     with suppress(BaseException):  # a user's __str__ may raise anything
         text = (str(error).splitlines() or [""])[0][:200]
