@@ -148,7 +148,7 @@ def write(which, rows, trials, seed):
     text = [
         f"{head}{MARK}", "",
         f"{today}, {trials:,} trials where a case names no others, alpha 0.001, seed {seed}; "
-        f"Python {sys.version.split()[0]}, two shared x86-64 cores.", "",
+        f"Python {sys.version.split()[0]}, shared x86-64 cores.", "",
         f"| {' | '.join(heads)} |", "|---" * len(heads) + "|",
         *rows, "",
     ]  # fmt: skip
