@@ -10,12 +10,13 @@ mean of the weights given the output, which is exact, is told beside them.
 
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from time import process_time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -269,15 +270,18 @@ class _Inquiry:
             wanted += [(old.parameters[:1], "makes the number that the draw above hides")]
         with suppress(Exception):
             history = self._history(tape)
-            used = (new.met or old.places)[0]
-            end = next((k for k, (at, _, _) in enumerate(history) if at[:1] == (used,)), None)
+            used = (new.met or old.places)[:1]
+            end = next((k for k, one in enumerate(history) if one.at[:1] == used), None)
+            words = _words(*old.places[:1], *used)
             for values, reason in wanted:
-                made = [(at, returned) for at, value, returned in history[:end]
-                        if at and values and _equal(value, values[0])]  # fmt: skip
-                # A function that returns it made it; who called that one only handed it on.
-                best = [at for at, returned in made if returned] or [at for at, _ in made]
-                if best:
-                    yield best[-1][:1], reason
+                for k in range(len(history[:end]) - 1, -1, -1) if values else ():
+                    made = history[k]
+                    if made.at and made.name in words and _equal(made.value, values[0]):
+                        # A function that has just returned it made it, and this line has it of it.
+                        before = history[k - 1] if k else made
+                        inner = before.returned and _equal(before.value, values[0])
+                        yield (before if inner else made).at[:1], reason
+                        break
 
     def _history(self, tape: Tape) -> "History":
         """What each line of the recorded run made, in order."""
@@ -441,8 +445,24 @@ def _lines(found: Sequence[tuple[tuple[Place, ...], str]]) -> tuple[CauseLine, .
 # Which line made a value: the plain runs once more, line by line.
 
 MOST_EVENTS = 20_000
-History = list[tuple[tuple[Place, ...], Any, bool]]
-"""Lines, what each of them made, and whether that was returned."""
+
+
+class Made(NamedTuple):
+    """A line, and what it gave a local name or a function returned there."""
+
+    at: tuple[Place, ...]
+    name: str
+    value: Any
+    returned: bool
+
+
+History = list[Made]
+
+
+def _words(*places: Place) -> set[str]:
+    """The names on these lines, and on the two after each: a call may go on there."""
+    text = "".join(linecache.getline(file, line + k) for file, line in places for k in range(3))
+    return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
 def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> tuple[Place, ...]:
@@ -456,13 +476,16 @@ def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> t
         outputs.append(output)
     one, two = (_flat(output) for output in outputs)
     if one.shape != two.shape:
-        return histories[0][-1][0]
+        return histories[0][-1].at
     places = np.flatnonzero(~np.isclose(one, two, rtol=1e-9, atol=1e-9, equal_nan=True))
     a, b = (one[places[0]], two[places[0]]) if len(places) else (np.nan, np.nan)
-    for (at, before, _), (_, after, _) in zip(*histories, strict=False):
-        if _contains(before, a) and _contains(after, b):
-            return at
-    return histories[0][-1][0]
+    found = [before for before, after in zip(*histories, strict=False)
+             if before.at and _contains(before.value, a) and _contains(after.value, b)]  # fmt: skip
+    if found:
+        # Where it came about, and the last line that took it on its way out.
+        kept = [one for one in found if not one.returned] or found
+        return tuple(dict.fromkeys((found[0].at[0], kept[-1].at[0])))
+    return histories[0][-1].at
 
 
 def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[Any],
@@ -483,9 +506,9 @@ def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[An
                 if before.get(local) != id(value):
                     before[local] = id(value)
                     if at:
-                        history.append((at, value, False))
+                        history.append(Made(at, local, value, False))
             if event == "return":
-                history.append((places_of(frame), argument, True))
+                history.append(Made(places_of(frame), frame.f_code.co_name, argument, True))
         last[id(frame)] = places_of(frame) if event == "line" else ()
         return trace
 
