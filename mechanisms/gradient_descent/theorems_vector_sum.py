@@ -3,14 +3,24 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from math import log, sqrt
+from math import log, pi, sqrt
 from typing import Any
 
+import numpy as np
+
 from ..accounting.spending import Spending, bound, spends
-from ..model import IdentityClaim, Mechanism, Parameter, Relation, Theorem, number, whole
+from ..model import (
+    IdentityClaim,
+    Mechanism,
+    Parameter,
+    PrivacyClaim,
+    Relation,
+    Theorem,
+    number,
+    whole,
+)
 from .gradient_descent import SOURCE
 from .vector_sum import (
-    gaussian_delta,
     l2_scale,
     necessary_constant,
     pure_scale,
@@ -55,7 +65,7 @@ def _sum(
     delta: float,
     relation: Relation = Relation.ADD_REMOVE,
 ) -> Mechanism:
-    return vector_sum_mechanism(
+    made = vector_sum_mechanism(
         dimension=dimension,
         norm=norm,
         scale=scale,
@@ -64,6 +74,12 @@ def _sum(
         relation=relation,
         databases=spread_rows(dimension=dimension, norm=norm),
     )
+    # A row four times as long as is promised: clipped it moves the sum no further than others.
+    longer = [4 * norm / sqrt(dimension)] * dimension
+    shorter = [[-one for one in longer]] if relation is Relation.REPLACE_ONE else []
+    first = made.claims[0]
+    assert isinstance(first, PrivacyClaim)
+    return replace(made, claims=(replace(first, examples=((shorter, [longer]),)), *made.claims[1:]))
 
 
 def _by_dimension(epsilon: float, dimension: int, norm: float) -> Mechanism:
@@ -109,9 +125,18 @@ def _rows_spend(epsilon: float, delta: float, norm: float) -> IdentityClaim:
 
 
 def _necessary(epsilon: float, delta: float) -> IdentityClaim:
+    """The delta of the limit by quadrature of the two densities, not by the formula bisected on."""
+
     def compute() -> float:
         constant = necessary_constant(epsilon=epsilon, delta=delta)
-        return gaussian_delta(epsilon=epsilon, shift=epsilon / (constant * sqrt(log(1 / delta))))
+        shift = epsilon / (constant * sqrt(log(1 / delta)))
+        # One density is above exp(epsilon) times the other from here on.
+        start = epsilon / shift + shift / 2
+        nodes, weights = np.polynomial.legendre.leggauss(200)
+        reach = max(12.0, shift + 12.0 - start)
+        at = start + reach * (nodes + 1) / 2
+        excess = np.exp(-((at - shift) ** 2) / 2) - np.exp(epsilon - at**2 / 2)
+        return float(reach / 2 * (weights @ excess) / sqrt(2 * pi))
 
     return IdentityClaim(compute=compute, stated=delta, tolerance=1e-6 * delta)
 

@@ -59,12 +59,17 @@ def remove_falsified(
 def _replay(
     counts: Array, table: Array, chosen: Array, most_literals: int
 ) -> Iterator[tuple[Array, Array]]:
-    """For each round of given transcripts (runs, rounds): all scores, and the one chosen."""
+    """For each round of given transcripts (runs, rounds): all scores, and the one chosen.
+
+    A point is left if no literal chosen before is false on it: this shares no step with the
+    learner, so that one who removes other points, or none, is found out by the law.
+    """
     sums = falsified_sums(table)
-    alive, group = all_alive(counts, len(chosen))
+    left = np.ones((len(chosen), len(counts)), dtype=bool)
     for choice in chosen.T:
-        yield literal_scores(alive, counts, sums, most_literals)[group], choice
-        alive, group = remove_falsified(alive, group, choice, table)
+        _, first, place = np.unique(packed_rows(left), return_index=True, return_inverse=True)
+        yield literal_scores(left[first], counts, sums, most_literals)[np.ravel(place)], choice
+        left &= table[choice]
 
 
 def worst_shortfall(

@@ -21,16 +21,19 @@ from ..model import (
     Rows,
     Subject,
     Theorem,
+    UtilityClaim,
     number,
     whole,
 )
 from ..queries import count, histogram
+from .geometric import geometric_mechanism
 from .grid_laplace import grid_laplace_mechanism, grid_total
 from .laplace import laplace_mechanism
 from .post_processing import post_process
 from .theorems_tails import density, integral, noisy_counts
 
 BOOK = "Dwork and Roth (2014)"
+GHOSH = "Ghosh, Roughgarden and Sundararajan (2012)"
 DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
 
 SCALE = number(2.0, 0.01, 100, "of the noise")
@@ -124,6 +127,35 @@ def _grid_law(*, scale: int) -> Subject:
     )
 
 
+def _geometric(*, coordinates: int, epsilon: float) -> Mechanism:
+    return geometric_mechanism(
+        query=partial(histogram, categories=coordinates),
+        sensitivity=1,
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=coordinates - 1, integer=True)),
+    )
+
+
+def _geometric_tail(*, epsilon: float, steps: int) -> Subject:
+    """The noise is at least so many steps with just the chance 2 r^t / (1 + r)."""
+    ratio = exp(-epsilon)
+    made = geometric_mechanism(
+        query=count,
+        sensitivity=1,
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=1, integer=True)),
+    )
+    claim = UtilityClaim(
+        loss=lambda database, output: np.abs(np.asarray(output) - len(database)).astype(float),
+        bound=lambda beta: float(steps),
+        levels=(2 * ratio**steps / (1 + ratio),),
+        databases=([], [1] * 8),
+    )
+    return Subject(claim=claim, mechanism=made)
+
+
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="T-LAP-2",
@@ -181,5 +213,19 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Canonne, Kamath and Steinke (2020), Proposition 29",
         subject=_grid_law,
         parameters={"scale": whole(3, 1, 1000, "of the noise, in steps")},
+    ),
+    Theorem(
+        identifier="T-GEO",
+        statement="two-sided geometric noise of ratio exp(-eps) on every count is eps-private",
+        reference=GHOSH,
+        subject=_geometric,
+        parameters={"coordinates": replace(COORDINATES, default=2), "epsilon": EPSILON},
+    ),
+    Theorem(
+        identifier="T-GEO-TAIL",
+        statement="P[|noise| >= t] = 2 r^t / (1 + r) with r = exp(-eps)",
+        reference=GHOSH,
+        subject=_geometric_tail,
+        parameters={"epsilon": EPSILON, "steps": whole(3, 1, 100, "t")},
     ),
 )

@@ -1,15 +1,20 @@
 """Faults in the arithmetic and the samplers that no small instance would show are seen by a law."""
 
+from contextlib import suppress
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dpwitness import check
+from dpwitness import HarnessError, check
 from dpwitness.auditors.results import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
+from dpwitness.mechanisms.composition import budgeted_stream
 from dpwitness.mechanisms.interior_points import rec_concave
 from dpwitness.mechanisms.learning import greedy_bounds
-from dpwitness.mechanisms.noise import discrete_laplace
-from dpwitness.mechanisms.sparse_vector import above_threshold
+from dpwitness.mechanisms.multiplicative_weights import pmw_session
+from dpwitness.mechanisms.noise import discrete_laplace, theorems_laplace
+from dpwitness.mechanisms.sparse_vector import above_threshold, sparse_vector_session
 
 BY_NAME = {theorem.identifier: theorem for theorem in THEOREMS}
 ROOM = "dpwitness.mechanisms."
@@ -92,3 +97,75 @@ def test_a_fault_in_a_branch_breaks_its_own_theorem(monkeypatch, place, fault, t
     assert check(BY_NAME[theorem], trials=20_000).verdict is not Verdict.REFUTED
     monkeypatch.setattr(place, fault)
     assert check(BY_NAME[theorem], trials=20_000).verdict is Verdict.REFUTED
+
+
+REAL_INTERACTION = sparse_vector_session.sparse_vector_interaction
+REAL_COST = budgeted_stream.cost_of
+REAL_UPDATE = pmw_session.multiplicative_update
+REAL_GEOMETRIC = theorems_laplace.geometric_mechanism
+
+
+def smaller(place, name, factor):
+    """A number that is promised to be enough, that many times smaller."""
+    found = getattr(__import__(ROOM + place, fromlist=[name]), name)
+    return lambda **named: max(1, found(**named) // factor)
+
+
+def other_noise(factor):
+    """The mechanism with its claims, and the noise of `factor` times the epsilon."""
+
+    def made(**named):
+        other = REAL_GEOMETRIC(**{**named, "epsilon": factor * named["epsilon"]})
+        return replace(other, claims=REAL_GEOMETRIC(**named).claims)
+
+    return made
+
+
+def noise_of_one_positive(**named):
+    core = REAL_INTERACTION(**{**named, "positives": 1})
+    return replace(REAL_INTERACTION(**named), answer=core.answer)
+
+
+def slow(synthetic, query, direction, rate):
+    return REAL_UPDATE(synthetic, query, direction, rate / 16)
+
+
+BASE, GREEDY = "boosting.theorems_base_synopsis", "learning.greedy_conjunctions"
+PROMISED = "interior_points.theorems_interior_point"
+PLANTED = [
+    (f"{GREEDY}.remove_falsified", lambda alive, group, *_: (alive, group), "CONJ-P2"),
+    (f"{GREEDY}.greedy_sample_size", smaller(GREEDY, "greedy_sample_size", 30), "CONJ-P2-MAIN"),
+    (
+        f"{GREEDY}.greedy_sample_size",
+        smaller(GREEDY, "greedy_sample_size", 30),
+        "CONJ-P2-ADVANCED-MAIN",
+    ),
+    (f"{PROMISED}.points_promised", smaller(PROMISED, "points_promised", 2), "PAC-IP-REC-UTILITY"),
+    (f"{BASE}.samples_needed", smaller(BASE, "samples_needed", 2), "BQ-6.1"),
+    (f"{BASE}.samples_needed", smaller(BASE, "samples_needed", 2), "BQ-BASE-ACC"),
+    (f"{BASE}.samples_needed", smaller(BASE, "samples_needed", 7), "BQ-6.1-ACC"),
+    ("gradient_descent.vector_sum.onto_ball", lambda points, radius: points, "GD-T3"),
+    (
+        "gradient_descent.vector_sum.gaussian_delta",
+        scaled("gradient_descent.vector_sum", "gaussian_delta", 0.9),
+        "GD-T3-NEC",
+    ),
+    ("noise.theorems_laplace.geometric_mechanism", other_noise(2), "T-GEO"),
+    ("noise.theorems_laplace.geometric_mechanism", other_noise(0.5), "T-GEO-TAIL"),
+    (
+        "sparse_vector.sparse_vector_session.sparse_vector_interaction",
+        noise_of_one_positive,
+        "SVT-SESSION",
+    ),
+    ("composition.budgeted_stream.cost_of", lambda query: REAL_COST(query) / 2, "COMP-FILTER"),
+    ("multiplicative_weights.pmw_session.multiplicative_update", slow, "PMW-SESSION-KL"),
+]
+
+
+@pytest.mark.quality
+@pytest.mark.parametrize(("place", "fault", "theorem"), PLANTED, ids=[name for *_, name in PLANTED])
+def test_a_planted_fault_is_caught_by_its_statement(monkeypatch, place, fault, theorem):
+    monkeypatch.setattr(ROOM + place, fault)
+    # Draws that are not those of the stated law end a check with status 4.
+    with suppress(HarnessError):
+        assert check(BY_NAME[theorem], trials=20_000).verdict is Verdict.REFUTED

@@ -89,6 +89,11 @@ def violation(claim, mechanism, rng):
         case InvariantClaim():
             cases = [*claim.examples, *(sample(claim.cases, rng) for _ in range(400))]
             return max(-claim.margin(case) for case in cases) - claim.tolerance
+        case PrivacyClaim() if mechanism.log_probability and not mechanism.privacy_loss:
+            database, neighbour = claim.examples[0]
+            drawn = mechanism(database, rng, size=200)
+            logs = [mechanism.log_probability(side, drawn) for side in (database, neighbour)]
+            return float(np.abs(logs[0] - logs[1]).max()) - claim.epsilon - 1e-9
         case PrivacyClaim():
             return exact_delta(mechanism, claim.epsilon) - claim.delta - 1e-12
         case UtilityClaim():
