@@ -6,7 +6,9 @@ from math import inf
 from typing import Any
 
 from ..mechanisms.model import Database, PrivacyClaim, size_lower
+from .bounds.wealth import Bet
 from .events.events import Event
+from .events.partition import Partition
 
 
 class Verdict(Enum):
@@ -78,6 +80,31 @@ class Look:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Fresh draws that were bet on: `draws` a side, on the stream named by "bet" and `chunk`.
+
+    All else was fixed before: the number of the `partition`, the group of each of its cells,
+    `groups`, and the `bet` on these. `counts` are the draws of each side in each group.
+    """
+
+    chunk: int
+    draws: int
+    partition: int
+    groups: tuple[int, ...]
+    bet: Bet
+    counts: tuple[tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bets:
+    """Bets that refuted a claim: their wealth reached 1 / `level`."""
+
+    level: float
+    partitions: tuple[Partition, ...]
+    batches: tuple[Batch, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """The integers a bound rests on; every other number can be recomputed from them.
 
@@ -85,7 +112,8 @@ class Evidence:
     their sums are the hits and trials of that look, and `level` its error probability. `alpha` is
     that of the whole audit. `looks` are all looks at this pair; their levels add up to at most
     alpha, so that their bounds hold together. `decided_after` is the number of draws a side
-    after which the claim was refuted, or None.
+    after which the claim was refuted, or None. Where `bets` refuted it, they give the bound of the
+    first look, whose counts, of the event learnt last, show what they won on.
     """
 
     counts: tuple[Count, ...]
@@ -93,6 +121,7 @@ class Evidence:
     level: float
     looks: tuple[Look, ...] = ()
     decided_after: int | None = None
+    bets: Bets | None = None
 
     @property
     def hits(self) -> tuple[int, int]:

@@ -1,12 +1,13 @@
 """How many draws an audit makes until it refutes, and in all.
 
-    python benchmarks/stopping.py [--seeds 20] [--json FILE]
+    python benchmarks/stopping.py [--seeds 24] [--group GROUP] [--json FILE]
 
-Given pairs: Laplace noise and randomized response that lose 2, 1.3 and 1.1 where 1 is claimed, at
-alpha .05, stopping once refuted. By search: the same noise on a sum of whole numbers; the one pair
-of thirty that loses 1.2; the negative controls of the catalogue at the default budget and
-precision (one seed). `draws` are all outputs of both sides; `decided` is a side, up to the look
-that refuted.
+Given pairs that lose 2, 1.3 or 1.1 where 1 is claimed, at alpha .05, stopping once refuted: Laplace
+noise on a number and on three, randomized response, the exponential mechanism with four choices,
+the index that a sparse vector of six queries gives, and Gaussian noise of sigma 2 at delta 1e-5.
+By search: the same noise on a sum of whole numbers; the one pair of thirty that loses 1.2; the
+negative controls of the catalogue at the default budget and precision (one seed). `draws` are all
+outputs of both sides; `decided` is a side, up to the look that refuted.
 """
 
 import argparse
@@ -21,14 +22,21 @@ from pathlib import Path
 import numpy as np
 from hypothesis import strategies as st
 from needles import THIRTY, one_of_thirty
+from scipy.optimize import brentq
+from scipy.stats import laplace as laplace_law
 
 import dpwitness
 from dpwitness.mechanisms.catalogue import NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import PrivacyClaim
 
 LOSSES = (2.0, 1.3, 1.1)
-TARGETS = {2.0: 1000, 1.3: 6000, 1.1: 45_000}
-"""Draws of both sides in all, Laplace, pair given."""
+TARGETS = {
+    "Laplace, 2": 250, "Laplace, 1.3": 2000, "Laplace, 1.1": 20_000,
+    "randomized response, 2": 110, "randomized response, 1.3": 750,
+    "randomized response, 1.1": 6000, "exponential mechanism, 1.1": 27_000,
+    "Laplace on three, 1.1": 65_000, "sparse vector, 2": 7000, "Gaussian of sigma 2": 50_000,
+}  # fmt: skip
+"""Draws of both sides in all, pair given."""
 GROSS = 40_000
 ALPHA = 0.05
 LISTS = st.lists(st.integers(0, 1), max_size=20)
@@ -44,15 +52,66 @@ def response(database, rng, *, size=None, loss):
     return np.bitwise_xor(database[0], lies)
 
 
+def vector(database, rng, *, size=None, loss):
+    shape = 3 if size is None else (size, 3)
+    return database[0] / 3 + rng.laplace(scale=1 / loss, size=shape)
+
+
+def gaussian(database, rng, *, size=None):
+    return database[0] + rng.normal(scale=2.0, size=size)
+
+
+def drawn(database, rng, *, size=None, laws):
+    """An index drawn by the law that the database names."""
+    return np.searchsorted(laws[database[0]], rng.random(size)).clip(max=len(laws[0]) - 1)
+
+
+def finite(laws_of, loss):
+    """The mechanism of the two laws of a strength at which they lose so much."""
+
+    def excess(strength):
+        one, two = laws_of(strength)
+        return np.abs(np.log(one / two)).max() - loss
+
+    return partial(drawn, laws=tuple(map(np.cumsum, laws_of(brentq(excess, 0.1, 20)))))
+
+
+def choices(strength):
+    """Four choices of the exponential mechanism; the first gains what the others lose."""
+    weights = np.exp(strength / 2 * np.array([[1, 0, 0, 0], [0, 1, 1, 1]]))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def first_above(strength):
+    """The index of the first of six queries above a noisy threshold."""
+    noise = laplace_law(scale=4 / strength)
+    marks = np.linspace(-60 / strength, 60 / strength, 20_001)
+    weights = laplace_law(scale=2 / strength).pdf(marks)
+    found = []
+    for queries in ([0] * 5 + [1], [1] * 5 + [0]):
+        below = np.cumprod([np.ones_like(marks), *(noise.cdf(marks - q) for q in queries)], axis=0)
+        law = (weights * np.append(below[:-1] - below[1:], below[-1:], axis=0)).sum(axis=1)
+        found.append(law / law.sum())
+    return np.array(found)
+
+
 def cases():
     """(group, name, target of all draws, audit of a seed)."""
+    given = {"pair": ([0], [1]), "relation": "replace-one", "alpha": ALPHA, "precision": None}
+    kinds = {
+        "Laplace": lambda loss: partial(laplace, loss=loss),
+        "randomized response": lambda loss: partial(response, loss=loss),
+        "exponential mechanism": partial(finite, choices),
+        "Laplace on three": lambda loss: partial(vector, loss=loss),
+    }
     for loss in LOSSES:
-        for name, run in (("Laplace", laplace), ("randomized response", response)):
-            target = TARGETS[loss] if run is laplace else None
-            yield "given pair", f"{name}, {loss:g}", target, partial(
-                audited, partial(run, loss=loss), pair=([0], [1]), relation="replace-one",
-                alpha=ALPHA, precision=None,
-            )  # fmt: skip
+        for name, made in kinds.items():
+            case = f"{name}, {loss:g}"
+            yield "given pair", case, TARGETS.get(case), partial(audited, made(loss), **given)
+    case = "sparse vector, 2"
+    yield "given pair", case, TARGETS[case], partial(audited, finite(first_above, 2.0), **given)
+    case = "Gaussian of sigma 2"
+    yield "given pair", case, TARGETS[case], partial(audited, gaussian, delta=1e-5, **given)
     for loss in LOSSES:
         yield "by search", f"Laplace, {loss:g}", None, partial(
             audited, partial(laplace, loss=loss), databases=LISTS, relation="add-remove",
@@ -95,7 +154,8 @@ def row(group, name, target, audit, seeds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=24)
+    parser.add_argument("--group", help="only given pair, by search or control")
     parser.add_argument("--json", type=Path)
     asked = parser.parse_args()
     rows = []
@@ -105,6 +165,8 @@ def main():
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
     for group, name, target, audit in cases():
+        if asked.group not in (None, group):
+            continue
         one = row(group, name, target, audit, asked.seeds)
         rows.append(one)
         print(

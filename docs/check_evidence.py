@@ -2,10 +2,10 @@
 
     python3 -I -S check_evidence.py evidence.json
 
-From the integers in the file it works out the lower bound on epsilon at each look, the error
-probability that each look may have spent, the largest bound and the verdict, and compares. It runs
-nothing that the file names and imports nothing of dpwitness: the test is written here a second
-time, from docs/statistics.md, with the tails of the binomial by a continued fraction.
+From the integers in the file it works out the lower bound on epsilon at each look, the wealth of
+the bets, the error probability that each look may have spent, the largest bound and the verdict,
+and compares. It runs nothing that the file names and imports nothing of dpwitness: the tests are
+written here a second time, from docs/statistics.md, with binomial tails by a continued fraction.
 
 That the mechanism gives these counts, and the exact probabilities that a file may state, is for
 `dpwitness replay`; that stated probabilities break the claim is worked out here. Whether a claim
@@ -18,6 +18,7 @@ Exit status: 0 everything follows from the counts, 1 something does not, 2 the f
 import json
 import sys
 from fractions import Fraction
+from functools import reduce
 from itertools import groupby, pairwise
 from math import asin, atan2, ceil, cos, exp, hypot, inf, isclose, lgamma, log, log1p, pi, sin, sqrt
 from statistics import NormalDist
@@ -46,10 +47,8 @@ def lower_tail(a, b, x, y):
     c, d = 1.0, 1 / (1 - n * x / (a + 1) or 1e-300)
     fraction = d
     for m in range(1, 1_000_000):
-        for term in (
-            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
-            -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
-        ):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        for term in (even, -(a + m) * (n + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
             d, c = 1 / (1 + term * d or 1e-300), 1 + term / c or 1e-300
             fraction *= d * c
         if abs(d * c - 1) < 1e-15:
@@ -121,9 +120,7 @@ def promised(curve, epsilon, delta, steps):
     """Whether a curve, `steps` times over, lies below the line of (epsilon, delta) everywhere."""
 
     def excess(q):
-        p = q
-        for _ in range(steps):
-            p = min(allowed(curve, p), 1 - 1e-12)
+        p = reduce(lambda p, _: min(allowed(curve, p), 1 - 1e-12), range(steps), q)
         return p - exp(epsilon) * q
 
     low, high = 1e-9, 1 - 1e-9
@@ -146,8 +143,7 @@ class Test:
 
     def rejects(self, nulls, depth=60):
         """Whether all nulls between two are rejected; with little `depth` False means nothing."""
-        # The range of q is halved until a bound for all its lattice cells passes the threshold,
-        # or, for a single null, until few cells are left, which are then computed.
+        # q is halved until a bound for all its cells passes, or the few cells left are computed.
         epsilon, delta = nulls[1]
         if delta >= 1 or epsilon > 600:
             return False
@@ -179,36 +175,29 @@ class Test:
         two = max(below(y, m, max(bottom, CLOSE)), -1e300)
         least_p, most_p = variances(low * sin(first) ** 2 + delta, high * sin(last) ** 2 + deltas)
         least_q, most_q = variances(sin(first) ** 2, sin(last) ** 2)
-        turns = [
-            0.0 if top >= 1 - CLOSE else atan2(sqrt(least_p / n), high * sqrt(most_q / m)),
-            pi / 2 if bottom == 0 else atan2(sqrt(most_p / n), low * sqrt(least_q / m)),
-        ]
-        if one <= 0 and two <= 0:
-            turns = [min(max(atan2(-one, -two), turns[0]), turns[1])]
-        return min(sin(turn) * one + cos(turn) * two for turn in turns)
+        from_ = 0.0 if top >= 1 - CLOSE else atan2(sqrt(least_p / n), high * sqrt(most_q / m))
+        to = pi / 2 if bottom == 0 else atan2(sqrt(most_p / n), low * sqrt(least_q / m))
+        inside = [min(max(atan2(-one, -two), from_), to)] if max(one, two) <= 0 else [from_, to]
+        return min(sin(turn) * one + cos(turn) * two for turn in inside)
 
     def least(self, first, last, epsilon, delta):
         """The least value of the lattice cells in use that touch this part."""
         (x, y), (n, m), ratio = self.hits, self.trials, exp(epsilon)
         low, high = sin(max(first - self.slack, 0)) ** 2, sin(min(last + self.slack, pi / 2)) ** 2
         edges = {0.0, (1 - delta) / ratio, 1.0}
-        for size, ends, back in (
-            (m, (low, high), lambda q: q),
-            (n, (ratio * low + delta, ratio * high + delta), lambda p: (p - delta) / ratio),
-        ):
+        for size, times, plus in ((m, 1.0, 0.0), (n, ratio, delta)):
             scale = 2 * sqrt(size) / STEP
-            from_, to = (int(scale * angle(end)) for end in ends)
+            from_, to = (int(scale * angle(times * end + plus)) for end in (low, high))
             stops = (min(i / scale, pi / 2) for i in range(max(0, from_ - 2), to + 4))
-            edges |= {back(sin(stop) ** 2) for stop in stops}
+            edges |= {(sin(stop) ** 2 - plus) / times for stop in stops}
         ordered = [-1.0, *sorted(edge for edge in edges if 0 <= edge <= 1)]
         kept = [right for left, right in pairwise(ordered) if right - left > CLOSE]
         least = inf
         for left, right in pairwise(kept):
-            top = ratio * right + delta
+            top, middle = ratio * right + delta, (left + right) / 2
             used = top >= self.p_low and right >= max(self.q_low, sin(first) ** 2)
             if not used or left > min(self.q_high, sin(last) ** 2):
                 continue
-            middle = (left + right) / 2
             p = min(ratio * middle + delta, 1.0)
             weights = sqrt(p * (1 - p) / n), ratio * sqrt(middle * (1 - middle) / m)
             if top >= 1 - CLOSE or left == 0:
@@ -249,6 +238,23 @@ def bound_of(hits, trials, level, claim):
     return sorted(grid)[first - 1] if first else -inf
 
 
+def bound_of_bets(bets, claim):
+    """The claimed epsilon where f and g are bets whose wealth reached 1 / level, else -inf."""
+    wealth, most, (null, delta) = 0.0, 0.0, at_distance(*claim)
+    for batch in bets["batches"]:
+        (a, b), ratio, table = batch["bet"], exp(min(null, 700.0)), zip(batch["f"], batch["g"])
+        rows = [(f, g, max(f - a, 0.0), max(g - b, 0.0)) for f, g in table]
+        most_u, most_v = (max(column) for column in list(zip(*rows))[2:])
+        fair = all(min(f, a) + ratio * v <= a and min(g, b) + ratio * u <= b for f, g, u, v in rows)
+        one, two = batch["counts"]
+        pairs = sum(one) == sum(two) and min(*one, *two) >= 0 and len(one) == len(two) == len(rows)
+        if not (fair and pairs and a + b + delta * (most_u + most_v) <= 2):
+            return -inf
+        wealth += sum(x * log(f) + y * log(g) for (f, g, _, _), x, y in zip(rows, one, two))
+        most = max(most, wealth)
+    return claim[0] if most >= -log(bets["level"]) else -inf
+
+
 def spent(looks, alpha, early):
     """What is wrong with the error probabilities of the looks at one pair, in words, or ''."""
     for number, (_, group) in enumerate(groupby(looks, key=lambda look: look["attempt"])):
@@ -263,34 +269,41 @@ def spent(looks, alpha, early):
     return ""
 
 
-def oriented(count):
-    return [n for key in ("hits", "trials") for n in count[key][:: -1 if count["reversed"] else 1]]
+def summed(counts):
+    keys = [(key, side) for key in ("hits", "trials") for side in (0, 1)]
+    return [sum(one[key][side ^ one["reversed"]] for one in counts) for key, side in keys]
 
 
-def judged(evidence, claim, alphas, counts, place, early):
+def judged(evidence, claim, alphas, counts, place, early, part):
     """(bounds of all looks, what does not follow) of the evidence on one pair."""
-    looks, wrong, sums = evidence["looks"], [], {}
+    looks, wrong, sums, bets = evidence["looks"], [], {}, evidence.get("bets")
     if not 0 < len(looks) <= MOST_LOOKS:
         raise ValueError(f"{place}: expected 1 to {MOST_LOOKS} looks")
-    bounds = [bound_of(one["hits"], one["trials"], one["level"], claim) for one in looks]
+    rest, shown = looks[bool(bets) :], [one for one in counts if one["stage"] == "bet"]
+    bounds = [bound_of(one["hits"], one["trials"], one["level"], claim) for one in rest]
+    if bets:  # they give the bound of the first look, whose counts show what they won on
+        bounds, counts = [bound_of_bets(bets, claim), *bounds], counts[len(shown) :]
+        if not any(isclose(bets["level"], part * one) for one in alphas):
+            wrong.append(f"{place}.bets.level: {bets['level']} is not what bets may spend")
+        same = not shown or summed(shown) == looks[0]["hits"] + looks[0]["trials"]
+        if looks[0]["level"] != bets["level"] or not same:
+            wrong.append(f"{place}.looks: the first is not that of the bets")
     _, _, best = max((b, one["trials"][0], i) for i, (b, one) in enumerate(zip(bounds, looks)))
     # Of a smaller pair only the counts behind its bound are kept.
     own = [one for one in looks if one["attempt"] == looks[best]["attempt"]]
-    for look, count in zip(looks if len(looks) == len(counts) else own, counts):
-        old = sums.get(look["attempt"], [0] * 4)
-        sums[look["attempt"]] = [a + b for a, b in zip(old, oriented(count))]
-        if sums[look["attempt"]] != look["hits"] + look["trials"]:
+    for look, count in zip(rest if len(rest) == len(counts) else own, counts):
+        sums[look["attempt"]] = [*sums.get(look["attempt"], ()), count]
+        if summed(sums[look["attempt"]]) != look["hits"] + look["trials"]:
             wrong.append(f"{place}.looks: hits and trials are not the sums of the counts")
     for look, bound in zip(looks, bounds):
         if not isclose(float(look["epsilon_lower"]), bound, abs_tol=1e-9):
             wrong.append(f"{place}.epsilon_lower: {look['epsilon_lower']}, the counts give {bound}")
-    sides = [sum(side) for side in zip(*map(oriented, evidence["counts"]))]
-    if sides != evidence["hits"] + evidence["trials"]:
+    if summed(evidence["counts"]) != evidence["hits"] + evidence["trials"]:
         wrong.append(f"{place}.counts: their sums are not the hits and trials")
     for key in ("hits", "trials", "level"):
         if evidence[key] != looks[best][key]:
             wrong.append(f"{place}.{key}: {evidence[key]}, the best look has {looks[best][key]}")
-    told = [spent(looks, alpha, early) for alpha in alphas]
+    told = [spent(rest, (1 - part) * alpha, early) for alpha in alphas]
     return bounds, wrong + ([f"{place}.level: {told[-1]}"] if all(told) else [])
 
 
@@ -335,11 +348,15 @@ def by_counts(result):
     small = witness and witness["evidence"] != evidence and witness["evidence"]
     # A smaller pair with counts of its own is paid for with a part of alpha.
     alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
-    early = 0.5 if result["plan"]["precision"] is None else 0.3  # .5 for a smaller pair too
-    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early)
+    plan, precision = result["plan"], result["plan"]["precision"]
+    early, part = 0.5 if precision is None else 0.3, plan.get("betting", 0)  # .5 for a smaller too
+    bets = (0.5 if precision else 0.9) * ("betting" in plan and result["seeded"])
+    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part)
+    wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
     own = bounds
     if small:
-        own, more = judged(small, numbers, ((1 - WORST) * alpha,), small["counts"], "witness", 0.5)
+        alphas = ((1 - WORST) * alpha,)
+        own, more = judged(small, numbers, alphas, small["counts"], "witness", 0.5, bets)
         wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
     for place, where, found in (("", result, bounds + own), ("witness.", witness, own)):
         if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):

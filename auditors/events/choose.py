@@ -24,6 +24,7 @@ from .learners import LEARNERS, additive
 from .learners.impossible import Noticing, impossible_values
 from .learners.recurring import recurring_values
 from .ledger import Ledger, Tallies
+from .partition import Partition, binned, partition_of
 from .plain import Seen, plainest
 
 Floats = NDArray[np.float64]
@@ -48,6 +49,8 @@ NEVER = 9.0
 """Hits that the other side had to have, if an event lost no more than the one it is to replace,
 for their absence to be no luck: among thousands of events one is missed by chance so often."""
 FAR_BEHIND = 4.0
+MOST_SORTED = 8192
+"""Latest draws of a side that say where a score is cut into cells."""
 IDLE_FROM = 30_000
 
 
@@ -231,6 +234,19 @@ class Lesson:
             _let_go(ledger, scored, self._retired, singles, chosen, aim)
             self._known = None
         return replace(choice, event=plainest(choice.event, self._seen))
+
+    def partition(self, event: Event) -> tuple[Partition, NDArray[np.int64]]:
+        """Cells of outputs that go with the event chosen last, and the draws so far in them.
+
+        The draws have shape (2 sides, cells); of a score and of an event they are the latest.
+        """
+        if self._ledger is None:
+            known = binned(event, (self._first, self._second))
+        else:
+            known = {c.bins.feature: (c.bins, c.counts.sum(axis=0)) for c in self._ledger.columns}
+        first, second = self._latest()
+        latest = first[-MOST_SORTED:], second[-MOST_SORTED:]
+        return partition_of(event, known, latest)
 
     def _counted(self) -> "_Known":
         ledger = self._ledger or _counted(self._first, self._second)

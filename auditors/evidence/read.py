@@ -1,14 +1,19 @@
 """From the record of a result back to it, whole or in parts."""
 
-from math import nan
+from collections.abc import Sequence
+from math import isfinite, nan
 from typing import cast
 
 from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
+from ..bounds.wealth import Bet
 from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
+from ..events.partition import Partition, partition_from_json
 from ..outputs.decoding import from_json
 from ..results import (
     AuditResult,
+    Batch,
+    Bets,
     Cause,
     CauseLine,
     Count,
@@ -24,6 +29,7 @@ from ..results import (
 )
 from ..sampling.calls import STAGES
 from .record import (
+    BatchRecord,
     CauseRecord,
     ClaimRecord,
     CountRecord,
@@ -39,6 +45,7 @@ from .record import (
 )
 
 MOST_TRIALS = 10**10
+MOST_BATCHES = 1000
 
 
 def revived(record: ResultRecord) -> AuditResult:
@@ -160,7 +167,50 @@ def _evidence(data: EvidenceRecord) -> Evidence:
         level=float(data["level"]),
         looks=tuple(_look(look) for look in data["looks"]),
         decided_after=data["decided_after"],
+        bets=read_bets(data),
     )
+
+
+def read_bets(data: EvidenceRecord) -> Bets | None:
+    """The bets of a piece of evidence, if it has any; EvidenceFormatError for impossible ones."""
+    if "bets" not in data:
+        return None
+    told = data["bets"]
+    partitions = tuple(map(partition_from_json, told["partitions"]))
+    if len(told["batches"]) > MOST_BATCHES:
+        raise EvidenceFormatError(f"expected at most {MOST_BATCHES} batches of bets")
+    batches = tuple(_batch(one, partitions) for one in told["batches"])
+    return Bets(level=read_number(told["level"]), partitions=partitions, batches=batches)
+
+
+def _batch(data: BatchRecord, partitions: Sequence[Partition]) -> Batch:
+    one, two = (tuple(map(int, side)) for side in data["counts"])
+    a, b = map(read_number, data["bet"])
+    f, g = (tuple(map(read_number, data[name])) for name in ("f", "g"))
+    batch = Batch(
+        chunk=int(data["chunk"]),
+        draws=int(data["draws"]),
+        partition=int(data["partition"]),
+        groups=tuple(map(int, data["groups"])),
+        bet=Bet(a, b, f, g),
+        counts=(one, two),
+    )
+    size = len(f)
+    if not (
+        0 <= batch.partition < len(partitions)
+        and len(batch.groups) == partitions[batch.partition].size
+        and {size} == {len(g), len(one), len(two)}
+        and all(0 <= group < size for group in batch.groups)
+        and all(0 <= n <= MOST_TRIALS for n in (*one, *two))
+        and all(map(isfinite, (a, b, *f, *g)))
+        and sum(one) == sum(two) == batch.draws <= MOST_TRIALS
+        and batch.chunk >= 0
+    ):
+        raise EvidenceFormatError(
+            "a batch of bets has a group for each cell of its partition, and of each group the "
+            "bet and the draws of both sides, as many of each"
+        )
+    return batch
 
 
 def _look(data: LookRecord) -> Look:

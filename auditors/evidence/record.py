@@ -61,6 +61,27 @@ class LookRecord(TypedDict):
     epsilon_lower: Number
 
 
+class BatchRecord(TypedDict):
+    """A `Batch`."""
+
+    chunk: int
+    draws: int
+    partition: int
+    groups: Sequence[int]
+    bet: Sequence[float]
+    f: Sequence[float]
+    g: Sequence[float]
+    counts: Sequence[Sequence[int]]
+
+
+class BetsRecord(TypedDict):
+    """A `Bets`."""
+
+    level: float
+    partitions: Sequence[Mapping[str, Json]]
+    batches: Sequence[BatchRecord]
+
+
 class EvidenceRecord(TypedDict):
     """An `Evidence`; `hits` and `trials` are sums of its counts."""
 
@@ -71,6 +92,7 @@ class EvidenceRecord(TypedDict):
     decided_after: int | None
     counts: Sequence[CountRecord]
     looks: Sequence[LookRecord]
+    bets: NotRequired[BetsRecord]
 
 
 class WitnessRecord(PairRecord):
@@ -164,6 +186,7 @@ class PlanRecord(TypedDict):
     trials: int
     block: int
     precision: NotRequired[float | None]
+    betting: NotRequired[float]
     vectorised: NotRequired[bool]
     exceptions: NotRequired[str]
     domain: NotRequired[str]

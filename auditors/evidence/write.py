@@ -7,6 +7,7 @@ from ...mechanisms.model import PrivacyClaim
 from ..outputs.encoding import to_json
 from ..results import (
     AuditResult,
+    Bets,
     Cause,
     Count,
     Evidence,
@@ -19,6 +20,8 @@ from ..results import (
     Witness,
 )
 from .record import (
+    BatchRecord,
+    BetsRecord,
     CauseRecord,
     ClaimRecord,
     CountRecord,
@@ -172,7 +175,7 @@ def _witness(witness: Witness | None) -> WitnessRecord | None:
 
 
 def _evidence(evidence: Evidence) -> EvidenceRecord:
-    return {
+    record: EvidenceRecord = {
         "hits": [int(n) for n in evidence.hits] if evidence.counts else [0, 0],
         "trials": [int(n) for n in evidence.trials] if evidence.counts else [0, 0],
         "alpha": float(evidence.alpha),
@@ -181,6 +184,27 @@ def _evidence(evidence: Evidence) -> EvidenceRecord:
         "counts": [_count(count) for count in evidence.counts],
         "looks": [_look(look) for look in evidence.looks],
     }
+    if evidence.bets is not None:
+        record["bets"] = _bets(evidence.bets)
+    return record
+
+
+def _bets(bets: Bets) -> BetsRecord:
+    batches: list[BatchRecord] = [
+        {
+            "chunk": batch.chunk,
+            "draws": batch.draws,
+            "partition": batch.partition,
+            "groups": list(batch.groups),
+            "bet": [batch.bet.a, batch.bet.b],
+            "f": list(batch.bet.f),
+            "g": list(batch.bet.g),
+            "counts": [list(side) for side in batch.counts],
+        }
+        for batch in bets.batches
+    ]
+    partitions = [made.to_json() for made in bets.partitions]
+    return {"level": float(bets.level), "partitions": partitions, "batches": batches}
 
 
 def _look(look: Look) -> LookRecord:

@@ -19,7 +19,7 @@ from ...mechanisms.model import PrivacyClaim
 from ..bounds import two_sample
 from ..events.choose import Choice
 from ..events.events import Event
-from ..results import Count, Look, Pair
+from ..results import Bets, Count, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import Hits, count_also
 
@@ -68,6 +68,8 @@ class Attempt:
     looks: tuple[Look, ...]
     planned: Plan
     compared: tuple[int, Hits, Hits] | None = None
+    bets: Bets | None = None
+    """The bets that give the bound of the one look, where it is not that of its counts."""
 
 
 def foreseen(choice: Choice, null: tuple[float, float], level: float) -> float:

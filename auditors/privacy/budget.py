@@ -11,7 +11,7 @@ from math import isfinite
 from ..errors import InvalidArgument
 from ..sampling.sampling import Tally
 
-GROSS = 40_000
+GROSS = 20_000
 """Outputs, of both sides, that a whole audit may cost when the violation is gross."""
 
 

@@ -12,26 +12,33 @@ See `attempt` for why this is valid.
 from collections.abc import Callable
 from math import ceil, nan
 
+import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ..events.choose import Choice, Lesson
 from ..events.events import Event
+from ..events.partition import Partition
 from ..outputs.outputs import Outputs
-from ..results import Count, Learning, Look, Pair
+from ..results import Bets, Count, Learning, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import teach
+from . import betting
 from .attempt import (
     Attempt,
     Plan,
     Test,
     attempt,
+    counted,
     early_looks,
     foreseen,
     half_width,
     last_looks,
     log_ratio,
+    totals,
     variance,
 )
+from .betting import Betting
 from .budget import Errors
 
 FIRST = 64
@@ -86,6 +93,10 @@ class Judging:
         self.sampler, self.pair, self.test = sampler, pair, test
         self.precision, self.out_of_time, self.bounding = precision, out_of_time, bounding
         self.errors = Errors(test.alpha)
+        self.betting: Betting | None = None
+        part = betting.share(precision, seeded=sampler.seeded, bounding=bounding)
+        if part:
+            self.betting = Betting(test.null, self.errors.take(part * test.alpha))
         self.lesson = Lesson()
         self.attempts: list[Attempt] = []
         self.made = 0
@@ -94,7 +105,7 @@ class Judging:
         self._choice: Choice | None = None
         self._older: Choice | None = None
         self._learnt_from = 0
-        self._chunks = {"opening": 0, "select": 0, "attempt": 0, "standing": 0}
+        self._chunks = {"opening": 0, "select": 0, "bet": 0, "attempt": 0, "standing": 0}
         self._last: Attempt | None = None
 
     # What was found.
@@ -114,6 +125,11 @@ class Judging:
         """Draws a side, those that taught included, up to the first look that refuted."""
         claimed = self.test.claim.epsilon
         return next((look.draws for look in self.looks if look.epsilon_lower >= claimed), None)
+
+    @property
+    def bets(self) -> Bets | None:
+        """The bets, where they refuted the claim."""
+        return next((one.bets for one in self.attempts if one.bets is not None), None)
 
     @property
     def counts(self) -> tuple[Count, ...]:
@@ -180,21 +196,28 @@ class Judging:
             self._taught(*opening)
             self.made += min(len(opening[0]), self.test.trials - 1)
         most = self._most_taught()
-        fresh = self.made >= FIRST
+        first = FIRST if self.betting is None else betting.FIRST
+        fresh = self.lesson.draws >= first if self.betting is not None else self.made >= first
         while fresh or self.made < most:
             if self.out_of_time():
                 self.complete = False
                 return
-            if not fresh:
-                self._teach(min(max(self.made, FIRST), most - self.made))
+            draws = min(max(self.made, first), most - self.made)
+            if not fresh and self._worth_a_bet():
+                self._bet(draws)
+                if self.refuted:
+                    return
+            elif not fresh:
+                self._teach(draws)
             fresh = False
-            most = self._most_taught()
             if self.precision == 0 and self.made < most // 4:
                 continue  # nothing is attempted before the end, so no event is needed yet
             if self.made < most and self._hopeless():
                 continue
             self._learn()
-            if self._may_attempt(most):
+            if self.betting is not None:
+                self.betting.on(*self.lesson.partition(self.choice.event))
+            elif self._may_attempt(most):
                 if self._early(most):
                     return
                 # The attempt taught as well; a finer bound would ask for a better lesson first.
@@ -247,6 +270,49 @@ class Judging:
             return False
         return choice.predicted + FAR * choice.spread < self.test.null[0]
 
+    def _worth_a_bet(self) -> bool:
+        """Whether draws are bet on: not before an event is learnt, nor where it is far off."""
+        choice, betting = self._choice, self.betting
+        if choice is None or betting is None or not betting.partitions:
+            return False
+        return self.made < OPENING or choice.predicted + FAR * choice.spread >= self.test.null[0]
+
+    def _bet(self, draws: int) -> None:
+        """Bet on as many draws a side, one batch after the other, before they teach."""
+        made, choice = self.betting, self.choice
+        assert made is not None
+        counts: list[Count] = []
+        since = 0
+        while draws > 0 and not self.out_of_time():
+            if self.lesson.whole and 4 * since > self.made - since:
+                # The bins are not fixed yet, and more draws have finer ones.
+                made.on(*self.lesson.partition(choice.event))
+                since = 0
+            size = min(betting.next_size(self.made), draws, PIECE)
+            chunk = self._chunks["bet"]
+            self._chunks["bet"] += 1
+            hits, cells = self._taught_by(
+                choice.event, "bet", chunk, size, later=draws - size, partition=made.partitions[-1]
+            )
+            counts.append(counted("bet", chunk, choice, hits, (size, size)))
+            since += size
+            self.made += size
+            draws -= size
+            if made.place(chunk, size, cells):
+                self.attempts.append(self._won(made, choice, tuple(counts)))
+                return
+
+    def _won(self, made: Betting, choice: Choice, counts: tuple[Count, ...]) -> Attempt:
+        """The bets that refuted, told by the counts of the event since it was learnt."""
+        hits, trials = totals(counts)
+        bound = betting.bound_of_bets(made.batches, self.test.claim, made.level)
+        look = Look(
+            attempt=len(self.attempts), draws=self.made, hits=hits, trials=trials,
+            level=made.level, epsilon_lower=bound,
+        )  # fmt: skip
+        plan = ((trials[0], made.level),)
+        return Attempt(choice=choice, counts=counts, looks=(look,), planned=plan, bets=made.bets)
+
     def _teach(self, draws: int) -> None:
         while draws > 0:
             opening = max(0, OPENING - self.made)
@@ -262,6 +328,18 @@ class Judging:
         self, event: Event | None, stage: str, chunk: int, draws: int, later: int = 0
     ) -> tuple[int, int]:
         """Learn from fresh draws, and count the event among them; `later` more will follow."""
+        return self._taught_by(event, stage, chunk, draws, later=later)[0]
+
+    def _taught_by(
+        self,
+        event: Event | None,
+        stage: str,
+        chunk: int,
+        draws: int,
+        *,
+        later: int = 0,
+        partition: Partition | None = None,
+    ) -> tuple[tuple[int, int], NDArray[np.int64]]:
         return teach(
             self.sampler,
             self.pair,
@@ -273,6 +351,7 @@ class Judging:
             shown=SHOWN - len(self.shown[0]),
             later=later,
             listen=self._show,
+            partition=partition,
         )
 
     def _taught(self, first: Outputs, second: Outputs) -> None:

@@ -7,13 +7,22 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism
 from ..errors import EvidenceFormatError, InvalidArgument
-from ..evidence.read import drawn_part, read_claim, read_count, read_exact, read_number, read_pair
+from ..evidence.read import (
+    drawn_part,
+    read_bets,
+    read_claim,
+    read_count,
+    read_exact,
+    read_number,
+    read_pair,
+)
 from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
-from ..results import Count, ExactResult, Pair, Verdict
+from ..results import Bets, Count, ExactResult, Pair, Verdict
 from ..sampling.sampling import Sampler
 from ..tape.exact import exact_pair, exact_verdict
 from . import request, retrace
 from .attempt import Test, bound_of
+from .betting import bound_of_bets, in_groups, share
 from .budget import Budget
 
 LAWS_BELIEVED = ("exact.scope", "exact.pairs", "exact.runs", "exact.outcomes", "exact.asked")
@@ -119,16 +128,26 @@ def _recounted(
         stated = [*_follows(record, pair, test, judged, small, subject, name)]
     again = tuple(_again(sampler, pair, count) for count in judged)
     differences = [*_moved(blocks), *_differences(judged, again)]
+    won = _bet_again(sampler, pair, read_bets(record["evidence"]), differences)
     with _damage():
-        bounds = _bounds(record["evidence"].get("looks", ()), again, test)
+        looks, counted = record["evidence"].get("looks", ()), _counted(again)
+        bounds = _bounds(looks[1:] if won else looks, counted, test)
+        bounds += [bound_of_bets(won.batches, test.claim, won.level)] if won else []
         shown = [count for count in again if _stream(count) in set(map(_stream, counts))]
-        bound = largest = bound_of(tuple(shown or again), test, level)
         found = list(shown or again)
+        bound = largest = (
+            bounds[-1] if won and not _counted(found) else bound_of(tuple(found), test, level)
+        )
         if small is not None:
             new = tuple(_again(sampler, small.pair, count) for count in small.counts)
             differences += _differences(small.counts, new)
             found += new
-            smaller = bound_of(new, test, small.level)
+            won = _bet_again(sampler, small.pair, read_bets(small.told), differences)
+            smaller = (
+                bound_of_bets(won.batches, test.claim, won.level)
+                if won
+                else bound_of(new, test, small.level)
+            )
             largest = max(bound, smaller)
             # Both sentences of a refutation must hold.
             if smaller < test.claim.epsilon:
@@ -172,8 +191,11 @@ def _follows(
     for number, count in enumerate(evidence["counts"]):
         if count not in known:
             yield f"evidence.counts[{number}]: not among the counts that were judged"
-    alphas = retrace.shares(test.alpha, small=False)
-    yield from retrace.looks_again(looks, judged, test, alphas, precision, "evidence.looks")
+    part = float(plan.get("betting", 0.0))
+    yield from retrace.betting_again(record)
+    yield from _looks_follow(
+        evidence, judged, test, retrace.shares(test.alpha, small=False), part, precision, "evidence"
+    )
     yield from retrace.summary_again(evidence, looks, epsilon, "evidence")
     yield from retrace.bounds_again(record, small.told if small is not None else None)
     yield from retrace.power_again(record, looks, test)
@@ -200,13 +222,64 @@ def _follows(
     told = small.told
     yield from retrace.witness_again(witness, small.pair, small.counts)
     yield from retrace.pair_again(small.pair, test, subject, domain, "witness")
-    alphas = retrace.shares(test.alpha, small=True)
-    yield from retrace.looks_again(
-        told["looks"], small.counts, test, alphas, None, "witness.evidence.looks", whole=False
-    )
+    # A smaller pair is judged until it is refuted, where the other is counted to the end.
+    part = share(precision or None, seeded=bool(record["seeded"])) if "betting" in plan else 0.0
+    yield from _looks_follow(
+        told, small.counts, test, retrace.shares(test.alpha, small=True), part, precision or None,
+        "witness.evidence", whole=False,
+    )  # fmt: skip
     if told["alpha"] != evidence["alpha"]:
         yield "witness.evidence.alpha: not that of the audit"
     yield from retrace.summary_again(told, told["looks"], epsilon, "witness.evidence")
+
+
+def _looks_follow(
+    evidence: EvidenceRecord,
+    counts: tuple[Count, ...],
+    test: Test,
+    alphas: tuple[float, ...],
+    part: float,
+    precision: float | None,
+    place: str,
+    *,
+    whole: bool = True,
+) -> Iterator[str]:
+    """What the looks of one pair get wrong, bets having had this part of the error probability."""
+    left, staked = retrace.counted_parts(alphas, part)
+    looks, counted = evidence["looks"], _counted(counts)
+    if "bets" in evidence:
+        shown = tuple(count for count in counts if count.stage == "bet")
+        if shown or whole:
+            yield from retrace.bets_again(evidence, shown, test, staked, place)
+        looks = looks[1:]
+    if looks or counted or whole:
+        yield from retrace.looks_again(
+            looks, counted, test, left, precision, f"{place}.looks", whole=whole
+        )
+
+
+def _counted(counts: Sequence[Count]) -> tuple[Count, ...]:
+    """Those that give a bound; the others show what bets won on."""
+    return tuple(count for count in counts if count.stage != "bet")
+
+
+def _bet_again(
+    sampler: Sampler, pair: Pair, bets: Bets | None, differences: list[str]
+) -> Bets | None:
+    """The bets on the same draws made again; what differs is added to the differences."""
+    if bets is None:
+        return None
+    batches = []
+    for batch in bets.batches:
+        sides = sampler.draw(pair, "bet", batch.chunk, batch.draws)
+        one, two = in_groups(bets.partitions[batch.partition], batch, sides)
+        if (one, two) != batch.counts:
+            differences.append(
+                f"bet chunk {batch.chunk}: the draws fall into the cells in other numbers than "
+                "recorded"
+            )
+        batches.append(replace(batch, counts=(one, two)))
+    return replace(bets, batches=tuple(batches))
 
 
 def _bounds(looks: Sequence[LookRecord], counts: Sequence[Count], test: Test) -> list[float]:

@@ -15,6 +15,7 @@ from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Valu
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
 from ..events.choose import Choice
+from ..evidence.read import read_bets
 from ..evidence.record import (
     ClaimRecord,
     EvidenceRecord,
@@ -40,6 +41,7 @@ from .attempt import (
     last_looks,
     totals,
 )
+from .betting import bound_of_bets, share
 from .judge import MOST_EARLY, early_share
 from .verdicts import (
     NO_RETURN,
@@ -84,6 +86,56 @@ def shares(alpha: float, *, small: bool) -> tuple[float, ...]:
     return ((1 - WORST) * alpha,) if small else (alpha, WORST * alpha)
 
 
+def betting_again(record: ResultRecord) -> Iterator[str]:
+    """Whether the part of the error probability for bets is the one of such an audit."""
+    said, plan = record["plan"].get("betting", 0.0), record["plan"]
+    if said not in (0.0, share(plan.get("precision", 0.05), seeded=bool(record["seeded"]))):
+        yield f"plan.betting: {_short(said)} is no part of alpha that bets may have"
+
+
+def counted_parts(
+    alphas: tuple[float, ...], part: float
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """What of these error probabilities the counts have, and what the bets have."""
+    return tuple((1 - part) * one for one in alphas), tuple(part * one for one in alphas)
+
+
+def bets_again(
+    evidence: EvidenceRecord,
+    counts: Sequence[Count],
+    test: Test,
+    levels: tuple[float, ...],
+    place: str,
+) -> Iterator[str]:
+    """What the look that the bets decided gets wrong; `counts` are those that show what they won.
+
+    The wealth is worked out from the draws of each batch by cell.
+    """
+    bets = read_bets(evidence)
+    assert bets is not None
+    look = evidence["looks"][0]
+    if not any(isclose(bets.level, level, rel_tol=CLOSE) for level in levels):
+        yield f"{place}.bets.level: {_short(bets.level)} is not what bets may spend"
+    hits, trials = totals(tuple(counts)) if counts else ((0, 0), (0, 0))
+    made = [(batch.chunk, batch.draws) for batch in bets.batches]
+    shown = [(count.chunk, count.trials[0]) for count in counts]
+    if (
+        shown != made[-len(shown) :]
+        or not shown
+        or [chunk for chunk, _ in made] != sorted({chunk for chunk, _ in made})
+    ):
+        yield f"{place}.counts: not the last batches that were bet on"
+    if any(_fixed(count) != _fixed(counts[0]) for count in counts):
+        yield f"{place}: the counts of the bets differ in what was fixed before them"
+    bound = bound_of_bets(bets.batches, test.claim, bets.level)
+    yield from _unlike(f"{place}.hits", look["hits"], list(hits))
+    yield from _unlike(f"{place}.trials", look["trials"], list(trials))
+    yield from _unlike(f"{place}.level", look["level"], bets.level)
+    yield from _unlike(f"{place}.epsilon_lower", number_of(look["epsilon_lower"]), bound)
+    if not sum(draws for _, draws in made) <= look["draws"] <= test.trials:
+        yield f"{place}.draws: {look['draws']} do not fit the batches or {test.trials} trials"
+
+
 def looks_again(
     looks: Sequence[LookRecord],
     counts: Sequence[Count],
@@ -100,6 +152,7 @@ def looks_again(
     """
     best = best_of(looks)
     of_best = [look for look in looks if best is not None and look["attempt"] == best["attempt"]]
+    first = looks[0]["attempt"] if looks else 0
     if (whole and len(looks) != len(counts)) or len(of_best) < (0 if whole else len(counts)):
         yield f"{place}: {len(looks)} looks for {len(counts)} counts; every count has one"
         return
@@ -108,7 +161,7 @@ def looks_again(
     for look in looks:
         paired.append((look, next(given, None) if whole or look in of_best else None))
     attempts = [list(group) for _, group in groupby(paired, key=lambda one: one[0]["attempt"])]
-    if [attempt[0][0]["attempt"] for attempt in attempts] != list(range(len(attempts))):
+    if [attempt[0][0]["attempt"] - first for attempt in attempts] != list(range(len(attempts))):
         yield f"{place}.attempt: the attempts must be numbered from 0 in their order"
     for attempt in attempts:
         own = [count for _, count in attempt if count is not None]

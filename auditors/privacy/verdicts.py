@@ -18,6 +18,7 @@ from ..search.plan import SearchPlan
 from ..search.shrink import shrink
 from . import power
 from .attempt import LAST, Test, totals
+from .betting import share
 from .budget import GROSS, Allowance, Budget
 from .judge import Judging
 from .sketch import sketch
@@ -187,13 +188,15 @@ def _smallest(
         audit.sampler,
         small,
         Test(claim=audit.claim, trials=trials, alpha=alpha),
-        precision=None,
+        precision=audit.budget.precision or None,
         out_of_time=audit.clock.late,
     )
     counting.run()
     audit.sampler.gate(refuted=counting.refuted)
     if not counting.refuted:
         return None
+    counting.sharpen(allowance.left // 2)
+    audit.sampler.gate(refuted=True)
     return _result(audit, counting, Verdict.REFUTED).worst
 
 
@@ -385,7 +388,8 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
     event, turned = judging.choice.event, judging.choice.reversed
     if best is not None:
         one, number = best
-        counts, look = one.counts[:number], one.looks[number - 1]
+        counts = one.counts if one.bets is not None else one.counts[:number]
+        look = one.looks[number - 1]
         level, bound = look.level, look.epsilon_lower
         event, turned = one.choice.event, one.choice.reversed
         assert totals(counts) == (look.hits, look.trials)
@@ -406,6 +410,7 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             level=level,
             looks=judging.looks,
             decided_after=judging.decided_after,
+            bets=judging.bets,
         ),
         draws=sampler.tally.draws,
         seed=sampler.seed,
@@ -417,6 +422,9 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
         plan={
             "trials": audit.budget.trials,
             "precision": audit.budget.precision,
+            "betting": 0.0
+            if judging.betting is None
+            else share(audit.budget.precision, seeded=True),
             "block": sampler.block,
             "vectorised": sampler.vectorised,
             "trust_rows": sampler.vectorised and sampler.trust_rows,

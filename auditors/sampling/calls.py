@@ -45,7 +45,7 @@ from ..workers.wire import packed
 from .capture import captured, require_small
 
 STAGES = frozenset({
-    "contract", "search", "frozen", "opening", "select", "attempt", "standing", "shrink",
+    "contract", "search", "frozen", "opening", "select", "bet", "attempt", "standing", "shrink",
     "recheck", "claim", "pilot", "figure",
 })  # fmt: skip
 """What draws are for."""

@@ -14,7 +14,7 @@ What this cannot see: memory filled before the audit began, which each copy of t
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -69,11 +69,15 @@ class Deciding:
 
     entered: list[Made] = field(default_factory=list)
     seconds: float = 0.0
+    draws: dict[int, int] = field(default_factory=dict)
+    """How many were entered of each side."""
 
     def enter(self, pair: Pair, calls: Calls, event: Event | None, block: Block, drawn: Drawn
               ) -> None:  # fmt: skip
-        """A block was counted."""
+        """A block was counted. What it answered beside is not kept."""
+        drawn = replace(drawn, answer=None, returned=None)
         self.entered.append(Made((pair.database, pair.neighbour), calls, event, block, drawn))
+        self.draws[block.side] = self.draws.get(block.side, 0) + block.size
         self.seconds += drawn.pace * block.size
 
     def check(self, door: Door, *, refuted: bool) -> None:
@@ -81,7 +85,11 @@ class Deciding:
 
         Nothing is made again where no process can be forked.
         """
-        entered, self.entered, seconds, self.seconds = self.entered, [], self.seconds, 0.0
+        entered, self.entered, self.draws = self.entered, [], {}
+        seconds, self.seconds = self.seconds, 0.0
+        if not refuted:
+            # What was bet on without winning came first; what the claim stands on is counted.
+            entered = [made for made in entered if made.block.stage != "bet"] or entered
         if not entered or not door.remakes:
             return
         some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)

@@ -440,7 +440,8 @@ class Sampler:
 
     def _kept(self, block: Block) -> int:
         """How many of the first outputs of a block are kept, to be compared with others."""
-        return max(0, min(block.size, MOST - block.first))
+        before = self.tally.deciding.draws.get(block.side, 0)
+        return max(0, min(block.size, MOST - before - block.first))
 
     def _asked(
         self,

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ..engines.book import Block
 from ..events.choose import Lesson
 from ..events.events import Event
+from ..events.ledger import Ledger, Tallies
+from ..events.partition import Partition
 from ..outputs.outputs import Outputs
 from ..results import Pair
 from .calls import WHOLE, Ask
@@ -35,19 +37,26 @@ def teach(
     shown: int = 0,
     later: int = 0,
     listen: Callable[[Outputs, Outputs], None] = lambda first, second: None,
-) -> Hits:
+    partition: Partition | None = None,
+) -> tuple[Hits, NDArray[np.int64]]:
     """Teach the lesson `draws` draws a side, and count how many of each side lie in the event.
+
+    The second of what comes back are the draws in each cell of the partition, if there is one, of
+    shape (2 sides, cells).
 
     At least the first `shown` of them come as they are, and `listen` is given those that do, in
     order. `later` says how many more draws a side follow before the lesson is asked for an event.
     """
     blocks = sampler.blocks(pair, stage, chunk, draws)
+    cells = np.zeros((2, partition.size if partition is not None else 0), dtype=np.int64)
     stops = np.cumsum([block.size for block in halves(blocks)[0]])
     starts = np.concatenate([[0], stops[:-1]])
 
     def whole(first: Sequence[Outputs], second: Sequence[Outputs]) -> None:
         if first:
             sides = Outputs.concatenate(first), Outputs.concatenate(second)
+            if partition is not None:
+                cells[:] += [partition.counts(side) for side in sides]
             lesson.add(*sides)
             listen(*sides)
 
@@ -60,12 +69,23 @@ def teach(
         tail = max(0, lesson.recent - later)
         last = max(head, int(np.searchsorted(stops, draws - tail, side="right")))
         parts = [int(before + start) for start in starts[head:last]] + [WHOLE] * (count - last)
-        ask = lesson.blank().tallies
+        ask = partial(_tallied, lesson.blank(), partition)
         more, (one, two) = _asked(sampler, pair, event, blocks, parts, head, ask)
-        lesson.enter(one[: last - head], two[: last - head])
+        told = [side[: last - head] for side in (one, two)]
+        lesson.enter(*([tallies for tallies, _ in side] for side in told))
+        if last > head:
+            cells += [np.sum([counts for _, counts in side], axis=0) for side in told]
         whole(one[last - head :], two[last - head :])
         hits = [*halves(hits)[0], *halves(more)[0], *halves(hits)[1], *halves(more)[1]]
-    return sampler.total(blocks, hits) if event is not None else (0, 0)
+    return (sampler.total(blocks, hits) if event is not None else (0, 0)), cells
+
+
+def _tallied(
+    blank: Ledger, partition: Partition | None, outputs: Outputs, start: int
+) -> tuple[Tallies, NDArray[np.int64]]:
+    none = np.zeros(0, dtype=np.int64)
+    counts = none if partition is None else partition.counts(outputs)
+    return blank.tallies(outputs, start), counts
 
 
 def count_also(

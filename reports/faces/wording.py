@@ -332,6 +332,9 @@ def bound_sentence(result: AuditResult) -> str:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
     proof = "" if result.verdict is Verdict.PROVED else "; no proof"
+    shown = result.evidence if small is None else small.evidence
+    if shown is not None and shown.counts and shown.counts[-1].stage == "bet":
+        held = f"by bets on all its outputs, not on this event alone, {held}"
     if small is not None and _two_pairs(result):
         own = _above(result, small.epsilon_lower)
         return f"smallest pair found that breaks the claim; its counts give {own}, {held}"

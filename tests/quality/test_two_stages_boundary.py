@@ -18,6 +18,7 @@ from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.attempt import attempt, early_looks, last_looks
+from dpwitness.auditors.privacy.budget import Errors
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.sampling.sampling import Sampler
 
@@ -142,6 +143,8 @@ def test_early_attempts_happen_and_err_no_more_often_than_their_share():
             Claimed(claim=claim, trials=2000, alpha=ALPHA),
             precision=None,
         )
+        # As for a mechanism with randomness of its own, on which nothing is bet.
+        judging.betting, judging.errors = None, Errors(ALPHA)
         judging.run()
         refuted += judging.refuted
         early += len(judging.attempts) > 2 or (judging.refuted and judging.last is None)

@@ -49,7 +49,7 @@ def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
     pair = {"pair": ([0, 0], [1, -1]), "relation": "declared"}
     found = audit(two_scores(2.0), rho=0.5, **pair, trials=60_000, precision=None)
     assert found.refuted
-    assert found.evidence.decided_after <= 5000
+    assert found.evidence.decided_after <= 6000
     assert not audit(two_scores(2.0), epsilon=2.0, **pair, trials=60_000).refuted
 
 

@@ -1,0 +1,184 @@
+"""Betting against a claim on every pair of draws, over all outputs at once and in both directions.
+
+Theorem. Let the claim be P[E] <= e^epsilon Q[E] + delta and Q[E] <= e^epsilon P[E] + delta for
+every event E, x be a draw from P and y one from Q, independent given the past. Let u, v >= 0 be
+bounded functions of an output, and a + b + delta (sup u + sup v) <= 2, all fixed by the past, with
+
+    f = a + u - e^epsilon v > 0,    g = b - e^epsilon u + v > 0.
+
+Then f(x) g(y) has expectation at most 1 given the past.
+
+Proof. The claim gives E_P h <= e^epsilon E_Q h + delta sup h for every h >= 0, and the same with P
+and Q exchanged; so E_P f + E_Q g <= a + b + delta (sup u + sup v) <= 2, and the expectation is
+E_P f E_Q g <= ((E_P f + E_Q g) / 2)^2 <= 1. []
+
+The product over all pairs is therefore a supermartingale from 1, the wealth, and it reaches
+1 / level at any time with probability at most `level` (Ville 1939). Where a smaller epsilon is
+enough the same bets are valid, so a wealth that refutes the claim refutes all that promise more.
+`log_gain` asks of f and g, whoever chose them, whether there are such u and v: nothing rests on
+how they came.
+
+How they are chosen. Outputs come in cells that earlier draws put in order, from the one that speaks
+most for the first database. An expert believes that an output of a cell comes from the first
+database with probability s, or says nothing of the cell. One kind gives the cells at the top, a
+share of all, s = e^l / (1 + e^l), those at the bottom 1 - s, or both, with l somewhat above
+epsilon; the other takes the log-ratios promised, cut at l. Given a and b = 2 - a, the best u is
+s b e^-epsilon - (1 - s) a, and the best v the same with the sides exchanged; a is nearly the one of
+the largest growth foreseen. The mean of the bets of all experts, each with the part of the money
+that it would have by now, is a bet too, and is the one that is made.
+"""
+
+from collections.abc import Sequence
+from math import exp
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+SHARES = (0.5, 0.35, 0.25, 0.15, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002)
+"""Parts of all outputs that an expert bets on at one end."""
+EXCESS = tuple(0.03 * 2.0**k for k in range(8))
+"""By how much (nats) a log-ratio is believed to exceed the claim."""
+ENDS = ((True, True, 0.35), (True, False, 0.125), (False, True, 0.125))
+"""Whether an expert bets at the top and at the bottom, and its part of the money."""
+GRADED = 0.4
+"""Part of the money of those who take the log-ratios promised."""
+MOVING, MOVED = 0.03, 0.02
+"""Part of the money that is dealt anew before each batch, so that late experts have their say. It
+is bet on every pair of the batch, so it is less where these are many: in all no more than MOVED."""
+NEWTON = 8
+WIDE = 1.2
+"""By how much the cells of an end may exceed the share that is wanted of it."""
+LARGEST_EPSILON = 50.0
+SPARE = 1e-12
+"""What is left of the 2 for rounding."""
+GRAIN = 1e-8
+"""f and g are rounded down to multiples of it."""
+PRIOR = np.repeat(
+    [part / len(SHARES) / len(EXCESS) for _ in SHARES for *_, part in ENDS]
+    + [GRADED / len(EXCESS)],
+    len(EXCESS),
+)
+"""Each expert's part of the money."""
+
+Counts = Sequence[int]
+
+
+class Bet(NamedTuple):
+    """What is bet on a pair of draws: f and g of each cell, and the numbers a and b."""
+
+    a: float
+    b: float
+    f: Sequence[float]
+    g: Sequence[float]
+
+
+def log_gain(bet: Bet, counts: tuple[Counts, Counts], epsilon: float, delta: float) -> float:
+    """The logarithm of what the bet makes of 1; `counts` are draws of each side in each cell.
+
+    ValueError for a bet that is none against (epsilon, delta): with u and v no larger than f and g
+    need, what is asked of them fails.
+    """
+    ratio, (a, b) = exp(epsilon), bet[:2]
+    f, g = np.asarray(bet.f, dtype=np.float64), np.asarray(bet.g, dtype=np.float64)
+    u, v = np.maximum(f - a, 0), np.maximum(g - b, 0)
+    fair = (np.minimum(f, a) + ratio * v <= a) & (np.minimum(g, b) + ratio * u <= b)
+    if not (min(f.min(), g.min()) > 0 and fair.all() and a + b + delta * (u.max() + v.max()) <= 2):
+        raise ValueError("f and g are no bet against the claim")
+    return float(np.log(f) @ np.asarray(counts[0]) + np.log(g) @ np.asarray(counts[1]))
+
+
+def ends(past: Floats) -> list[tuple[int, int]]:
+    """For each share, how many cells make the top and how many the bottom."""
+    most = len(past) - 1
+    return [
+        (
+            max(1, min(most, int((past.cumsum() <= WIDE * share * past.sum()).sum()))),
+            max(1, min(most, int((past[::-1].cumsum() <= WIDE * share * past.sum()).sum()))),
+        )
+        for share in SHARES
+    ]
+
+
+def beliefs(past: Floats, odds: Floats, epsilon: float) -> Floats:
+    """The belief of every expert (experts, cells) that an output is of the first side; else NaN."""
+    places, found = np.arange(len(past)), []
+    likelier = 1 / (1 + np.exp(-epsilon - np.array(EXCESS)))[:, None]
+    for top, low in ends(past):
+        first, last = places < top, places >= len(past) - low
+        for at_top, at_bottom, _ in ENDS:
+            one, two = first & at_top, last & at_bottom
+            bottom = np.where(two & ~one, 1 - likelier, np.nan)
+            found.append(np.where(one & ~two, likelier, bottom))
+    most = epsilon + np.array(EXCESS)[:, None]
+    graded = 1 / (1 + np.exp(-np.clip(odds, -most, most)))
+    found.append(np.where(np.abs(odds) > epsilon, graded, np.nan))
+    return np.concatenate(found)
+
+
+def bets_of_all(
+    past: Floats, odds: Floats, epsilon: float, delta: float
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """a, b (experts,) and f, g (experts, cells), from what is known before the draws.
+
+    `past` are earlier draws of both sides in each cell, `odds` the log-ratios they promise. Nothing
+    is bet (all are 1) where there is one cell, or no claim to speak of.
+    """
+    size, experts = len(past), len(PRIOR)
+    if size < 2 or epsilon > LARGEST_EPSILON or delta >= 1:
+        return (
+            np.ones(experts),
+            np.ones(experts),
+            np.ones((experts, size)),
+            np.ones((experts, size)),
+        )
+    s, ratio, mass = beliefs(past, odds, epsilon), exp(epsilon), 2 * past / past.sum()
+    above, below = s > 0.5, s < 0.5
+    s = np.where(above | below, s, 0)
+    top, low = above @ mass, below @ mass
+    first = np.maximum(1 - s @ mass, 1e-4)
+    second = np.maximum(1 - top - low + s @ mass, 1e-4)
+    a = np.ones(len(s))
+    for _ in range(NEWTON):
+        up, down = (ratio - 1) / (2 + a * (ratio - 1)), (ratio - 1) / (2 * ratio - a * (ratio - 1))
+        slope = top * up - low * down + first / a - second / (2 - a)
+        curve = top * up**2 + low * down**2 + first / a**2 + second / (2 - a) ** 2
+        a = np.clip(a + slope / curve, 0.1, 1.9)
+    a, b = a[:, None], 2 - SPARE - a[:, None]
+    u = np.where(above, np.maximum(s * b / ratio - (1 - s) * a, 0), 0)
+    v = np.where(below, np.maximum((1 - s) * a / ratio - s * b, 0), 0)
+    pay = delta * (u.max(axis=1) + v.max(axis=1))[:, None] / 2
+    # Who cannot pay bets less.
+    part = np.minimum(1.0, np.minimum(a, b) / 2 / np.maximum(pay, 1e-300))
+    u, v, a, b = part * u, part * v, a - part * pay, b - part * pay
+    u, v = np.minimum(u, 0.999 * b / ratio), np.minimum(v, 0.999 * a / ratio)
+    return a[:, 0], b[:, 0], a + u - ratio * v, b - ratio * u + v
+
+
+class Bettor:
+    """Chooses bets against (epsilon, delta), and remembers how each expert would have done."""
+
+    def __init__(self, epsilon: float, delta: float) -> None:
+        """Nothing has been bet yet."""
+        self.epsilon, self.delta = epsilon, delta
+        self.logs = np.log(PRIOR)
+        self._made = (np.zeros(0), np.zeros(0))
+
+    def bet(self, past: Counts, odds: Sequence[float], draws: int) -> Bet:
+        """The bet on so many pairs, from earlier draws of both sides in each cell, and odds."""
+        dealt = min(MOVING, MOVED / draws)
+        money = (1 - dealt) * np.exp(self.logs - np.logaddexp.reduce(self.logs)) + dealt * PRIOR
+        self.logs = np.log(money)
+        known = np.asarray(past, dtype=np.float64), np.asarray(odds, dtype=np.float64)
+        a, b, f, g = bets_of_all(*known, self.epsilon, self.delta)
+        self._made = np.log(f), np.log(g)
+        # Rounded down they are a bet all the more.
+        f, g = (np.floor((money @ part) / GRAIN - 0.1) * GRAIN for part in (f, g))
+        return Bet(float(money @ a), float(money @ b), tuple(f.tolist()), tuple(g.tolist()))
+
+    def learn(self, counts: tuple[Counts, Counts]) -> None:
+        """The draws that were bet on, of each side in each cell."""
+        f, g = self._made
+        self.logs = self.logs + f @ np.asarray(counts[0]) + g @ np.asarray(counts[1])

@@ -1,0 +1,154 @@
+"""The bets of one judging: on which cells of the outputs, in what order, and what they have won.
+
+Draws that teach are bet on before they teach, as far as they are single calls, so no draw is taken
+from the count. `bounds/wealth.py` has the proof that a true claim is refuted so with probability at
+most the level of the bets; one union bound joins it with the levels of all counts. `share` says
+which part of the error probability the bets have.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
+from math import inf, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...mechanisms.model import PrivacyClaim
+from ..bounds.two_sample import at_distance
+from ..bounds.wealth import Bettor, ends, log_gain
+from ..events.partition import Partition, promised
+from ..outputs.outputs import Outputs
+from ..results import Batch, Bets
+
+FIRST = 12
+"""Draws a side of the first lesson."""
+GROWTH = 16
+"""A batch has one draw for so many that were made before it."""
+LEAST = 4
+HALF, MOST = 0.5, 0.9
+"""Part of the error probability for the bets, and where nothing follows a refutation."""
+NOTHING = 1e-9
+"""Draws that every cell is taken to have had more."""
+
+
+def share(precision: float | None, *, seeded: bool, bounding: bool = False) -> float:
+    """The part of the error probability that the bets have.
+
+    None where the largest bound is wanted, which is counted, and none for a mechanism with
+    randomness of its own, whose deciding draws come from several fresh processes a count.
+    """
+    if bounding or precision == 0 or not seeded:
+        return 0.0
+    return MOST if precision is None else HALF
+
+
+def next_size(made: int) -> int:
+    """Draws a side of the batch that follows `made` others."""
+    return max(LEAST, made // GROWTH)
+
+
+def log_wealth(batches: Sequence[Batch], claim: PrivacyClaim) -> float:
+    """The logarithm of the largest wealth against the claim after any batch; at least 0.
+
+    ValueError where something is no bet against it.
+    """
+    null = at_distance(claim.epsilon, claim.delta, claim.steps)
+    gains = [log_gain(batch.bet, batch.counts, *null) for batch in batches]
+    return max(accumulate(gains, initial=0.0))
+
+
+def bound_of_bets(batches: Sequence[Batch], claim: PrivacyClaim, level: float) -> float:
+    """The claimed epsilon where the bets refute it, with probability `level` if it is true; -inf.
+
+    A smaller epsilon, which promises more, is refuted too.
+    """
+    try:
+        won = log_wealth(batches, claim) >= -log(level)
+    except ValueError:
+        return -inf
+    return claim.epsilon if won else -inf
+
+
+def in_groups(
+    made: Partition, batch: Batch, sides: Sequence[Outputs]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """How many outputs of each side lie in each group of cells of a batch."""
+    one, two = (
+        _grouped(np.array(batch.groups), made.counts(side), len(batch.bet.f)) for side in sides
+    )
+    return one, two
+
+
+def _grouped(groups: NDArray[np.intp], counts: NDArray[Any], size: int) -> tuple[int, ...]:
+    return tuple(np.bincount(groups, counts, size).astype(int).tolist())
+
+
+@dataclass(slots=True)
+class Betting:
+    """What has been bet so far against `null`, (epsilon, delta) at the claim's distance."""
+
+    null: tuple[float, float]
+    level: float
+    partitions: list[Partition] = field(default_factory=list)
+    batches: list[Batch] = field(default_factory=list)
+    _seen: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
+    _bettor: Bettor = field(init=False)
+    log: float = 0.0
+    """The logarithm of the wealth."""
+
+    def __post_init__(self) -> None:
+        """Nothing has been won."""
+        self._bettor = Bettor(*self.null)
+
+    def on(self, partition: Partition, seen: NDArray[np.int64]) -> None:
+        """Bet on the cells of this partition from now on; `seen` are earlier draws (side, cell)."""
+        self.partitions.append(partition)
+        self._seen = seen.copy()
+
+    def place(self, chunk: int, draws: int, cells: NDArray[np.int64]) -> bool:
+        """Bet on a batch of fresh draws, given by (side, cell); whether the claim is refuted now.
+
+        The bet follows from what came before.
+        """
+        made, seen = self.partitions[-1], self._seen.sum(axis=0)
+        odds = promised(made, self._seen)
+        groups = _groups(seen, np.argsort(-odds, kind="stable"))
+        size = int(groups.max()) + 1
+        # Where nothing was seen the weight is a little, so that the mean is one of something.
+        weight = np.bincount(groups, seen + NOTHING, size)
+        mean = np.bincount(groups, odds * (seen + NOTHING), size) / weight
+        batch = Batch(
+            chunk=chunk,
+            draws=draws,
+            partition=len(self.partitions) - 1,
+            groups=tuple(groups.tolist()),
+            bet=self._bettor.bet(_grouped(groups, seen, size), mean.tolist(), draws),
+            counts=(_grouped(groups, cells[0], size), _grouped(groups, cells[1], size)),
+        )
+        self.batches.append(batch)
+        self._seen += cells
+        self._bettor.learn(batch.counts)
+        self.log += log_gain(batch.bet, batch.counts, *self.null)
+        return self.log >= -log(self.level)
+
+    @property
+    def bets(self) -> Bets:
+        """What the wealth rests on; partitions that nothing was bet on are left out."""
+        used = sorted({batch.partition for batch in self.batches})
+        batches = (replace(one, partition=used.index(one.partition)) for one in self.batches)
+        partitions = tuple(self.partitions[place] for place in used)
+        return Bets(level=self.level, partitions=partitions, batches=tuple(batches))
+
+
+def _groups(seen: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The group of each cell: those in order between two ends that an expert bets on are one."""
+    size = len(order)
+    if size < 2:
+        return np.zeros(size, dtype=np.intp)
+    sorted_ends = ends(seen[order].astype(float))
+    starts = sorted({top for top, _ in sorted_ends} | {size - low for _, low in sorted_ends})
+    groups = np.empty(size, dtype=np.intp)
+    groups[order] = np.searchsorted(starts, np.arange(size), side="right")
+    return groups

@@ -1,0 +1,125 @@
+"""Bets exactly at the claim: the wealth is as rarely high as Ville's inequality promises.
+
+2,000 runs of each subject. A count of runs is compared with the number that a binomial at the level
+exceeds with probability 1e-7, so the tests of this file fail by luck with probability below 1e-5.
+The bets follow what is learnt on the way, as in an audit; the draws are handed over at once, so
+that no process has to be started.
+"""
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from scipy.special import bdtrc
+
+from dpwitness import Pair, PrivacyClaim, Relation
+from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.privacy import betting
+from dpwitness.auditors.privacy.attempt import Test as Claimed
+from dpwitness.auditors.privacy.judge import Judging
+from dpwitness.auditors.sampling.sampling import Sampler
+
+pytestmark = pytest.mark.quality
+
+RUNS = 2000
+DRAWS = 300
+MOST_DRAWS = 120
+LEVELS = (0.05, 0.2)
+KEEP = 1 / (1 + exp(-1.0))
+
+
+def allowed(runs, level):
+    """Most errors that Bin(runs, level) exceeds with probability above 1e-7."""
+    counts = np.arange(runs + 1)
+    return int(np.argmax(bdtrc(counts, runs, level) <= 1e-7))
+
+
+def response(side, rng, size):
+    return np.where(rng.random(size) < KEEP, side, 1 - side)
+
+
+def noise(side, rng, size):
+    return side + rng.laplace(size=size)
+
+
+def first_of_four(side, rng, size):
+    """The exponential mechanism: the first choice loses exactly 1."""
+    e = exp(1.0)
+    t = (e - 1 + sqrt((e - 1) ** 2 + 36 * e)) / 6
+    law = np.array([[t, 1, 1, 1], [1, t, t, t]][side])
+    return rng.choice(4, size, p=law / law.sum())
+
+
+def three(side, rng, size):
+    return side / 3 + rng.laplace(size=(size, 3))
+
+
+def leak(side, rng, size):
+    """Delta .05 leaks the side, the rest is randomized response."""
+    return np.where(rng.random(size) < 0.05, 2 + side, response(side, rng, size))
+
+
+def rare(side, rng, size):
+    """One output that exceeds exp(1) times the other's probability by delta."""
+    return (rng.random(size) < (0.2, exp(1.0) * 0.2 + 0.1)[side]).astype(int)
+
+
+SUBJECTS = {
+    "response": (response, 0.0), "Laplace": (noise, 0.0), "exponential": (first_of_four, 0.0),
+    "three": (three, 0.0), "leak": (leak, 0.05), "rare": (rare, 0.1),
+}  # fmt: skip
+
+
+def highest(draw, delta, seed):
+    """The largest log wealth of one run, with lessons at doublings as an audit has them."""
+    rng = np.random.default_rng([seed, 71])
+    sides = [Outputs.of(draw(side, rng, DRAWS), DRAWS) for side in (0, 1)]
+    made, lesson = betting.FIRST, Lesson()
+    lesson.add(*(side[:made] for side in sides))
+    bets, best, learnt = betting.Betting((1.0, delta), 1e-30), 0.0, 0
+    while made < DRAWS:
+        if made >= 2 * learnt:
+            learnt = made
+            choice = lesson.choice(epsilon=1.0, delta=delta, trials=16 * made, level=0.05)
+        bets.on(*lesson.partition(choice.event))
+        size = min(max(betting.next_size(made), 8), DRAWS - made)
+        fresh = [side[made : made + size] for side in sides]
+        cells = np.array([bets.partitions[-1].counts(side) for side in fresh])
+        bets.place(0, size, cells)
+        best = max(best, bets.log)
+        lesson.add(*fresh)
+        made += size
+    return best
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_the_wealth_of_a_tight_claim_is_high_no_more_often_than_promised(name):
+    draw, delta = SUBJECTS[name]
+    found = np.array([highest(draw, delta, seed) for seed in range(RUNS)])
+    for level in LEVELS:
+        assert (found >= -log(level)).sum() <= allowed(RUNS, level)
+    # Something was won and lost at all.
+    assert found.std() > 0.05
+
+
+@pytest.mark.parametrize("name", SUBJECTS)
+def test_bets_and_count_together_refute_a_tight_claim_no_more_often_than_alpha(name):
+    draw, delta = SUBJECTS[name]
+
+    def run(database, rng, *, size=None):
+        made = draw(database, rng, 1 if size is None else size)
+        return made[0] if size is None else made
+
+    claim = PrivacyClaim(epsilon=1.0, delta=delta, relation=Relation.REPLACE_ONE)
+    refuted, runs = 0, 200
+    for seed in range(runs):
+        judging = Judging(
+            Sampler(run=run, seed=seed, trust_rows=True, in_process=True),
+            Pair(0, 1),
+            Claimed(claim=claim, trials=4 * MOST_DRAWS, alpha=0.2),
+            precision=0.05 if seed % 2 else None,
+        )
+        judging.run()
+        refuted += judging.refuted
+    assert refuted <= allowed(runs, 0.2)
