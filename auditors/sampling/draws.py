@@ -7,6 +7,7 @@ chunk) and its number, and is a single call unless rows are trusted. What decide
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from time import monotonic
 from typing import Any
@@ -20,11 +21,12 @@ from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
 from ..results import Pair
 from ..workers import Door, Key, Stream, Worker
+from ..workers.children import aside
 from ..workers.door import copied, pickled
 from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
 from .calls import accepts_size, guarded, single_call
 from .capture import captured
-from .gate import CAUSES, FEW, LEAST, MOST, PART
+from .gate import CAUSES, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
 from .sampling import BLOCK
 
 ROOM = 1 << 28
@@ -101,6 +103,8 @@ class Draws:
 
     def gate(self, *, refuted: bool) -> None:
         """Make again what was drawn to decide; ContractError where it differs: see `gate`."""
+        if refuted:
+            require_inside(self.door)
         counted = self.counted
         entered, pace = counted.entered, counted.seconds / max(counted.draws, 1)
         counted.entered, counted.kept = [], {}
@@ -119,9 +123,11 @@ class Draws:
             rows = self.vectorised and self.trust_rows
             asked.append((pickled(database), key, start, size if rows else wanted, rows))
             before.append(first[:wanted])
-        again = self.door.fresh(remade, (), asked)
-        for one, two, (_, _, start, _, _) in zip(before, again, asked, strict=True):
+        again = self.door.fresh(remade, (), asked, PART * counted.seconds, refuted)
+        for one, two, (_, _, start, _, _) in zip(before, again, asked, strict=False):
             _require_same(one, two[: len(one)], start)
+        for place, number, made_alone in again[len(asked) :]:
+            _require_same(before[place][number : number + 1], made_alone, asked[place][2] + number)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -186,9 +192,16 @@ def array_block(
 
 
 def remade(
-    worker: Worker, _: Sequence[Any], asked: Sequence[tuple[bytes, Key, int, int, bool]]
-) -> list[Array]:
-    """The same draws in a random order, each from a fresh copy of its database."""
+    worker: Worker,
+    _: Sequence[Any],
+    asked: Sequence[tuple[bytes, Key, int, int, bool]],
+    seconds: float,
+    refuted: bool,
+) -> list[Any]:
+    """The same draws in a random order, each from a fresh copy of its database.
+
+    Where the claim is refuted, (place, number, output) of those that were made alone follow.
+    """
     order = [
         (place, number)
         for place, (_, _, _, size, rows) in enumerate(asked)
@@ -197,16 +210,28 @@ def remade(
     random.Random(repr([key for _, key, *_ in asked])).shuffle(order)
     found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows in asked]
     worker.memory["globals"] = True
-    for place, number in order:
+
+    def again(place: int, number: int) -> Any:
         encoded, key, start, size, rows = asked[place]
-        one = array_block(
-            worker, [copied(encoded)], key, start + number, size if rows else 1, rows, True
-        )
-        found[place][number] = one if rows else one[0]
-    return [
+        size = size if rows else 1
+        return array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
+
+    lone: list[Any] = []
+    alone = refuted and worker.alone
+    singles = [(place, number) for place, number in order if alone and not asked[place][4]]
+    begun = monotonic()
+    for place, number in singles[: 2 * LONE]:
+        if len(lone) >= 2 * FEWEST and monotonic() - begun > max(seconds, 1.0):
+            break
+        lone.append((place, number, aside(partial(again, place, number))))
+    for place, number in order:
+        one = again(place, number)
+        found[place][number] = one if asked[place][4] else one[0]
+    made = [
         parts[0] if rows else np.asarray(parts)
         for parts, (*_, rows) in zip(found, asked, strict=True)
     ]
+    return [*made, *lone]
 
 
 def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database, ...]:

@@ -2,8 +2,9 @@
 
 Whatever a claim counts is entered in `Deciding` when it is counted. Before anything is concluded
 from it, `check` makes draws of it again where the mechanism has never been called, in a random
-order over both databases, each with a new generator and from fresh copies of the databases. A
-mechanism is a function of (database, rng), so each draw must come out as it did: one differing
+order over both databases, each with a new generator and from fresh copies of the databases; where
+a claim is refuted, `LONE` of each side once more, each in a process of its own. A mechanism is a
+function of (database, rng), so each draw must come out as it did: one differing
 byte is a broken contract. All draws up to `MOST` a side are made again where a claim is refuted,
 with a sample of as many of the others, and `FEW` a side where none is; where calls are dear, as
 many as a fifth of the time spent allows, and `LEAST` at least.
@@ -15,6 +16,7 @@ What this cannot see: memory filled before the audit began, which each copy of t
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,7 @@ from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
 from ..results import Pair
 from ..workers import Door, Stream, Worker
+from ..workers.children import aside
 from ..workers.door import copied, pickled
 from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
 from ..workers.wire import packed
@@ -45,6 +48,11 @@ COPIED = 32
 SHARED = 8
 """How many of the later ones share these, because making them would take most of the time."""
 SIDES = ("D", "D'")
+LONE = 32
+"""Draws a side that are made where nothing else was ever drawn, where a claim is refuted: what a
+mechanism remembers may be one bit, and then another order alone often brings it back."""
+FEWEST = 8
+"""The same where a first call takes long: no more than `PART` of the time spent, or a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +110,28 @@ class Deciding:
             databases = group[0][0].databases
             asked = [(made.calls, made.event, made.block, count) for made, count in group]
             try:
-                again = door.fresh(remake, (), [pickled(one) for one in databases], asked)
+                encoded = [pickled(one) for one in databases]
+                again = door.fresh(remake, (), encoded, asked, PART * seconds, refuted)
             except MechanismRaised as error:
                 raise ContractError(
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
-            for (made, count), outputs in zip(group, again, strict=True):
-                _require_same(made, count, outputs)
+            for (made, count), outputs in zip(group, again[: len(group)], strict=True):
+                _require_same(made, range(count), outputs)
+            for place, draw, outputs in again[len(group) :]:
+                _require_same(group[place][0], [draw], outputs)
+
+
+def require_inside(door: Door) -> None:
+    """ContractError where the mechanism uses what outlives its process: nothing is refuted then."""
+    if names := door.outside():
+        raise ContractError(
+            f"the draws refute the claim, but the mechanism uses {', '.join(names[:3])}, which "
+            "outlives its process: what it keeps there is there in a fresh process too, so "
+            "nobody can tell whether its calls are independent, and there is no verdict; audit "
+            "the function behind it, or let it keep nothing from call to call"
+        )
 
 
 CAUSES = (
@@ -163,14 +185,22 @@ def remake(
     _: Sequence[Any],
     encoded: Sequence[bytes],
     asked: Sequence[tuple[Calls, Event | None, Block, int]],
-) -> list[Outputs]:
-    """The first draws of each block, made in a random order; runs in a fresh process."""
+    seconds: float,
+    refuted: bool,
+) -> list[Any]:
+    """The first draws of each block, made in a random order; runs in a fresh process.
+
+    Where the claim is refuted, (block, draw, output) of those that were made alone follow.
+    """
     order = [
         (place, draw)
         for place, (calls, _, block, count) in enumerate(asked)
         for draw in ([0] if calls.rows else range(count))
     ]
     random.Random(repr([block for *_, block, _ in asked])).shuffle(order)
+    lone = (
+        _lone(worker, encoded, asked, order, max(seconds, 1.0)) if refuted and worker.alone else []
+    )
     prime_globals()
     found = _remade(worker, encoded, asked, order, seeding=False)
     if not untouched():
@@ -179,11 +209,40 @@ def remake(
     for place, (calls, _event, block, count) in enumerate(asked):
         if calls.rows:
             made.append(Outputs.of(found[place][0], block.size)[:count])
-        elif calls.sized:
-            database = copied(encoded[block.side])
-            made.append(like_rows(worker, calls, database, found[place]))
         else:
-            made.append(Outputs.of_list(found[place]))
+            made.append(_as_drawn(worker, calls, copied(encoded[block.side]), found[place]))
+    return [*made, *lone]
+
+
+def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> Outputs:
+    return like_rows(worker, calls, database, found) if calls.sized else Outputs.of_list(found)
+
+
+def _lone(
+    worker: Worker,
+    encoded: Sequence[bytes],
+    asked: Sequence[tuple[Calls, Event | None, Block, int]],
+    order: Sequence[tuple[int, int]],
+    seconds: float,
+) -> list[tuple[int, int, Outputs]]:
+    """Single draws, each in a copy of this process, in which the mechanism was never called."""
+    made: list[tuple[int, int, Outputs]] = []
+    left = {side: LONE for side in (0, 1)}
+    begun = monotonic()
+    for place, draw in order:
+        calls, event, block, _ = asked[place]
+        if calls.rows or not left[block.side % 2]:
+            continue
+        if len(made) >= 2 * FEWEST and monotonic() - begun > seconds:
+            break
+        left[block.side % 2] -= 1
+        one = [(calls, event, block._replace(first=block.first + draw), 1)]
+
+        def alone(one: Any = one, calls: Calls = calls, side: int = block.side) -> Outputs:
+            (found,) = _remade(worker, encoded, one, [(0, 0)], seeding=True)
+            return _as_drawn(worker, calls, copied(encoded[side]), found)
+
+        made.append((place, draw, aside(alone)))
     return made
 
 
@@ -242,25 +301,27 @@ def _require_faithful(value: Any, kept: Any) -> None:
         )
 
 
-def _require_same(made: Made, count: int, again: Outputs) -> None:
+def _require_same(made: Made, draws: Sequence[int], again: Outputs) -> None:
+    """These draws of the block, in rising order, came out again as they did."""
     before = made.drawn.first
-    kept = min(count, len(before)) if before is not None else 0
+    kept = sum(draw < len(before) for draw in draws) if before is not None else 0
     if before is not None and kept:
-        one, two = before[:kept], again[:kept]
+        first = draws[0]  # they are all from the first on, or one
+        one, two = before[first : first + kept], again[:kept]
         if packed(one.node) != packed(two.node):
-            _compare(made, one.rows(), two.rows())
-    inside = made.drawn.inside
+            _compare(made, draws, one.rows(), two.rows())
     if made.event is None:
         return
+    inside = made.drawn.inside
     if inside is None:
         _require_sum(made, again)
         return
-    was = np.unpackbits(inside, count=made.block.size)[:count].astype(bool)
-    now = np.asarray(made.event.contains(again), dtype=bool)[:count]
+    was = np.unpackbits(inside, count=made.block.size).astype(bool)[list(draws)]
+    now = np.asarray(made.event.contains(again), dtype=bool)
     for place in np.flatnonzero(was != now)[:1].tolist():
         value = show(_shown(again.rows()[place]))
         words = f"{made.event.describe()} was {'' if was[place] else 'not '}so"
-        raise _differs(made, place, words, f"it gave {value}")
+        raise _differs(made, draws[place], words, f"it gave {value}")
 
 
 def _require_sum(made: Made, again: Outputs) -> None:
@@ -275,11 +336,11 @@ def _require_sum(made: Made, again: Outputs) -> None:
         )
 
 
-def _compare(made: Made, before: Sequence[Any], after: Sequence[Any]) -> None:
-    for place, (one, two) in enumerate(zip(before, after, strict=True)):
+def _compare(made: Made, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]) -> None:
+    for draw, one, two in zip(draws, before, after, strict=False):
         if told(one) != told(two):
             first, second = show(_shown(one)), show(_shown(two))
-            raise _differs(made, place, f"it gave {first}", f"it gave {second}")
+            raise _differs(made, draw, f"it gave {first}", f"it gave {second}")
 
 
 def _shown(row: Any) -> Any:

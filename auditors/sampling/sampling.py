@@ -40,7 +40,7 @@ from .calls import (
     draw_blocks,
     require_signature,
 )
-from .gate import MOST, Deciding
+from .gate import MOST, Deciding, require_inside
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -201,13 +201,8 @@ class Sampler:
 
     def gate(self, *, refuted: bool) -> None:
         """Make again what was counted since the last time; ContractError where it differs."""
-        if refuted and (names := self.door.outside()):
-            raise ContractError(
-                f"the draws refute the claim, but the mechanism uses {', '.join(names[:3])}, which "
-                "outlives its process: what it keeps there is there in a fresh process too, so "
-                "nobody can tell whether its calls are independent, and there is no verdict; audit "
-                "the function behind it, or let it keep nothing from call to call"
-            )
+        if refuted:
+            require_inside(self.door)
         if self.seeded:
             self.tally.deciding.check(self.door, refuted=refuted)
         else:
