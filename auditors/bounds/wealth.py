@@ -176,7 +176,9 @@ class Bettor:
         self._made = np.log(f), np.log(g)
         # Rounded down they are a bet all the more.
         f, g = (np.floor((money @ part) / GRAIN - 0.1) * GRAIN for part in (f, g))
-        return Bet(float(money @ a), float(money @ b), tuple(f.tolist()), tuple(g.tolist()))
+        # A mean of ones is one, whatever its parts are rounded to; other bets have some to spare.
+        whole = [1.0 if (part == 1).all() else float(money @ part) for part in (a, b)]
+        return Bet(whole[0], whole[1], tuple(f.tolist()), tuple(g.tolist()))
 
     def learn(self, counts: tuple[Counts, Counts]) -> None:
         """The draws that were bet on, of each side in each cell."""

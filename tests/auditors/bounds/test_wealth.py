@@ -78,3 +78,18 @@ def test_delta_is_paid_for():
     fair = Bet(1.0, 1.0, (1.2, 0.4), (0.4, 1.2))
     with pytest.raises(ValueError, match="no bet"):
         log_gain(fair, ([1, 1], [1, 1]), log(3), 0.001)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-9, 0.01, 1.0, 5.0, 9.9, 12.0, 20.0, 60.0, 700.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-12, 1e-5, 0.1, 0.9, 1.0])
+def test_what_a_bettor_bets_is_a_bet_against_every_claim(epsilon, delta):
+    """Rounding never makes it none, whatever it has learnt."""
+    rng = np.random.default_rng(7)
+    for size in (1, 2, 17):
+        bettor = Bettor(epsilon, delta)
+        for draws in (10, 1000, 10**6):
+            past, odds = known(draws, size)
+            bet = bettor.bet(past, (odds * 10).tolist(), draws)
+            counts = tuple(rng.integers(0, draws, size) for _ in range(2))
+            assert np.isfinite(log_gain(bet, counts, epsilon, delta))
+            bettor.learn(counts)
