@@ -86,7 +86,7 @@ _ACCEPTED: reading.Shape = {
     "claim": {
         "epsilon": reading.NUMBER,
         "delta": reading.NUMBER,
-        "relation": reading.TEXT,
+        "relation": reading.RELATION,
         "distance": reading.WHOLE,
     },
     "verdict": reading.TEXT,

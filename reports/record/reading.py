@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.record import ResultRecord
+from ...mechanisms.model import Relation
 from ..files import read_limited
 from .evidence import SCHEMA
 
@@ -175,7 +176,12 @@ def _is_anything(value: object) -> bool:
 
 Shape = dict[str, "tuple[Check, str] | Shape"]
 
+RELATIONS = tuple(one.value for one in Relation)
 TEXT = (_is_text, f"a string of at most {LONGEST_TEXT:,} characters")
+RELATION = (
+    lambda value: isinstance(value, str) and value in RELATIONS,
+    f"one of {', '.join(RELATIONS)}",
+)
 WHOLE = (_is_whole, "a whole number, at least 0 and below 2**1000")
 NUMBER = (_is_number, "a number or 'inf'")
 _TRUTH = (_is_truth, "true or false")
@@ -192,7 +198,7 @@ _RESULT: Shape = {
         "kind": (lambda value: value == "privacy", "'privacy'"),
         "epsilon": NUMBER,
         "delta": NUMBER,
-        "relation": TEXT,
+        "relation": RELATION,
         "distance": WHOLE,
     },
     "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),

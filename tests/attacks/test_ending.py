@@ -143,12 +143,13 @@ def threads(database, rng):
 """
 
 STOPS = (
-    "leaves", "leaves_with_one", "leaves_below", "crashes", "kills", "told_to_end", "closes",
-    "closes_python", "ignores_alarms", "swallows", "sleeps", "endless", "holds_itself", "nested",
+    "leaves", "leaves_with_one", "leaves_below", "crashes", "kills", "told_to_end",
+    "ignores_alarms", "swallows", "sleeps", "endless", "holds_itself", "nested",
     "patches", "raises_bad", "raises_base", "raises_exit", "terminates", "interrupts",
 )  # fmt: skip
-GOES_ON = ("hooks", "wordless", "long", "threads", "leaves_a_child")
-"""These give outputs that can be compared: the audit has a verdict, and keeps it."""
+GOES_ON = ("hooks", "wordless", "long", "threads", "leaves_a_child", "closes", "closes_python")
+"""These give outputs that can be compared: the audit has a verdict, and keeps it. What they do to
+their process they do to a worker's, which ends with all that it started."""
 
 
 def audit(folder, *words):
@@ -185,12 +186,8 @@ def test_an_audit_that_cannot_go_on(tmp_path, name):
 def test_an_audit_that_goes_on_keeps_its_status(tmp_path, name):
     done = audit(tmp_path, f"ends.py:{name}")
     assert done.returncode == 0, done
-    assert done.stdout.startswith("Not refuted")
-    assert "Traceback" not in done.stderr
-    if name == "threads":
-        assert "left over" in done.stderr
-    if name == "leaves_a_child":
-        assert "a process that was started meanwhile" in done.stderr
+    assert done.stdout.startswith(("Not refuted", "Proved"))
+    assert done.stderr == ""
 
 
 @pytest.mark.slow
@@ -236,7 +233,7 @@ def test_a_worker_that_ends_is_no_verdict(tmp_path, name):
 
 
 LOST = ("leaves_below", "crashes", "kills", "terminates")
-"""These end the process of a pytest run, past pytest."""
+"""These end the process that they run in, past every handler."""
 ENDS_ITSELF = ("leaves", "raises_base", "hooks", "leaves_at_last")
 TESTS = f"""
 import ends, pytest
@@ -264,32 +261,21 @@ def run_pytest(folder, *words):
 
 
 @pytest.mark.slow
-def test_a_pytest_run_with_a_worker_says_it_of_each_test(tmp_path):
-    """`-n 1` is to pytest what --isolate is to a command: the other tests go on."""
-    done = run_pytest(tmp_path, "-n", "1", "-k", "not aborts and not last")
-    assert done.returncode == 1, done
-    for name in LOST:
-        assert f"no result     test_ends.py::test_one[{name}]: the worker died" in done.stdout
-    assert "6 failed, 2 passed" in done.stdout
-
-
-@pytest.mark.slow
+@pytest.mark.parametrize("processes", [("-n", "1"), ("-p", "no:xdist")])
 @pytest.mark.parametrize("name", [*LOST, "aborts"])
-def test_a_pytest_run_of_one_process_says_it(tmp_path, name):
-    done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}]")
-    assert done.returncode == 4, done
-    sentence = done.stderr.strip().splitlines()[-1]
-    assert sentence.startswith("dpwitness: the process that ran the tests ")
-    assert f"while test_ends.py::test_one[{name}] ran" in sentence
+def test_a_pytest_run_says_it_of_the_test_and_goes_on(tmp_path, name, processes):
+    done = run_pytest(tmp_path, *processes, "-k", f"{name}] or another")
+    assert done.returncode == 1, done
+    assert "1 failed, 1 passed" in done.stdout
+    assert "ended the process it ran in" in done.stdout
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ENDS_ITSELF)
-def test_a_pytest_run_that_ends_by_itself_keeps_its_status(tmp_path, name):
-    done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}]")
-    assert done.returncode == (4 if name == "hooks" else 1), done
-    if name == "hooks":
-        assert "left for the end of the process called os._exit(7)" in done.stderr
+def test_what_ends_by_itself_ends_a_test_at_most(tmp_path, name):
+    done = run_pytest(tmp_path, "-p", "no:xdist", "-k", f"{name}] or another")
+    assert done.returncode == (0 if name == "hooks" else 1), done
+    assert ("2 passed" if name == "hooks" else "1 failed, 1 passed") in done.stdout
 
 
 @pytest.mark.slow
