@@ -158,12 +158,16 @@ def _chosen(
         own = [made for made in entered if made.block.side == side]
         # What was counted last comes first: it is what refutes.
         own.sort(key=lambda made: made.event is not entered[-1].event)
+        if not every and len(own) > 1:
+            # State may show in the first draws alone, or in the last.
+            own = [own[0], own[-1], *own[1:-1]]
         left = most
         rest = []
-        for made in own:
+        for number, made in enumerate(own):
             if left > 0:
                 whole = made.calls.rows or made.unseen
-                count = made.block.size if whole else min(left, made.block.size)
+                most_of_it = most // 2 if number == 0 and not every and len(own) > 1 else left
+                count = made.block.size if whole else min(most_of_it, made.block.size)
                 chosen.append((made, count))
                 left -= count
             else:

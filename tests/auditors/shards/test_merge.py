@@ -144,7 +144,7 @@ def test_a_shard_of_a_mechanism_that_keeps_state_is_refused():
 
     def drifting(database, rng):
         made.append(1)
-        return len(database) + rng.laplace() + (0 if len(made) < 3000 else 5)
+        return len(database) + rng.laplace() + (0 if len(made) < 1000 else 5)
 
     with pytest.raises(ContractError, match="keeps state between calls"):
         draw_shard(Shard(1, 1), drifting, **{**SMALL, "epsilon": 1.0})
