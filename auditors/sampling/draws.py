@@ -23,7 +23,14 @@ from ..results import Pair
 from ..workers import Door, Key, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled
-from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
+from ..workers.streams import (
+    ROWS,
+    SINGLE,
+    prime_globals,
+    seed_globals,
+    seedable,
+    untouched,
+)
 from .calls import accepts_size, guarded, single_call
 from .capture import captured
 from .gate import CAUSES, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
@@ -126,8 +133,8 @@ class Draws:
         again = self.door.fresh(remade, (), asked, PART * counted.seconds, refuted)
         for one, two, (_, _, start, _, _) in zip(before, again, asked, strict=False):
             _require_same(one, two[: len(one)], start)
-        for place, number, made_alone in again[len(asked) :]:
-            _require_same(before[place][number : number + 1], made_alone, asked[place][2] + number)
+        for place, number, made_alone, among in again[len(asked) :]:
+            _require_same(among, made_alone, asked[place][2] + number)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -200,7 +207,8 @@ def remade(
 ) -> list[Any]:
     """The same draws in a random order, each from a fresh copy of its database.
 
-    Where the claim is refuted, (place, number, output) of those that were made alone follow.
+    Where the claim is refuted, (place, number, output, the same made among others) of
+    those that were made alone follow.
     """
     order = [
         (place, number)
@@ -216,6 +224,11 @@ def remade(
         size = size if rows else 1
         return array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
 
+    def twice(place: int, number: int) -> Any:
+        known, one = seedable(), again(place, number)
+        # The call may have imported another generator, which is seeded for the next.
+        return one if seedable() == known else again(place, number)
+
     lone: list[Any] = []
     alone = refuted and worker.alone
     singles = [(place, number) for place, number in order if alone and not asked[place][4]]
@@ -223,15 +236,16 @@ def remade(
     for place, number in singles[: 2 * LONE]:
         if len(lone) >= 2 * FEWEST and monotonic() - begun > max(seconds, 1.0):
             break
-        lone.append((place, number, aside(partial(again, place, number))))
+        lone.append((place, number, aside(partial(twice, place, number))))
+    among: dict[tuple[int, int], Any] = {}
     for place, number in order:
-        one = again(place, number)
+        one = among[place, number] = again(place, number)
         found[place][number] = one if asked[place][4] else one[0]
     made = [
         parts[0] if rows else np.asarray(parts)
         for parts, (*_, rows) in zip(found, asked, strict=True)
     ]
-    return [*made, *lone]
+    return [*made, *((place, number, one, among[place, number]) for place, number, one in lone)]
 
 
 def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database, ...]:

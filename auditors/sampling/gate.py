@@ -30,7 +30,14 @@ from ..results import Pair
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled
-from ..workers.streams import ROWS, SINGLE, prime_globals, seed_globals, untouched
+from ..workers.streams import (
+    ROWS,
+    SINGLE,
+    prime_globals,
+    seed_globals,
+    seedable,
+    untouched,
+)
 from ..workers.wire import packed
 from .calls import Calls, Drawn, MechanismRaised, like_rows, raised, single_call
 from .capture import UNCHANGING, captured
@@ -118,9 +125,10 @@ class Deciding:
                     f"not, {CAUSES}"
                 ) from None
             for (made, count), outputs in zip(group, again[: len(group)], strict=True):
-                _require_same(made, range(count), outputs)
-            for place, draw, outputs in again[len(group) :]:
-                _require_same(group[place][0], [draw], outputs)
+                _require_same(made, count, outputs)
+            for place, draw, alone, among in again[len(group) :]:
+                if packed(alone.node) != packed(among.node):
+                    _compare(group[place][0], [draw], among.rows(), alone.rows())
 
 
 def require_inside(door: Door) -> None:
@@ -194,7 +202,8 @@ def remake(
 ) -> list[Any]:
     """The first draws of each block, made in a random order; runs in a fresh process.
 
-    Where the claim is refuted, (block, draw, output) of those that were made alone follow.
+    Where the claim is refuted, (block, draw, output, the same made among others) of those that
+    were made alone follow.
     """
     order = [
         (place, draw)
@@ -215,7 +224,12 @@ def remake(
             made.append(Outputs.of(found[place][0], block.size)[:count])
         else:
             made.append(_as_drawn(worker, calls, copied(encoded[block.side]), found[place]))
-    return [*made, *lone]
+    compared = [
+        (place, draw, alone, _as_drawn(worker, calls, copied(encoded[block.side]), [one]))
+        for place, draw, alone in lone
+        for (calls, _, block, _), one in [(asked[place], found[place][draw])]
+    ]
+    return [*made, *compared]
 
 
 def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> Outputs:
@@ -243,7 +257,10 @@ def _lone(
         one = [(calls, event, block._replace(first=block.first + draw), 1)]
 
         def alone(one: Any = one, calls: Calls = calls, side: int = block.side) -> Outputs:
+            known = seedable()
             (found,) = _remade(worker, encoded, one, [(0, 0)], seeding=True)
+            if seedable() != known:  # the call imported another generator
+                (found,) = _remade(worker, encoded, one, [(0, 0)], seeding=True)
             return _as_drawn(worker, calls, copied(encoded[side]), found)
 
         made.append((place, draw, aside(alone)))
@@ -305,27 +322,25 @@ def _require_faithful(value: Any, kept: Any) -> None:
         )
 
 
-def _require_same(made: Made, draws: Sequence[int], again: Outputs) -> None:
-    """These draws of the block, in rising order, came out again as they did."""
+def _require_same(made: Made, count: int, again: Outputs) -> None:
     before = made.drawn.first
-    kept = sum(draw < len(before) for draw in draws) if before is not None else 0
+    kept = min(count, len(before)) if before is not None else 0
     if before is not None and kept:
-        first = draws[0]  # they are all from the first on, or one
-        one, two = before[first : first + kept], again[:kept]
+        one, two = before[:kept], again[:kept]
         if packed(one.node) != packed(two.node):
-            _compare(made, draws, one.rows(), two.rows())
+            _compare(made, range(kept), one.rows(), two.rows())
     if made.event is None:
         return
     inside = made.drawn.inside
     if inside is None:
         _require_sum(made, again)
         return
-    was = np.unpackbits(inside, count=made.block.size).astype(bool)[list(draws)]
-    now = np.asarray(made.event.contains(again), dtype=bool)
+    was = np.unpackbits(inside, count=made.block.size)[:count].astype(bool)
+    now = np.asarray(made.event.contains(again), dtype=bool)[:count]
     for place in np.flatnonzero(was != now)[:1].tolist():
         value = show(_shown(again.rows()[place]))
         words = f"{made.event.describe()} was {'' if was[place] else 'not '}so"
-        raise _differs(made, draws[place], words, f"it gave {value}")
+        raise _differs(made, place, words, f"it gave {value}")
 
 
 def _require_sum(made: Made, again: Outputs) -> None:
@@ -341,7 +356,7 @@ def _require_sum(made: Made, again: Outputs) -> None:
 
 
 def _compare(made: Made, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]) -> None:
-    for draw, one, two in zip(draws, before, after, strict=False):
+    for draw, one, two in zip(draws, before, after, strict=True):
         if told(one) != told(two):
             first, second = show(_shown(one)), show(_shown(two))
             raise _differs(made, draw, f"it gave {first}", f"it gave {second}")

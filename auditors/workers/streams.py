@@ -110,6 +110,11 @@ def untouched() -> bool:
     return True
 
 
+def seedable() -> int:
+    """How many global generators there are now; a call may import another library's."""
+    return 2 + ("torch" in sys.modules)
+
+
 def seed_globals(key: Key, draw: int, kind: int = SINGLE) -> None:
     """Put the global generators of random, numpy and torch to where the draw finds them."""
     text = f"{tuple(key)} {kind} {draw}".encode()
