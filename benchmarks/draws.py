@@ -13,7 +13,11 @@ import numpy as np
 from baselines import BASELINES
 
 from dpwitness.auditors.databases.neighbours import pair_source
-from dpwitness.mechanisms.catalogue import CATALOGUE
+from dpwitness.mechanisms import catalogue
+from dpwitness.mechanisms.model.domains import Asked
+
+CATALOGUE = tuple(one for one in catalogue.CATALOGUE if not isinstance(one.databases, Asked))
+"""Without sessions: a conversation has no arithmetic that draws many at once."""
 
 REPEATS = 7
 SLOWEST = 10.0

@@ -209,7 +209,8 @@ def _compared(
         ) from None
     if again is None:
         return _doubted(outcome, mechanism, record, name, workers, timeout)
-    believed = (*sorted(BELIEVED), *UNDECIDED)
+    laws = (one for one in outcome.believed if one.startswith("exact."))
+    believed = (*sorted(BELIEVED), *UNDECIDED, *laws)
     named = tuple(islice(_differences(record, again), MOST_NAMED))
     return replace(outcome, differences=named, believed=believed)
 

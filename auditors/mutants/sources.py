@@ -66,6 +66,11 @@ def makers_of(recipe: Recipe, run: Callable[..., Any], known: list[Source]) -> l
 def recipe_of(mechanism: Any) -> Recipe | None:
     """Where the module-level name of the mechanism is assigned; None if nowhere in its system."""
     folder = _folder(mechanism.run)
+    # A session runs by the code of a room and is named in another.
+    return _recipe(mechanism, folder) or _recipe(mechanism, os.path.dirname(folder))
+
+
+def _recipe(mechanism: Any, folder: str) -> Recipe | None:
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
         if not isinstance(path, str) or not _inside(path, folder):

@@ -176,6 +176,9 @@ def checked(laws: Laws, places: tuple[int, int], pair: Pair, claim: PrivacyClaim
 
 
 def _written(chance: Fraction) -> str:
+    # Python writes no whole number of more than 4,300 digits.
+    if max(chance.numerator.bit_length(), chance.denominator.bit_length()) > 3 * LONGEST:
+        return repr(float(chance))
     text = str(chance)
     return text if len(text) <= LONGEST else repr(float(chance))
 

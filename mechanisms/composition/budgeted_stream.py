@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive
+from .._checks import require_positive, require_whole
 from ..model import (
     Analyst,
     Array,
@@ -99,6 +99,8 @@ def budgeted_counts(
     A count costs one of `prices`, in nats, and has Laplace noise of scale 1 / price.
     `filter_of(epsilon=...)` is the session, to be replaced by a broken one.
     """
+    require_positive(epsilon=epsilon)
+    require_whole(length=length)
     counts = tuple(
         laplace_mechanism(
             query=total,

@@ -186,6 +186,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="COMP-FILTER",
+        weak="a whole session is one dear draw, and few are made; its density attains the loss",
         costly=10,
         statement="a filter that stops at epsilon loses no more, with prices chosen by the answers",
         reference=ROGERS,

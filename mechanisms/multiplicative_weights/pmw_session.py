@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import require_positive
+from .._checks import require_positive, require_whole
 from ..model import (
     Analyst,
     Array,
@@ -199,6 +199,8 @@ def pmw_session_mechanism(
     are told by the answers: one that is not that of the distribution at rate accuracy / 8 is one.
     `opened` makes the session, to be replaced by a broken one.
     """
+    require_positive(accuracy=accuracy, noise_epsilon=noise_epsilon)
+    require_whole(updates=updates, records=records, length=length)
     core = opened(accuracy=accuracy, noise_epsilon=noise_epsilon, updates=updates)
     unit = 1 / (noise_epsilon * records)
     chance = little_update(length, min(updates, length), accuracy / (4 * unit))

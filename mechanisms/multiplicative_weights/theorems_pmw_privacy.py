@@ -269,6 +269,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="PMW-SESSION",
+        weak="a whole session is one dear draw, and few are made; its density shows .97 of it",
         costly=10,
         statement="a session of c updates loses 4 c noise_epsilon, the next query chosen by the "
         "answers",

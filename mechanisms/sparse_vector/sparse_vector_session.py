@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from .._checks import require_positive
+from .._checks import require_number, require_positive, require_whole
 from ..model import (
     Analyst,
     Array,
@@ -131,6 +131,9 @@ def sparse_vector_session_mechanism(
     The claim is threshold_epsilon + query_epsilon. The scale of the queries' noise follows unless
     it is given.
     """
+    require_positive(threshold_epsilon=threshold_epsilon, query_epsilon=query_epsilon)
+    require_whole(positives=positives, length=length, records=records)
+    require_number(threshold=threshold)
     scaled = 2 * positives / query_epsilon if query_scale is None else query_scale
     core = sparse_vector_interaction(
         threshold=threshold,

@@ -105,6 +105,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="SVT-SESSION",
+        weak="a whole session is one dear draw, and few are made; its density shows the loss",
         costly=10,
         statement="a session loses e1 + e2 whoever asks, the next query chosen by the answers",
         reference=f"{LYU}, Theorem 4",

@@ -613,7 +613,9 @@ def short(result: AuditResult) -> str:
     name = ""
     if curve is not None:
         name, bound, claimed = f"{curve.parameter} ", result.size_lower, curve.size
-    shown = at_least(bound, claimed) if bound > claimed else f"{claimed:g}"
+    if bound <= claimed:  # bets refute, and bound nothing
+        return f"{printable(result.mechanism)} loses more than {name}{claimed:g}"
+    shown = at_least(bound, claimed)
     return f"{printable(result.mechanism)} loses {name}{shown} > {claimed:g}"
 
 

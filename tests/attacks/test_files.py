@@ -400,7 +400,7 @@ def test_one_shard_that_asks_for_endless_draws_is_refused(commands):
         (here / f"endless{number}.json").write_text(text)
     done = commands.run("merge", "endless1.json", "endless2.json", "--target", "own.py:noisy")
     assert done["status"] == 2
-    assert "nearly all of them would be drawn here" in done["said"]
+    assert "nearly all of them would be made here" in done["said"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")

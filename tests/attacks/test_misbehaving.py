@@ -110,7 +110,7 @@ def under_audit(folder, name):
         folder, "dpwitness", "audit", f"misbehaves.py:{name}", "--json", "out.json", *CLAIM
     )
     written = (folder / "out.json").exists()
-    if status == 0 and said.count("Not refuted: no draw") != 1:
+    if status == 0 and said.count("Not refuted: ") + said.count("Proved: ") != 1:
         warned += "told more than once: bug in dpwitness"
     return faults(name, status, warned, left, written=written, allowed={0, 4})
 

@@ -58,7 +58,7 @@ def test_broken(dp_audit):
             "*PrivacyViolation: Refuted: broken does not keep epsilon 1 (replace-one): privacy*",
             "*event *output*",
             "*D  *",
-            "*bound   epsilon >= * with 99.5 % confidence*",
+            "*bound *",
             "*dpwitness replay .dpwitness/witnesses/test-broken-*.json*",
             "*differential privacy*",
             "REFUTED *broken, epsilon 1*",
@@ -276,7 +276,7 @@ def test_broken(dp_audit):
         [
             "FAILED test_it.py::test_raises - MechanismRaised: the mechanism raised ValueError*",
             "FAILED test_it.py::test_misspelt - UnknownArgument: dp_audit takes no 'epsilonn'*",
-            "FAILED test_it.py::test_broken - PrivacyViolation: broken loses * > 1",
+            "FAILED test_it.py::test_broken - PrivacyViolation: broken loses *",
         ]
     )
 
