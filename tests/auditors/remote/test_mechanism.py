@@ -226,7 +226,8 @@ def test_another_python_gives_the_same_verdict_and_bound(target):
 
     for epsilon in (0.7, 1.0):
         options = {"pair": ([0], [0, 1]), "epsilon": epsilon, "trials": 20_000, "trust_rows": True}
-        twin.block = REQUEST  # a client is asked for so many draws that decide
+        # A client is asked for so many draws that decide; here also where nothing is decided.
+        twin.block = remote.run.block = REQUEST
         there, here = audit(remote, **options), audit(twin, **options)
         assert there.refuted == here.refuted == (epsilon < 1)
         assert there.epsilon_lower == here.epsilon_lower

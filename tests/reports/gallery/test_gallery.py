@@ -114,7 +114,7 @@ def test_the_printed_statements_are_told_with_counterexample_and_corrected_form(
             section.printed_wrongly or section.identifier in {s.corrected for s in few.sections}
         )
     assert "Stated is 0.3678794412, but it comes out as 0.1839397206." in part
-    assert "happens in" in part
+    assert "occurs in" in part
     assert "the margin is" in part
 
 
