@@ -414,7 +414,7 @@ def test_a_run_without_audits_hears_nothing_of_us(project):
 def test_holm_can_fail_a_run_whose_tests_all_passed(project):
     """Gross refutations leave the whole alpha to one more that its own share did not reject.
 
-    With seed 21 its p-value lies between the two; with seed 1 its share rejects it.
+    With seed 27 its p-value lies between the two; with seed 1 its share rejects it.
     """
     write_tests(
         project,
@@ -428,7 +428,7 @@ def test_gross(dp_audit, number):
         dp_audit(broken, trials=400, **CLAIM)
 
 def test_slight(dp_audit):
-    dp_audit(slightly, trials=20_000, seed=21, **CLAIM)
+    dp_audit(slightly, trials=20_000, seed=27, **CLAIM)
 """,
     )
     result = project.run_here("--dp-alpha", "0.3")
