@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from math import inf
+from math import floor, inf, isfinite
 from typing import Any
 
 from ..mechanisms.model import Database, PrivacyClaim, size_lower
@@ -366,7 +366,11 @@ class AuditResult:
         if self.exact is not None and self.verdict is Verdict.PROVED:
             return f"{said} on {self.exact.scope}>"
         if self.refuted:
-            return f"{said}, epsilon >= {self.epsilon_lower:.4g}>"
+            bound, claimed = self.epsilon_lower, self.claim.epsilon
+            # Bets may refute although no event by itself gives a bound above the claim.
+            down = f"{floor(1000 * bound) / 1000:g}" if isfinite(bound) else f"{bound}"
+            shown = f">= {down}" if bound > claimed else f"> {claimed:.4g}"
+            return f"{said}, epsilon {shown}>"
         if self.detectable_epsilon == inf:
             return f"{said}>"
         return f"{said}, once found, epsilon >= {self.detectable_epsilon:.4g} would have shown>"

@@ -16,7 +16,7 @@ PAGES = sorted((DOCS / "tutorials").glob("*.md"))
 EVERY = sorted(page for page in DOCS.rglob("*.md") if "sample" not in page.parts)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.S | re.M)
 # Only the seconds differ from one machine to the next.
-TIME = re.compile(r"[\d.,]+ s,")
+TIME = re.compile(r"[\d.,]+ s\b")
 STATUS = {"Refuted": 1, "Inconclusive": 3}
 
 

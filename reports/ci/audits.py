@@ -342,6 +342,8 @@ def _line(result: AuditResult, place: int, old_witness: str) -> Line:
         "claim": wording.claim_phrase(result.claim),
         "verdict": result.verdict.value,
         "epsilon_lower": number(result.epsilon_lower),
+        "bound": wording.bound_phrase(result),
+        "claimed": result.claim.epsilon,
         "detectable_epsilon": number(result.detectable_epsilon),
         "draws": result.draws,
         "seconds": round(result.seconds, 3),

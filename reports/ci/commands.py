@@ -21,9 +21,10 @@ from ..faces import as_text
 from ..formats import table
 from ..formats.audited import judged, judged_beside
 from ..formats.told import Case, Reason, Told
+from ..history.last import Last, last_of
 from ..record import evidence
 from ..terminal import one_line
-from . import witnesses
+from . import gate_table, witnesses
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
 from .entries import read_entries
 from .gate import Gated, run_gate
@@ -59,10 +60,15 @@ def gate(
     except (SettingsError, BaselineError) as error:
         raise InvalidArgument(str(error)) from None
     seed = secrets.randbits(48) if settings.seed is None else settings.seed
+    last = last_of(root / settings.directory)
+    width = console.width if console.sized else 0
+    if not console.quiet:
+        console.say(gate_table.head())
 
     def tell(one: Gated) -> None:
         if not console.quiet:
-            console.line(_line(one))
+            for line, _ in gate_table.rows(_case(one, last), width=width):
+                console.say(line)
             for note in dict.fromkeys(r["note"] for r in one.results if r["verdict"] != "refuted"):
                 if note:
                     console.say(
@@ -80,7 +86,10 @@ def gate(
         return _accept(console, baseline, gated, worse)
     for sentence in remarks(gated, known, worse):
         console.warn(one_line(sentence))
-    told = told_of(gated, worse, alpha=settings.alpha, seed=seed, settings=settings)
+    told = told_of(
+        gated, worse, alpha=settings.alpha, seed=seed, settings=settings, last=last,
+        commit=gate_table.commit_of(root),
+    )  # fmt: skip
     _tell(console, told)
     if github:
         annotate(console, told)
@@ -145,24 +154,6 @@ def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence
     return FAILED if failed else 0
 
 
-def _line(one: Gated) -> str:
-    word = {"not_refuted": "not refuted"}.get(one.verdict, one.verdict)
-    figures = "; ".join(
-        f"epsilon >= {max(float(r['epsilon_lower']), 0.0):.3f} of {r['claim']['epsilon']:g}, "
-        + (f"only here: {r['exact']['scope']}, " if r["verdict"] == "proved" else "")
-        + f"{r['draws']:,} draws, {r['seconds']:.1f} s"
-        for r in one.results
-    )
-    figures = "; ".join(
-        [*filter(None, [figures]),
-         *(f"{c['kind']} {c['verdict'].replace('_', ' ')}"
-           + (f" (only here: {c.get('scope', '')})" if c["verdict"] == "proved" else "")
-           for c in one.claims)]
-    )  # fmt: skip
-    # Why one failed is told with the reasons.
-    return one_line(f"{word:<13} {one.entry.name}" + (f": {figures}" if figures else ""))
-
-
 def _tell(console: Console, told: Told) -> None:
     for reason in told.reasons:
         console.line(f"{reason.kind}: {reason.name}: {reason.sentence}")
@@ -170,10 +161,13 @@ def _tell(console: Console, told: Told) -> None:
             continue
         if story := told.story_of(reason):
             console.say(as_text.lines_of(story, console.width))
-    audits = count(len(told.cases), "entry", "entries")
-    stopped = len({reason.name for reason in told.reasons})
-    head = f"Gate failed: {stopped} of {audits}" if stopped else f"No violation found in {audits}"
-    console.line(f"{head}; {told.closing}")
+    console.line(f"{_outcome(told.cases, told.reasons)}; {told.closing}")
+
+
+def _outcome(cases: Sequence[Case], reasons: Sequence[Reason]) -> str:
+    audits = count(len(cases), "entry", "entries")
+    stopped = len({reason.name for reason in reasons})
+    return f"Gate failed: {stopped} of {audits}" if stopped else f"No violation found in {audits}"
 
 
 def told_of(
@@ -183,35 +177,55 @@ def told_of(
     alpha: float,
     seed: int,
     settings: Settings | None = None,
+    last: Mapping[str, Last] | None = None,
+    commit: str = "",
 ) -> Told:
     """The gate as every format tells it; `settings` say what the bounds depend on."""
     budget = f", {settings.budget}" if settings is not None else ""
-    document = _document(gated, worse, seed)
+    of = f"commit {commit}, " if commit else ""
+    closing = (
+        f"{of}alpha {alpha:g} for all of them, seed {seed}{budget}. Not refuted is not proved."
+    )
+    cases = tuple(_case(one, last) for one in gated)
+    document = _document(gated, worse, seed, commit, cases)
 
     def page() -> str:
-        from ..faces.as_html import render
+        from ..faces.as_html import Summary, render
 
-        reruns = [one.rerun for one in gated for _ in one.results]
-        return render([revived(record) for record in document["results"]], document, reruns)
+        told = [(record, one.rerun) for one in gated for record in one.results]
+        told.sort(key=lambda each: gate_table.by_verdict(each[0]["verdict"]))
+        records = [record for record, _ in told]
+        return render(
+            [revived(record) for record in records],
+            {**document, "results": records},
+            [rerun for _, rerun in told],
+            summary=Summary(
+                head=f"{_outcome(cases, worse)}.",
+                failed=bool(worse),
+                closing=closing,
+                reasons=tuple((why.kind, why.name, why.sentence) for why in worse),
+                rows=gate_table.page_rows(cases),
+            ),
+        )
 
     return Told(
         command="gate",
-        cases=tuple(_case(one) for one in gated),
+        cases=cases,
         reasons=tuple(worse),
-        closing=f"alpha {alpha:g} for all of them, seed {seed}{budget}. Not refuted is not proved.",
+        closing=closing,
         document=document,
         page=page,
     )
 
 
-def _case(one: Gated) -> Case:
+def _case(one: Gated, last: Mapping[str, Last] | None) -> Case:
     # What was judged on the pairs of the baseline is told by the reasons, and costs time too.
     return Case(
         name=one.entry.name,
         target=one.entry.target,
         judged=tuple(
-            judged(revived(result), replay=result["replay"], rerun=one.rerun)
-            for result in one.results
+            judged(revived(result), replay=result["replay"], rerun=one.rerun, change=change)
+            for result, change in zip(one.results, gate_table.changes(one, last), strict=True)
         )
         + tuple(judged_beside(claim, rerun=one.rerun) for claim in one.claims),
         problem=one.problem,
@@ -219,7 +233,13 @@ def _case(one: Gated) -> Case:
     )
 
 
-def _document(gated: Sequence[Gated], worse: Sequence[Reason], seed: int) -> dict[str, Any]:
+def _document(
+    gated: Sequence[Gated],
+    worse: Sequence[Reason],
+    seed: int,
+    commit: str,
+    cases: Sequence[Case],
+) -> dict[str, Any]:
     environment = next((one.environment for one in gated if one.environment), None)
     claims = [dict(claim) for one in gated for claim in one.claims]
     return {
@@ -229,6 +249,15 @@ def _document(gated: Sequence[Gated], worse: Sequence[Reason], seed: int) -> dic
         "environment": dict(environment or evidence.environment()),
         "gate": {
             "seed": seed,
+            "commit": commit,
+            "entries": [
+                {
+                    "entry": one.entry.name,
+                    "verdict": one.verdict,
+                    "changes": [found.change for found in case.judged if found.change],
+                }
+                for one, case in zip(gated, cases, strict=True)
+            ],
             "reasons": [
                 {"kind": reason.kind, "entry": reason.name, "sentence": reason.sentence}
                 for reason in worse

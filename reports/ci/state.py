@@ -25,6 +25,8 @@ class Line(TypedDict):
     claim: str
     verdict: str
     epsilon_lower: Number
+    bound: str
+    claimed: float
     detectable_epsilon: Number
     draws: int
     seconds: float

@@ -53,14 +53,15 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
 
 
 def _line(test: str, record: Line, verdict: str, width: int) -> str:
-    bound = record["epsilon_lower"]
-    shown = f"{bound:.3f}" if isinstance(bound, float) and bound > 0 else "0"
-    shown = "inf" if bound == "inf" else shown  # by exact laws
+    bound = record["bound"]
+    if verdict == "refuted" != record["verdict"]:  # by all audits of the run together
+        bound = f"epsilon > {record['claimed']:.4g}"
+    bound = "no privacy loss found" if bound == "none" else bound
     seen = record["detectable_epsilon"]
     power = f", would detect {seen:.3g}" if isinstance(seen, float) and verdict != "refuted" else ""
     if scope := record.get("scope", ""):
         power = f", only here: {one_line(scope)}"
-    figures = f"epsilon >= {shown}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
+    figures = f"{bound}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
     line = f"{WORDS[verdict]:<13} {one_line(record['mechanism'])}, {record['claim']}: {figures}"
     name = one_line(test.rpartition("/")[2])
     return f"{line}  {name}" if len(line) + len(name) + 2 <= width else f"{line}\n    {name}"

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from ...auditors.results import AuditResult, Verdict
+from ...auditors.results import AuditResult
 from . import wording
 from .difference import difference
 from .svg import growth_figure, sketch_figure
@@ -17,26 +19,44 @@ MOST_PICTURES = 4
 MOST_COUNTS = 12
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What stands on top of the page of a gate: the outcome, what stops the change, all entries.
+
+    `reasons` are (kind, entry, sentence); a row has verdict, word, name, claim, bound and change.
+    """
+
+    head: str
+    failed: bool
+    closing: str
+    reasons: tuple[tuple[str, str, str], ...]
+    rows: Sequence[Mapping[str, str]]
+
+
 def render(
     results: Sequence[AuditResult],
     data: Mapping[str, Any],
     reruns: Sequence[str] = (),
+    *,
+    summary: Summary | None = None,
 ) -> str:
     """The page of these results.
 
     `data` is their evidence document, which the page also carries as
     `<script type="application/json" id="dpwitness-result">`, without its databases and counts
     when these are too long for a page. `reruns` are the commands that audit anew, one for each.
-    Its `claims` are those of other kinds than privacy.
+    Its `claims` are those of other kinds than privacy. `summary` is that of a gate.
     """
     beside = data.get("claims", ())
     heads = [*map(wording.headline, results), *(one["headline"] for one in beside)]
     commands = [*reruns, *[""] * (len(results) - len(reruns))]
     return page(
         "audit.html",
-        title="; ".join(heads)[:200],
+        title=summary.head if summary is not None else "; ".join(heads)[:200],
+        summary=summary,
+        when=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         beside=[(*one["headline"].partition(": ")[::2], one["story"]) for one in beside],
-        subject="privacy audit",
+        subject="privacy audit" if summary is None else "privacy gate",
         words=wording,
         told=[
             _told(result, record, rerun, f"r{index}", pictured=index < MOST_PICTURES)
@@ -70,7 +90,7 @@ def _told(
         "verdict": result.verdict.value,
         "word": word,
         "rest": rest if rest.startswith(result.mechanism) else _sentence(rest),
-        "bound": _bound(result),
+        "bound": wording.bound_phrase(result),
         "bound_sentence": f"{_sentence(wording.bound_sentence(result))}.",
         # Both databases in a line each, so that an empty one is seen to be empty.
         "sides": [
@@ -97,17 +117,6 @@ def _told(
         "judged": judged[-MOST_COUNTS:],
         "turned": result.witness is not None and bool(judged) and judged[-1].reversed,
     }
-
-
-def _bound(result: AuditResult) -> str:
-    bound = result.epsilon_lower
-    if result.by_law or (result.exact is not None and result.verdict is Verdict.PROVED):
-        assert result.exact is not None
-        return f"epsilon {'=' if result.by_law else '<='} {wording.exactly(result.exact.epsilon)}"
-    if bound <= 0:
-        return "none"
-    above = result.claim.epsilon if result.refuted else 0.0
-    return f"epsilon >= {wording.at_least(bound, above)}"
 
 
 def _sentence(phrase: str) -> str:

@@ -46,11 +46,17 @@ def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, s
 
 def lower_bound(result: AuditResult) -> str:
     """What a bound of a refutation leaves open, and why another run may give another one."""
+    used = f" ({budget})" if (budget := budget_phrase(result)) else ""
+    return f"This is a lower bound{used}; the true loss may be larger."
+
+
+def budget_phrase(result: AuditResult) -> str:
+    """What the bound depends on beside the code, in the words of the settings; "" if unknown."""
     plan = result.plan
-    stopped = ""
-    if "precision" in plan and plan["precision"] is None:
-        stopped = " of a run that stopped once the claim was refuted (precision none)"
-    return f"This is a lower bound{stopped}; the true loss may be larger."
+    if result.by_law or "trials" not in plan or "precision" not in plan:
+        return ""
+    precision = "none" if plan["precision"] is None else f"{plan['precision']:g}"
+    return f"{plan['trials']:,} trials, precision {precision}"
 
 
 def assumed(result: AuditResult, *, detail: bool = True) -> str:
@@ -104,6 +110,11 @@ def claim_phrase(claim: PrivacyClaim) -> str:
     if claim.relation is Relation.DECLARED:
         relation = "for the neighbours as declared"
     return f"{words} ({relation}{steps})"
+
+
+def claimed_size(claim: PrivacyClaim) -> str:
+    """What is claimed in a word or two, without its relation: "1", or "mu 0.5" of a curve."""
+    return f"{claim.epsilon:g}" if claim.curve is None else str(claim.curve)
 
 
 def point_phrase(claim: PrivacyClaim) -> str:
@@ -348,11 +359,21 @@ def bound_sentence(result: AuditResult) -> str:
 
 
 def _above(result: AuditResult, bound: float) -> str:
-    """A bound that refutes the claim, in words that stay true where it is hardly above it."""
+    """A bound that refutes the claim: above it even if bets refute, which bound nothing else."""
     claimed = result.claim.epsilon
-    above = " above the claim" if bound <= claimed else ""
+    shown = f">= {at_least(bound, claimed)}" if bound > claimed else f"> {claimed:.4g}"
     at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
-    return f"epsilon >= {at_least(bound, claimed)}{above}{at}"
+    return f"epsilon {shown}{at}"
+
+
+def bound_phrase(result: AuditResult) -> str:
+    """What is known of epsilon, wherever an audit is told in one line: "epsilon >= 1.824"."""
+    if result.exact is not None and (result.by_law or result.verdict is Verdict.PROVED):
+        return f"epsilon {'=' if result.by_law else '<='} {exactly(result.exact.epsilon)}"
+    if result.refuted:
+        return _above(result, result.epsilon_lower)
+    bound = result.epsilon_lower
+    return f"epsilon >= {at_least(bound)}" if bound > 0 else "none"
 
 
 def decided_sentence(result: AuditResult) -> str:

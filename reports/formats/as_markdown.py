@@ -22,9 +22,11 @@ def render(told: Told) -> str:
     lines = [f"## Differential privacy: {head}", ""]
     lines += [f"- **{_inline(r.name)}** ({r.kind}): {_inline(r.sentence)}" for r in told.reasons]
     lines += [""] if told.reasons else []
-    lines += ["| target | claim | verdict | epsilon at least | would detect | runs |",
-              "|---|---|---|---|---|---|"]  # fmt: skip
-    lines += [row for case in told.cases for row in _rows(case)]
+    compared = any(one.change for case in told.cases for one in case.judged)
+    heads = ["target", "claim", "verdict", "privacy loss", "would detect", "runs"]
+    heads += ["last run"] if compared else []
+    lines += [_row(heads), f"|{'---|' * len(heads)}"]
+    lines += [row for case in told.cases for row in _rows(case, compared=compared)]
     blocks = [[line] for line in lines]
     blocks += [_witness(judged) for case in told.cases for judged in case.judged
                if judged.verdict == "refuted"]  # fmt: skip
@@ -40,15 +42,21 @@ def render(told: Told) -> str:
     return "\n".join([*kept, "", _inline(told.closing)]) + "\n"
 
 
-def _rows(case: Case) -> list[str]:
+def _rows(case: Case, *, compared: bool) -> list[str]:
     target = _inline(case.target)
     if case.problem:
-        return [f"| {target} | | {MARKS['failed']} | | | |"]
+        return [_row([target, "", MARKS["failed"], "", "", "", *([""] if compared else [])])]
     return [
-        f"| {target} | {_inline(one.claim)} | {_verdict(one)} | {_inline(one.bound)} | "
-        f"{_inline(one.power)} | {one.draws:,} |"
+        _row(
+            [target, _inline(one.claim), _verdict(one), _inline(one.bound), _inline(one.power),
+             f"{one.draws:,}", *([_inline(one.change)] if compared else [])]
+        )
         for one in case.judged
-    ]
+    ]  # fmt: skip
+
+
+def _row(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _verdict(judged: Judged) -> str:

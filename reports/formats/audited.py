@@ -6,19 +6,23 @@ from ..faces import claim_faces, wording
 from .told import Judged, Reason
 
 
-def judged(result: AuditResult, *, replay: str, rerun: str) -> Judged:
-    """One audited claim; `replay` is the command that counts again, `rerun` audits anew."""
+def judged(result: AuditResult, *, replay: str, rerun: str, change: str = "") -> Judged:
+    """One audited claim; `replay` is the command that counts again, `rerun` audits anew.
+
+    `change` is what differs from the last run.
+    """
     bound, power = result.epsilon_lower, result.detectable_epsilon
     proved = result.verdict is Verdict.PROVED
     return Judged(
         mechanism=result.mechanism,
         claim=wording.claim_phrase(result.claim),
         verdict=result.verdict.value,
-        bound=wording.at_least(bound) if bound > 0 else "none",
+        bound=wording.bound_phrase(result),
         power="" if result.refuted or proved else wording.at_most(power),
         draws=result.draws,
         seconds=result.seconds,
         scope=result.exact.scope if proved and result.exact is not None else "",
+        change=change,
         story=(
             *wording.story(result),
             ("check", replay),
@@ -26,6 +30,7 @@ def judged(result: AuditResult, *, replay: str, rerun: str) -> Judged:
         ),
         facts={
             "verdict": result.verdict.value,
+            "claimed": wording.claimed_size(result.claim),
             "epsilon_lower": wording.plain_number(bound),
             "detectable_epsilon": wording.plain_number(power),
             "draws": str(result.draws),

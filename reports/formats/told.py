@@ -25,7 +25,8 @@ class Judged:
     """One claim that was judged.
 
     `bound` is what the draws show and `power` what they could have shown, both in words, empty
-    for nothing. `scope` says what a proof covers and is empty elsewhere. `story` tells the witness,
+    for nothing. `scope` says what a proof covers and is empty elsewhere. `change` is what differs
+    from the last run, empty where runs are not compared. `story` tells the witness,
     or the pair and event of a claim that was not refuted; its last lines say how to count again and
     what to do next.
     """
@@ -38,6 +39,7 @@ class Judged:
     draws: int
     seconds: float
     scope: str = ""
+    change: str = ""
     story: Lines = ()
     facts: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,8 +63,8 @@ class Case:
 class Told:
     """All that one command has to tell.
 
-    `command` is the one that ran, `closing` says at which alpha and seed. `document` is the run
-    as JSON data, `page` makes it a page.
+    `command` is the one that ran, `closing` says at which alpha and seed, and of which commit.
+    `document` is the run as JSON data, `page` makes it a page.
     """
 
     command: str

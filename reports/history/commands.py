@@ -17,6 +17,7 @@ from .heads import FILE
 from .reading import (
     Subject,
     audit_rows,
+    bound_text,
     claim_text,
     count_rows,
     opened,
@@ -93,8 +94,8 @@ def _line(subject: Subject) -> str:
         together += f"; the last run adds nothing ({last['remark']})"
     return (
         f"{verdict:<13} {subject.mechanism}, {claim_text(subject.claim)}: {count(runs, 'run')}, "
-        f"{count(sources, 'version')}{before}; last epsilon >= "
-        f"{max(last['epsilon_lower'], 0.0):.3f}, {together}; run {last['run']}"
+        f"{count(sources, 'version')}{before}; last epsilon {bound_text(last, subject.claim)}, "
+        f"{together}; run {last['run']}"
     )
 
 

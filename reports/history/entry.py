@@ -27,9 +27,19 @@ def entries_of(
     made, seen = [], dict[str, int]()
     for result, test in zip(results, tests, strict=True):
         seen[test] = seen.get(test, 0) + 1
-        name = test if seen[test] == 1 else f"{test} ({seen[test]})"
+        name = numbered(test, seen[test])
         made.append(_entry(run, name, result, recorded, version))
     return tuple(made)
+
+
+def numbered(test: str, number: int) -> str:
+    """The name of one result of a test, `number` counted from 1."""
+    return test if number == 1 else f"{test} ({number})"
+
+
+def stated(claim: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a claim that tells it apart."""
+    return {key: value for key, value in claim.items() if key in STATED}
 
 
 def _entry(
@@ -44,7 +54,7 @@ def _entry(
             definitions[name] = text
         return name
 
-    claim = defined({key: value for key, value in result["claim"].items() if key in STATED})
+    claim = defined(stated(result["claim"]))
     pair = defined(result["pair"])
     counts = [
         row

@@ -10,7 +10,14 @@ from typing import Any
 from ...auditors.privacy.accumulate import ALPHA
 from ..faces import svg as figures
 from ..faces.templates import page, raw
-from .reading import Subject, claim_text, refuted_before, refuted_together, run_numbers
+from .reading import (
+    Subject,
+    bound_text,
+    claim_text,
+    refuted_before,
+    refuted_together,
+    run_numbers,
+)
 
 MOST_ROWS = 60
 MOST_PICTURES = 80
@@ -75,7 +82,7 @@ def _told(subject: Subject, key: str, *, pictured: bool) -> dict[str, Any]:
         "claim": claim_text(subject.claim),
         "before": refuted_before(subject),
         "jointly": JOINTLY if refuted_together(last) else "",
-        "bound": _bound(last["epsilon_lower"]),
+        "bound": bound_text(last, subject.claim),
         "joint": _bound(last["joint_bound"]),
         "audits": len(audits),
         "alpha": f"{ALPHA:g}",
@@ -88,7 +95,7 @@ def _told(subject: Subject, key: str, *, pictured: bool) -> dict[str, Any]:
                 "run": numbers[row["run"]],
                 "recorded": row["recorded"],
                 "when": _when(row["recorded"], year),
-                "bound": _bound(row["epsilon_lower"]),
+                "bound": bound_text(row, subject.claim),
                 "joint": _bound(row["joint_bound"]),
                 "draws": f"{row['draws']:,}",
                 "test": row["test"],

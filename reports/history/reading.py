@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +119,14 @@ def claim_text(claim: Mapping[str, Any]) -> str:
     if "curve" in claim:
         delta += f" of {curve_from_json(claim['curve'])}"
     return f"epsilon {claim.get('epsilon', float('nan')):g}{delta} ({claim.get('relation')}{steps})"
+
+
+def bound_text(row: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
+    """The bound of a recorded audit; one that refutes is above its claim, if by bets alone."""
+    bound, claimed = row["epsilon_lower"], float(claim.get("epsilon", 0.0))
+    if row["verdict"] == "refuted" and bound <= claimed:
+        return f"> {claimed:g}"
+    return f">= {bound:.3f}" if bound is not None and 0 < bound < inf else "none"
 
 
 def run_numbers(subject: Subject) -> dict[str, int]:

@@ -4,8 +4,10 @@ import json
 import re
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from math import exp
 from pathlib import Path
 from xml.etree import ElementTree
@@ -18,6 +20,7 @@ from dpwitness.auditors.bounds.two_sample import at_distance
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.outputs.features import Feature
+from dpwitness.reports.ci import gate_table
 from dpwitness.reports.ci.audits import _line as line_of_test
 from dpwitness.reports.ci.baseline import (
     BaselineError,
@@ -26,7 +29,7 @@ from dpwitness.reports.ci.baseline import (
     read_baseline,
     remarks,
 )
-from dpwitness.reports.ci.commands import _line, _tell, told_of
+from dpwitness.reports.ci.commands import _case, _tell, told_of
 from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
 from dpwitness.reports.ci.settings import Settings, SettingsError
@@ -36,6 +39,8 @@ from dpwitness.reports.console import Console
 from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
 from dpwitness.reports.formats.told import Case, Judged, Reason, Told
+from dpwitness.reports.history.last import last_of
+from dpwitness.reports.history.recorder import record
 from dpwitness.reports.record.evidence import document
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
@@ -151,7 +156,7 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
         worse = compare(found, None, rise=0.1, strict=False)
         told = told_of(found, worse, alpha=0.001, seed=1)
         _tell(console, told)
-        said.append(_line(found[0]))
+        said += [line for line, _ in gate_table.rows(_case(found[0], {}), width=50)]
         said.append(as_text.render(revived(refuted), replay=shlex.join(["replay", name])))
         run = Run(settings=Settings(), seed=1, crashed=[name])
         run.records = {(name, 1): line_of_test(revived(refuted), 1, "")}
@@ -164,6 +169,83 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
     assert [
         one for one in lines if re.match(r"\s*::[a-z]", one) or re.search(r"##(\[|vso)", one)
     ] == []
+
+
+@pytest.mark.parametrize(("bound", "words"), [("-inf", "> 1"), (1.0, "> 1"), (1.7826, ">= 1.782")])
+def test_a_refutation_has_a_bound_above_the_claim_in_every_face(bound, words):
+    """Bets may refute a claim although no event by itself gives a bound above it."""
+    refuted = result("refuted", bound)
+    (line,) = [line for line, _ in gate_table.rows(_case(gated("a", refuted), {}))]
+    assert line.split()[1:4] == [*words.split(), "1"]
+    run = Run(
+        settings=Settings(), seed=1, records={("a", 1): line_of_test(revived(refuted), 1, "")}
+    )
+    assert f": epsilon {words}, 1,000 draws" in summary_lines(run, 100)[0][0]
+    told = told_of([gated("a", refuted)], (), alpha=0.001, seed=1)
+    assert f"| epsilon {words} |" in as_markdown.render(told)
+    shown = told.page().replace("\u2265", ">=").replace("\xa0", " ").replace("&gt;", ">")
+    assert f">epsilon {words}<" in shown
+    assert words.split()[1] in repr(revived(refuted))
+
+
+def test_the_run_as_a_whole_refutes_with_a_bound_above_the_claim():
+    line = line_of_test(revived(result("not_refuted", 0.8)), 1, "")
+    run = Run(settings=Settings(), seed=1, records={("a", 1): line}, added={("a", 1)})
+    assert "REFUTED" in summary_lines(run, 200)[0][0]
+    assert "epsilon > 1, " in summary_lines(run, 200)[0][0]
+
+
+def test_the_table_says_what_changed_since_the_last_run(tmp_path):
+    assert last_of(tmp_path) == {}
+    old = [result(), result("refuted", 2.0), result(bound="-inf"), result("refuted", 2.0)]
+    record(tmp_path, "run", old, ["a", "b", "c", "c"], 1)
+    known = last_of(tmp_path)
+    now = [
+        gated("a", result(bound=0.95)),
+        gated("b", result("refuted", 2.0)),
+        gated("c", result("refuted", 1.5), result("refuted", 2.0, epsilon=1.5)),
+        gated("d", result()),
+    ]
+    found = [gate_table.changes(one, known) for one in now]
+    assert found == [("+0.050",), ("same",), ("was not refuted", "other claim"), ("first run",)]
+    assert gate_table.changes(now[2], None) == ("not known", "not known")
+    table = [line for one in now for line, _ in gate_table.rows(_case(one, known))]
+    assert [line.split()[0] for line in table] == ["not", "REFUTED", "REFUTED", "REFUTED", "not"]
+    for line in table:  # columns stand below their heads
+        assert line.index("0.5 s") == gate_table.head().index("TIME")
+    folded = [line for line, _ in gate_table.rows(_case(now[0], known), width=50)]
+    assert folded[0].splitlines()[1] == "    a"
+
+
+def test_an_unreadable_history_leaves_the_change_unknown(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "history.db")) as foreign:
+        foreign.execute("CREATE TABLE theirs (x)")
+    assert last_of(tmp_path) is None
+
+
+def test_the_page_of_a_gate_has_the_refuted_first_and_every_entry():
+    found = [
+        gated("sound", result()),
+        gated("died", problem="it died"),
+        gated("broken", result("refuted", 1.7, target="broken")),
+    ]
+    worse = compare(found, None, rise=0.1, strict=False)
+    told = told_of(found, worse, alpha=0.001, seed=1, last={}, commit="1a2b3c4")
+    page = told.page()
+    assert "Gate failed</span>: 2 of 3 entries." in page
+    assert "commit 1a2b3c4, " in page
+    rows = re.findall(r'data-label="Entry">(?:<a href="#(\w+)">)?(\w+)<', page)
+    assert rows == [("r0", "broken"), ("", "died"), ("r1", "sound")]
+    assert re.findall(r'<article id="(\w+)" class="(\w+)"', page) == [
+        ("r0", "refuted"),
+        ("r1", "not_refuted"),
+    ]
+    assert told.document["gate"]["commit"] == "1a2b3c4"
+    assert [one["changes"] for one in told.document["gate"]["entries"]] == [
+        ["first run"],
+        [],
+        ["first run"],
+    ]
 
 
 def test_a_long_summary_is_cut_where_it_would_not_be_shown(monkeypatch):
@@ -375,7 +457,7 @@ def test_markdown_and_annotations_keep_hostile_text_inside():
     assert "<script>" not in text
     assert "\x1b" not in text
     rows = [line for line in text.splitlines() if line.startswith("| ")]
-    assert all(row.replace("\\|", "").count("|") == 7 for row in rows)
+    assert all(row.replace("\\|", "").count("|") == 8 for row in rows)
     lines = as_github.render(told).splitlines()
     assert len(lines) == len(told.reasons)
     assert all(line.startswith(("::error ", "::warning ")) for line in lines)

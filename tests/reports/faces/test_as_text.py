@@ -42,7 +42,7 @@ def test_a_refutation_is_told_with_both_databases_and_how_to_check(refuted, deta
         f"D' [0, 0] {'#' * 5} 11.9 % 119 of 1,000 runs",
         "epsilon >= 1.234, with 99.9 % confidence",
         "12,345 runs, 1.2 s, seed 7",
-        "lower bound; the true loss may be larger",
+        "trials, precision 0.05); the true loss may be larger",
         "check dpwitness replay e.json",
     ):
         assert part in " ".join(text.split())
