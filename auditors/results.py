@@ -103,6 +103,11 @@ class Bets:
     partitions: tuple[Partition, ...]
     batches: tuple[Batch, ...]
 
+    @property
+    def of_moments(self) -> bool:
+        """Whether moments of a curve were bet against, beside a point of it."""
+        return any(batch.bet.parts for batch in self.batches)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
@@ -113,7 +118,8 @@ class Evidence:
     that of the whole audit. `looks` are all looks at this pair; their levels add up to at most
     alpha, so that their bounds hold together. `decided_after` is the number of draws a side
     after which the claim was refuted, or None. Where `bets` refuted it, they give the bound of the
-    first look, whose counts, of the event learnt last, show what they won on.
+    first look, whose counts, of the event learnt last, show what they won on. That bound is the
+    claimed epsilon; of a curve it stands for the curve, which is refuted, and not for its point.
     """
 
     counts: tuple[Count, ...]
@@ -365,6 +371,8 @@ class AuditResult:
         said = f"<{self.mechanism}: {claim} {self.verdict.value}"
         if self.exact is not None and self.verdict is Verdict.PROVED:
             return f"{said} on {self.exact.scope}>"
+        if self.refuted and self.claim.curve is not None and not self.by_law:
+            return f"{said}, {self.claim.curve.parameter} >= {self.size_lower:.4g}>"
         if self.refuted:
             bound, claimed = self.epsilon_lower, self.claim.epsilon
             # Bets may refute although no event by itself gives a bound above the claim.

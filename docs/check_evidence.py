@@ -238,19 +238,43 @@ def bound_of(hits, trials, level, claim):
     return sorted(grid)[first - 1] if first else -inf
 
 
-def bound_of_bets(bets, claim):
+def paid(part, stated):
+    """(for D and for D' of each group, cost) of a bet against the moment of one order."""
+    (curve, steps), order, weight, h = stated, part["order"], part["weight"], part["values"]
+    loss = dict(map(tuple, curve.get("renyi", ()))).get(order, inf) if steps == 1 else inf
+    if "mu" in curve or ("rho" in curve and (steps == 1 or not curve.get("delta"))):
+        loss = order * steps**2 * curve.get("rho", curve.get("mu", 0.0) ** 2 / 2)
+    if not (weight >= 0 and order >= 1 and (order - 1) * loss <= 700):
+        raise ValueError(f"the claim bounds no moment of order {order}")
+    if order == 1:
+        bound, star = loss, [exp(one) - 1 for one in h]
+    else:
+        star = [(order - 1) * (max(one, 0.0) / order) ** (order / (order - 1)) for one in h]
+        bound = exp((order - 1) * loss)
+    bound += curve.get("delta", 0.0) * (max(h) - min(h) + max(star) - min(star))
+    sides = [weight * one for one in h], [-weight * one for one in star]
+    return *(sides[::-1] if part["turned"] else sides), weight * bound
+
+
+def bound_of_bets(bets, claim, stated):
     """The claimed epsilon where f and g are bets whose wealth reached 1 / level, else -inf."""
     wealth, most, (null, delta) = 0.0, 0.0, at_distance(*claim)
     for batch in bets["batches"]:
-        (a, b), ratio, table = batch["bet"], exp(min(null, 700.0)), zip(batch["f"], batch["g"])
-        rows = [(f, g, max(f - a, 0.0), max(g - b, 0.0)) for f, g in table]
+        (a, b), ratio, size = batch["bet"], exp(min(null, 700.0)), len(batch["f"])
+        parts = [paid(part, stated) for part in batch.get("parts", ())]
+        more = [[sum(part[side][i] for part in parts) for i in range(size)] for side in (0, 1)]
+        rest = [(f - x, g - y) for f, g, x, y in zip(batch["f"], batch["g"], *more)]
+        rows = [(f, g, max(f - a, 0.0), max(g - b, 0.0)) for f, g in rest]
         most_u, most_v = (max(column) for column in list(zip(*rows))[2:])
         fair = all(min(f, a) + ratio * v <= a and min(g, b) + ratio * u <= b for f, g, u, v in rows)
         one, two = batch["counts"]
-        pairs = sum(one) == sum(two) and min(*one, *two) >= 0 and len(one) == len(two) == len(rows)
-        if not (fair and pairs and a + b + delta * (most_u + most_v) <= 2):
+        pairs = sum(one) == sum(two) and min(*one, *two) >= 0 and len(one) == len(two) == size
+        pairs = pairs and len(batch["g"]) == size and all(len(part[0]) == size for part in parts)
+        spent_on = a + b + delta * (most_u + most_v) + sum(part[2] for part in parts)
+        if not (fair and pairs and spent_on <= 2):
             return -inf
-        wealth += sum(x * log(f) + y * log(g) for (f, g, _, _), x, y in zip(rows, one, two))
+        table = zip(batch["f"], batch["g"], one, two)
+        wealth += sum(x * log(f) + y * log(g) for f, g, x, y in table)
         most = max(most, wealth)
     return claim[0] if most >= -log(bets["level"]) else -inf
 
@@ -274,7 +298,7 @@ def summed(counts):
     return [sum(one[key][side ^ one["reversed"]] for one in counts) for key, side in keys]
 
 
-def judged(evidence, claim, alphas, counts, place, early, part):
+def judged(evidence, claim, alphas, counts, place, early, part, stated):
     """(bounds of all looks, what does not follow) of the evidence on one pair."""
     looks, wrong, sums, bets = evidence["looks"], [], {}, evidence.get("bets")
     if not 0 < len(looks) <= MOST_LOOKS:
@@ -282,7 +306,7 @@ def judged(evidence, claim, alphas, counts, place, early, part):
     rest, shown = looks[bool(bets) :], [one for one in counts if one["stage"] == "bet"]
     bounds = [bound_of(one["hits"], one["trials"], one["level"], claim) for one in rest]
     if bets:  # they give the bound of the first look, whose counts show what they won on
-        bounds, counts = [bound_of_bets(bets, claim), *bounds], counts[len(shown) :]
+        bounds, counts = [bound_of_bets(bets, claim, stated), *bounds], counts[len(shown) :]
         if not any(isclose(bets["level"], part * one) for one in alphas):
             wrong.append(f"{place}.bets.level: {bets['level']} is not what bets may spend")
         same = not shown or summed(shown) == looks[0]["hits"] + looks[0]["trials"]
@@ -351,12 +375,13 @@ def by_counts(result):
     plan, precision = result["plan"], result["plan"]["precision"]
     early, part = 0.5 if precision is None else 0.3, plan.get("betting", 0)  # .5 for a smaller too
     bets = (0.5 if precision else 0.9) * ("betting" in plan and result["seeded"])
-    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part)
+    stated = curve or {}, claim["distance"]
+    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part, stated)
     wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
     own = bounds
     if small:
         alphas = ((1 - WORST) * alpha,)
-        own, more = judged(small, numbers, alphas, small["counts"], "witness", 0.5, bets)
+        own, more = judged(small, numbers, alphas, small["counts"], "witness", 0.5, bets, stated)
         wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
     for place, where, found in (("", result, bounds + own), ("witness.", witness, own)):
         if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):
@@ -378,7 +403,9 @@ def main(path):
             data, status = json.loads(file.read(LONGEST)), 0
         for number, result in enumerate(data["results"]):
             verdict, bound, wrong = checked(result)
-            told = f"results[{number}] {result['mechanism']!a}: {verdict}, epsilon >= {bound:.4g}"
+            told = f"results[{number}] {result['mechanism']!a}: {verdict}"
+            whole = verdict == "refuted" and "curve" in result["claim"]  # a curve, and no point
+            told += "" if whole else f", epsilon >= {bound:.4g}"
             ends = "DOES NOT FOLLOW:" if wrong else "follows from the counts"
             print(f"{told}, alpha {result['evidence']['alpha']:g}; {ends}")
             print(*(f"  {line!a}\n" for line in wrong), sep="", end="")

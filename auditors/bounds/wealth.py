@@ -16,7 +16,8 @@ The product over all pairs is therefore a supermartingale from 1, the wealth, an
 1 / level at any time with probability at most `level` (Ville 1939). Where a smaller epsilon is
 enough the same bets are valid, so a wealth that refutes the claim refutes all that promise more.
 `log_gain` asks of f and g, whoever chose them, whether there are such u and v: nothing rests on
-how they came.
+how they came. Where the claim bounds moments, a bet may have parts against these (`moments`): what
+they add to f and g is taken off first, and what they cost is paid of the 2 as well.
 
 How they are chosen. Outputs come in cells that earlier draws put in order, from the one that speaks
 most for the first database. An expert believes that an output of a cell comes from the first
@@ -28,12 +29,15 @@ the largest growth foreseen. The mean of the bets of all experts, each with the 
 that it would have by now, is a bet too, and is the one that is made.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import exp
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from ...mechanisms.model import Moment
+from .moments import SCALES, Part, experts, kinds, paid
 
 Floats = NDArray[np.float64]
 
@@ -62,30 +66,47 @@ PRIOR = np.repeat(
     len(EXCESS),
 )
 """Each expert's part of the money."""
+MOMENTS = 0.7
+"""Part of the money of the experts on moments, if the claim bounds any."""
 
 Counts = Sequence[int]
 
 
 class Bet(NamedTuple):
-    """What is bet on a pair of draws: f and g of each cell, and the numbers a and b."""
+    """What is bet on a pair of draws: f and g of each cell, and the numbers a and b.
+
+    `parts` are what f and g hold of bets against moments.
+    """
 
     a: float
     b: float
     f: Sequence[float]
     g: Sequence[float]
+    parts: tuple[Part, ...] = ()
 
 
-def log_gain(bet: Bet, counts: tuple[Counts, Counts], epsilon: float, delta: float) -> float:
+def log_gain(
+    bet: Bet,
+    counts: tuple[Counts, Counts],
+    epsilon: float,
+    delta: float,
+    moments: tuple[Moment, ...] = (),
+) -> float:
     """The logarithm of what the bet makes of 1; `counts` are draws of each side in each cell.
 
-    ValueError for a bet that is none against (epsilon, delta): with u and v no larger than f and g
-    need, what is asked of them fails.
+    ValueError for a bet that is none against (epsilon, delta) and the moments: with u and v no
+    larger than f and g need beside its parts, what is asked of them fails.
     """
     ratio, (a, b) = exp(epsilon), bet[:2]
     f, g = np.asarray(bet.f, dtype=np.float64), np.asarray(bet.g, dtype=np.float64)
-    u, v = np.maximum(f - a, 0), np.maximum(g - b, 0)
-    fair = (np.minimum(f, a) + ratio * v <= a) & (np.minimum(g, b) + ratio * u <= b)
-    if not (min(f.min(), g.min()) > 0 and fair.all() and a + b + delta * (u.max() + v.max()) <= 2):
+    rest_f, rest_g, left = f, g, 2.0
+    for part in bet.parts:
+        one, two, cost = paid(part, moments)
+        rest_f, rest_g, left = rest_f - one, rest_g - two, left - cost
+    u, v = np.maximum(rest_f - a, 0), np.maximum(rest_g - b, 0)
+    fair = (np.minimum(rest_f, a) + ratio * v <= a) & (np.minimum(rest_g, b) + ratio * u <= b)
+    spent = a + b + delta * (u.max() + v.max())
+    if not (min(f.min(), g.min()) > 0 and fair.all() and spent <= left):
         raise ValueError("f and g are no bet against the claim")
     return float(np.log(f) @ np.asarray(counts[0]) + np.log(g) @ np.asarray(counts[1]))
 
@@ -158,27 +179,53 @@ def bets_of_all(
 
 
 class Bettor:
-    """Chooses bets against (epsilon, delta), and remembers how each expert would have done."""
+    """Chooses bets against (epsilon, delta) and moments, and remembers how each expert has done."""
 
-    def __init__(self, epsilon: float, delta: float) -> None:
+    def __init__(self, epsilon: float, delta: float, moments: tuple[Moment, ...] = ()) -> None:
         """Nothing has been bet yet."""
-        self.epsilon, self.delta = epsilon, delta
-        self.logs = np.log(PRIOR)
+        self.epsilon, self.delta, self.moments = epsilon, delta, moments
+        prior = PRIOR
+        if moments:
+            more = len(kinds(moments)) * len(SCALES)
+            prior = np.concatenate([(1 - MOMENTS) * PRIOR, np.full(more, MOMENTS / more)])
+        self.prior, self.logs = prior, np.log(prior)
         self._made = (np.zeros(0), np.zeros(0))
 
     def bet(self, past: Counts, odds: Sequence[float], draws: int) -> Bet:
         """The bet on so many pairs, from earlier draws of both sides in each cell, and odds."""
         dealt = min(MOVING, MOVED / draws)
-        money = (1 - dealt) * np.exp(self.logs - np.logaddexp.reduce(self.logs)) + dealt * PRIOR
+        shares = np.exp(self.logs - np.logaddexp.reduce(self.logs))
+        money = (1 - dealt) * shares + dealt * self.prior
         self.logs = np.log(money)
         known = np.asarray(past, dtype=np.float64), np.asarray(odds, dtype=np.float64)
-        a, b, f, g = bets_of_all(*known, self.epsilon, self.delta)
+        made = bets_of_all(*known, self.epsilon, self.delta)
+        parts: tuple[Part, ...] = ()
+        if self.moments:
+            more = experts(*known, self.moments)
+            made = (
+                np.concatenate([made[0], more.a]),
+                np.concatenate([made[1], more.b]),
+                np.concatenate([made[2], more.f]),
+                np.concatenate([made[3], more.g]),
+            )
+            parts = tuple(self._parts(money[len(PRIOR) :], more.weights, more.h))
+        a, b, f, g = made
         self._made = np.log(f), np.log(g)
         # Rounded down they are a bet all the more.
         f, g = (np.floor((money @ part) / GRAIN - 0.1) * GRAIN for part in (f, g))
         # A mean of ones is one, whatever its parts are rounded to; other bets have some to spare.
         whole = [1.0 if (part == 1).all() else float(money @ part) for part in (a, b)]
-        return Bet(whole[0], whole[1], tuple(f.tolist()), tuple(g.tolist()))
+        return Bet(whole[0], whole[1], tuple(f.tolist()), tuple(g.tolist()), parts)
+
+    def _parts(self, money: Floats, weights: Floats, h: Floats) -> Iterator[Part]:
+        """One part for each moment and direction: phi* is convex, so the mean h costs no more."""
+        size = len(SCALES)
+        for place, (moment, turned) in enumerate(kinds(self.moments)):
+            own = slice(place * size, (place + 1) * size)
+            stakes = money[own] * weights[own]
+            if (weight := float(stakes.sum())) > 0:
+                values = tuple((stakes @ h[own] / weight).tolist())
+                yield Part(moment.order, turned, weight, values)
 
     def learn(self, counts: tuple[Counts, Counts]) -> None:
         """The draws that were bet on, of each side in each cell."""

@@ -5,6 +5,7 @@ from math import isfinite, nan
 from typing import cast
 
 from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
+from ..bounds.moments import Part
 from ..bounds.wealth import Bet
 from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
@@ -46,6 +47,7 @@ from .record import (
 
 MOST_TRIALS = 10**10
 MOST_BATCHES = 1000
+MOST_PARTS = 100
 
 
 def revived(record: ResultRecord) -> AuditResult:
@@ -187,12 +189,23 @@ def _batch(data: BatchRecord, partitions: Sequence[Partition]) -> Batch:
     one, two = (tuple(map(int, side)) for side in data["counts"])
     a, b = map(read_number, data["bet"])
     f, g = (tuple(map(read_number, data[name])) for name in ("f", "g"))
+    if len(told := data.get("parts", ())) > MOST_PARTS:
+        raise EvidenceFormatError(f"expected at most {MOST_PARTS} parts of a bet")
+    parts = tuple(
+        Part(
+            read_number(one["order"]),
+            bool(one["turned"]),
+            read_number(one["weight"]),
+            tuple(map(read_number, one["values"])),
+        )
+        for one in told
+    )
     batch = Batch(
         chunk=int(data["chunk"]),
         draws=int(data["draws"]),
         partition=int(data["partition"]),
         groups=tuple(map(int, data["groups"])),
-        bet=Bet(a, b, f, g),
+        bet=Bet(a, b, f, g, parts),
         counts=(one, two),
     )
     size = len(f)
@@ -203,12 +216,14 @@ def _batch(data: BatchRecord, partitions: Sequence[Partition]) -> Batch:
         and all(0 <= group < size for group in batch.groups)
         and all(0 <= n <= MOST_TRIALS for n in (*one, *two))
         and all(map(isfinite, (a, b, *f, *g)))
+        and all(size == len(part.values) for part in parts)
+        and all(isfinite(n) for part in parts for n in (part.order, part.weight, *part.values))
         and sum(one) == sum(two) == batch.draws <= MOST_TRIALS
         and batch.chunk >= 0
     ):
         raise EvidenceFormatError(
             "a batch of bets has a group for each cell of its partition, and of each group the "
-            "bet and the draws of both sides, as many of each"
+            "bet with its parts and the draws of both sides, as many of each"
         )
     return batch
 

@@ -61,6 +61,15 @@ class LookRecord(TypedDict):
     epsilon_lower: Number
 
 
+class PartRecord(TypedDict):
+    """A `Part` of a bet."""
+
+    order: float
+    turned: bool
+    weight: float
+    values: Sequence[float]
+
+
 class BatchRecord(TypedDict):
     """A `Batch`."""
 
@@ -72,6 +81,7 @@ class BatchRecord(TypedDict):
     f: Sequence[float]
     g: Sequence[float]
     counts: Sequence[Sequence[int]]
+    parts: NotRequired[Sequence[PartRecord]]
 
 
 class BetsRecord(TypedDict):

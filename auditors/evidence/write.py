@@ -203,6 +203,12 @@ def _bets(bets: Bets) -> BetsRecord:
         }
         for batch in bets.batches
     ]
+    for told, batch in zip(batches, bets.batches, strict=True):
+        if batch.bet.parts:
+            told["parts"] = [
+                {"order": a, "turned": turned, "weight": weight, "values": list(values)}
+                for a, turned, weight, values in batch.bet.parts
+            ]
     partitions = [made.to_json() for made in bets.partitions]
     return {"level": float(bets.level), "partitions": partitions, "batches": batches}
 

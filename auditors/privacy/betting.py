@@ -9,13 +9,14 @@ which part of the error probability the bets have.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
-from math import inf, log
+from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import Moment, PrivacyClaim, moments_of
+from ..bounds.moments import experts
 from ..bounds.two_sample import at_distance
 from ..bounds.wealth import Bettor, ends, log_gain
 from ..events.partition import Partition, promised
@@ -31,6 +32,9 @@ HALF, MOST = 0.5, 0.9
 """Part of the error probability for the bets, and where nothing follows a refutation."""
 NOTHING = 1e-9
 """Draws that every cell is taken to have had more."""
+
+Known = tuple[NDArray[np.intp], tuple[int, ...], list[float]]
+"""The group of each cell; earlier draws of both sides in each group, and its log-ratio."""
 
 
 def share(precision: float | None, *, seeded: bool, bounding: bool = False) -> float:
@@ -49,13 +53,18 @@ def next_size(made: int) -> int:
     return max(LEAST, made // GROWTH)
 
 
+def moments_bet_on(claim: PrivacyClaim) -> tuple[Moment, ...]:
+    """The moments that a curve bounds at the claim's distance; none without a curve."""
+    return () if claim.curve is None else moments_of(claim.curve, claim.distance)
+
+
 def log_wealth(batches: Sequence[Batch], claim: PrivacyClaim) -> float:
     """The logarithm of the largest wealth against the claim after any batch; at least 0.
 
     ValueError where something is no bet against it.
     """
-    null = at_distance(claim.epsilon, claim.delta, claim.steps)
-    gains = [log_gain(batch.bet, batch.counts, *null) for batch in batches]
+    null, moments = at_distance(claim.epsilon, claim.delta, claim.steps), moments_bet_on(claim)
+    gains = [log_gain(batch.bet, batch.counts, *null, moments) for batch in batches]
     return max(accumulate(gains, initial=0.0))
 
 
@@ -87,10 +96,14 @@ def _grouped(groups: NDArray[np.intp], counts: NDArray[Any], size: int) -> tuple
 
 @dataclass(slots=True)
 class Betting:
-    """What has been bet so far against `null`, (epsilon, delta) at the claim's distance."""
+    """What has been bet so far against `null`, (epsilon, delta) at the claim's distance.
+
+    Where the claim is a curve, it is bet against the `moments` too that the curve bounds.
+    """
 
     null: tuple[float, float]
     level: float
+    moments: tuple[Moment, ...] = ()
     partitions: list[Partition] = field(default_factory=list)
     batches: list[Batch] = field(default_factory=list)
     _seen: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
@@ -100,7 +113,7 @@ class Betting:
 
     def __post_init__(self) -> None:
         """Nothing has been won."""
-        self._bettor = Bettor(*self.null)
+        self._bettor = Bettor(*self.null, self.moments)
 
     def on(self, partition: Partition, seen: NDArray[np.int64]) -> None:
         """Bet on the cells of this partition from now on; `seen` are earlier draws (side, cell)."""
@@ -112,26 +125,31 @@ class Betting:
 
         The bet follows from what came before.
         """
-        made, seen = self.partitions[-1], self._seen.sum(axis=0)
-        odds = promised(made, self._seen)
-        groups = _groups(seen, np.argsort(-odds, kind="stable"))
-        size = int(groups.max()) + 1
-        # Where nothing was seen the weight is a little, so that the mean is one of something.
-        weight = np.bincount(groups, seen + NOTHING, size)
-        mean = np.bincount(groups, odds * (seen + NOTHING), size) / weight
+        groups, seen, odds = self._known()
+        size = len(seen)
         batch = Batch(
             chunk=chunk,
             draws=draws,
             partition=len(self.partitions) - 1,
             groups=tuple(groups.tolist()),
-            bet=self._bettor.bet(_grouped(groups, seen, size), mean.tolist(), draws),
+            bet=self._bettor.bet(seen, odds, draws),
             counts=(_grouped(groups, cells[0], size), _grouped(groups, cells[1], size)),
         )
         self.batches.append(batch)
         self._seen += cells
         self._bettor.learn(batch.counts)
-        self.log += log_gain(batch.bet, batch.counts, *self.null)
+        self.log += log_gain(batch.bet, batch.counts, *self.null, self.moments)
         return self.log >= -log(self.level)
+
+    def _known(self) -> Known:
+        return known_of(self.partitions[-1], self._seen)
+
+    @property
+    def excess(self) -> float:
+        """By how many standard errors draws so far show a moment too large; -inf for no moments."""
+        if not self.moments or not self.partitions:
+            return -inf
+        return moments_beyond(self.partitions[-1], self._seen, self.moments)
 
     @property
     def bets(self) -> Bets:
@@ -140,6 +158,26 @@ class Betting:
         batches = (replace(one, partition=used.index(one.partition)) for one in self.batches)
         partitions = tuple(self.partitions[place] for place in used)
         return Bets(level=self.level, partitions=partitions, batches=tuple(batches))
+
+
+def known_of(partition: Partition, cells: NDArray[np.int64]) -> Known:
+    """What draws by (side, cell) say of the groups of a partition's cells."""
+    seen, odds = cells.sum(axis=0), promised(partition, cells)
+    groups = _groups(seen, np.argsort(-odds, kind="stable"))
+    size = int(groups.max()) + 1
+    # Where nothing was seen the weight is a little, so that the mean is one of something.
+    weight = np.bincount(groups, seen + NOTHING, size)
+    mean = np.bincount(groups, odds * (seen + NOTHING), size) / weight
+    return groups, _grouped(groups, seen, size), mean.tolist()
+
+
+def moments_beyond(
+    partition: Partition, cells: NDArray[np.int64], moments: tuple[Moment, ...]
+) -> float:
+    """By how many standard errors draws by (side, cell) show one of the moments too large."""
+    _, seen, odds = known_of(partition, cells)
+    known = np.asarray(seen, dtype=np.float64), np.asarray(odds, dtype=np.float64)
+    return experts(*known, moments).excess * sqrt(sum(seen) / 2)
 
 
 def _groups(seen: NDArray[np.int64], order: NDArray[np.intp]) -> NDArray[np.intp]:

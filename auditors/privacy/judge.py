@@ -49,6 +49,8 @@ AHEAD = 16
 LEARNING = 0.25
 """Part of the draws that may teach: more of them would teach less than they would count."""
 MOST_TAUGHT = 4_000_000
+MOST_BET = 0.9
+"""Part of the draws that may be bet on where only moments of a curve show anything."""
 
 EARLIEST = 128
 EARLY_SHARE = 0.3
@@ -96,7 +98,8 @@ class Judging:
         self.betting: Betting | None = None
         part = betting.share(precision, seeded=sampler.seeded, bounding=bounding)
         if part:
-            self.betting = Betting(test.null, self.errors.take(part * test.alpha))
+            level = self.errors.take(part * test.alpha)
+            self.betting = Betting(test.null, level, betting.moments_bet_on(test.claim))
         self.lesson = Lesson()
         self.attempts: list[Attempt] = []
         self.made = 0
@@ -198,11 +201,12 @@ class Judging:
         most = self._most_taught()
         first = FIRST if self.betting is None else betting.FIRST
         fresh = self.lesson.draws >= first if self.betting is not None else self.made >= first
-        while fresh or self.made < most:
+        while fresh or self.made < most or self._moments_show():
             if self.out_of_time():
                 self.complete = False
                 return
-            draws = min(max(self.made, first), most - self.made)
+            last = most if self.made < most else int(MOST_BET * self.test.trials)
+            draws = min(max(self.made, first), last - self.made)
             if not fresh and self._worth_a_bet():
                 self._bet(draws)
                 if self.refuted:
@@ -275,7 +279,16 @@ class Judging:
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        return self.made < OPENING or choice.predicted + FAR * choice.spread >= self.test.null[0]
+        near = choice.predicted + FAR * choice.spread >= self.test.null[0]
+        return self.made < OPENING or near or betting.excess > -FAR
+
+    def _moments_show(self) -> bool:
+        """Whether bets go on in place of the count: moments look too large, and no event does."""
+        bets = self.betting
+        if bets is None or bets.excess < FAR or self.made >= int(MOST_BET * self.test.trials):
+            return False
+        left = self.test.trials - self.made
+        return foreseen(self.choice, self.test.null, self.errors.left) > left
 
     def _bet(self, draws: int) -> None:
         """Bet on as many draws a side, one batch after the other, before they teach."""

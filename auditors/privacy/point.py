@@ -5,16 +5,19 @@ Events are learnt on draws that judge nothing, for lines from flat to steep, and
 that the best of them is farthest beyond, in standard errors. From there on the audit is that of
 one (epsilon, delta): the line was fixed before the draws that are counted, so every theorem about
 an audit holds as it stands, and who refutes the line has refuted the curve. A curve bends little
-within the error to which the rates are known, so a test of the whole curve would gain little.
+within the error to which the rates are known, so a test of the whole curve by events would gain
+little. What no event shows, a divergence spread over all outputs, is bet against (`betting`).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import exp, sqrt
+from operator import itemgetter
 
 from ...mechanisms.model import Line, PrivacyClaim, lines_of
-from ..events.choose import Lesson
+from ..events.choose import Choice, Lesson
 from ..outputs.outputs import Outputs
+from .betting import moments_bet_on, moments_beyond
 
 LEAST, FIRST, MOST = 16, 512, 65_536
 """Draws a side that tell which line to judge: from the second number they double."""
@@ -41,11 +44,14 @@ def at_point(
     most = max(LEAST, min(MOST, int(SHARE * trials)))
     parts: list[tuple[Outputs, Outputs]] = []
     made, beyond, line = 0, 0.0, lines[0]
+    moments = moments_bet_on(claim)
     while not parts or (made < most and beyond * sqrt(made) < CLEAR):
         parts.append(draw(len(parts), min(max(made, FIRST), most - made)))
         made += len(parts[-1][0])
         lesson.add(*parts[-1])
-        beyond, line = max(_worst(lesson, lines, trials, level))
+        beyond, line, choice = max(_worst(lesson, lines, trials, level), key=itemgetter(0))
+        if moments and moments_beyond(*lesson.partition(choice.event), moments) >= CLEAR:
+            break  # no line need be known
     first, second = (Outputs.concatenate(list(side)) for side in zip(*parts, strict=True))
     return replace(claim, epsilon=line[0], delta=line[1]), (first, second)
 
@@ -61,14 +67,14 @@ def point_for(claim: PrivacyClaim, rates: tuple[float, float]) -> PrivacyClaim:
 
 def _worst(
     lesson: Lesson, lines: tuple[Line, ...], trials: int, level: float
-) -> Iterator[tuple[float, Line]]:
-    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and it."""
+) -> Iterator[tuple[float, Line, Choice]]:
+    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and both."""
     for epsilon, delta in lines[::EVERY]:
         choice = lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level, more=True)
         # The ratio foreseen is steadier than the rates that were seen.
         q, least = choice.rates[1], choice.predicted - choice.spread
         p = min(max(delta + q * exp(min(least, 300.0)), 1e-12), 1 - 1e-12)
-        yield _beyond((p, q), (epsilon, delta)), (epsilon, delta)
+        yield _beyond((p, q), (epsilon, delta)), (epsilon, delta), choice
 
 
 def _beyond(rates: tuple[float, float], line: Line) -> float:

@@ -18,7 +18,7 @@ from ..search.plan import SearchPlan
 from ..search.shrink import shrink
 from . import power
 from .attempt import LAST, Test, totals
-from .betting import share
+from .betting import moments_bet_on, moments_beyond, share
 from .budget import GROSS, Allowance, Budget
 from .judge import Judging
 from .sketch import sketch
@@ -42,6 +42,8 @@ MARGIN = 2
 """A count of a pair is given so many times the draws that asking about it took, at least."""
 LEAST = 256
 """Draws a side below which no smaller pair is counted."""
+CLEAR = 4.0
+"""Standard errors by which a moment is too large where a smaller pair is taken for bad."""
 LOOSE = 1e-3
 """Level at which a smaller pair looks bad; it decides nothing."""
 
@@ -213,6 +215,7 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
     if canonical(pair.database) == canonical(pair.neighbour):
         return False
     (epsilon, delta), lesson, draws, chunk = audit.test.null, Lesson(), FIRST, 0
+    moments = moments_bet_on(audit.claim)
     most = min(most, max(FIRST, allowance.left // DEAREST))
     while allowance.pays(2 * draws) and not audit.clock.late():
         first, second = audit.sampler.draw(pair, "shrink", chunk, 2 * draws)
@@ -220,10 +223,14 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
         choice = lesson.choice(epsilon=epsilon, delta=delta, trials=draws, level=LOOSE)
         sides = (second, first) if choice.reversed else (first, second)
         x, y = (int(choice.event.contains(side[draws:]).sum()) for side in sides)
-        if two_sample.rejects((x, y), (draws, draws), epsilon=epsilon, delta=delta, level=LOOSE):
+        known = lesson.partition(choice.event)
+        beyond = moments_beyond(*known, moments) if moments else -inf
+        against = {"epsilon": epsilon, "delta": delta, "level": LOOSE}
+        if beyond > CLEAR or two_sample.rejects((x, y), (draws, draws), **against):
             return True
         z = two_sample.normal_z((x, y), (draws, draws), epsilon, delta)
         unlikely = z < UNLIKELY or choice.predicted + 2 * choice.spread < epsilon
+        unlikely = unlikely and beyond < 0
         if 2 * draws > most or (unlikely and draws >= LEAST // 2):
             return False
         lesson.add(first[draws:], second[draws:])

@@ -17,7 +17,7 @@ from functools import lru_cache
 from math import erfc, exp, expm1, inf, isfinite, log, log1p, sqrt
 from numbers import Real
 from statistics import NormalDist
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,25 @@ ORDERS = 1 + np.geomspace(1e-3, 1e3, 73)
 LEAST = 1e-9
 """A part of the size claimed below which none is looked for."""
 
+MOMENTS = (1.0, 1.5, 2.0, 4.0, 8.0)
+"""Orders at which a rho bounds a moment that is bet on."""
+MOST_MOMENTS = 6
+LARGEST_LOG = 20.0
+"""Moments with a larger logarithm are left to events: no sample shows them."""
+
 Line = tuple[float, float]
 """(epsilon, delta): p <= exp(epsilon) q + delta."""
+
+
+class Moment(NamedTuple):
+    """E_Q phi(dP/dQ) <= `bound` in both orders of P and Q, but for parts of probability `delta`.
+
+    phi(t) = t^order, or t ln t - t + 1 for order 1, whose expectation is the KL divergence.
+    """
+
+    order: float
+    bound: float
+    delta: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +262,34 @@ def grouped_line(curve: Curve, q: float, steps: int) -> Line:
         epsilon, delta = epsilon + one, exp(min(one, 600.0)) * delta + extra
         at = min(exp(min(one, 600.0)) * at + extra, 1 - 1e-9)
     return epsilon, min(delta, 1.0)
+
+
+@lru_cache(maxsize=256)
+def moments_of(curve: Curve, steps: int = 1) -> tuple[Moment, ...]:
+    """Moments of the likelihood ratio that a curve bounds, for databases `steps` steps apart.
+
+    mu promises rho = mu^2 / 2, and k steps k^2 times the rho (Bun and Steinke, 2016). A divergence
+    grows with its order, so that of order 1 is at most the rho. None for points, nor for several
+    steps of Renyi or of a rho with delta.
+    """
+    delta, orders = 0.0, [(order, order) for order in MOMENTS]
+    match curve:
+        case GaussianCurve():
+            times = (steps * curve.mu) ** 2 / 2
+        case ConcentratedCurve() if steps == 1 or not curve.delta:
+            times, delta = steps**2 * curve.rho, float(curve.delta)
+        case RenyiCurve() if steps == 1:
+            known = sorted(set(curve.bounds))
+            places = np.unique(np.linspace(0, len(known) - 1, MOST_MOMENTS).round().astype(int))
+            times, orders = curve.factor, [known[place] for place in places]
+        case _:
+            return ()
+    found = ((float(a), float(times * e)) for a, e in orders)
+    return tuple(
+        Moment(a, (e if a == 1 else exp((a - 1) * e)) * (1 + OUTWARDS), delta)
+        for a, e in found
+        if (a - 1) * e <= LARGEST_LOG
+    )
 
 
 TOUCHES = tuple((0.5 * 1.2 ** -np.arange(73)).round(9).tolist())

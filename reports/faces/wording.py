@@ -129,7 +129,9 @@ def point_sentence(result: AuditResult) -> str:
     curve = result.claim.curve
     if curve is None:
         return ""
-    return f"{point_phrase(result.claim)}, which {curve} promises of this pair"
+    bets = result.evidence.bets
+    more = " and moments of the likelihood ratio" if bets is not None and bets.of_moments else ""
+    return f"{point_phrase(result.claim)}{more}, which {curve} promises of this pair"
 
 
 def headline(result: AuditResult) -> str:
@@ -361,6 +363,8 @@ def bound_sentence(result: AuditResult) -> str:
 def _above(result: AuditResult, bound: float) -> str:
     """A bound that refutes the claim: above it even if bets refute, which bound nothing else."""
     claimed = result.claim.epsilon
+    if result.claim.curve is not None and bound <= claimed:  # bets refute, and bound no point
+        return f"a loss above {result.claim.curve}"
     shown = f">= {at_least(bound, claimed)}" if bound > claimed else f"> {claimed:.4g}"
     at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
     return f"epsilon {shown}{at}"

@@ -19,6 +19,12 @@ from dpwitness.auditors.privacy import betting
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.mechanisms.model.curves import (
+    ConcentratedCurve,
+    GaussianCurve,
+    RenyiCurve,
+    moments_of,
+)
 
 pytestmark = pytest.mark.quality
 
@@ -71,19 +77,19 @@ SUBJECTS = {
 }  # fmt: skip
 
 
-def highest(draw, delta, seed):
+def highest(draw, null, seed, moments=(), draws=DRAWS):
     """The largest log wealth of one run, with lessons at doublings as an audit has them."""
-    rng = np.random.default_rng([seed, 71])
-    sides = [Outputs.of(draw(side, rng, DRAWS), DRAWS) for side in (0, 1)]
+    rng, (epsilon, delta) = np.random.default_rng([seed, 71]), null
+    sides = [Outputs.of(draw(side, rng, draws), draws) for side in (0, 1)]
     made, lesson = betting.FIRST, Lesson()
     lesson.add(*(side[:made] for side in sides))
-    bets, best, learnt = betting.Betting((1.0, delta), 1e-30), 0.0, 0
-    while made < DRAWS:
+    bets, best, learnt = betting.Betting(null, 1e-30, moments), 0.0, 0
+    while made < draws:
         if made >= 2 * learnt:
             learnt = made
-            choice = lesson.choice(epsilon=1.0, delta=delta, trials=16 * made, level=0.05)
+            choice = lesson.choice(epsilon=epsilon, delta=delta, trials=16 * made, level=0.05)
         bets.on(*lesson.partition(choice.event))
-        size = min(max(betting.next_size(made), 8), DRAWS - made)
+        size = min(max(betting.next_size(made), 8), draws - made)
         fresh = [side[made : made + size] for side in sides]
         cells = np.array([bets.partitions[-1].counts(side) for side in fresh])
         bets.place(0, size, cells)
@@ -96,10 +102,47 @@ def highest(draw, delta, seed):
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_the_wealth_of_a_tight_claim_is_high_no_more_often_than_promised(name):
     draw, delta = SUBJECTS[name]
-    found = np.array([highest(draw, delta, seed) for seed in range(RUNS)])
+    found = np.array([highest(draw, (1.0, delta), seed) for seed in range(RUNS)])
     for level in LEVELS:
         assert (found >= -log(level)).sum() <= allowed(RUNS, level)
     # Something was won and lost at all.
+    assert found.std() > 0.05
+
+
+def gaussian(side, rng, size):
+    return side + rng.normal(size=size)
+
+
+def coin(side, rng, size):
+    """A bit of probabilities .2 and .5."""
+    return (rng.random(size) < (0.2, 0.5)[side]).astype(int)
+
+
+def leaking_gaussian(side, rng, size):
+    """A Gaussian that gives its side away with probability .02."""
+    return np.where(rng.random(size) < 0.02, 50 * side - 20, gaussian(side, rng, size))
+
+
+DIVERGENCE = log(0.5**3 / 0.2**2 + 0.5**3 / 0.8**2) / 2
+"""Of order 3 between the coins, .5 against .2: the larger direction."""
+CURVES = {
+    "rho": (gaussian, ConcentratedCurve(0.5)),
+    "approximate rho": (leaking_gaussian, ConcentratedCurve(0.5, 0.02)),
+    "mu": (gaussian, GaussianCurve(1.0)),
+    "Renyi": (gaussian, RenyiCurve(((2.0, 1.0),))),
+    "coin": (coin, RenyiCurve(((3.0, DIVERGENCE),))),
+}
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_bets_against_moments_at_their_edge_win_no_more_often_than_promised(name):
+    draw, curve = CURVES[name]
+    moments, line = moments_of(curve), curve.line(0.1)
+    found = np.array([highest(draw, line, seed, moments, 1000) for seed in range(RUNS)])
+    for level in LEVELS:
+        wrong = (found >= -log(level)).sum()
+        print(f"{name}, level {level}: {wrong / RUNS:.4f}")
+        assert wrong <= allowed(RUNS, level)
     assert found.std() > 0.05
 
 

@@ -27,7 +27,7 @@ from dpwitness.mechanisms.model.curves import (
 
 pytestmark = pytest.mark.quality
 
-RUNS, TRIALS, LUCK = 500, 600, 1e-7
+RUNS, TRIALS, LUCK = 2000, 600, 1e-7
 
 
 def allowed(runs, level):
@@ -65,6 +65,8 @@ EDGES = {
     "approximate rho": (touching(PART, 0.1), PART, 1),
     "renyi": (touching(RENYI, 0.25), RENYI, 1),
     "points": (touching(POINTS, 0.15), POINTS, 1),
+    "rho of a Gaussian": (gaussian, ConcentratedCurve(0.5), 1),
+    "moment of a Gaussian": (gaussian, RenyiCurve(((2.0, 1.0),)), 1),
 }
 
 

@@ -40,9 +40,28 @@ def test_noise_a_tenth_too_narrow_is_refuted_by_its_mu_and_not_by_a_point_of_it(
     found = audit(gauss(0.9), mu=1.0, **PAIR, trials=60_000, precision=None)
     assert found.refuted
     assert (found.claim.epsilon, found.claim.delta) in lines_of(GaussianCurve(1.0))
-    assert 1.0 < found.size_lower <= 1 / 0.9
+    assert 1.0 <= found.size_lower <= 1 / 0.9
+    assert found.evidence.decided_after <= 16_000
     point = {"epsilon": 4.377, "delta": 1e-5}
     assert not audit(gauss(0.9), **point, **PAIR, trials=60_000).refuted
+
+
+@pytest.mark.parametrize("claim", [{"rho": 0.5}, {"renyi": ((2, 1.0),)}], ids=str)
+def test_noise_a_tenth_too_narrow_is_refuted_by_a_moment_that_no_event_shows(claim):
+    """No event lies outside these curves; the probability that 100,000 do not do is below .01."""
+    found = audit(gauss(0.9), **claim, **PAIR, trials=200_000, precision=None)
+    assert found.refuted
+    assert found.evidence.decided_after <= 100_000
+    assert found.evidence.bets.of_moments
+    assert found.size_lower == found.claim.curve.size
+    record = evidence.document([found], replay="")["results"][0]
+    assert revived(record).evidence == found.evidence
+    assert recount(gauss(0.9), record).same
+    told = " ".join(as_text.render(found, replay="x").split())
+    assert f"a loss above {found.claim.curve}, by bets on all its outputs" in told
+    batch = record["evidence"]["bets"]["batches"][-1]
+    batch["parts"][0]["weight"] *= 1.5
+    assert any("epsilon_lower" in one for one in recount(gauss(0.9), record).differences)
 
 
 def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
