@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
-from inspect import Parameter, Signature, signature
+from inspect import Parameter, Signature, cleandoc, signature
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -79,12 +79,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def asking(
-    request: Callable[P, Q], first: tuple[str, ...] = ()
+    request: Callable[P, Q], first: tuple[str, ...] = (), told: Mapping[str, str] | None = None
 ) -> Callable[[Callable[[Q], R]], Callable[P, R]]:
     """A function of one request as a function of all that the request is made of, checked.
 
     `request` is a frozen dataclass: it states the keywords, their types and defaults once, for
     every function that takes them. `first` are keywords to name before the others in a signature.
+    `told` has a sentence on each, which follow the function's own documentation.
     """
 
     def decorate(function: Callable[[Q], R]) -> Callable[P, R]:
@@ -103,6 +104,9 @@ def asking(
         asked.__signature__ = wanted.replace(  # type: ignore[attr-defined]
             parameters=order, return_annotation=returned
         )
+        if told is not None:
+            lines = [f":param {one.name}: {told[one.name]}" for one in order]
+            asked.__doc__ = "\n".join([cleandoc(function.__doc__ or ""), "", *lines])
         del asked.__wrapped__
         return checked(asked)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from html import escape
 from math import floor, inf, isfinite
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..mechanisms.model import Database, PrivacyClaim, size_lower
 from .bounds.wealth import Bet
 from .events.events import Event
 from .events.partition import Partition
+from .outputs.encoding import show
 
 
 class Verdict(Enum):
@@ -142,7 +144,7 @@ class Evidence:
         return sum(first), sum(second)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Witness:
     """Two neighbouring databases, an event too much likelier under the first, and its counts.
 
@@ -154,6 +156,34 @@ class Witness:
     event: Event
     epsilon_lower: float = -inf
     evidence: Evidence | None = None
+
+    def __str__(self) -> str:
+        """The event, and a line for each database with its counts."""
+        event, one, two = self._lines()
+        return f"event  {event}\nD      {one}\nD'     {two}"
+
+    def __repr__(self) -> str:
+        """The same in a line."""
+        event, one, two = self._lines()
+        return f"<witness: {event}: {one}; {two}>"
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return f"<pre>{escape(str(self))}</pre>"
+
+    def _lines(self) -> tuple[str, str, str]:
+        """The event, and each database with its counts, without what could steer a terminal."""
+        one, two = show(self.database), show(self.neighbour)
+        if self.evidence is not None and self.evidence.counts:
+            counts = zip(self.evidence.hits, self.evidence.trials, strict=True)
+            first, second = (f" in {hits:,} of {trials:,} runs" for hits, trials in counts)
+            one, two = one + first, two + second
+        safe = (
+            "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+            for text in (self.event.describe(), one, two)
+        )
+        event, one, two = safe
+        return event, one, two
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,18 +24,18 @@ class Errata(Directive):
 
 
 class PublicNames(SphinxDirective):
-    """Every public name with its signature and docstring."""
+    """The public names of its content, each with its signature and docstring."""
+
+    has_content = True
 
     def run(self) -> list[nodes.Node]:
-        """What autodoc makes of `dpwitness.__all__`."""
+        """What autodoc makes of them."""
         import inspect
 
         import dpwitness
 
         lines: list[str] = []
-        for name in sorted(dpwitness.__all__, key=str.casefold):
-            if name == "__version__":
-                continue
+        for name in " ".join(self.content).split():
             found = getattr(dpwitness, name)
             kind = "class" if inspect.isclass(found) else "function"
             if not callable(found):

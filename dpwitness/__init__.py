@@ -3,13 +3,29 @@
     import dpwitness
     result = dpwitness.audit(f, epsilon=1.0, relation="add-remove", databases=strategy)
 
-`__all__` is the public surface: what stands there may be relied on, everything else may change.
-Nothing is loaded before it is asked for.
+Six names do most of the work:
+
+    claims     states a claim beside a function
+    audit      tests it, and returns a verdict, a bound and a witness
+    estimate   bounds the privacy loss from below, without a claim
+    check      sets one theorem beside its measurement
+    reproduce  does so for many theorems
+    replay     makes the recorded runs again
+
+`print` of what they return is the report, and a notebook shows it. `__all__` is the public
+surface: what stands there may be relied on, everything else may change. Nothing is loaded before it
+is asked for.
 """
 
 from typing import TYPE_CHECKING, Any
 
-__all__ = [
+__all__ = [  # noqa: RUF022 - the six that most people need come first
+    "audit",
+    "claims",
+    "estimate",
+    "check",
+    "reproduce",
+    "replay",
     "Analyst",
     "AuditReport",
     "AuditResult",
@@ -81,17 +97,13 @@ __all__ = [
     "Witness",
     "__version__",
     "add_remove",
-    "audit",
     "audit_claims",
-    "check",
     "check_purity",
-    "claims",
-    "estimate",
     "guesses_of_one_run",
+    "judge",
+    "mutants",
     "plan",
     "replace_one",
-    "replay",
-    "reproduce",
     "scores",
     "scores_of_one_run",
     "session_mechanism",
@@ -113,17 +125,14 @@ if TYPE_CHECKING:
         UnknownArgument,
         UnsupportedClaim,
     )
-    from .auditors.privacy.estimate import EpsilonEstimate, estimate
-    from .auditors.privacy.planning import BudgetPlan, plan
+    from .auditors.privacy.estimate import EpsilonEstimate
+    from .auditors.privacy.planning import BudgetPlan
     from .auditors.privacy.replay import Replay
     from .auditors.recorded import (
         Guesses,
         OneRun,
         Scores,
         Threshold,
-        guesses_of_one_run,
-        scores,
-        scores_of_one_run,
     )
     from .auditors.results import (
         AuditResult,
@@ -138,6 +147,15 @@ if TYPE_CHECKING:
         Witness,
     )
     from .auditors.sessions import session_mechanism
+    from .measuring import (
+        estimate,
+        guesses_of_one_run,
+        judge,
+        mutants,
+        plan,
+        scores,
+        scores_of_one_run,
+    )
     from .mechanisms.marks import claims
     from .mechanisms.model import (
         Analyst,
@@ -199,18 +217,19 @@ _HOMES = {
         "ContractError", "DpWitnessError", "EngineError", "EvidenceFormatError", "HarnessError",
         "InvalidArgument", "MechanismHangs", "UnknownArgument", "UnsupportedClaim",
     ),
-    "auditors.privacy.estimate": ("EpsilonEstimate", "estimate"),
-    "auditors.privacy.planning": ("BudgetPlan", "plan"),
+    "auditors.privacy.estimate": ("EpsilonEstimate",),
+    "auditors.privacy.planning": ("BudgetPlan",),
     "auditors.privacy.replay": ("Replay",),
-    "auditors.recorded": (
-        "Guesses", "OneRun", "Scores", "Threshold", "guesses_of_one_run", "scores",
-        "scores_of_one_run",
-    ),
+    "auditors.recorded": ("Guesses", "OneRun", "Scores", "Threshold"),
     "auditors.results": (
         "AuditResult", "Count", "Evidence", "ExactResult", "Learning", "Look", "Pair", "Sketch",
         "Verdict", "Witness",
     ),
     "auditors.sessions": ("session_mechanism",),
+    "measuring": (
+        "estimate", "guesses_of_one_run", "judge", "mutants", "plan", "scores",
+        "scores_of_one_run",
+    ),
     "mechanisms.marks": ("claims",),
     "notebook": (
         "AuditReport", "ClaimReport", "Reproductions", "audit", "audit_claims", "check",

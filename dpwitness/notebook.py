@@ -15,7 +15,7 @@ from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from .auditors.arguments import checked
 from .auditors.claims import check as checking
@@ -35,6 +35,7 @@ UNSEEN_OF_CLAIM = (
     "Settings and databases other than those that the claim names.",
     "Not examined: the low-order bits of floating-point outputs, and running time.",
 )
+WIDTH = 80
 P = ParamSpec("P")
 R = TypeVar("R")
 S = TypeVar("S")
@@ -130,6 +131,10 @@ class AuditReports(tuple[AuditReport, ...]):
 
     __slots__ = ()
 
+    def __str__(self) -> str:
+        """All reports."""
+        return "\n\n".join(map(str, self))
+
     def _repr_html_(self) -> str:
         return '<div style="margin-top: 1.5rem"></div>'.join(one._repr_html_() for one in self)
 
@@ -196,6 +201,14 @@ class ClaimReport(ClaimResult):
 
         return drawn_of(self, self.about, self.parameters)
 
+    def __str__(self) -> str:
+        """The report, as a terminal shows it."""
+        from .reports.faces import as_text, claim_faces
+
+        return as_text.told(
+            claim_faces.headline(self, self._name()), claim_faces.story(self), WIDTH
+        )
+
     def __repr__(self) -> str:
         """The verdict in a line."""
         from .reports.faces import claim_faces
@@ -258,7 +271,10 @@ class Reproductions(Sequence[ClaimResult]):
         """The table, as on a terminal."""
         return "\n".join(self._lines())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        """How many checks, and whether they came out as expected."""
+        said = "as expected" if self.as_expected else "NOT as expected"
+        return f"<{len(self)} check{'s' * (len(self) != 1)}, {said}>"
 
     def _lines(self, width: int = 100) -> Iterator[str]:
         from .reports.reproduce import as_table
@@ -344,7 +360,7 @@ def reported(result: AuditResult) -> AuditReport:
     return AuditReport(**{one.name: getattr(result, one.name) for one in fields(AuditResult)})
 
 
-def _reporting(function: Callable[P, R], then: Callable[..., S], kind: Any) -> Callable[P, S]:
+def reporting(function: Callable[P, R], then: Callable[..., S], kind: Any) -> Callable[P, S]:
     """The function with what it returns made a report; signature and documentation are its own.
 
     `then` gets the result and what was asked.
@@ -376,7 +392,7 @@ def _of_claim(
     return ClaimReport(**given, about=statement, parameters=dict(parameters or {}))
 
 
-def _by_name(function: Callable[P, R]) -> Callable[P, R]:
+def by_name(function: Callable[P, R]) -> Callable[P, R]:
     """The function, which takes the text that names a target for a mechanism too."""
 
     @wraps(function)
@@ -421,7 +437,7 @@ def reproduce(
     *,
     parameters: Mapping[str, float | Sequence[float]] | None = None,
     controls: bool = False,
-    budget: str = "default",
+    budget: Literal["small", "default", "large"] = "default",
     alpha: float = 1e-3,
     seed: int = 0,
     workers: int = 1,
@@ -429,14 +445,14 @@ def reproduce(
 ) -> Reproductions:
     """Set the bounds of statements beside what is measured, as `dpwitness reproduce` does.
 
-    A statement is a name of the catalogue, a pattern such as "PMW-*", the text file.py:NAME, or a
-    Theorem made here; give one or a list of them. Without one all theorems are taken, with
-    `controls` the negative controls too. `parameters` sets them, or sweeps those for which several
-    values are given. `budget` is "small", "default" or "large": 10,000, 100,000 or 1,000,000 draws
-    for each. `alpha` bounds the chance that sampling refutes any true statement of the run:
-    theorems made here share it, and those of the catalogue have the shares that they have in a run
-    of all. `workers` are processes and change no number; theorems made here are checked in this
-    one. `pictures` are drawn too.
+    Of `statements` each is a name of the catalogue, a pattern such as "PMW-*", the text
+    file.py:NAME, or a Theorem made here; give one or a list of them. Without one all theorems are
+    taken, with `controls` the negative controls too. `parameters` sets them, or sweeps those for
+    which several values are given, and `seed` decides all randomness. `budget` is "small",
+    "default" or "large": 10,000, 100,000 or 1,000,000 draws for each. `alpha` bounds the chance
+    that sampling refutes any true statement of the run: theorems made here share it, and those of
+    the catalogue have the shares that they have in a run of all. `workers` are processes and change
+    no number; theorems made here are checked in this one. `pictures` are drawn too.
 
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
@@ -483,6 +499,6 @@ def reproduce(
     )
 
 
-audit = _reporting(_by_name(run.audit), _one, AuditReport)
-audit_claims = _reporting(_by_name(run.audit_claims), _all, AuditReports)
+audit = reporting(by_name(run.audit), _one, AuditReport)
+audit_claims = reporting(by_name(run.audit_claims), _all, AuditReports)
 check = checked(_check)

@@ -45,6 +45,12 @@ def test_every_public_name_says_what_it_is(name):
         assert not own.startswith(f"{found.__name__}("), "made up by dataclass"
 
 
+def test_every_public_name_stands_once_on_its_page():
+    page = (DOCS / "reference" / "python.md").read_text(encoding="utf-8")
+    told = " ".join(re.findall(r"```{public-names}\n(.*?)```", page, re.S)).split()
+    assert sorted(told) == sorted(set(dpwitness.__all__) - {"__version__"})
+
+
 def test_every_setting_is_described_with_its_default():
     page = (DOCS / "reference" / "configuration.md").read_text(encoding="utf-8")
     rows = dict(re.findall(r"^\| `(\w+)` \| ([^|]+) \|", page, re.M))

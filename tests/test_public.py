@@ -2,11 +2,13 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 import typing
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis.strategies import SearchStrategy
 
@@ -16,6 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 VALUES = {"__version__", "Claim", "Domain", "Law"}
 """A string and unions of types: these carry no docstring of their own."""
 every_name = pytest.mark.parametrize("name", dpwitness.__all__)
+HERE = {"relation": "add-remove", "pair": ([], [1])}
 FUNCTIONS = [name for name in dpwitness.__all__ if name.islower() and name not in VALUES]
 
 
@@ -66,6 +69,63 @@ def test_signatures_are_written_out(name):
         assert parameter.name in hints
     free = [hint for key, hint in hints.items() if hint is typing.Any]
     assert len(free) < len(hints) - 1 or len(hints) <= 3
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_argument_is_documented(name):
+    function = getattr(dpwitness, name)
+    told = inspect.getdoc(function)
+    for argument in inspect.signature(function).parameters:
+        assert re.search(rf"`{argument}[`=]|:param {argument}:", told), argument
+
+
+def test_the_names_that_most_people_need_come_first():
+    told = inspect.getdoc(dpwitness)
+    for name in dpwitness.__all__[:6]:
+        assert f"\n    {name} " in told
+
+
+def test_every_result_is_a_report_a_line_and_a_view():
+    rng = np.random.default_rng(0)  # some numbers, whatever they say
+    inside, outside = rng.normal(2, 1, 300), rng.normal(0, 1, 300)
+    refuted = dpwitness.audit(
+        noisy, epsilon=0.1, distance=9, **{**HERE, "pair": ([], [1] * 9)}, trials=2000
+    )
+    assert refuted.witness is not None
+    results = [
+        refuted,
+        dpwitness.audit_claims(noisy, epsilon=9, **HERE, trials=100),
+        refuted.witness,
+        dpwitness.estimate(noisy, **HERE, trials=1000),
+        dpwitness.plan(epsilon=1, notice=1.5),
+        dpwitness.judge(inside, list(outside), epsilon=1),
+        dpwitness.scores(inside, outside, delta=1e-5),
+        dpwitness.scores_of_one_run([*inside, *outside], [1] * 300 + [0] * 300, delta=1e-5),
+        dpwitness.guesses_of_one_run(1000, 100, 80, delta=1e-5),
+        dpwitness.check("EM-3.12", trials=1000),
+        dpwitness.reproduce("EM-3.12", budget="small"),
+        dpwitness.mutants(noisy, epsilon=1, **HERE, trials=100),
+    ]
+    for one in results:
+        assert "\n" not in repr(one)
+        assert len(repr(one)) < 300
+        assert str(one) != repr(one)
+        assert max(map(len, str(one).splitlines())) <= 100
+        assert "<" in one._repr_html_()
+    (again,) = dpwitness.replay(refuted, noisy)
+    assert repr(again) == "<replay: refuted, as recorded>"
+
+
+def test_recorded_outputs_are_judged_alike_however_they_are_held():
+    rng = np.random.default_rng(1)  # any
+    outputs = rng.laplace(0, 1, 400), rng.laplace(3, 1, 400)
+    bounds = {
+        dpwitness.judge(*map(held, outputs), epsilon=0.5).epsilon_lower
+        for held in (np.asarray, list, np.ndarray.tolist, tuple, lambda one: one[:, None])
+    }
+    assert len(bounds) == 1
+    with pytest.raises(dpwitness.InvalidArgument, match="an entry for each run"):
+        dpwitness.judge("d.csv", outputs[0], epsilon=1)
 
 
 def test_importing_it_loads_nothing_heavy():

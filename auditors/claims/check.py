@@ -46,10 +46,11 @@ def check(
 ) -> ClaimResult:
     """Check one statement by every method there is for its kind of claim.
 
-    A theorem is taken at `parameters`, its defaults where they say nothing. `trials` draws are for
-    all of the claim's databases together (a side, where two are compared; an invariant looks at a
-    case for every 200), and `alpha` bounds the probability that sampling refutes a true claim. The
-    same seed gives the same numbers.
+    `statement` is a theorem, a mechanism with the claim to check, a negative control, or a name of
+    the catalogue such as "EM-3.12". A theorem is taken at `parameters`, its defaults where they say
+    nothing. `trials` draws are for all of the claim's databases together (a side, where two are
+    compared; an invariant looks at a case for every 200), and `alpha` bounds the probability that
+    sampling refutes a true claim. The same `seed` gives the same numbers.
 
     Raises InvalidArgument for parameters the theorem does not have or is not stated for, and
     HarnessError where an exact and a sampled method contradict each other.

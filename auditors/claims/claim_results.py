@@ -81,7 +81,7 @@ class Finding:
         return self.sampled or self.proved or Verdict.INCONCLUSIVE
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClaimResult:
     """The outcome of checking one claim: what was found, and of which claim.
 
@@ -95,6 +95,11 @@ class ClaimResult:
     finding: Finding
     seconds: float
     seed: int
+
+    def __repr__(self) -> str:
+        """The verdict in a line."""
+        verdict = self.verdict.value.replace("_", " ")
+        return f"<{self.identifier or 'claim'} ({self.kind}): {verdict}>"
 
     @property
     def verdict(self) -> Verdict:

@@ -30,7 +30,8 @@ def _require_function(sampler: Sampler, pair: Pair) -> None:
 def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) -> ClaimResult:
     """Run the mechanism on a few databases and look whether it keeps its contract.
 
-    A breach refutes with certainty; that none was met proves nothing.
+    A breach of the `mechanism` refutes with certainty; that none was met proves nothing. `seed`
+    decides all randomness, and one call may take `timeout` seconds.
     """
     started = monotonic()
     sampler = Sampler(run=mechanism.run, seed=seed, seeded=mechanism.seeded, limit=timeout)

@@ -87,7 +87,8 @@ def add_remove(
 ) -> "SearchStrategy[Pair]":
     """Pairs that differ by `distance` records added or removed.
 
-    Databases may be anything that `records` takes apart: lists, arrays, tables, dicts, columns.
+    `databases` are a strategy of anything that `records` takes apart: lists, arrays, tables,
+    dicts, columns.
     With `by`, the name of a column or field, all records of one user come or go together: pairs
     for a claim about users, whose relation is the caller's own ("declared").
     """
@@ -99,6 +100,7 @@ def replace_one(
 ) -> "SearchStrategy[Pair]":
     """Pairs that differ by `distance` replaced records; a database may also be one record.
 
+    `databases` are a strategy of the first database of each pair.
     With `cell` only one column's entry of a record is replaced.
     """
     return _replaced(databases, distance, cell=cell)

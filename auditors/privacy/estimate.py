@@ -6,7 +6,7 @@ from ..arguments import asking
 from ..claims.curves import PrivacyCurve, privacy_curve
 from ..errors import InvalidArgument
 from ..results import AuditResult, Witness
-from .request import Request
+from .request import ARGUMENTS, Request
 from .run import prepared, run_audit
 
 CURVE = 0.5
@@ -38,6 +38,16 @@ class EpsilonEstimate:
         return self.result.worst if self.epsilon_lower > 0 else None
 
 
+BOUNDS = {
+    "delta": "Bound epsilon at this delta, and delta at all epsilon.",
+    "mu": "Bound mu of Gaussian differential privacy too.",
+    "rho": "Bound rho of zero-concentrated differential privacy too.",
+    "curve": "Bound delta at all epsilon too.",
+    "precision": "0 uses all trials, 0.05 stops when the bound is known to 5 %.",
+}
+"""What the arguments of an audit mean where a bound is asked for."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EstimateRequest(Request):
     """A request for a bound: all trials are used unless a `precision` says when to stop.
@@ -51,16 +61,14 @@ class EstimateRequest(Request):
     curve: bool = False
 
 
-@asking(EstimateRequest)
+@asking(EstimateRequest, told={**ARGUMENTS, **BOUNDS})
 def estimate(request: EstimateRequest) -> EpsilonEstimate:
     """Bound from below what the mechanism loses; its own claims, if any, are not looked at.
 
-    The arguments are those of `audit_claims`, without a claim. With `delta` the bound is on epsilon
+    With `delta` the bound is on epsilon
     at this delta. With it, or with any of `mu`, `rho` and `curve`, come lower bounds of delta at
     all epsilon at once, of mu of Gaussian and of rho of zero-concentrated differential privacy, on
     the same pair: half of alpha and half of the trials pay for them, and all hold together.
-    `precision` 0 uses all trials, 0.05 stops when the bound is known to 5 %. Never more than 4
-    times the trials a side are drawn.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the mechanism
     fails or is not a function of (database, rng).

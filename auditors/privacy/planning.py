@@ -72,8 +72,12 @@ def plan(
     """The budget that notices a loss, or the loss that a budget notices, before anything is drawn.
 
     One of `epsilon` (nats, with `delta`), `mu` and `rho` is claimed. `notice` is how many times
-    as much the mechanism loses, 1.2 for a fifth too much; or `trials` are the draws a side of an
-    audit.
+    as much the mechanism loses, 1.2 for a fifth too much; or `trials` are the runs per database of
+    an audit. `flake` is the probability with which a mechanism that keeps its claim fails one run,
+    the alpha of the audit. The loss shows in one event, of probability `event_probability` under
+    the likelier database, and is detected with probability `power`. `distance` is the number of
+    steps between the databases.
+
     Raises InvalidArgument for numbers outside their range.
     """
     curve, name, claimed = _claimed(epsilon, delta, mu, rho, distance)

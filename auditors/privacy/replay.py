@@ -29,7 +29,7 @@ LAWS_BELIEVED = ("exact.scope", "exact.pairs", "exact.runs", "exact.outcomes", "
 """What the laws of the worst pair alone do not decide."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Replay:
     """What counting again gave, and in what it differs from the record.
 
@@ -46,6 +46,13 @@ class Replay:
     differences: tuple[str, ...]
     seeded: bool
     believed: tuple[str, ...] = retrace.BELIEVED
+
+    def __repr__(self) -> str:
+        """The verdict and how much came out otherwise, in a line."""
+        verdict = self.verdict.value.replace("_", " ")
+        count = len(self.differences)
+        told = "as recorded" if self.same else f"{count} difference{'s' * (count > 1)}"
+        return f"<replay: {verdict}, {told}>"
 
     @property
     def same(self) -> bool:

@@ -26,14 +26,53 @@ Neighbours = Literal["add-remove", "replace-one", "declared"]
 """A relation in a word; an editor underlines any other."""
 
 
+ARGUMENTS = {
+    "mechanism": "A function f(database, rng) or f(database, rng, *, size=None), a `Mechanism`, or "
+    "the text that names one, such as file.py:function or a name of the catalogue.",
+    "epsilon": "The claimed privacy loss in nats; by default the mechanism's own claims.",
+    "delta": "The probability with which the loss may be larger than epsilon.",
+    "mu": "In place of epsilon: Gaussian differential privacy with this parameter is claimed.",
+    "rho": "In place of epsilon: zero-concentrated differential privacy; with delta approximate.",
+    "renyi": "In place of epsilon: one or several (alpha, epsilon) of Renyi differential privacy.",
+    "curve": "In place of epsilon: several (epsilon, delta) that are claimed at once.",
+    "relation": 'What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
+    "distance": "How many records they differ in, 1 unless said; epsilon is for one step.",
+    "databases": "A Hypothesis strategy of databases or of `Pair`, a domain, or a table.",
+    "pair": "Two databases in place of a search; only these are judged.",
+    "histogram": "Whether the lists of `pair` count records, one number for each bin.",
+    "trials": "Runs per database of the pair that decides; never more than 4 times as many in all.",
+    "notice": "In place of trials: as many as detect a loss of so many times the claim (`plan`).",
+    "seconds": "Wall-clock time for everything; the number of runs then depends on the machine.",
+    "precision": "When to stop once the claim is refuted: 0.05 when the bound is known to 5 %, "
+    "None at once, 0 when all trials are used.",
+    "alpha": "The probability of refuting any true claim in this call is at most this.",
+    "seed": "Decides all randomness: the same seed gives the same bits for any number of workers.",
+    "workers": "Processes that make the runs.",
+    "seeded": "False declares a mechanism that ignores the generator it is given.",
+    "timeout": "The longest that one call may take, in seconds.",
+    "progress": "Called with (stage, done, total) while runs are made.",
+    "target": "The text that names the mechanism in reports and replay commands.",
+    "name": "What the mechanism is called in reports.",
+    "exceptions": '"output" makes the type of what a call raises its output; with "error" an '
+    "exception ends the audit.",
+    "attacker": 'What is judged of the outputs: their "values", also the "bits" of their numbers, '
+    'or also their Python "types".',
+    "show_output": "Whether what the mechanism prints is shown.",
+    "trust_rows": "True declares that the rows of a size= call are independent single calls, so "
+    "that they are counted; by default they only help to search.",
+    "in_process": "Call the mechanism in this process, for a debugger; no run is made again.",
+    "explain": "Name the lines of the mechanism that spend the loss, as `cause`; None does so if "
+    "the claim is refuted.",
+    "exact": "Enumerate the exact laws of discrete randomness: True asks for them, None tries "
+    "where it costs little, False leaves them out.",
+    "engine": "An `Engine` that says where runs are made; it changes no count.",
+}
+"""Every argument in a sentence, for the documentation of all functions of a request."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What every function that judges a mechanism takes, stated once; `audit_claims` explains it.
-
-    `target` and `name` say where the mechanism was found and what it is called. `engine` is where
-    the blocks of draws are made; it changes no count. With `notice` the trials are those that
-    notice a loss of so many times the claim.
-    """
+    """What every function that judges a mechanism takes, stated once; `ARGUMENTS` explains it."""
 
     mechanism: Any = field(kw_only=False)
     delta: float | None = None

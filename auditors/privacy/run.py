@@ -24,7 +24,7 @@ from .cause import cause_of
 from .judge import Judging
 from .planning import trials_to_notice
 from .point import at_point
-from .request import AuditRequest, Progress, Request
+from .request import ARGUMENTS, AuditRequest, Progress, Request
 from .verdicts import NO_RETURN, NOT_READ, ONLY_NAN, Audit, Clock, conclude
 
 MOST_NAMED = 3
@@ -35,9 +35,9 @@ ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
 
-@asking(AuditRequest, first=("epsilon",))
+@asking(AuditRequest, first=("epsilon",), told=ARGUMENTS)
 def audit(request: AuditRequest) -> AuditResult:
-    """Audit one privacy claim of a mechanism; the arguments are those of `audit_claims`.
+    """Audit one privacy claim of a mechanism: search a pair that breaks it, and test it there.
 
     Raises InvalidArgument when the mechanism carries several claims and the arguments do not
     single one out: use `audit_claims` then.
@@ -53,36 +53,12 @@ def audit(request: AuditRequest) -> AuditResult:
         return run_audit(audits[0], request.progress)
 
 
-@asking(AuditRequest, first=("epsilon",))
+@asking(AuditRequest, first=("epsilon",), told=ARGUMENTS)
 def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     """Audit the privacy claims of a mechanism and return one result for each.
 
-    `mechanism` is a `Mechanism` or any callable f(database, rng) or f(database, rng, *,
-    size=None). `epsilon` (nats), `delta`, `relation` and `distance` state the claim, or override
-    those the mechanism carries. In place of epsilon one curve may be claimed: `mu` of Gaussian
-    differential privacy, `rho` of zero-concentrated (with `delta` approximate), `renyi` as one or
-    several (alpha, epsilon), or `curve` as several (epsilon, delta) that hold at once. Pairs come
-    from `databases` (a domain, a Hypothesis strategy of databases or of `Pair`), or are the one
-    `pair`, whose lists are lists of records unless `histogram` says that they count records, one
-    number for each bin. `trials` draws a side are made of the pair that decides, and never more
-    than 4 times as many in all; `seconds` of wall-clock time for everything makes the number of
-    draws depend on the machine; `precision` 0.05 stops when the bound of a refuted claim is known
-    to 5 %, None as soon as the claim is refuted, 0 when all trials are used. `alpha` bounds the
-    probability of refuting any true claim in this call.
-    `notice` 1.2 stands for the trials that notice a loss of 1.2 times the claim (see `plan`).
-    `timeout` is the longest one call may take, in seconds. `progress(stage, done, total)` is told
-    of draws made. `seeded=False` declares a mechanism that ignores the rng it is given.
-    `exceptions="output"` makes the type of what a call raises its output; by default raising ends
-    the audit. `attacker` says what is judged of the outputs: their "values", their values and the
-    "bits" of their numbers, or their values and Python "types". What the mechanism prints is
-    swallowed unless `show_output`. `engine` is where the blocks of draws are made; it changes no
-    count. `trust_rows` declares that the rows of a `size=` call are independent single calls, so
-    that they are counted; by default they only help to look. `in_process` calls the mechanism in
-    this process, for a debugger, and makes no draw again. `explain` names the lines of the
-    mechanism that spend the loss of the smallest pair, as `cause`; None does so if the claim is
-    refuted. `exact` asks for the exact laws of both databases, enumerated from the code where all
-    its randomness is discrete; by default that is tried where it costs little, and False leaves it
-    out.
+    The claims are those that the mechanism carries, or the one that the arguments state. Pairs of
+    neighbouring databases are searched for among `databases`, or are the one `pair`.
 
     Raises InvalidArgument for a request that makes no sense and ContractError when the
     mechanism fails or is not a function of (database, rng).

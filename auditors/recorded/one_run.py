@@ -87,8 +87,11 @@ def scores_of_one_run(
     """Bound from below what the canaries of one run prove: their scores, and who was in.
 
     `scores` and `member` have an entry for each canary. Each must have been put into the data by a
-    fair coin of its own. The claim is stated as for `scores`. Raises InvalidArgument for other
-    shapes, for missing numbers and for fewer than 16 canaries.
+    fair coin of its own. The claim is stated as for `scores`: `epsilon` with `delta`, `mu`,
+    `rho`, `renyi` or `curve`, for `distance` steps, at error probability `alpha`; `seed` decides
+    ties.
+
+    Raises InvalidArgument for other shapes, for missing numbers and for fewer than 16 canaries.
     """
     values, inside = np.asarray(scores, dtype=float), np.asarray(member)
     if values.ndim != 1 or inside.shape != values.shape or np.isnan(values).any():
@@ -133,6 +136,9 @@ def guesses_of_one_run(
 ) -> OneRun:
     """The same from three numbers: canaries, guesses about them, and how many were right.
 
+    `canaries` were put into the data by fair coins, `guesses` were made about them, and `right` of
+    these were right. The claim is stated as for `scores`: `epsilon` with `delta`, `mu`, `rho`,
+    `renyi` or `curve`, for `distance` steps, at error probability `alpha`.
     The number of guesses must have been fixed before anybody saw how many are right.
     """
     if not 0 <= right <= guesses <= canaries or guesses < 1:

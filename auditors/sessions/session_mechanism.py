@@ -31,7 +31,8 @@ def session_mechanism(
     method `ask(query)` that returns a number and raises SessionOver at the end. An analyst asks
     `length` of the `queries`, chosen by the answers so far: the class of an answer is the number
     of `cuts` it reaches, and the analyst has up to `states` states. Outputs are as of `play`.
-    The claim is (epsilon, delta) under `relation` of the data, for one analyst on both sides.
+    The claim is (`epsilon`, `delta`) under `relation` of the `data`, a domain or a strategy, for
+    one analyst on both sides. `name` is what the session is called.
     Raises InvalidArgument where there is nothing to ask.
     """
     if not queries or length < 1 or states < 1:

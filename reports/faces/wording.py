@@ -491,7 +491,7 @@ def search_sentences(result: AuditResult, *, detail: bool = True) -> tuple[str, 
         precision = result.plan.get("precision")
         cost += (
             f" At most {result.plan['trials']:,} runs per database of the pair that decides, "
-            f"precision {'none' if precision is None else precision}."
+            f"precision {'none' if precision is None else f'{precision:g}'}."
         )
     if result.reached is None:
         return (f"One pair, given by hand; {cost}",)

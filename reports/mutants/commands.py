@@ -13,7 +13,7 @@ from ...auditors.privacy.budget import Budget
 from ...mechanisms.model import Mechanism, Theorem
 from .. import files, targets
 from ..commands import database_of
-from ..console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count, save
 from ..faces.as_text import wrapped
 
 SEEN, UNSEEN = "seen", "not seen"
@@ -69,17 +69,32 @@ def mutants(
 
 
 def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanism, Any]:
-    """The mechanism with the claims that the options state, or its own, and the pair given."""
+    """The same of options as they were typed."""
     given = {key: value for key, value in request.items() if value is not None}
     asked.require_one(given.get("pair"), given.get("databases"))
-    pair = None
+    pair = databases = None
     if "pair" in given:
-        one, two = given["pair"]
-        pair = asked.given_pair((database_of(one, "first"), database_of(two, "second")))
+        one, two = given.pop("pair")
+        pair = (database_of(one, "first"), database_of(two, "second"))
+    if "databases" in given:
+        databases = targets.find_databases(given.pop("databases"))
+    return stated(found, given, databases=databases, pair=pair)
+
+
+def stated(
+    found: targets.Target, claim: Mapping[str, Any], *, databases: Any, pair: Any
+) -> tuple[Mechanism, Any]:
+    """The mechanism with the claim that is stated, or its own, and the pair given.
+
+    `claim` may state epsilon, delta, relation and distance; None leaves each as it is.
+    """
+    asked.require_one(pair, databases)
+    given = {key: value for key, value in claim.items() if value is not None}
+    pair = None if pair is None else asked.given_pair(pair)
     mechanism = asked.subject(found.mechanism, found.name, found.text, None)
-    own = [claim for claim in mechanism.claims if not hasattr(claim, "relation")]
+    own = [one for one in mechanism.claims if not hasattr(one, "relation")]
     claims = mechanism.claims
-    if not claims or set(given) & {"epsilon", "delta", "relation", "distance"}:
+    if not claims or given:
         private = asked.claims(
             mechanism,
             given.get("epsilon"),
@@ -89,12 +104,13 @@ def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanis
             pair,
         )
         claims = (*private, *own)
-    if "databases" in given:
-        mechanism = replace(mechanism, databases=targets.find_databases(given["databases"]))
+    if databases is not None:
+        mechanism = replace(mechanism, databases=databases)
     if pair is None and mechanism.databases is None:
         raise InvalidArgument(
-            f"{mechanism.name} comes without databases; give a strategy of them with --databases, "
-            "or two databases with --pair"
+            f"{mechanism.name} comes without databases; give a strategy of them with databases=, "
+            "or two databases with pair=",
+            keywords=("databases", "pair"),
         )
     # The same object where nothing changed: its module is searched for the name it is made under.
     return (mechanism if claims == mechanism.claims else replace(mechanism, claims=claims)), pair
@@ -112,9 +128,10 @@ def _theorems(name: str) -> tuple[Theorem, ...]:
 def headline(score: Score) -> str:
     """The score in one sentence."""
     counts = Counter(mutant.verdict for mutant in score.mutants)
-    told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
     return (
-        f"{score.mechanism}: {len(score.mutants)} faults in {len(score.functions)} functions: "
+        f"{score.mechanism}: {count(len(score.mutants), 'fault')} in "
+        f"{count(len(score.functions), 'function')}: "
         f"{told or 'none'}."
     )
 

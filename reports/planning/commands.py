@@ -17,13 +17,12 @@ def plan(console: Console, /, *, runs: int, as_json: bool, **asked: Any) -> int:
     if runs < 1:
         raise InvalidArgument(f"runs must be at least 1, got {runs}")
     made = planned(**asked)
-    life = -expm1(runs * log1p(-made.flake))
     if as_json:
-        console.say(json.dumps(_data(made, runs, life), indent=2, allow_nan=False))
+        console.say(json.dumps(_data(made, runs), indent=2, allow_nan=False))
     elif console.quiet:
         console.say("\n".join(wrapped(headline(made), console.width)))
     else:
-        console.say(told(headline(made), _story(made, runs, life), console.width))
+        console.say(told(headline(made), story(made, runs), console.width))
     return 0
 
 
@@ -40,7 +39,8 @@ def headline(made: BudgetPlan) -> str:
     )
 
 
-def _story(made: BudgetPlan, runs: int, life: float) -> Iterator[tuple[str, str]]:
+def story(made: BudgetPlan, runs: int = 1) -> Iterator[tuple[str, str]]:
+    """The (label, text) lines below the headline, of so many runs."""
     if isfinite(made.draws):
         yield (
             "test",
@@ -50,14 +50,19 @@ def _story(made: BudgetPlan, runs: int, life: float) -> Iterator[tuple[str, str]
     yield "event", f"of probability {made.event_probability:g}, which says all of the loss"
     yield (
         "flake",
-        f"a sound mechanism fails one run with probability {made.flake:g} at most, and one of "
-        f"{runs:,} runs with {life:.3g}",
+        f"a sound mechanism fails one run with probability {made.flake:g} at most"
+        + (f", and one of {runs:,} runs with {_life(made, runs):.3g}" if runs > 1 else ""),
     )
     yield "", "set it as alpha; a gate or a test suite divides it among its audits"
     yield "power", "exact, by the sums of both binomials; an event that is rarer needs more draws"
 
 
-def _data(made: BudgetPlan, runs: int, life: float) -> dict[str, Any]:
+def _life(made: BudgetPlan, runs: int) -> float:
+    """The chance that one of so many runs fails for nothing."""
+    return -expm1(runs * log1p(-made.flake))
+
+
+def _data(made: BudgetPlan, runs: int) -> dict[str, Any]:
     name, claimed = made.claim
     return {
         "claim": {name: claimed, "delta": made.delta, "distance": made.distance},
@@ -68,5 +73,5 @@ def _data(made: BudgetPlan, runs: int, life: float) -> dict[str, Any]:
         "draws": int(made.draws) if isfinite(made.draws) else None,
         "trials": round(made.trials) if isfinite(made.trials) else None,
         "runs": runs,
-        "flake_in_all_runs": life,
+        "flake_in_all_runs": _life(made, runs),
     }

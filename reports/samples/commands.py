@@ -37,7 +37,7 @@ def judge(console: Console, /, first: str, second: str, *, as_json: bool, **clai
     if as_json:
         console.say(json.dumps(_judged_data(judged, names), indent=2))
     else:
-        console.say("\n".join(_judged_lines(judged, names, console.width, console.quiet)))
+        console.say("\n".join(judged_lines(judged, names, console.width, quiet=console.quiet)))
     return STATUS.get(judged.verdict, 0)
 
 
@@ -63,7 +63,8 @@ def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def _judged_lines(judged: Judged, names: tuple[str, str], width: int, quiet: bool) -> list[str]:
+def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: bool) -> list[str]:
+    """The report, its headline alone if `quiet`; `names` are those of the samples."""
     claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
     if judged.distance > 1:
         claim += f" ({judged.distance} steps apart)"

@@ -13,7 +13,7 @@ import math
 import re
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
@@ -199,6 +199,27 @@ def _array(place: str) -> Sample:
             f"{place} holds {'no' if whole else 'one'} value; expected an array with an output a "
             "row"
         )
+    return _of_array(array, place)
+
+
+def sample_of(values: Any, place: str) -> Sample:
+    """The outputs that a Python caller holds, as if they had come from a file called `place`."""
+    if hasattr(values, "columns"):
+        return _named({str(name): list(values[name]) for name in values.columns}, place)
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    if isinstance(values, np.ndarray) and values.ndim and values.dtype != object:
+        return _of_array(values, place)
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        raise InvalidArgument(
+            f"{place} must be outputs, an entry for each run, as a list or an array, got "
+            f"{type(values).__name__}"
+        )
+    plain = (one.tolist() if isinstance(one, np.generic | np.ndarray) else one for one in values)
+    return _listed(plain, place)
+
+
+def _of_array(array: NDArray[Any], place: str) -> Sample:
     if array.dtype.names:
         return _named({name: array[name].tolist() for name in array.dtype.names}, place)
     if array.ndim == 2 and array.shape[1] == 1:
