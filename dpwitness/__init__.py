@@ -134,7 +134,7 @@ if TYPE_CHECKING:
         Scores,
         Threshold,
     )
-    from .auditors.results import (
+    from .auditors.results.results import (
         AuditResult,
         Count,
         Evidence,
@@ -204,7 +204,7 @@ if TYPE_CHECKING:
         check,
         reproduce,
     )
-    from .reports.replaying import replay
+    from .reports.auditing.replaying import replay
 
     __version__: str
 
@@ -221,7 +221,7 @@ _HOMES = {
     "auditors.privacy.planning": ("BudgetPlan",),
     "auditors.privacy.replay": ("Replay",),
     "auditors.recorded": ("Guesses", "OneRun", "Scores", "Threshold"),
-    "auditors.results": (
+    "auditors.results.results": (
         "AuditResult", "Count", "Evidence", "ExactResult", "Learning", "Look", "Pair", "Sketch",
         "Verdict", "Witness",
     ),
@@ -235,7 +235,7 @@ _HOMES = {
         "AuditReport", "ClaimReport", "Reproductions", "audit", "audit_claims", "check",
         "reproduce",
     ),
-    "reports.replaying": ("replay",),
+    "reports.auditing.replaying": ("replay",),
 }  # fmt: skip
 """Where a name is made; what is not listed is made in mechanisms.model."""
 

@@ -1,6 +1,6 @@
 """`python -m dpwitness` is the command line."""
 
-from .reports.guardian import run
+from .reports.start import run
 
 if __name__ == "__main__":
     run()

@@ -18,7 +18,7 @@ from .auditors.privacy.estimate import EpsilonEstimate
 from .auditors.privacy.planning import BudgetPlan
 from .auditors.privacy.request import Neighbours
 from .auditors.recorded import Judged, OneRun, Scores, canaries, judge_samples, one_run
-from .auditors.results import Pair
+from .auditors.results.results import Pair
 from .mechanisms.model import Relation
 from .notebook import by_name, reporting
 from .views import Shown
@@ -32,13 +32,13 @@ class EstimateReport(Shown, EpsilonEstimate):
     """An `EpsilonEstimate` that prints as `dpwitness estimate` tells it."""
 
     def _head(self) -> str:
-        from .reports import estimating
+        from .reports.auditing import estimating
 
         return estimating.headline(self)
 
     def __str__(self) -> str:
         """The report."""
-        from .reports import estimating
+        from .reports.auditing import estimating
 
         return estimating.render(self, "", WIDTH, {"mu", "rho", "curve", "delta"})
 
@@ -217,7 +217,7 @@ def mutants(
     already without a fault; ContractError if the mechanism fails.
     """
     from .reports.mutants.commands import stated
-    from .reports.targets import Target, find_target
+    from .reports.targets.targets import Target, find_target
 
     if isinstance(mechanism, str):
         target = find_target(mechanism, timeout)

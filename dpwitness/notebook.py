@@ -22,13 +22,13 @@ from .auditors.claims import check as checking
 from .auditors.claims.claim_results import ClaimResult
 from .auditors.errors import InvalidArgument
 from .auditors.privacy import run
-from .auditors.results import AuditResult
+from .auditors.results.results import AuditResult
 from .mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .reports.reproduce.sections import Gallery
+    from .reports.statements.sections import Gallery
 
 Statement = Theorem | Subject | NegativeControl | BrokenStatement
 UNSEEN_OF_CLAIM = (
@@ -71,9 +71,9 @@ class AuditReport(AuditResult):
 
         Raises InvalidArgument for another ending, and where the file cannot be written.
         """
-        from .reports import targets
         from .reports.faces.as_html import render
         from .reports.record import evidence
+        from .reports.targets import targets
 
         place = fspath(path)
         again = targets.replay_command(place, self.target) if self.target else _call(place)
@@ -88,14 +88,14 @@ class AuditReport(AuditResult):
 
         A matplotlib figure that belongs to no window: a notebook shows it, `savefig` writes it.
         """
-        from .reports.faces.svg import plotted
+        from .reports.drawing.svg import plotted
 
         return plotted(self)
 
     def _repr_html_(self) -> str:
         """The witness and both histograms for a notebook."""
+        from .reports.drawing.svg import SIDES, sketch_figure
         from .reports.faces import wording
-        from .reports.faces.svg import SIDES, sketch_figure
         from .reports.faces.templates import page, raw
 
         counts = wording.shown_counts(self) or (("", ""), ("", ""))
@@ -152,7 +152,7 @@ class ClaimReport(ClaimResult):
 
     def to_dict(self) -> dict[str, Any]:
         """What was found as plain JSON data, with the words of `dpwitness reproduce --json`."""
-        from .reports.reproduce.as_json import finding_to_json
+        from .reports.formats.statements_as_json import finding_to_json
 
         said = (self.identifier, self.kind, self.statement, self.reference)
         labels = zip(("id", "kind", "statement", "reference"), said, strict=True)
@@ -189,7 +189,7 @@ class ClaimReport(ClaimResult):
 
         Raises InvalidArgument where the result has no picture.
         """
-        from .reports.faces.svg import on_paper
+        from .reports.drawing.svg import on_paper
 
         drawn = self._drawn()
         if not drawn:
@@ -197,7 +197,7 @@ class ClaimReport(ClaimResult):
         return on_paper([one.paint for one in drawn])
 
     def _drawn(self) -> list[Any]:
-        from .reports.figures.figures import drawn_of
+        from .reports.gallery.figures import drawn_of
 
         return drawn_of(self, self.about, self.parameters)
 
@@ -287,7 +287,7 @@ class Reproductions(Sequence[ClaimResult]):
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON data, as `dpwitness reproduce --json` writes it."""
-        from .reports.reproduce.as_json import document
+        from .reports.formats.statements_as_json import document
 
         return document(self.gallery)
 
@@ -330,7 +330,7 @@ class Reproductions(Sequence[ClaimResult]):
 
 def _write(place: str, texts: Mapping[str, Callable[[], str]]) -> None:
     """Write the text for the ending of `place`: .json or .html."""
-    from .reports import files
+    from .reports.writing import files
 
     suffix = Path(place).suffix.lower()
     if suffix not in texts:
@@ -400,7 +400,7 @@ def by_name(function: Callable[P, R]) -> Callable[P, R]:
         named = args[0] if args else kwargs.get("mechanism")
         if not isinstance(named, str):
             return function(*args, **kwargs)
-        from .reports.targets import find_target
+        from .reports.targets.targets import find_target
 
         target = find_target(named)
         known = {"target": target.text, "name": target.name, **kwargs}
@@ -458,8 +458,8 @@ def reproduce(
     """
     from .auditors.privacy.budget import Budget
     from .reports.reproduce.run import BUDGETS, run, section_of
-    from .reports.reproduce.sections import Gallery, PaperStyle
     from .reports.reproduce.selection import combinations, select
+    from .reports.statements.sections import Gallery, PaperStyle
 
     if budget not in BUDGETS:
         raise InvalidArgument(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from .auditing.merging_cli import merge
 from .ci.cli import gate, init
 from .formats.table import outputs
 from .history.cli import history, report
@@ -18,9 +19,18 @@ from .planning.cli import plan
 from .releases.cli import sweep
 from .reproduce.cli import reproduce
 from .samples.cli import conform, judge, scores
-from .sharding.cli import merge
 from .sharding.options import engines
-from .shell import PRECISION, WHOLE, Near, Sentences, asker, examples, loudness, speak, verbosely
+from .shell.shell import (
+    PRECISION,
+    WHOLE,
+    Near,
+    Sentences,
+    asker,
+    examples,
+    loudness,
+    speak,
+    verbosely,
+)
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -193,7 +203,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     isolate, unseeded, release = map(options.pop, ("isolate", "unseeded", "release"))
     if target is None and command is None:
         raise click.UsageError(f"Nothing to {verb} is named; give a TARGET, or --command.")
-    from .targets import target_text
+    from .targets.targets import target_text
 
     options["seeded"] = False if unseeded else None
     for flag in ("show_output", "histogram", "trust_rows", "in_process", "explain"):
@@ -230,7 +240,7 @@ def _audit(
     A mechanism in another language is a program named by --command, without TARGET.
     """
     text = _named(target, options, "audit")
-    from . import commands
+    from .auditing import commands
 
     speak(quiet, commands.audit, text, options, paths=paths, github=github)
 
@@ -251,7 +261,7 @@ def _id(
     part of it.
     """
     text = _named(target, options, "identify")
-    from .sharding import commands
+    from .auditing import merging as commands
 
     speak(quiet, commands.identify, text, options)
 
@@ -302,7 +312,7 @@ def _estimate(
     given. All bounds that are asked for hold together. Exit status 0, 2 for a usage error, 4 when
     the mechanism broke its contract or failed.
     """
-    from . import estimating
+    from .auditing import estimating
 
     options["seeded"] = False if unseeded else None
     for name in ("histogram", "mu", "rho", "curve"):
@@ -325,7 +335,7 @@ def _replay(evidence: str, program: str | None, python: str | None, **options: A
     release.py:noisy_sum, or agree when asked: an evidence file may come from anybody. Exit status
     as for audit, and 4 when something differs.
     """
-    from . import commands
+    from .auditing import commands
 
     speak(False, commands.replay, evidence, program=program or python, ask=asker(), **options)
 
@@ -353,7 +363,7 @@ def _list(words: tuple[str, ...], **options: Any) -> None:
     Without anything else the systems, and how much each of them holds. With WORDs what has all
     of them in its name, its claims, its reference or its system.
     """
-    from . import commands
+    from .auditing import commands
 
     speak(False, commands.catalogue, words, **options)
 
@@ -361,7 +371,7 @@ def _list(words: tuple[str, ...], **options: Any) -> None:
 @main.command("demo", epilog=examples("dpwitness demo"))
 def _demo() -> None:
     """Audit a sound and a broken mechanism and write dpwitness-demo.html here."""
-    from . import commands
+    from .auditing import commands
 
     speak(False, commands.demo)
 

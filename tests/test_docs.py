@@ -12,9 +12,9 @@ import click
 import pytest
 
 import dpwitness
-from dpwitness.reports.ci.entries import FLAGS
-from dpwitness.reports.ci.settings import Settings
 from dpwitness.reports.cli import main
+from dpwitness.reports.formats.entries import FLAGS
+from dpwitness.reports.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -9,7 +9,7 @@ import pytest
 
 import dpwitness
 from dpwitness.auditors.privacy import run
-from dpwitness.auditors.results import AuditResult
+from dpwitness.auditors.results.results import AuditResult
 
 
 def noisy(database, rng, *, size=None):

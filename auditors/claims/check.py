@@ -24,7 +24,7 @@ from ...mechanisms.model import (
 from ..arguments import checked
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from .claim_results import ClaimResult, Finding
 from .equality import audit_equality
 from .expectation import audit_expectation

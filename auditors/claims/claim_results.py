@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..results import Verdict
+from ..results.results import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

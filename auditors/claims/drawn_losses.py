@@ -19,7 +19,7 @@ from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds.means import betting_lower
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
-from ..results import Pair
+from ..results.results import Pair
 from ..sampling.draws import Draws
 
 MOST_PAIRS = 20

@@ -9,7 +9,7 @@ from ..bounds.permutation import largest_log_ratio, p_value, total_variation_upp
 from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from ..sampling.draws import Draws
 from ..workers.streams import generator
 from .agreement import require_law

@@ -16,7 +16,7 @@ from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..databases.universe import MOST, universe
 from ..outputs.encoding import canonical, show
-from ..results import Pair, Verdict
+from ..results.results import Pair, Verdict
 from .loss_laws import Loss, Shift, delta_bounds, epsilon_of, losses_of, smallest_epsilon
 
 TOLERANCE = 1e-9

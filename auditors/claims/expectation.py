@@ -18,7 +18,7 @@ from ..bounds.means import Wealth, betting_lower, betting_upper, catoni_upper
 from ..errors import HarnessError, UnsupportedClaim
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .agreement import ERROR
 from .claim_results import Estimate, Finding, Table

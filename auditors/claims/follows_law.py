@@ -46,7 +46,7 @@ from ..databases.neighbours import pair_source
 from ..errors import InvalidArgument
 from ..outputs.cells import codes
 from ..outputs.encoding import canonical, show
-from ..results import Pair, Verdict
+from ..results.results import Pair, Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import ERROR
 from .claim_results import ClaimResult, Finding, Table

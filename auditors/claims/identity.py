@@ -3,7 +3,7 @@
 from math import isnan
 
 from ...mechanisms.model import IdentityClaim
-from ..results import Verdict
+from ..results.results import Verdict
 from .claim_results import Estimate, Finding, Table
 
 

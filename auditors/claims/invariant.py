@@ -19,7 +19,7 @@ from ..databases.examples import explore
 from ..errors import ContractError, HarnessError
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from ..sampling.gate import CAUSES
 from ..workers import Door, Worker
 from ..workers.children import aside

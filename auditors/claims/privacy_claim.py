@@ -15,11 +15,11 @@ from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds.two_sample import at_distance
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.budget import Budget
+from ..privacy.estimate import privacy_curve
 from ..privacy.run import audit
-from ..results import AuditResult, Verdict
+from ..results.results import AuditResult, Verdict
 from ..sampling.sampling import Sampler
 from .claim_results import Edge, Estimate, Finding, Table
-from .curves import privacy_curve
 from .drawn_losses import DrawnLoss, drawn_losses
 from .edge import edge_of, hardest
 from .exact import ExactPrivacy, exact_privacy

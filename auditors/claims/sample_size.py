@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanisms.model import ThresholdClaim
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding
 from .edge import records_edge

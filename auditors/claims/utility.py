@@ -13,7 +13,7 @@ from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityCl
 from ..bounds.holm import Look, detectable, intervals, looks, rejected
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results import Verdict
+from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import require_frequency
 from .claim_results import Edge, Estimate, Finding, Table

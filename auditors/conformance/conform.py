@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.special import bdtr, bdtrc
 
 from ..errors import InvalidArgument
-from ..results import Verdict
+from ..results.results import Verdict
 from .sampled_laws import Bracket, Floats, SampledLaw
 
 SHARES = {"distribution": 0.4, "cells": 0.5, "independence": 0.1}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...mechanisms.model import Analyst
-from ..results import Pair
+from ..results.results import Pair
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -9,7 +9,7 @@ import numpy as np
 from ...mechanisms.model import Histogram, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, show
-from ..results import Pair
+from ..results.results import Pair
 from .records import SINGLE, records, said
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ...mechanisms.model import Asked, Histogram, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
-from ..results import Pair
+from ..results.results import Pair
 from .analysts import listed_pairs, session_pairs
 from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...mechanisms.model import Choices, Interval, Product, Record, Relation, Row, Rows
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
-from ..results import Pair
+from ..results.results import Pair
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...mechanisms.model import Relation
 from ..errors import InvalidArgument
-from ..results import Pair
+from ..results.results import Pair
 from .records import Records, records, said
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from ...mechanisms.model import (
     Value,
 )
 from ..outputs.encoding import canonical
-from ..results import Pair
+from ..results.results import Pair
 from .rows import corners
 
 MOST = 300

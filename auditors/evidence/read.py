@@ -11,7 +11,7 @@ from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
 from ..events.partition import Partition, partition_from_json
 from ..outputs.decoding import from_json
-from ..results import (
+from ..results.results import (
     AuditResult,
     Batch,
     Bets,

@@ -5,7 +5,7 @@ from typing import cast
 
 from ...mechanisms.model import PrivacyClaim
 from ..outputs.encoding import to_json
-from ..results import (
+from ..results.results import (
     AuditResult,
     Bets,
     Cause,

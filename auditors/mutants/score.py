@@ -13,7 +13,7 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism, Theorem
 from ..errors import InvalidArgument
-from ..results import Pair
+from ..results.results import Pair
 from ..sampling.calls import accepts_size
 from . import trial
 from .apart import apart

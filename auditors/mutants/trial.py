@@ -33,7 +33,7 @@ from ..errors import (
 )
 from ..outputs.encoding import canonical
 from ..privacy.run import audit
-from ..results import AuditResult, Pair, Verdict
+from ..results.results import AuditResult, Pair, Verdict
 from ..sampling.calls import accepts_size, guarded
 from ..workers import Door, Worker
 

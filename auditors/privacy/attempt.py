@@ -17,9 +17,9 @@ from scipy.special import ndtri
 
 from ...mechanisms.model import PrivacyClaim
 from ..bounds import two_sample
-from ..events.choose import Choice
+from ..choosing.choose import Choice
 from ..events.events import Event
-from ..results import Bets, Count, Look, Pair
+from ..results.results import Bets, Count, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import Hits, count_also
 

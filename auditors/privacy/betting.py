@@ -21,7 +21,7 @@ from ..bounds.two_sample import at_distance
 from ..bounds.wealth import Bettor, ends, log_gain
 from ..events.partition import Partition, promised
 from ..outputs.outputs import Outputs
-from ..results import Batch, Bets
+from ..results.results import Batch, Bets
 
 FIRST = 12
 """Draws a side of the first lesson."""

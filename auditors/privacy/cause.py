@@ -3,7 +3,7 @@
 import os
 
 from ..errors import ContractError
-from ..results import AuditResult, Cause, CauseLine
+from ..results.results import AuditResult, Cause, CauseLine
 from .verdicts import Audit
 
 ELSEWHERE = "the code that draws runs in another process, so none of its lines can be named"

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..events.choose import Choice, Lesson
+from ..choosing.choose import Choice, Lesson
 from ..events.events import Event
 from ..events.partition import Partition
 from ..outputs.outputs import Outputs
-from ..results import Bets, Count, Learning, Look, Pair
+from ..results.results import Bets, Count, Learning, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import teach
 from . import betting

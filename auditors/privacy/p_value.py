@@ -6,7 +6,7 @@ import numpy as np
 
 from ...mechanisms.model import PrivacyClaim
 from ..bounds.two_sample import at_distance, rejects
-from ..results import AuditResult, Look, Verdict
+from ..results.results import AuditResult, Look, Verdict
 from .betting import log_wealth
 
 LEVELS = 0.4 * 0.8 ** np.arange(140)

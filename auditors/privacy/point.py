@@ -15,7 +15,7 @@ from math import exp, sqrt
 from operator import itemgetter
 
 from ...mechanisms.model import Line, PrivacyClaim, lines_of
-from ..events.choose import Choice, Lesson
+from ..choosing.choose import Choice, Lesson
 from ..outputs.outputs import Outputs
 from .betting import moments_bet_on, moments_beyond
 

@@ -6,9 +6,9 @@ from time import monotonic
 from typing import Any
 
 from ...mechanisms.model import PrivacyClaim
-from ..events.choose import Choice
+from ..choosing.choose import Choice
 from ..evidence.record import ResultRecord
-from ..results import AuditResult, Evidence, Verdict, Witness
+from ..results.results import AuditResult, Evidence, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Tally
 from . import request

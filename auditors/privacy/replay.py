@@ -17,7 +17,7 @@ from ..evidence.read import (
     read_pair,
 )
 from ..evidence.record import EvidenceRecord, LookRecord, ResultRecord
-from ..results import Bets, Count, ExactResult, Pair, Verdict
+from ..results.results import Bets, Count, ExactResult, Pair, Verdict
 from ..sampling.sampling import Sampler
 from ..tape.exact import exact_pair, exact_verdict
 from . import request, retrace

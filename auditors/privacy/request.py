@@ -18,7 +18,7 @@ from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
-from ..results import Pair
+from ..results.results import Pair
 from .budget import Budget
 
 Progress = Callable[[str, int, int], None]

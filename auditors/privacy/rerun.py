@@ -12,7 +12,7 @@ from typing import Any, cast
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..errors import EvidenceFormatError
 from ..evidence.record import ResultRecord
-from ..results import AuditResult
+from ..results.results import AuditResult
 from .budget import Budget
 from .replay import read_record
 from .request import AuditRequest, subject

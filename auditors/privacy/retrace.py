@@ -12,9 +12,9 @@ from math import inf, isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value, lines_of
+from ..choosing.choose import Choice
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
-from ..events.choose import Choice
 from ..evidence.read import read_bets
 from ..evidence.record import (
     ClaimRecord,
@@ -27,7 +27,7 @@ from ..evidence.record import (
 from ..evidence.write import number as written
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical
-from ..results import Count, ExactResult, Look, Pair, Verdict
+from ..results.results import Count, ExactResult, Look, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
 from ..tape.exact import Checked
 from .attempt import (

@@ -7,14 +7,14 @@ from typing import Any
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
 from ..arguments import asking
 from ..attackers import seen_by
+from ..choosing.choose import Lesson, learn
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
 from ..errors import InvalidArgument
-from ..events.choose import Lesson, learn
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results import AuditResult, Pair
+from ..results.results import AuditResult, Pair
 from ..sampling.sampling import Sampler
 from ..search.hunt import Found, hunt
 from ..tape.exact import LONG, Wanted, with_exact

@@ -9,7 +9,7 @@ from ..events.events import AnyOf, Event, Outcomes
 from ..events.scores import AdditiveScore
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
-from ..results import Sketch
+from ..results.results import Sketch
 
 Floats = NDArray[np.float64]
 

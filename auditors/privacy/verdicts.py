@@ -7,10 +7,10 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
+from ..choosing.choose import Lesson
 from ..databases.neighbours import Source
-from ..events.choose import Lesson
 from ..outputs.encoding import canonical
-from ..results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
+from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Sampler
 from ..search.hunt import Found

@@ -28,7 +28,7 @@ from ...mechanisms.model import (
 from ..bounds.ranks import Family, Ranked, detectable, largest_refuted, of_curve, of_epsilon
 from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
-from ..results import Verdict
+from ..results.results import Verdict
 from .independence import doubts
 
 TEACHING = 0.04

@@ -10,12 +10,12 @@ whoever recorded them; what in the samples contradicts it is told by `independen
 from dataclasses import dataclass
 
 from ..bounds import two_sample
+from ..choosing.choose import learn
 from ..errors import InvalidArgument
-from ..events.choose import learn
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
 from ..privacy.power import detectable_epsilon
-from ..results import Count, Verdict
+from ..results.results import Count, Verdict
 from .independence import LOOKED_AT, doubts
 
 TEACHING = 0.25

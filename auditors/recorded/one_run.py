@@ -21,7 +21,7 @@ from ..bounds.guesses import (
 )
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
-from ..results import Verdict
+from ..results.results import Verdict
 from .canaries import require_alpha, stated_claim
 
 NUMBERS = 12

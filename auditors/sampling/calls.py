@@ -29,7 +29,7 @@ from ..events.events import Event
 from ..outputs.encoding import canonical, show, stamp, to_json
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
-from ..results import Pair
+from ..results.results import Pair
 from ..workers import Key, Stream, Worker
 from ..workers.children import __file__ as workers_file
 from ..workers.streams import (

@@ -19,7 +19,7 @@ from ..databases.neighbours import pair_source
 from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
-from ..results import Pair
+from ..results.results import Pair
 from ..workers import Door, Key, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled

@@ -26,7 +26,7 @@ from ..errors import ContractError
 from ..events.events import Event
 from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
-from ..results import Pair
+from ..results.results import Pair
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled

@@ -25,7 +25,7 @@ from ..events.events import Event
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
-from ..results import Pair
+from ..results.results import Pair
 from ..workers import Door, Key, Worker
 from ..workers.wire import packed
 from .calls import (

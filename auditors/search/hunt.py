@@ -15,7 +15,7 @@ from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results import Pair, Reach
+from ..results.results import Pair, Reach
 from ..sampling.sampling import Sampler
 from .bank import length_of
 from .choices import choice_space

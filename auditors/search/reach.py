@@ -15,7 +15,7 @@ from typing import Any
 
 from ..engines.book import Block
 from ..outputs.outputs import Outputs
-from ..results import Reach
+from ..results.results import Reach
 from ..sampling.calls import Calls
 from ..workers import Worker
 from .constants import codes_of

@@ -10,7 +10,7 @@ import numpy as np
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results import Pair
+from ..results.results import Pair
 from ..sampling.sampling import Sampler
 from .choices import Example
 from .plan import SearchPlan

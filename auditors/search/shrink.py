@@ -5,7 +5,7 @@ from typing import Any
 
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
-from ..results import Pair
+from ..results.results import Pair
 from .choices import Choice, choice_space
 from .hunt import Found
 from .probe import Shift, shift

@@ -5,7 +5,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from ..results import Pair
+from ..results.results import Pair
 from .choices import Choice, ChoiceSpace, Example, Suggest
 from .scout import Scout, Seen
 from .suggestions import mark

@@ -15,7 +15,7 @@ from typing import Any
 from ..outputs.encoding import canonical
 from ..privacy import attempt, judge
 from ..privacy.verdicts import Audit
-from ..results import Pair
+from ..results.results import Pair
 from ..sampling.fingerprint import fingerprint
 
 VERSION = 2

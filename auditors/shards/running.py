@@ -10,7 +10,7 @@ from ..errors import InvalidArgument
 from ..privacy.request import AuditRequest, Progress
 from ..privacy.run import prepared, run_audit
 from ..privacy.verdicts import Audit
-from ..results import AuditResult
+from ..results.results import AuditResult
 from .identity import Identity, identity_of
 from .shard import Shard, ShardBook, ShardDrawn
 

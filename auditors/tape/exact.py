@@ -24,7 +24,7 @@ from ..databases.universe import universe
 from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import canonical
-from ..results import AuditResult, ExactResult, Pair, Verdict, Witness
+from ..results.results import AuditResult, ExactResult, Pair, Verdict, Witness
 from ..sampling.sampling import Sampler
 from ..workers.door import pickled
 from .enumeration import Laws, Limits, enumerate_laws, first_path

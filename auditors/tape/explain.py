@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outputs.encoding import canonical
-from ..results import Cause, CauseLine
+from ..results.results import Cause, CauseLine
 from ..sampling.calls import accepts_size, row_of
 from ..workers import Key, Worker
 from .generator import Call, Place, Playing, bits_of, through

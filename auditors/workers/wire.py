@@ -11,7 +11,7 @@ from typing import Any
 
 TRUSTED = (
     "dpwitness.auditors.outputs.", "dpwitness.auditors.errors", "dpwitness.auditors.events.",
-    "dpwitness.auditors.results", "dpwitness.auditors.sampling.", "dpwitness.auditors.search.",
+    "dpwitness.auditors.results.", "dpwitness.auditors.sampling.", "dpwitness.auditors.search.",
     "dpwitness.auditors.tape.", "dpwitness.auditors.workers.",
 )  # fmt: skip
 NUMPY = frozenset({"_reconstruct", "scalar", "ndarray", "dtype", "_frombuffer"})

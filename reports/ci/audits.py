@@ -23,12 +23,13 @@ from ...auditors.privacy.recheck import recheck
 from ...auditors.privacy.request import AuditRequest
 from ...auditors.privacy.run import prepared, run_audit
 from ...auditors.privacy.verdicts import Audit
-from ...auditors.results import AuditResult, Verdict
-from .. import files, targets
+from ...auditors.results.results import AuditResult, Verdict
 from ..faces import as_text, wording
+from ..history import witnesses
 from ..record import evidence
 from ..sharding.options import ENGINE, engine_of
-from . import witnesses
+from ..targets import targets
+from ..writing import files
 from .locate import target_of
 from .state import HISTORY, PROPERTY, RUN, SHARE, Line, Run, Share
 from .watch import WATCH

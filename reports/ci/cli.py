@@ -6,7 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompter, speak
+from ..shell.shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompter, speak
 
 
 @click.command(

@@ -12,24 +12,26 @@ from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
-from .. import files, targets
 from ..adapters.marked import marked_in
-from ..commands import database_of
-from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
-from ..delivering import annotate
+from ..auditing.commands import database_of
+from ..auditing.delivering import annotate
 from ..faces import as_text
 from ..formats import table
 from ..formats.audited import judged, judged_beside
+from ..formats.entries import read_entries
 from ..formats.told import Case, Reason, Told
+from ..history import witnesses
 from ..history.last import Last, last_of
 from ..record import evidence
-from ..terminal import one_line
-from . import gate_table, witnesses
+from ..settings.settings import Settings, SettingsError, read_settings
+from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
+from ..targets import targets
+from ..writing import files
+from ..writing.terminal import one_line
+from . import gate_table
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
-from .entries import read_entries
 from .gate import Gated, run_gate
 from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaffold
-from .settings import Settings, SettingsError, read_settings
 
 
 def gate(

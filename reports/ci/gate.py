@@ -28,11 +28,11 @@ from ...auditors.evidence.record import (
     PairRecord,
     ResultRecord,
 )
-from ..console import UNUSABLE
-from ..lifeline import folder_prefix
-from .entries import CLAIM, Entry, source_of
+from ..formats.entries import CLAIM, Entry, source_of
+from ..settings.settings import Settings
+from ..shell.console import UNUSABLE
+from ..shell.lifeline import folder_prefix
 from .ledger import shares
-from .settings import Settings
 
 DRIFT = 0.5
 """Share of an entry's alpha for judging the baseline's pair again, where there is a baseline."""

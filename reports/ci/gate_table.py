@@ -14,7 +14,7 @@ from ...auditors.evidence.record import ResultRecord
 from ..formats.told import Case, Judged
 from ..history.entry import numbered
 from ..history.last import Last
-from ..terminal import one_line
+from ..writing.terminal import one_line
 from .gate import Gated
 from .summary import WORDS
 

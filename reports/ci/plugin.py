@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ..settings.settings import SettingsError, find_table, read_settings
 from .collector import Collector
 from .ledger import LockError, lock_text, read_lock, shares
-from .settings import SettingsError, find_table, read_settings
 from .state import HISTORY, RUN, SHARE, Run, Share
 from .watch import WATCH, Watch
 

@@ -18,8 +18,8 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from .entries import OPEN
-from .settings import SettingsError, find_table
+from ..formats.entries import OPEN
+from ..settings.settings import SettingsError, find_table
 
 HEAD = """
 [tool.dpwitness]

@@ -7,8 +7,8 @@ from typing import Any, NotRequired, TypedDict
 import pytest
 
 from ...auditors.evidence.record import JudgedRecord, Number
+from ..settings.settings import Settings
 from .ledger import Lock
-from .settings import Settings
 
 PROPERTY = "dpwitness"
 """The user property of a test that carries the records of its audits to the controller."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..faces.as_text import wrapped
-from ..terminal import one_line
+from ..writing.terminal import one_line
 from .ledger import holm
 from .state import Line, Run
 

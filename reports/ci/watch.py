@@ -25,9 +25,9 @@ from typing import NoReturn
 
 import pytest
 
-from ..guardian import FAILED, ended, reaped
-from ..lifeline import become_subreaper, children, die_with, end_all, keeper
-from ..terminal import one_line
+from ..shell.guardian import FAILED, ended, reaped
+from ..shell.lifeline import become_subreaper, children, die_with, end_all, keeper
+from ..writing.terminal import one_line
 
 WATCH = pytest.StashKey["Watch"]()
 SAID, STATUS, PAUSED, AUDITS = range(4)

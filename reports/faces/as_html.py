@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-from ...auditors.results import AuditResult
+from ...auditors.results.results import AuditResult
+from ..drawing.svg import growth_figure, sketch_figure
 from . import wording
 from .difference import difference
-from .svg import growth_figure, sketch_figure
 from .templates import page, raw
 from .tradeoff import trade_off, trade_off_caption, trade_off_figure
 

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from textwrap import wrap
 
-from ...auditors.results import AuditResult, Verdict
-from ..terminal import one_line, printable
+from ...auditors.results.results import AuditResult, Verdict
+from ..writing.terminal import one_line, printable
 from . import wording
 
 NARROWEST = 40

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never, get_args
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.outputs.encoding import show
-from ...auditors.results import AuditResult, Pair, Verdict, Witness
+from ...auditors.results.results import AuditResult, Pair, Verdict, Witness
 from ...mechanisms.model import (
     Claim,
     EqualityClaim,
@@ -22,12 +22,12 @@ from ...mechanisms.model import (
     ThresholdClaim,
     UtilityClaim,
 )
-from ..terminal import printable
+from ..writing.terminal import printable
 from . import wording
 
 if TYPE_CHECKING:
     from ..figures.marks import Drawn
-    from ..reproduce.statements import Statement
+    from ..statements.statements import Statement
 
 Draw = Callable[["Statement"], "Drawn | None"]
 Sentences = tuple[str, ...]

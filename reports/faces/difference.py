@@ -9,8 +9,8 @@ from typing import Any
 
 from ...auditors.databases.table import is_frame
 from ...auditors.outputs.encoding import canonical, show
-from ...auditors.results import Pair
-from ..terminal import printable
+from ...auditors.results.results import Pair
+from ..writing.terminal import printable
 
 LONGEST = 2000
 MOST_LINES = 60

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from ...auditors.outputs.kinds import NOT_LOOKED_AT
-from ..terminal import printable
+from ..writing.terminal import printable
 
 HERE = Path(__file__).parent
 FOLDERS = (HERE, HERE.parent / "history", HERE.parent / "gallery")

@@ -13,9 +13,9 @@ import numpy as np
 
 from ...auditors.bounds.binomial_tails import confidence_box
 from ...auditors.bounds.two_sample import at_distance
-from ...auditors.results import AuditResult
+from ...auditors.results.results import AuditResult
 from ...mechanisms.model import PrivacyClaim, lines_of
-from .svg import CLAIM, FIRST, INK, SECOND, figure, svg
+from ..drawing.svg import CLAIM, FIRST, INK, SECOND, figure, svg
 
 ZOOM = 0.12
 """A test below this chance of saying "D" is drawn larger than life."""

@@ -5,9 +5,9 @@ from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 
 from ...auditors.outputs.encoding import canonical, show
-from ...auditors.results import AuditResult, Pair, Reach, Verdict
+from ...auditors.results.results import AuditResult, Pair, Reach, Verdict
 from ...mechanisms.model import PrivacyClaim, Relation
-from ..terminal import printable
+from ..writing.terminal import printable
 from .difference import changed_rows
 
 UNSETTLED = 0.05

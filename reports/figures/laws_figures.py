@@ -8,8 +8,8 @@ import numpy as np
 from ...auditors.bounds.holm import intervals
 from ...auditors.outputs.encoding import show
 from ...mechanisms.model import EqualityClaim, ExpectationClaim, IdentityClaim, Parameter
-from ..faces.svg import few_ticks, label_text
-from ..reproduce.statements import Statement, abridged, columns_of
+from ..drawing.svg import few_ticks, label_text
+from ..statements.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import Drawn
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import InvariantClaim
-from ..faces.svg import INK, few_ticks
-from ..reproduce.statements import Statement, abridged
+from ..drawing.svg import INK, few_ticks
+from ..statements.statements import Statement, abridged
 from . import marks
 from .marks import Drawn
 

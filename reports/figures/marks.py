@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..faces.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
-from ..reproduce.sections import PaperStyle, Picture
+from ..drawing.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
+from ..statements.sections import PaperStyle, Picture
 
 BOUND = CLAIM
 MEASURED = FIRST

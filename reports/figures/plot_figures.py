@@ -6,8 +6,8 @@ import numpy as np
 
 from ...auditors.bounds.means import betting_lower, betting_upper
 from ...mechanisms.model import Axis, ExpectationClaim, Plot, Series, Subject
-from ..faces.svg import INK, few_ticks
-from ..reproduce.statements import Statement
+from ..drawing.svg import INK, few_ticks
+from ..statements.statements import Statement
 from . import marks
 from .marks import Drawn
 

@@ -8,10 +8,10 @@ import numpy as np
 from ...auditors.bounds.two_sample import at_distance
 from ...auditors.claims.exact import pair_losses
 from ...auditors.claims.loss_laws import delta_curve
-from ...auditors.results import AuditResult
+from ...auditors.results.results import AuditResult
 from ...mechanisms.model import PrivacyClaim
-from ..faces.svg import confirmed_bound, draw_sketch, few_ticks, thousands
-from ..reproduce.statements import Statement
+from ..drawing.svg import confirmed_bound, draw_sketch, few_ticks, thousands
+from ..statements.statements import Statement
 from . import marks
 from .marks import Drawn
 

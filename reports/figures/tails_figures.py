@@ -12,8 +12,8 @@ from ...auditors.errors import DpWitnessError
 from ...auditors.outputs.encoding import show
 from ...auditors.sampling.draws import some_databases
 from ...mechanisms.model import Database, FiniteLaw, NotListable, ThresholdClaim, UtilityClaim
-from ..faces.svg import thousands
-from ..reproduce.statements import Statement, abridged, columns_of
+from ..drawing.svg import thousands
+from ..statements.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import Drawn
 

@@ -1,6 +1,6 @@
 """A run as annotations of a GitHub workflow, which the host shows beside the code."""
 
-from ..terminal import printable
+from ..writing.terminal import printable
 from .told import Lines, Told
 
 SHOWN = 300

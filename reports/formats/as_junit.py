@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from xml.sax.saxutils import escape, quoteattr
 
-from ..terminal import printable
+from ..writing.terminal import printable
 from .told import Case, Lines, Reason, Told, as_text
 
 

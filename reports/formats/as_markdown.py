@@ -1,6 +1,6 @@
 """A run as Markdown, for a job summary or a comment."""
 
-from ..terminal import printable
+from ..writing.terminal import printable
 from .told import Case, Judged, Told
 
 MARKS = {"refuted": "**refuted**", "not_refuted": "not refuted", "inconclusive": "inconclusive",

@@ -5,7 +5,7 @@ from hashlib import blake2b
 from typing import Any
 
 from ..record.evidence import release
-from ..terminal import printable
+from ..writing.terminal import printable
 from .told import Reason, Told, as_text
 
 RULES = {

@@ -1,7 +1,7 @@
 """From the result of an audit to what every format tells of it."""
 
 from ...auditors.evidence.record import ClaimCheckRecord
-from ...auditors.results import AuditResult, Verdict
+from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
 from .told import Judged, Reason
 

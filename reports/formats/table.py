@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from ..console import Console
+    from ..shell.console import Console
     from .told import Told
 
 
@@ -81,7 +81,7 @@ def _by_ending(files: tuple[str, ...], paths: Mapping[str, str | None]) -> Mappi
 def require_places(paths: Mapping[str, str | None]) -> None:
     """Raise InvalidArgument, before anything runs, for a path that cannot be written."""
     from ...auditors.errors import InvalidArgument
-    from .. import files
+    from ..writing import files
 
     places: dict[str, str] = {}
     for name, path in paths.items():
@@ -99,7 +99,7 @@ def require_places(paths: Mapping[str, str | None]) -> None:
 
 def write(console: "Console", told: "Told", paths: Mapping[str, str | None]) -> bool:
     """Write what was asked for; False when something could not be written, which is told."""
-    from ..console import save
+    from ..shell.console import save
 
     kept = [
         save(console, path, one.render(told), f".{one.name}")

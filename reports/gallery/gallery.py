@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...auditors.errors import InvalidArgument
-from ..files import write_atomically
-from ..reproduce.sections import Gallery, PaperStyle, Section
+from ..statements.sections import Gallery, PaperStyle, Section
+from ..writing.files import write_atomically
 from .names import plain_names
 from .page import gallery_page
 from .standalone import standalone

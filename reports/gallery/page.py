@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.claims.claim_results import ClaimResult
-from ...auditors.results import Verdict
+from ...auditors.results.results import Verdict
 from ..faces.claim_faces import (
     FACES,
     bound_phrase,
@@ -18,7 +18,7 @@ from ..faces.claim_faces import (
 )
 from ..faces.templates import page, raw
 from ..faces.wording import verdict_word
-from ..reproduce.sections import CONTROLS, Gallery, Reproduction, Section
+from ..statements.sections import CONTROLS, Gallery, Reproduction, Section
 from .mathml import formulas
 
 HERE = Path(__file__).parent

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from io import StringIO
 from typing import Any
 
-from ..reproduce.sections import Reproduction, Section
+from ..statements.sections import Reproduction, Section
 
 SUMMARY = (
     "identifier", "kind", "holds", "bound", "measured", "low", "high", "error", "exact",

@@ -2,7 +2,7 @@
 
 import click
 
-from ..shell import examples, speak
+from ..shell.shell import examples, speak
 
 
 @click.command(

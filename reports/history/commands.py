@@ -9,9 +9,9 @@ from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
-from .. import files
-from ..ci.settings import SettingsError, read_settings
-from ..console import FAILED, UNUSABLE, Console, count, save
+from ..settings.settings import SettingsError, read_settings
+from ..shell.console import FAILED, UNUSABLE, Console, count, save
+from ..writing import files
 from .export import export_text, kind_of, statement, write_parquet
 from .heads import FILE
 from .reading import (

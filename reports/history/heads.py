@@ -7,7 +7,7 @@ process leaves it behind the history and never before it.
 
 from pathlib import Path
 
-from .. import files
+from ..writing import files
 from .store import HEAD, NAME, Store
 
 FILE = f"{NAME}{HEAD}"

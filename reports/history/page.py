@@ -8,7 +8,7 @@ from math import isfinite, nan
 from typing import Any
 
 from ...auditors.privacy.accumulate import ALPHA
-from ..faces import svg as figures
+from ..drawing import svg as figures
 from ..faces.templates import page, raw
 from .reading import (
     Subject,

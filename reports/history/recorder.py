@@ -11,9 +11,8 @@ from typing import Any
 from ...auditors.errors import DpWitnessError
 from ...auditors.evidence.record import JudgedRecord
 from ...auditors.privacy.accumulate import ALPHA
-from .. import files
-from ..ci.witnesses import IGNORED
 from ..record.evidence import release
+from ..writing import files
 from . import lines
 from .entry import entries_of
 from .growth import REPEATED
@@ -21,6 +20,7 @@ from .heads import FILE, gone_back, write_head
 from .places import is_on_network
 from .store import NAME, HistoryError, Store, add, open_store
 from .verify import verify_end
+from .witnesses import IGNORED
 
 
 def new_run() -> str:

@@ -11,10 +11,11 @@ from ...auditors.mutants import Mutant, Score, mutants_of
 from ...auditors.privacy import request as asked
 from ...auditors.privacy.budget import Budget
 from ...mechanisms.model import Mechanism, Theorem
-from .. import files, targets
-from ..commands import database_of
-from ..console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count, save
+from ..auditing.commands import database_of
 from ..faces.as_text import wrapped
+from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count, save
+from ..targets import targets
+from ..writing import files
 
 SEEN, UNSEEN = "seen", "not seen"
 

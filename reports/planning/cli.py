@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell import WHOLE, examples, loudness, speak
+from ..shell.shell import WHOLE, examples, loudness, speak
 
 
 @click.command(

@@ -8,8 +8,8 @@ from typing import Any
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.planning import BudgetPlan
 from ...auditors.privacy.planning import plan as planned
-from ..console import Console
 from ..faces.as_text import told, wrapped
+from ..shell.console import Console
 
 
 def plan(console: Console, /, *, runs: int, as_json: bool, **asked: Any) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
-from ..files import read_limited
+from ..writing.files import read_limited
 from .reading import parse_json
 
 LARGEST = 1 << 20

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ...auditors.evidence.record import Document
 from ...auditors.evidence.write import claim_record, record_of
-from ...auditors.results import AuditResult
+from ...auditors.results.results import AuditResult
 from ...mechanisms.model import Claim, PrivacyClaim
 
 SCHEMA = "dpwitness/1"

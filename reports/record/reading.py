@@ -13,7 +13,7 @@ from typing import Any, cast
 from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.record import ResultRecord
 from ...mechanisms.model import Relation
-from ..files import read_limited
+from ..writing.files import read_limited
 from .evidence import SCHEMA
 
 LARGEST = 64 * 2**20

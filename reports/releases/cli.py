@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell import examples, speak
+from ..shell.shell import examples, speak
 
 
 @click.command(

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
-from .. import files
-from ..console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
+from ..writing import files
 
 OURS = ("--python", "--command", "--isolate", "--quiet", "--html", "--junit", "--sarif", "--shard",
         "--checkpoint", "--github")  # fmt: skip

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 from math import isinf
 
 from ...auditors.claims.claim_results import Edge, Estimate
-from ...auditors.results import Verdict
+from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import Paint, wrapped
 from ..faces.claim_faces import witness_words
-from ..terminal import printable
-from .sections import Gallery, Reproduction, Section
+from ..statements.sections import Gallery, Reproduction, Section
+from ..writing.terminal import printable
 
 NARROWEST, WIDEST = 40, 140
 NUMBERS = (10, 27, 10, 15, 13)

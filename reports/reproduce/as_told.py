@@ -1,12 +1,12 @@
 """A run of reproduce in the one form that every output format is made from."""
 
-from ...auditors.results import Verdict
+from ...auditors.results.results import Verdict
 from ..faces import claim_faces
+from ..formats.statements_as_json import document
 from ..formats.told import Case, Judged, Reason, Told
 from ..gallery.names import plain_names
-from .as_json import document
+from ..statements.sections import Gallery, Reproduction, Section
 from .as_table import settings_words
-from .sections import Gallery, Reproduction, Section
 
 
 def told_of(gallery: Gallery) -> Told:

@@ -6,7 +6,7 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell import WHOLE, Grouped, Near, examples, loudness, speak
+from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
 
 
 @click.command(

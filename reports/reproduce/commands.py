@@ -8,15 +8,15 @@ from time import monotonic
 from ...auditors.engines import Engine
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.budget import Budget
-from .. import files
-from ..console import UNUSABLE, Console, save
-from ..delivering import annotate
+from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text
+from ..shell.console import UNUSABLE, Console, save
+from ..statements.sections import Gallery, style_from
+from ..writing import files
 from . import as_table
 from .as_told import told_of
 from .run import BUDGETS, run
-from .sections import Gallery, style_from
 from .selection import select
 
 NOT_AS_EXPECTED = 1

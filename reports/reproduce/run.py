@@ -8,10 +8,10 @@ from itertools import count
 from ...auditors.claims.check import check_within
 from ...auditors.engines import Engine
 from ...auditors.privacy.budget import Budget
-from ...auditors.results import Verdict
+from ...auditors.results.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem
-from .sections import PaperStyle, Picture, Reproduction, Section
+from ..statements.sections import PaperStyle, Picture, Reproduction, Section
 from .selection import Chosen, find
 
 BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
@@ -86,7 +86,7 @@ def section_of(
     reproductions = tuple(_reproduction(theorem, one, share) for one in settings)
     made: tuple[Picture, ...] = ()
     if style is not None:
-        from ..figures.figures import pictures_of
+        from ..gallery.figures import pictures_of
 
         stream = _stream(budget.seed, theorem, {}, "figure")
         made = pictures_of(theorem, reproductions, seed=stream, style=style)

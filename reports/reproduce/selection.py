@@ -8,9 +8,9 @@ from itertools import product
 from ...auditors.errors import InvalidArgument
 from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
-from ..shell import meant
-from ..targets import find_theorem, is_file
-from .sections import CONTROLS, OWN
+from ..shell.shell import meant
+from ..statements.sections import CONTROLS, OWN
+from ..targets.targets import find_theorem, is_file
 
 MOST_SETTINGS = 50
 

@@ -11,11 +11,11 @@ from ...auditors import conformance
 from ...auditors.errors import InvalidArgument
 from ...auditors.outputs.features import Feature
 from ...auditors.recorded import Judged, judge_samples
-from ...auditors.results import Verdict
-from ..console import INCONCLUSIVE, REFUTED, Console
+from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import wrapped
-from ..terminal import printable
+from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..writing.terminal import printable
 from .sample_files import PIPE, compared, read_outputs, read_sample
 
 UNSAID = (

@@ -10,7 +10,7 @@ from scipy.special import ndtr
 from ...auditors.evidence.write import claim_record
 from ...auditors.recorded import OneRun
 from ..faces import wording
-from ..terminal import printable
+from ..writing.terminal import printable
 from .score_faces import verdict_sentence
 
 ASSUMED = (

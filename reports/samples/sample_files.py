@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
-from ..files import open_limited
 from ..record.reading import MOST_DIGITS
+from ..writing.files import open_limited
 
 PIPE = "-"
 MOST_SHOWN = 60

@@ -11,10 +11,10 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.outputs.features import Feature
 from ...auditors.recorded import OneRun, Scores, guesses_of_one_run, scores_of_one_run
 from ...auditors.recorded import scores as judge_scores
-from ...auditors.results import Verdict
-from ..console import INCONCLUSIVE, REFUTED, Console
+from ...auditors.results.results import Verdict
 from ..faces.as_text import told, wrapped
 from ..record.curve_files import points_from, renyi_from
+from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from . import one_run_faces, score_faces
 from .sample_files import PIPE, read_outputs, read_sample
 

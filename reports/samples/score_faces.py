@@ -6,10 +6,10 @@ from typing import Any
 
 from ...auditors.evidence.write import claim_record
 from ...auditors.recorded import OneRun, Scores
-from ...auditors.results import Verdict
+from ...auditors.results.results import Verdict
 from ...mechanisms.model import PrivacyClaim
 from ..faces import wording
-from ..terminal import printable
+from ..writing.terminal import printable
 
 UNSAID = (
     "Not examined: other data sets and other attacks, whether the two data sets are neighbours, "

@@ -8,7 +8,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.shards import checkpoint as checkpoints
 from ...auditors.shards import running
 from ...auditors.shards.shard import Shard
-from ..console import UNUSABLE, Console, save
+from ..shell.console import UNUSABLE, Console, save
 from . import documents
 from .environment import shard_of
 

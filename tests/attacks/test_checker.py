@@ -20,7 +20,7 @@ from dpwitness.auditors.bounds.two_sample import epsilon_lower
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.reports.record import evidence
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.targets.targets import find_target
 
 FILE = Path(__file__).resolve().parents[2] / "docs" / "check_evidence.py"
 

@@ -32,11 +32,11 @@ from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_session import sparse_vector_interaction
-from dpwitness.reports.delivering import Beside, claim_to_json
+from dpwitness.reports.auditing.delivering import Beside, claim_to_json
+from dpwitness.reports.auditing.replaying import replay
+from dpwitness.reports.auditing.replaying_claims import claims_again, claims_of
 from dpwitness.reports.record import evidence
-from dpwitness.reports.replaying import replay
-from dpwitness.reports.replaying_claims import claims_again, claims_of
-from dpwitness.reports.targets import Target, find_target
+from dpwitness.reports.targets.targets import Target, find_target
 
 MANY = int(os.environ.get("DPWITNESS_CHANGES", "300"))
 """Changes of the longer test; 3000 is a thorough run."""

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness import HarnessError, check
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.mechanisms.composition import budgeted_stream
 from dpwitness.mechanisms.interior_points import rec_concave

@@ -10,7 +10,7 @@ from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.auditors.claims.loss_laws import Shift, delta_bounds
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.cells import codes
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.accounting.privacy_loss import compose_losses, hockey_stick, loss_of
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import (

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Pair, PrivacyClaim, Relation
-from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy import betting
 from dpwitness.auditors.privacy.attempt import Test as Claimed

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import bdtrc, ndtr, ndtri
 
 from dpwitness import Pair, PrivacyClaim, Relation
-from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.privacy.point import at_point

@@ -13,7 +13,7 @@ from dpwitness.auditors.bounds import two_sample
 from dpwitness.auditors.bounds.ranks import of_curve, of_epsilon
 from dpwitness.auditors.recorded import scores_of_one_run
 from dpwitness.auditors.recorded.canaries import _shares, _shuffled, _split, scores
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.model import (
     ConcentratedCurve,
     GaussianCurve,

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Pair, PrivacyClaim, Relation
-from dpwitness.auditors.events.choose import Choice
+from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed

@@ -12,7 +12,7 @@ import pytest
 from dpwitness import audit
 from dpwitness.auditors.attackers import through_bits
 from dpwitness.reports.adapters import adapted
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.targets.targets import find_target
 
 pytestmark = pytest.mark.real
 

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from dpwitness.auditors.events.events import Among, HalfLine
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.auditors.results import (
+from dpwitness.auditors.results.results import (
     AuditResult,
     Count,
     Evidence,
@@ -124,7 +124,8 @@ def engine(monkeypatch):
             return answer
 
         monkeypatch.setattr("dpwitness.auditors.privacy.run.audit_claims", audit_claims)
-        monkeypatch.setattr("dpwitness.reports.commands.claims_beside", lambda mechanism: ())
+        beside = "dpwitness.reports.auditing.commands.claims_beside"
+        monkeypatch.setattr(beside, lambda mechanism: ())
         return calls
 
     return pretend

@@ -17,12 +17,14 @@ from click.testing import CliRunner
 
 from dpwitness.auditors.errors import ContractError, InvalidArgument, MechanismHangs
 from dpwitness.auditors.privacy.replay import Replay
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
-from dpwitness.reports import cli, files, listing
+from dpwitness.reports import cli
+from dpwitness.reports.auditing import listing
 from dpwitness.reports.record import evidence
-from dpwitness.reports.shell import Sentences
-from dpwitness.reports.terminal import ProgressLine
+from dpwitness.reports.shell.shell import Sentences
+from dpwitness.reports.writing import files
+from dpwitness.reports.writing.terminal import ProgressLine
 
 CODE = """
 import os, time
@@ -255,7 +257,7 @@ def test_a_device_that_is_full(run, engine, sound, option, monkeypatch, tmp_path
 
 
 def started(*arguments, **settings):
-    code = "from dpwitness.reports.guardian import run; run()"
+    code = "from dpwitness.reports.start import run; run()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *arguments],
         stdout=subprocess.PIPE,
@@ -355,8 +357,8 @@ def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, s
             differences=differences, seeded=seeded,
         )  # fmt: skip
 
-    monkeypatch.setattr("dpwitness.reports.replaying.recount", recount)
-    monkeypatch.setattr("dpwitness.reports.replaying.audited_again", lambda *a, **k: None)
+    monkeypatch.setattr("dpwitness.reports.auditing.replaying.recount", recount)
+    monkeypatch.setattr("dpwitness.reports.auditing.replaying.audited_again", lambda *a, **k: None)
     Path("a.json").write_text(evidence.to_text(evidence.document((sound,), replay="")))
     result = run("replay", "a.json")
     assert result.exit_code == status
@@ -438,7 +440,7 @@ def test_progress_is_for_terminals_only():
 def test_progress_stays_on_one_line_and_says_how_long_it_takes(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     clock = iter([0.0, *(10.0 + 30 * k for k in range(9))])
-    monkeypatch.setattr("dpwitness.reports.terminal.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("dpwitness.reports.writing.terminal.time.monotonic", lambda: next(clock))
     screen = Screen()
     with ProgressLine(screen, enabled=True) as line:
         for done in (1, 50_000, 123_456_789):

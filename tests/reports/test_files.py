@@ -5,7 +5,7 @@ import stat
 import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
-from dpwitness.reports import files
+from dpwitness.reports.writing import files
 
 
 def test_writes_the_text_and_leaves_nothing_beside_it(tmp_path):

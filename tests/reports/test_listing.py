@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
-from dpwitness.reports import listing
+from dpwitness.reports.auditing import listing
 
 IDS = json.loads(Path(__file__).parents[1].joinpath("catalogue_ids.json").read_text())
 KINDS = {"privacy", "utility", "expectation", "invariant", "equality", "threshold", "identity"}

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from dpwitness import InvalidArgument
-from dpwitness.reports.targets import find_databases
+from dpwitness.reports.targets.targets import find_databases
 
 TEXT = "age,pay,city,well\n30,1.5,Oslo,true\n,2,Rome,FALSE\n41,3,,true\n"
 ROWS = [

@@ -7,7 +7,7 @@ import pytest
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Mechanism, Value
-from dpwitness.reports import targets
+from dpwitness.reports.targets import targets
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.reports import trust
+from dpwitness.reports.targets import trust
 
 SOURCE = """
 import shutil, functools, numpy

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from dpwitness import Pair, Verdict
-from dpwitness.auditors.attackers import clock
-from dpwitness.auditors.attackers.clock import judge_times
 from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.recorded import clock
+from dpwitness.auditors.recorded.clock import judge_times
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.claims.check import check
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.model import (
     ExpectationClaim,
     Mechanism,

@@ -5,7 +5,7 @@ import pytest
 
 from dpwitness.auditors.conformance import conform, parse_law
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 
 
 def whole(rng, scale, size):

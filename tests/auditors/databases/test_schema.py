@@ -11,7 +11,7 @@ from dpwitness import InvalidArgument, audit
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.databases.schema import from_schema
 from dpwitness.mechanisms.model import Relation
-from dpwitness.reports.targets import find_databases
+from dpwitness.reports.targets.targets import find_databases
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 9, "outside": True},

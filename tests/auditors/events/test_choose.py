@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri
 
+from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.events.bins import tidy
-from dpwitness.auditors.events.choose import learn
 from dpwitness.auditors.events.cuts import Aim, lepski, predicted_bound, smoothed, straight
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.events.learners.half_lines import half_lines

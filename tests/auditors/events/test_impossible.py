@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.events.learners.impossible import FEWEST, Noticing
 from dpwitness.auditors.outputs.outputs import Outputs
 

@@ -9,8 +9,8 @@ from cloudpickle import dumps, loads
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.events.bins import LARGEST, Bins, bins_of_group
-from dpwitness.auditors.events.choose import Lesson
 from dpwitness.auditors.events.events import event_from_json
 from dpwitness.auditors.events.ledger import Ledger
 from dpwitness.auditors.outputs.features import Column, Feature

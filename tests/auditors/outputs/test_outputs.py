@@ -20,8 +20,8 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import ContractError
-from dpwitness.auditors.events.choose import learn
 from dpwitness.auditors.outputs.features import (
     END,
     KINDS,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpwitness.auditors.events.choose import learn
+from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.outputs.features import END, START, Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dpwitness import Pair, PrivacyClaim, Relation, audit
 from dpwitness.auditors.bounds.two_sample import rejects
-from dpwitness.auditors.events.choose import Choice
+from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed

@@ -6,7 +6,7 @@ import pytest
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.recorded import scores
 from dpwitness.auditors.recorded.canaries import ranks_of
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 
 
 def normal(n, shift=1.0, seed=0):

@@ -6,7 +6,7 @@ import pytest
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.recorded import judge_samples
 from dpwitness.auditors.recorded.independence import doubts
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 
 
 def outputs(values):

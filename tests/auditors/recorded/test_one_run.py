@@ -6,7 +6,7 @@ from scipy.stats import norm
 
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.recorded import guesses_of_one_run, scores_of_one_run
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 
 
 def canaries(size, shift, seed=0):

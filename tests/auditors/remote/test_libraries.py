@@ -13,7 +13,7 @@ import pytest
 
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.remote import claims_of, from_command, libraries
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.targets.targets import find_target
 
 TARGET = '''
 import numpy as np

@@ -28,7 +28,7 @@ from dpwitness.auditors.remote import from_command, from_python
 from dpwitness.auditors.remote.mechanism import ABOVE, CLIENT
 from dpwitness.auditors.workers import Door
 from dpwitness.reports.samples.sample_files import compared, read_sample
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.targets.targets import find_target
 
 from ..outputs.strategies import outputs
 from ..outputs.test_outputs import SIMILAR, TYPES_ALONE, Printed, entries, features_to_ask

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, Pair, audit
-from dpwitness.auditors.results import Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.auditors.sampling.capture import captured
 from dpwitness.auditors.sampling.sampling import Sampler
 

@@ -9,7 +9,7 @@ import pytest
 from dpwitness import audit
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.outputs.encoding import canonical, stamp, to_json, told
-from dpwitness.auditors.results import Pair
+from dpwitness.auditors.results.results import Pair
 from dpwitness.auditors.sampling.calls import LARGE, PairKeys, pair_key
 from dpwitness.auditors.search import scout
 

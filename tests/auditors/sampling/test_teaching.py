@@ -5,8 +5,9 @@ import pytest
 from cloudpickle import dumps, loads
 
 from dpwitness import audit
-from dpwitness.auditors.events import choose, ledger
-from dpwitness.auditors.events.choose import Lesson
+from dpwitness.auditors.choosing import choose
+from dpwitness.auditors.choosing.choose import Lesson
+from dpwitness.auditors.events import ledger
 from dpwitness.auditors.evidence.write import record_of
 from dpwitness.auditors.outputs.nodes import Grid, Numbers
 from dpwitness.auditors.outputs.outputs import Outputs

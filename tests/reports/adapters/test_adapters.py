@@ -13,7 +13,7 @@ from dpwitness import ConcentratedCurve, InvalidArgument, Mechanism, Relation, a
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.reports.adapters import adapted, from_model, from_sampler, from_tool
 from dpwitness.reports.adapters.opendp import databases_of as opendp_databases
-from dpwitness.reports.targets import find_target
+from dpwitness.reports.targets.targets import find_target
 
 
 def made_by(home, **content):

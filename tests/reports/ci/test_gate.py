@@ -30,18 +30,18 @@ from dpwitness.reports.ci.baseline import (
     remarks,
 )
 from dpwitness.reports.ci.commands import _case, _tell, told_of
-from dpwitness.reports.ci.entries import Entry, read_entries, source_of
 from dpwitness.reports.ci.gate import Gated
-from dpwitness.reports.ci.settings import Settings, SettingsError
 from dpwitness.reports.ci.state import Run
 from dpwitness.reports.ci.summary import summary_lines
-from dpwitness.reports.console import Console
 from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
+from dpwitness.reports.formats.entries import Entry, read_entries, source_of
 from dpwitness.reports.formats.told import Case, Judged, Reason, Told
 from dpwitness.reports.history.last import last_of
 from dpwitness.reports.history.recorder import record
 from dpwitness.reports.record.evidence import document
+from dpwitness.reports.settings.settings import Settings, SettingsError
+from dpwitness.reports.shell.console import Console
 
 SAMPLE = Path(__file__).resolve().parents[3] / "docs" / "sample"
 HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'

@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 
 from dpwitness.reports.ci import scaffold
-from dpwitness.reports.ci.entries import read_entries
 from dpwitness.reports.ci.scaffold import Promise, origin
-from dpwitness.reports.ci.settings import SettingsError
 from dpwitness.reports.cli import main
+from dpwitness.reports.formats.entries import read_entries
+from dpwitness.reports.settings.settings import SettingsError
 
 RELEASE = """
 from hypothesis import strategies as st

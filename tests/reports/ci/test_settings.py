@@ -2,7 +2,7 @@
 
 import pytest
 
-from dpwitness.reports.ci.settings import PROFILES, Settings, SettingsError, read_settings
+from dpwitness.reports.settings.settings import PROFILES, Settings, SettingsError, read_settings
 
 
 def project(tmp_path, text, name="pyproject.toml"):

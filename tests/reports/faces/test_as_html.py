@@ -6,10 +6,10 @@ from math import inf, nan
 
 import pytest
 
-from dpwitness.auditors.results import Pair, Sketch, Verdict, Witness
+from dpwitness.auditors.results.results import Pair, Sketch, Verdict, Witness
+from dpwitness.reports.drawing.svg import growth_figure, sketch_figure
 from dpwitness.reports.faces import as_html
 from dpwitness.reports.faces.difference import difference
-from dpwitness.reports.faces.svg import growth_figure, sketch_figure
 from dpwitness.reports.record import evidence
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}

@@ -6,9 +6,9 @@ from math import inf
 import pytest
 
 from dpwitness.auditors.privacy.verdicts import NO_RETURN
-from dpwitness.auditors.results import Evidence, Pair, Reach, Verdict
-from dpwitness.reports.console import Console
+from dpwitness.auditors.results.results import Evidence, Pair, Reach, Verdict
 from dpwitness.reports.faces import as_text, wording
+from dpwitness.reports.shell.console import Console
 
 COMMAND = "dpwitness audit 'my file.py:f' --pair '[1, 2]' '[1, 2, 3]' --epsilon 0.5 --seed 0"
 

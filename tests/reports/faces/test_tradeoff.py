@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from dpwitness.auditors.results import Evidence
+from dpwitness.auditors.results.results import Evidence
 from dpwitness.reports.faces.tradeoff import claimed_curve, trade_off, trade_off_figure
 
 

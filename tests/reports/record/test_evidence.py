@@ -10,7 +10,7 @@ import pytest
 import dpwitness.reports.record
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.outputs.decoding import from_json
-from dpwitness.auditors.results import Pair, Verdict
+from dpwitness.auditors.results.results import Pair, Verdict
 from dpwitness.reports.record import evidence, reading
 
 SCHEMA = json.loads(

@@ -11,9 +11,9 @@ from dpwitness import Verdict
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.catalogue import THEOREMS
 from dpwitness.reports.cli import main
+from dpwitness.reports.formats.statements_as_json import schema
 from dpwitness.reports.gallery.tables import summary_csv
 from dpwitness.reports.reproduce import run as running
-from dpwitness.reports.reproduce.as_json import schema
 from dpwitness.reports.reproduce.as_table import rows
 from dpwitness.reports.reproduce.run import error_share, run
 from dpwitness.reports.reproduce.selection import Chosen, select

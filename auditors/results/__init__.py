@@ -1,0 +1,1 @@
+"""What an audit finds: pair, event, counts, bounds, verdict."""

@@ -1,0 +1,1 @@
+"""The commands about mechanisms: audit, estimate, replay, merge, list."""

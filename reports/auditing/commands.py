@@ -1,0 +1,367 @@
+"""What each subcommand does, apart from reading its options and printing."""
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...auditors.claims.check import check_within, claims_beside
+from ...auditors.claims.follows_law import contradicted
+from ...auditors.errors import EvidenceFormatError, InvalidArgument
+from ...auditors.evidence.read import read_claim
+from ...auditors.outputs.decoding import from_json
+from ...auditors.privacy import run
+from ...auditors.privacy.budget import Budget
+from ...auditors.privacy.replay import Replay
+from ...auditors.privacy.request import require, require_one
+from ...auditors.results.results import AuditResult, Verdict
+from ...auditors.shards import running
+from ...mechanisms.catalogue import DEMO
+from ...mechanisms.model import Mechanism, PrivacyClaim, Subject
+from ..adapters.marked import named_by
+from ..faces import as_text, wording
+from ..formats import table
+from ..record import reading
+from ..record.curve_files import points_from, renyi_from
+from ..sharding import pieces
+from ..sharding.options import engine_of
+from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..targets import targets
+from ..writing.terminal import printable
+from . import clock, listing
+from .delivering import Audited, Beside, deliver, status_of
+from .replaying import made_by_this_version, replayed, unread
+from .replaying_claims import ClaimReplay, claims_of, claims_replayed
+
+LEAKS = {
+    "bits": "It may hold in real arithmetic and leaks through the bits of its floating-point "
+    "outputs",
+    "types": "It leaks through the Python types of its outputs: return one type, as float(x) does",
+}
+LAW_DRAWS = 100_000
+"""Draws that are compared with the law or the density that the mechanism states."""
+
+
+def audit(
+    console: Console,
+    target: str,
+    options: Mapping[str, Any],
+    *,
+    paths: Mapping[str, str | None],
+    github: bool = False,
+    book: running.Opening | None = None,
+) -> int:
+    """Audit the target, write the files asked for, tell the result; the exit status.
+
+    `options` are those of `audit_claims` as typed: `databases` still a name, `pair` still two
+    JSON texts. `paths` are the files to write, by format. `book` has the blocks that were counted
+    before, where there are any.
+    """
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
+    if "notice" in given and (shard is not None or checkpoint or book):
+        raise InvalidArgument(
+            "what is drawn in pieces needs its trials as a number; dpwitness plan tells it"
+        )
+    if {"notice", "trials"} <= given.keys():
+        raise InvalidArgument("--notice says how many trials there are; give it or --trials")
+    part = pieces.shard_for(shard, paths) if shard is not None else None
+    explain = given.pop("explain", None)
+    # A page of a refuted claim tells the cause by itself.
+    cause = {"explain": explain} if explain or paths.get("html") else {}
+    table.require_places(paths)
+    where = engine_of(given)
+    texts = named_by(target, Path.cwd())
+    if len(texts) > 1:
+        if part or checkpoint or book:
+            raise InvalidArgument(
+                f"{target} has {len(texts)} marked functions, and a shard or checkpoint is of one; "
+                f"name it, as in {texts[0]}"
+            )
+        # One alpha covers everything that one command may say.
+        given["alpha"] = given.get("alpha", 1e-3) / len(texts)
+    statuses: list[int] = []
+    audited: list[Audited] = []
+    for text in texts:
+        found, engine = asked(text, given)
+        if part or checkpoint or book:
+            pieces.require_one_attacker(engine.get("attackers", ()))
+        rerun, json_path = _command(text, given), paths.get("json")
+        replay = rerun if json_path is None else targets.replay_command(json_path, text)
+        attackers, others = shared_out(found, engine)
+        results: list[AuditResult] = []
+        for attacker in attackers:
+            if attacker == "clock":
+                statuses.append(clock.tell(console, found, engine))
+                continue
+            seen = targets.seen_by(attacker, found)
+            request = {**engine, **cause, "target": seen.text, "name": seen.name}
+            if where is not None:
+                request["engine"] = where
+            if part is not None:
+                return pieces.draw(
+                    console, part, seen.mechanism, request, given=given, target=text,
+                    path=str(paths["json"]), checkpoint=checkpoint,
+                )  # fmt: skip
+            opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
+            if opening is not None:
+                results += running.audit_in(
+                    opening, seen.mechanism, progress=console.progress, **request
+                )
+            else:
+                results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
+        budget = Budget(**{k: engine[k] for k in ("alpha", "trials", "seed") if k in engine})
+        checked = tuple(check_within(budget, one) for one in others)
+        beside = Beside(found.text, found.name, checked, budget)
+        if results or checked:
+            audited.append(Audited(tuple(results), beside, replay, rerun))
+        every = given.get("claims", "all") == "all" and "values" in attackers
+        if every and isinstance(found.mechanism, Mechanism):
+            draws = min(budget.trials, LAW_DRAWS)
+            wrong = contradicted(found.mechanism, draws=draws, seed=engine.get("seed", 0))
+            if wrong:
+                console.warn(wrong)
+                statuses.append(FAILED)
+    if audited:
+        statuses.append(deliver(console, audited, paths=paths, github=github))
+    for one in audited:
+        if console.width and (remark := _leak(one.results)):
+            console.say("\n" + "\n".join(as_text.wrapped(remark, console.width)))
+    return next((one for one in (UNUSABLE, REFUTED, FAILED, INCONCLUSIVE) if one in statuses), 0)
+
+
+def shared_out(
+    found: targets.Target, engine: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[Subject, ...]]:
+    """Who looks, and the claims beside privacy; `engine` is left with the share of one of them.
+
+    One alpha covers everything that one command may say.
+    """
+    attackers = tuple(dict.fromkeys(engine.pop("attackers", ()) or ("values",)))
+    # What another attacker sees is a matter of privacy alone.
+    every = engine.pop("claims", "all") == "all" and "values" in attackers
+    carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
+    others = claims_beside(carried) if every and carried is not None else ()
+    if (
+        others
+        and not engine.keys() & {"epsilon", "mu", "rho", "renyi", "curve"}
+        and carried is not None
+        and len(others) == len(carried.claims)
+    ):
+        attackers = ()  # it claims no privacy
+    parts = len(attackers) + len(others)
+    if parts > 1:
+        engine["alpha"] = engine.get("alpha", 1e-3) / parts
+    return attackers, others
+
+
+def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[str, Any]]:
+    """What the target names, and what was typed as `audit_claims` takes it."""
+    found = targets.find_target(target, given.get("timeout", 10.0))
+    require_one(given.get("pair"), given.get("databases"))
+    engine = dict(given)
+    if "databases" in given:
+        engine["databases"] = targets.find_databases(given["databases"])
+    if "pair" in given:
+        one, two = given["pair"]
+        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
+    if given.get("precision") == "none":
+        engine["precision"] = None
+    if "renyi" in given:
+        engine["renyi"] = renyi_from(given["renyi"])
+    if "curve" in given:
+        engine["curve"] = points_from(given["curve"])
+    return found, engine
+
+
+def _leak(results: Sequence[AuditResult]) -> str:
+    """What attackers say together, where they differ."""
+    seen = [(targets.attacked(result.target)[0], result.refuted) for result in results]
+    broken = {attacker for attacker, refuted in seen if refuted}
+    if "" in broken or "" not in dict(seen):
+        return ""
+    found = [words for attacker, words in LEAKS.items() if attacker in broken]
+    said = "No violation found in its values"
+    return ". ".join([said, *found]) + "." if found else ""
+
+
+def database_of(text: str, which: str) -> Any:
+    """A database of --pair from its JSON text; InvalidArgument says what is wrong with it."""
+    label = f"the {which} database of --pair"
+    try:
+        return from_json(reading.parse_json(text, label))
+    except EvidenceFormatError as error:
+        hint = "" if "is not JSON" not in str(error) else "; strings need quotes, as in '\"yes\"'"
+        raise InvalidArgument(f"{error}{hint}") from None
+
+
+def _command(target: str, given: Mapping[str, Any]) -> str:
+    words = ["dpwitness", "audit", *targets.words_of(target)]
+    for key, value in given.items():
+        if key == "attackers":
+            words += [word for attacker in value for word in ("--attacker", attacker)]
+        elif key == "renyi":
+            words += [word for one in value for word in ("--renyi", one)]
+        elif key == "seeded":
+            words.append("--unseeded")
+        elif key == "exact":
+            words.append("--exact" if value else "--no-exact")
+        elif key in ("show_output", "histogram", "trust_rows", "in_process"):
+            words.append(f"--{key.replace('_', '-')}")
+        else:
+            values = value if key == "pair" else (value,)
+            words += [f"--{key}", *(v if isinstance(v, str) else f"{v!r}" for v in values)]
+    return shlex.join(words)
+
+
+def replay(
+    console: Console,
+    path: str,
+    *,
+    named: Sequence[str] = (),
+    workers: int,
+    timeout: float,
+    program: str | None = None,
+    ask: Callable[[str], bool] | None = None,
+) -> int:
+    """Count again what an evidence file records and say whether it is the same.
+
+    `named` are the targets, `program` the command or the interpreter that the user allows to be
+    run; `ask` puts a question where there is somebody to answer it.
+    """
+    require(workers, timeout)
+    verdicts, differs = [], False
+    data = reading.load_document(path)
+    records, claims = reading.entries_of(data, repr(path)), claims_of(data)
+    ran: list[str] = []
+
+    def run(target: str) -> None:
+        console.warn(f"running {target}")
+        ran.append(target)
+
+    for record, outcome in replayed(
+        records,
+        workers=workers,
+        timeout=timeout,
+        tell=run,
+        named=named,
+        program=program,
+        ask=ask,
+        path=path,
+        whole=made_by_this_version(data),
+    ):
+        console.say("\n".join(_replayed(record, outcome, console.width, detail=console.verbose)))
+        verdicts.append(outcome.verdict)
+        differs = differs or not outcome.same
+    if left := len(records) - len(verdicts):
+        console.warn(f"{left} of {len(records)} results are of targets not named; left out")
+    for again in claims_replayed(
+        claims, whole=made_by_this_version(data), warn=console.warn, ran=ran, named=named,
+        program=program, ask=ask, path=path, timeout=timeout,
+    ):  # fmt: skip
+        console.say("\n".join(_claim_replayed(again, console.width)))
+        verdicts.append(again.verdict)
+        differs = differs or bool(again.differences)
+    if not verdicts:
+        raise InvalidArgument(
+            f"nothing of {path!r} was counted again, so nothing was compared; name a target of it, "
+            "or replay it with the versions that wrote it"
+        )
+    if sentence := unread(data):
+        console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
+    return FAILED if differs else status_of(verdicts)
+
+
+def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail: bool) -> list[str]:
+    name = printable(record["mechanism"])
+    claim = wording.claim_phrase(read_claim(record["claim"]))
+    word = wording.verdict_word(outcome.verdict)
+    subject = printable(f"{word}: {name}, {claim}.")
+    confidence = f"alpha {float(record['evidence']['alpha']):.3g}"
+    believed = (
+        as_text.wrapped(f"Not compared: {', '.join(outcome.believed)}.", width, "  ", "  ")
+        if detail
+        else []
+    )
+    if outcome.same and not outcome.seeded:
+        new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
+        return as_text.wrapped(
+            f"{subject} The experiment was repeated with new randomness, because the mechanism is "
+            f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "
+            f"and {old[1]:,}; {confidence}.",
+            width,
+        ) + believed  # fmt: skip
+    if outcome.same:
+        draws = sum(sum(count.trials) for count in outcome.counts)
+        return as_text.wrapped(
+            f"{subject} The same counts, bit for bit, over {draws:,} runs, and the same "
+            f"bounds; {confidence}.",
+            width,
+        ) + believed  # fmt: skip
+    lines = as_text.wrapped(f"Differs from the record: {name}, {claim}.", width)
+    # Another mechanism or another version of its code is why the counts differ: it comes first.
+    reasons = [one for one in outcome.differences if one.startswith(("mechanism:", "source:"))]
+    others = [one for one in outcome.differences if one not in reasons]
+    for difference in (*reasons, *(others[:1] if reasons and not detail else others)):
+        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+    if reasons and others[1:] and not detail:
+        lines.append(f"  and {len(others) - 1} more that follow from it (-v has all)")
+    return lines
+
+
+def _claim_replayed(again: ClaimReplay, width: int) -> list[str]:
+    name = printable(f"{again.record['mechanism']}, {again.record['identifier']}")
+    if not again.differences:
+        word = wording.verdict_word(again.verdict)
+        return as_text.wrapped(
+            f"{word}: {name} ({again.record['kind']}). The same finding, made again.", width
+        )
+    lines = as_text.wrapped(f"Differs from the record: {name}.", width)
+    for difference in again.differences:
+        lines += as_text.wrapped(printable(difference), width, "    ", "  - ")
+    return lines
+
+
+def catalogue(
+    console: Console,
+    words: Sequence[str],
+    *,
+    kind: str | None,
+    system: str | None,
+    everything: bool,
+    as_json: bool,
+) -> int:
+    """List what can be audited by name, every theorem and what is broken on purpose."""
+    filtered = bool(words) or kind is not None or system is not None
+    chosen = listing.select(words, kind=kind, system=system) if filtered else listing.EVERYTHING
+    if as_json:
+        console.say(json.dumps(listing.as_data(chosen), indent=2, allow_nan=False))
+    elif filtered or everything:
+        console.say(listing.render(console.width, chosen))
+    else:
+        console.say(listing.overview(console.width))
+    return 0
+
+
+def demo(console: Console) -> int:
+    """Audit one sound and one broken mechanism and write dpwitness-demo.html and .json."""
+    json_path, html_path = "dpwitness-demo.json", "dpwitness-demo.html"
+    paths = {"json": json_path, "html": html_path}
+    table.require_places(paths)
+    results: list[AuditResult] = []
+    for name in DEMO:
+        mechanism = targets.find_target(name).mechanism
+        claims = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
+        console.warn(f"auditing {name} ({', '.join(map(wording.claim_phrase, claims))}) ...")
+        results += run.audit_claims(mechanism, progress=console.progress, target=name, explain=None)
+    found = Audited(tuple(results), Beside(), targets.replay_command(json_path), "dpwitness demo")
+    status = deliver(console, [found], paths=paths)
+    if status == UNUSABLE:
+        return status
+    console.say(f"\nThe report is {html_path}; the evidence is {json_path}.")
+    verdicts = [result.verdict for result in results]
+    expected = verdicts == [Verdict.NOT_REFUTED, Verdict.REFUTED]
+    if not expected:
+        console.warn("the demo did not go as it should: the first is sound, the second is broken")
+    return 0 if expected else FAILED

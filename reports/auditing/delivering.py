@@ -1,0 +1,183 @@
+"""What was found, written to the files asked for and told on the terminal."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import cast
+
+from ...auditors.claims.claim_results import ClaimResult
+from ...auditors.evidence.record import ClaimCheckRecord
+from ...auditors.privacy.budget import Budget
+from ...auditors.results.results import AuditResult, Verdict
+from ..faces import as_text, claim_faces, wording
+from ..formats import as_github, as_markdown, table
+from ..formats.audited import judged, judged_beside, reason, reason_beside
+from ..formats.entries import source_of
+from ..formats.statements_as_json import finding_to_json
+from ..formats.told import Case, Reason, Told
+from ..record import evidence
+from ..shell import computed
+from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What was found of the claims that a target makes beside its privacy."""
+
+    target: str = ""
+    name: str = ""
+    results: tuple[ClaimResult, ...] = ()
+    budget: Budget = field(default_factory=Budget)
+    """What each of them was checked with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was found of one target, with the commands that count it again and audit it anew."""
+
+    results: tuple[AuditResult, ...]
+    beside: Beside
+    replay: str
+    rerun: str
+
+
+def deliver(
+    console: Console,
+    audited: Sequence[Audited],
+    *,
+    paths: Mapping[str, str | None],
+    github: bool = False,
+) -> int:
+    """Write and tell. The numbers come first, so that nothing after them can lose them."""
+    verdicts = [one.verdict for part in audited for one in part.results]
+    verdicts += [one.verdict for part in audited for one in part.beside.results]
+    if Verdict.REFUTED in verdicts:
+        computed.refuted()
+    told = _told(audited)
+    numbers = {name: path for name, path in paths.items() if name == "json"}
+    saved = table.write(console, told, numbers)
+    parts = [text for part in audited for text in _texts(console, part)]
+    console.say(("\n" if console.quiet else "\n\n").join(parts))
+    if github:
+        annotate(console, told)
+    others = {name: path for name, path in paths.items() if name != "json"}
+    saved = table.write(console, told, others) and saved
+    return status_of(verdicts) if saved else UNUSABLE
+
+
+def _texts(console: Console, part: Audited) -> Iterator[str]:
+    """The report of each claim of one target, or its headline."""
+    for result in part.results:
+        yield (
+            wording.headline(result)
+            if console.quiet
+            else as_text.render(
+                result,
+                replay=part.replay,
+                rerun=part.rerun,
+                width=console.width,
+                paint=console.paint,
+                detail=console.verbose,
+            )
+        )
+    for one in part.beside.results:
+        head = claim_faces.headline(one, part.beside.name)
+        story = claim_faces.story(one)
+        step = claim_faces.next_step(one.verdict.value, part.rerun)
+        yield (
+            head
+            if console.quiet
+            else as_text.told(head, story, console.width, replay=part.rerun, step=step)
+        )
+
+
+def _told(audited: Sequence[Audited]) -> Told:
+    results = [result for part in audited for result in part.results]
+    data = evidence.document((), replay="")
+    data["results"] = [
+        record for part in audited
+        for record in evidence.document(part.results, replay=part.replay)["results"]
+    ]  # fmt: skip
+    checks = [[claim_to_json(one, part.beside) for one in part.beside.results] for part in audited]
+    if any(checks):
+        data["claims"] = [one for found in checks for one in found]
+
+    def page() -> str:
+        from ..faces.as_html import render
+
+        return render(results, data, [part.rerun for part in audited for _ in part.results])
+
+    cases, reasons = list[Case](), list[Reason]()
+    for part, checked in zip(audited, checks, strict=True):
+        for name, same in groupby(part.results, key=lambda one: one.target or one.mechanism):
+            found = tuple(same)
+            shown = tuple(judged(one, replay=part.replay, rerun=part.rerun) for one in found)
+            source = source_of(name, Path.cwd())
+            cases.append(Case(name=name, target=name, judged=shown, source=source))
+            reasons += [why for one in found if (why := reason(one, name)) is not None]
+        if checked:
+            name = part.beside.target
+            shown = tuple(judged_beside(one, rerun=part.rerun) for one in checked)
+            known = [place for place, case in enumerate(cases) if case.name == name]
+            if known:
+                case = cases[known[0]]
+                cases[known[0]] = replace(case, judged=(*case.judged, *shown))
+            else:
+                cases.append(
+                    Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
+                )
+            why_not = (reason_beside(one, name) for one in checked)
+            reasons += [why for why in why_not if why is not None]
+    others = [one for part in audited for one in part.beside.results]
+    alpha = sum(one.evidence.alpha for one in results)
+    alpha += sum(one.finding.error for one in others)
+    seed = results[0].seed if results else others[0].seed
+    return Told(
+        command="audit",
+        cases=tuple(cases),
+        reasons=tuple(reasons),
+        closing=f"alpha {alpha:.3g} for all claims, seed {seed}. Not refuted is not proved.",
+        document=data,
+        page=page,
+    )
+
+
+def claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
+    """What was found of one claim, and all that checking it again needs beside the mechanism."""
+    # The words are of the seconds that are written, or a replay would find that they differ.
+    one = replace(one, seconds=round(one.seconds, 4))
+    data = {
+        "mechanism": beside.name,
+        "target": beside.target,
+        "kind": one.kind,
+        "identifier": one.identifier,
+        "statement": one.statement,
+        "reference": one.reference,
+        **finding_to_json(one),
+        "headline": claim_faces.headline(one, beside.name),
+        "bound_words": claim_faces.bound_phrase(one),
+        "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
+        "story": [list(line) for line in claim_faces.story(one)],
+        "plan": {"trials": beside.budget.trials, "alpha": beside.budget.alpha},
+    }
+    return cast(ClaimCheckRecord, data)
+
+
+def annotate(console: Console, told: Told) -> None:
+    """Annotations for a GitHub workflow on standard output, a summary where it wants one."""
+    text = as_github.render(told)
+    if text:
+        console.say(text)
+    summary = os.environ.get("GITHUB_STEP_SUMMARY")
+    if summary:
+        with Path(summary).open("a", encoding="utf-8") as file:
+            file.write(as_markdown.render(told))
+
+
+def status_of(verdicts: Sequence[Verdict]) -> int:
+    """The exit status that these verdicts make."""
+    if Verdict.REFUTED in verdicts:
+        return REFUTED
+    return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0

@@ -1,0 +1,126 @@
+"""`dpwitness estimate`: what a mechanism is proved to lose, told and written."""
+
+from collections.abc import Collection, Iterator, Mapping
+from math import isfinite
+from typing import Any
+
+from ...auditors.privacy.estimate import EpsilonEstimate, estimate
+from ...auditors.privacy.request import require_one
+from ..faces import as_text, wording
+from ..formats import table
+from ..record import evidence
+from ..sharding.options import engine_of
+from ..shell.console import UNUSABLE, Console, save
+from ..targets import targets
+from ..writing.terminal import printable
+from .commands import database_of
+
+POINTS = 6
+"""Points of the curve that are told; the evidence has all of them."""
+
+
+def run(console: Console, target: str, options: Mapping[str, Any], *, json_path: str | None) -> int:
+    """Bound what the target loses, write the evidence if asked, tell it; the exit status.
+
+    `options` are those of `estimate` as typed: `databases` still a name, `pair` still two JSON
+    texts.
+    """
+    table.require_places({"json": json_path})
+    engine = {key: value for key, value in options.items() if value is not None}
+    where = engine_of(engine)
+    found = targets.find_target(target, engine.get("timeout", 10.0))
+    require_one(engine.get("pair"), engine.get("databases"))
+    if "databases" in engine:
+        engine["databases"] = targets.find_databases(engine["databases"])
+    if "pair" in engine:
+        one, two = engine["pair"]
+        engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
+    made = estimate(
+        found.mechanism,
+        **engine,
+        progress=console.progress,
+        target=found.text,
+        name=found.name,
+        engine=where,
+    )
+    replay = "" if json_path is None else targets.replay_command(json_path, target)
+    saved = True
+    if json_path is not None:
+        data = evidence.document([made.result], replay=replay)
+        saved = save(
+            console, json_path, evidence.to_text({**data, "estimate": to_json(made)}), ".json"
+        )
+    wanted = {name for name in ("mu", "rho", "curve", "delta") if name in engine}
+    console.say(headline(made) if console.quiet else render(made, replay, console.width, wanted))
+    return 0 if saved else UNUSABLE
+
+
+def to_json(made: EpsilonEstimate) -> dict[str, Any]:
+    """The bound and the curve as JSON data; the counts are in the result beside it."""
+    curve = made.curve
+    return {
+        "epsilon_lower": made.epsilon_lower,
+        "delta": made.delta,
+        "alpha": made.alpha,
+        "curve": None
+        if curve is None
+        else {
+            "epsilons": list(curve.epsilons),
+            "delta_lower": list(curve.delta_lower),
+            "mu_lower": curve.mu_lower,
+            "rho_lower": curve.rho_lower if isfinite(curve.rho_lower) else "inf",
+            "alpha": curve.alpha,
+            "draws": curve.draws,
+        },
+    }
+
+
+def headline(made: EpsilonEstimate) -> str:
+    """The bound in a sentence."""
+    name = printable(made.result.mechanism)
+    if made.epsilon_lower <= 0:
+        return f"No privacy loss of {name} found."
+    at = f" at delta {made.delta:g}" if made.delta else ""
+    return f"The privacy loss of {name} is at least {wording.at_least(made.epsilon_lower)}{at}."
+
+
+def render(
+    made: EpsilonEstimate, replay: str, width: int, wanted: Collection[str] = ("curve",)
+) -> str:
+    """The whole story, no line longer than `width`; `wanted` names the bounds to tell besides."""
+    return as_text.told(headline(made), _story(made, wanted), width, replay=replay)
+
+
+def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    result, witness = made.result, made.witness
+    relation, distance = result.claim.relation.value, result.claim.distance
+    steps = f", {distance} steps apart" if distance > 1 else ""
+    yield "pairs", f"{relation}{steps}"
+    if witness is not None and witness.evidence is not None:
+        for label, database in (("D", witness.database), ("D'", witness.neighbour)):
+            yield label, wording.database_phrase(database)
+        yield "event", printable(witness.event.describe())
+        for name, phrase in zip(("D", "D'"), wording.count_phrases(result), strict=False):
+            yield "", f"under {name} in {phrase}"
+    held = "it" if made.curve is None else "it and all that follow together"
+    yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
+    if made.curve is not None:
+        for name, bound in (("mu", made.curve.mu_lower), ("rho", made.curve.rho_lower)):
+            if name in wanted:
+                yield name, f"at least {wording.at_least(bound)}, of this pair"
+    if made.curve is not None and {"curve", "delta"} & set(wanted):
+        known = [
+            (epsilon, delta)
+            for epsilon, delta in zip(made.curve.epsilons, made.curve.delta_lower, strict=True)
+            if delta > 0
+        ]
+        every = max(1, len(known) // POINTS)
+        for index, (epsilon, delta) in enumerate(known[::every]):
+            yield "" if index else "curve", f"at epsilon {epsilon:g}, delta >= {delta:.3g}"
+        if not known:
+            yield "curve", "no delta is shown at any epsilon"
+    for index, sentence in enumerate(wording.search_sentences(result)):
+        yield "" if index else "search", sentence
+    yield "limits", "A lower bound: the true loss may be larger. It proves no privacy."
+    if result.note:
+        yield "note", printable(result.note)

@@ -1,0 +1,42 @@
+"""`dpwitness merge`; nothing heavy is imported before it runs."""
+
+from typing import Any
+
+import click
+
+from ..formats.table import outputs
+from ..shell.shell import WHOLE, Grouped, asker, examples, loudness, speak
+
+
+@click.command(
+    "merge",
+    cls=Grouped,
+    epilog=examples(
+        "dpwitness merge a.json b.json",
+        "dpwitness merge a.json b.json \\",
+        "  --target release.py:total",
+    ),
+)
+@click.argument("shards", metavar="SHARD.json...", nargs=-1, required=True, type=click.Path())
+@click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
+@click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
+@click.option("--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
+@click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
+@click.option(
+    "--checkpoint", metavar="FILE", help="Keep what is drawn here; a shard's own will do."
+)
+@outputs
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
+@loudness("Print the verdict only.")
+def merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
+    """Put the counts of shards together: the verdict, bound and evidence of one process.
+
+    A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.
+
+    The search and the choice of events are done here again, as in every shard; what the shards
+    counted is not. Code is run: targets of the catalogue, and others only if you name them with
+    --target and --databases, or agree when asked. Exit status as for audit.
+    """
+    from . import merging as commands
+
+    speak(quiet, commands.merge, shards, ask=asker(), **options)

@@ -1,0 +1,1 @@
+"""One way to draw: pictures as SVG, and the letters that a page carries with it."""

@@ -1,0 +1,324 @@
+"""The two pictures of a report as SVG text: the outputs of both sides, and how the bound grew.
+
+Text stays text, colours that mean nothing follow the page (`currentColor`), and the same result
+gives the same bytes. `figure`, `svg` and `pdf` are what every picture is made with.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from html import escape
+from io import BytesIO, StringIO
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ...auditors.results.results import AuditResult, Sketch
+from ..writing.terminal import printable
+from .letters import letters
+
+FIRST = "#0072B2"
+SECOND = "#D55E00"
+SIDES = ((FIRST, "D"), (SECOND, "D′"))
+"""Colour and name of both sides."""
+CLAIM = "#009E73"
+INK = "#010203"
+"""Stands for the colour of the page's text until the SVG is done."""
+EVENT = "#E69F00"
+SIZE = (5.2, 3.1)
+MARGIN = 0.3
+"""Around a picture, in letter heights."""
+RARE = 0.04
+MOST_LABEL = 14
+
+
+def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
+    """Both output distributions on one feature, with the event shaded.
+
+    `names` label the two sides of the sketch; `key` makes ids unique within a page.
+    """
+    with figure() as (drawing, axes):
+        draw_sketch(axes, sketch, names)
+        return svg(
+            drawing,
+            key,
+            f"Outputs under {names[0]} and {names[1]}",
+            f"Share of outputs per value of {sketch.feature} for both databases; the event is "
+            "shaded. The counts are in the table of the evidence.",
+        )
+
+
+def draw_sketch(axes: Any, sketch: Sketch, names: tuple[str, str]) -> None:
+    """Both output distributions with the event shaded, named axes and a legend."""
+    shares = [np.asarray(side, dtype=float) / max(1, sum(side)) for side in sketch.counts]
+    rare = _is_rare(sketch, shares)
+    if sketch.edges:
+        _numeric(axes, sketch, shares, names, filled=not rare)
+    else:
+        _categorical(axes, sketch, shares, names)
+    if rare:
+        axes.set_yscale("log")
+    axes.set_ylabel("share of outputs" + (" (log scale)" if rare else ""))
+    axes.set_xlabel(label_text(sketch.feature))
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
+        handlelength=1.2, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def _is_rare(sketch: Sketch, shares: Sequence[Any]) -> bool:
+    """Whether the event is too low to be seen on a linear scale."""
+    inside = np.asarray(sketch.inside, dtype=bool)
+    highest = max(side.max(initial=0.0) for side in shares)
+    within = max(side[inside].max(initial=0.0) for side in shares)
+    return bool(0 < within < RARE * highest)
+
+
+def _numeric(
+    axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[str, str], *, filled: bool
+) -> None:
+    edges = _finite_edges(sketch.edges)
+    _shade(axes, edges, sketch.inside)
+    for share, colour, name, dash in zip(
+        shares, (FIRST, SECOND), names, ("-", (0, (4, 1.5))), strict=True
+    ):
+        if filled:
+            axes.stairs(share, edges, fill=True, color=colour, alpha=0.14, linewidth=0)
+        axes.stairs(share, edges, color=colour, linewidth=1.4, linestyle=dash, label=name)
+    axes.set_xlim(edges[0], edges[-1])
+
+
+def _finite_edges(edges: Sequence[float]) -> Any:
+    """Edges at infinity drawn one bin beyond the last finite one."""
+    known = [edge for edge in edges if isfinite(edge)]
+    if not known:
+        return np.arange(len(edges), dtype=float)
+    step = (known[-1] - known[0]) / max(1, len(known) - 1) or 1.0
+    placed = [
+        edge if isfinite(edge) else known[0] - step if edge < known[0] else known[-1] + step
+        for edge in edges
+    ]
+    return np.asarray(placed)
+
+
+def _shade(axes: Any, edges: Any, inside: Sequence[bool]) -> None:
+    label: str | None = "event"
+    start = None
+    for index, within in enumerate([*inside, False]):
+        if within and start is None:
+            start = index
+        if not within and start is not None:
+            axes.axvspan(
+                edges[start], edges[index], color=EVENT, alpha=0.22, linewidth=0, label=label
+            )
+            start, label = None, None
+
+
+def _categorical(axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[str, str]) -> None:
+    places = np.arange(len(sketch.labels), dtype=float)
+    edges = np.arange(len(sketch.labels) + 1) - 0.5
+    _shade(axes, edges, sketch.inside)
+    for side, (share, colour, name) in enumerate(zip(shares, (FIRST, SECOND), names, strict=True)):
+        axes.bar(
+            places + (side - 0.5) * 0.36, share, 0.34, color=colour, label=name,
+            hatch="" if side == 0 else "///", edgecolor="white", linewidth=0,
+        )  # fmt: skip
+    crowded = len(places) > 6 or any(len(label) > 6 for label in sketch.labels)
+    labels = [label_text(label, MOST_LABEL) for label in sketch.labels]
+    axes.set_xticks(
+        places, labels, rotation=35 if crowded else 0, ha="right" if crowded else "center"
+    )
+    axes.set_xlim(edges[0], edges[-1])
+
+
+def growth_figure(result: AuditResult, *, key: str) -> str:
+    """How the lower bound on epsilon grew with the draws judged, and the claim it is up against."""
+    with figure() as (drawing, axes):
+        draw_growth(axes, result)
+        claimed = result.claim.epsilon
+        return svg(
+            drawing,
+            key,
+            "How the bound grew",
+            f"Lower bound on epsilon against runs per database; the claim is {claimed:g}.",
+        )
+
+
+def draw_growth(axes: Any, result: AuditResult) -> None:
+    """The bounds and the claim, with named axes and a legend."""
+    points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
+    confirmed = confirmed_bound(result)
+    if points:
+        axes.plot(
+            *zip(*points, strict=True), color=FIRST, marker="o", markersize=4, linewidth=1.6,
+            label="lower bound",
+        )  # fmt: skip
+    if confirmed is not None:
+        at = max([draws for draws, _ in points] or [result.evidence.decided_after or 0])
+        axes.plot(
+            [at], [confirmed], color=SECOND, marker="D", markersize=7,
+            linestyle="none", label="bound",
+        )  # fmt: skip
+    claimed = result.claim.epsilon
+    axes.axhline(claimed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="claim")
+    highest = max([claimed, confirmed or 0.0, *(bound for _, bound in points)])
+    axes.set_ylim(0, 1.12 * highest if highest > 0 else 1)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("runs per database")
+    axes.set_ylabel("epsilon (nats)")
+    axes.xaxis.set_major_locator(few_ticks())
+    axes.xaxis.set_major_formatter(thousands())
+    axes.legend(
+        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
+        handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def confirmed_bound(result: AuditResult) -> float | None:
+    """The bound of the pair that was judged, where its claim is refuted.
+
+    A smaller pair may have a larger one, which no point of the curve leads to.
+    """
+    bound = max((bound for _, bound in result.growth), default=result.epsilon_lower)
+    return bound if result.refuted and isfinite(bound) else None
+
+
+def plotted(result: AuditResult) -> Any:
+    """Both histograms, where there are any, and the growth of the bound side by side."""
+    sketch, paint = result.sketch, [partial(draw_growth, result=result)]
+    if sketch is not None and any(map(sum, sketch.counts)):
+        paint.insert(0, partial(draw_sketch, sketch=sketch, names=("D", "D'")))
+    return on_paper(paint)
+
+
+def on_paper(paint: Sequence[Callable[[Any], None]]) -> Any:
+    """A figure with axes for each of `paint` side by side, in dark ink."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    style: dict[Any, Any] = {**STYLE, **dict.fromkeys(INKED, PAPER_INK)}
+    with matplotlib.rc_context(style):
+        drawing = Figure(figsize=(SIZE[0] * len(paint), SIZE[1]), layout="constrained")
+        for put, axes in zip(paint, drawing.subplots(1, len(paint), squeeze=False)[0], strict=True):
+            put(axes)
+        return drawing
+
+
+def few_ticks(*, whole: bool = False) -> Any:
+    """About five ticks on an axis, at whole numbers only if so wished."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(5, integer=whole)
+
+
+def thousands() -> Any:
+    """Numbers on an axis as 500, 20k or 3M."""
+    from matplotlib.ticker import FuncFormatter
+
+    def written(value: float, _: Any) -> str:
+        for unit, name in ((1e6, "M"), (1e3, "k")):
+            if abs(value) >= unit:
+                return f"{value / unit:g}{name}"
+        return f"{value:g}"
+
+    return FuncFormatter(written)
+
+
+def label_text(label: str, most: int = 60) -> str:
+    """A label that matplotlib takes literally: no formulas between dollar signs."""
+    clean = printable(label).replace("\n", " ")
+    clean = clean if len(clean) <= most else f"{clean[: most - 1]}…"
+    return clean.replace("$", r"\$")
+
+
+INKED = (
+    "axes.edgecolor", "axes.labelcolor", "grid.color", "text.color", "xtick.color", "ytick.color",
+)  # fmt: skip
+PAPER_INK = "#1c2128"
+
+STYLE: dict[Any, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dpwitness",
+    "pdf.fonttype": 42,
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.alpha": 0.18,
+    "grid.linewidth": 0.8,
+    "hatch.linewidth": 0.8,
+    **{
+        name: INK for name in INKED
+    },
+}  # fmt: skip
+
+
+@contextmanager
+def figure(
+    width: float = SIZE[0], size: float = 10.0, *, serif: bool = False
+) -> Iterator[tuple[Any, Any]]:
+    """A figure of the object interface: nothing global, no display.
+
+    `width` in inches, the `size` of its letters in points.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import TightLayoutEngine
+
+    families = letters("serif" if serif else "sans-serif")
+    style: dict[Any, Any] = {**STYLE, "font.size": size, "font.family": families}
+    with matplotlib.rc_context(style):
+        # One axes needs the letters measured once; a constrained layout measures them twice.
+        layout = TightLayoutEngine(pad=MARGIN)
+        drawing = Figure(figsize=(width, width * SIZE[1] / SIZE[0]), layout=layout)
+        yield drawing, drawing.add_subplot()
+
+
+def pdf(drawing: Any) -> bytes:
+    """The figure as a page of its own size; the same figure gives the same bytes."""
+    out = BytesIO()
+    drawing.savefig(out, format="pdf", metadata={"CreationDate": None, "Creator": None})
+    return out.getvalue()
+
+
+def svg(drawing: Any, key: str, title: str, description: str) -> str:
+    """The figure as an SVG element to put into a page, small and without foreign ids."""
+    out = StringIO()
+    drawing.savefig(
+        out,
+        format="svg",
+        transparent=True,
+        metadata={"Date": None, "Creator": None, "Format": None, "Type": None},
+    )
+    text = out.getvalue()
+    text = text[text.index("<svg") :]
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = text.replace(INK, "currentColor")
+    text = re.sub(r"<!--.*?-->\s*", "", text, flags=re.DOTALL)
+    # Coordinates need no more than two places; numbers that are text stay as they are.
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\d+\.\d\d)\d+", r"\1", tag[0]), text)
+    used = set(re.findall(r"(?:url\(#|xlink:href=\"#)([^)\"]+)", text))
+    text = re.sub(
+        r' id="([^"]+)"',
+        lambda found: f' id="{key}-{found[1]}"' if found[1] in used else "",
+        text,
+    )
+    text = re.sub(r"(url\(#|xlink:href=\"#)", rf"\g<1>{key}-", text)
+    # The page's own letters, and no style sheet that would reach beyond the picture.
+    text = re.sub(r"font-family: [^;\"]*", "font-family: inherit", text)
+    text = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", text, count=1, flags=re.DOTALL)
+    head = re.search(r'viewBox="([^"]+)"', text)
+    box = head[1] if head else f"0 0 {72 * SIZE[0]} {72 * SIZE[1]}"
+    body = text[text.index(">") + 1 :]
+    return (
+        f'<svg viewBox="{box}" role="img" aria-labelledby="{key}-title {key}-desc" '
+        'stroke-linejoin="round" '
+        'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">'
+        f'<title id="{key}-title">{escape(title)}</title>'
+        f'<desc id="{key}-desc">{escape(printable(description))}</desc>{body}'
+    )

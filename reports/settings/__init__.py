@@ -1,0 +1,1 @@
+"""What `pyproject.toml` says to the gate and to pytest."""

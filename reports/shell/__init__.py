@@ -1,0 +1,1 @@
+"""What every command shares: its options, its console, the process that watches over it."""

@@ -1,0 +1,59 @@
+"""Where a command speaks, how it ends, and how it keeps what it found."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..writing import files
+
+if TYPE_CHECKING:
+    from ...auditors.results.results import Verdict
+
+REFUTED = 1
+UNUSABLE = 2
+INCONCLUSIVE = 3
+FAILED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Console:
+    """Where a command speaks: results with `say`, remarks with `warn`."""
+
+    say: Callable[[str], None]
+    warn: Callable[[str], None]
+    progress: Callable[[str, int, int], None]
+    paint: Callable[[str, "Verdict"], str]
+    width: int
+    quiet: bool = False
+    verbose: bool = False
+    sized: bool = False
+
+    def line(self, text: str) -> None:
+        """Say one line, whole in a log; on a terminal it is folded and what goes on is indented."""
+        from ..faces.as_text import wrapped
+        from ..writing.terminal import one_line
+
+        whole = one_line(text)
+        self.say("\n".join(wrapped(whole, self.width, "  ", "")) if self.sized else whole)
+
+
+def count(number: int, one: str, several: str = "") -> str:
+    """A number with its word: "1 run", "2 runs", "3 entries"."""
+    return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def save(console: Console, path: str, text: str, suffix: str) -> bool:
+    """Write a file; where that fails keep its text elsewhere, say so, and return False."""
+    try:
+        files.write_atomically(path, text)
+    except OSError as error:
+        kept = files.keep_elsewhere(text, suffix)
+        reason = (error.strerror or str(error)).lower()
+        console.warn(
+            f"could not write {path}: {reason}; "
+            + (f"the result was kept in {kept}" if kept else "nothing could be kept on disk")
+        )
+        if kept is None and suffix == ".json":
+            console.say(text)
+        return False
+    return True

@@ -1,0 +1,475 @@
+"""What every command of the command line shares: how it speaks, fails and ends."""
+
+import errno
+import os
+import shlex
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+
+import click
+
+from ...auditors.sampling.limits import said
+from ...auditors.sampling.process_state import Changed, ProcessState, blamed
+from ..writing.streams import hand_over, place_of, require_errors
+from ..writing.terminal import ProgressLine, printable
+from . import computed
+
+if TYPE_CHECKING:
+    from ...auditors.results.results import Verdict
+    from .console import Console
+
+P = ParamSpec("P")
+
+UNUSABLE, FAILED, INTERRUPTED = 2, 4, 130
+MOST_ERROR = 2000
+DENIED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.EDQUOT, errno.EMFILE, errno.ENFILE,
+          errno.EIO, errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR}  # fmt: skip
+"""What the system may refuse to anybody; no bug of ours."""
+
+
+_HOOKED = (
+    "{} was raised at whatever dpwitness did next, even at telling an error: the mechanism, or its "
+    "module, left a hook behind; there is no verdict"
+)
+
+_LOWERED = (
+    "the mechanism, or its module, lowered {} of its process, and {} was raised at whatever "
+    "dpwitness did next; there is no verdict"
+)
+
+
+GROUPS = {
+    "Claim": "epsilon delta mu rho renyi curve relation distance claims exact",
+    "Databases": "databases pair histogram",
+    "Budget": "trials notice precision seconds alpha seed profile budget flake",
+    "Mechanism": "command python isolate unseeded release attacker exceptions timeout show-output "
+    "trust-rows in-process",
+    "Machines": "workers jobs backend scheduler address checkpoint shard",
+    "Output": "explain -o out json html junit sarif markdown github verbose quiet help",
+}
+"""Options by the group that the help shows them in; all others come first."""
+
+
+class Grouped(click.Command):
+    """A command whose many options stand in groups in its help."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write them, the groups in one order for all commands."""
+        found: dict[str, list[tuple[str, str]]] = {"Options": [], **{name: [] for name in GROUPS}}
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or isinstance(param, click.Argument):
+                continue
+            own = max(param.opts, key=len).removeprefix("--")
+            titles = (name for name, known in GROUPS.items() if own in known.split())
+            found[next(titles, "Options")].append(record)
+        for title, records in found.items():
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+
+class Sentences(click.Group):
+    """A group whose commands end with a sentence and a status, never with a traceback."""
+
+    command_class = Grouped
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names; the nearest one is told where there is none."""
+        typed = args[0]
+        if self.get_command(ctx, typed) is None and not typed.startswith("-"):
+            near = meant(typed, self.list_commands(ctx))
+            ctx.fail(f"No such command {typed!r}{near}.")
+        return super().resolve_command(ctx, args)
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """Read the words; --help and --version are told here."""
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except OSError as error:
+            sentence, status = _explained(error)
+            _warn(sentence)
+            raise SystemExit(status) from None
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command and translate what went wrong."""
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(AttributeError, ValueError, OSError):
+                stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        state = ProcessState()
+        try:
+            return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if any(name in one.opts for one in self.params):
+                sentence = f"{name} stands before the command: {ctx.info_name} {name} ..."
+                raise click.UsageError(sentence, ctx=error.ctx) from None
+            raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort):
+            raise
+        except KeyboardInterrupt:
+            _interrupted(ctx)
+        except Exception as error:  # noqa: BLE001 - the last place to turn it into words
+            if isinstance(error, RuntimeError) and isinstance(error.__cause__, KeyboardInterrupt):
+                # So Python up to 3.11 hands on an interruption that comes while a class is made.
+                _interrupted(ctx)
+            if os.environ.get("DPWITNESS_DEBUG") == "1":
+                traceback.print_exc()
+            try:
+                sentence, status = _explained(error, state)
+            except BaseException as second:  # noqa: BLE001 - a hook may raise at everything
+                hooked = _LOWERED.format(said(state.lowered), "{}") if state.lowered else _HOOKED
+                sentence, status = hooked.format(type(second).__name__), FAILED
+            _warn(sentence)
+            computed.finish(status)
+            ctx.exit(status)
+
+
+def _interrupted(ctx: click.Context) -> None:
+    """End; the guardian knows who interrupted, and says so."""
+    computed.finish(INTERRUPTED)
+    ctx.exit(INTERRUPTED)
+
+
+def _explained(error: BaseException, state: ProcessState | None = None) -> tuple[str, int]:
+    # An error of ours can only come from a module that is loaded; loading it here might fail too.
+    ours = sys.modules.get("dpwitness.auditors.errors")
+    # What code of others did to the process is told before what came of it.
+    changed = state.put_back() if state is not None else Changed([], [], [], [])
+    if ours is not None and isinstance(error, ours.DpWitnessError):
+        sentence = error.spelled(_option)
+        low = [one for one in state.lowered if one not in sentence] if state is not None else []
+        if low:
+            return (
+                f"the mechanism, or its module, lowered {said(low)} of its process; then {sentence}"
+            ), FAILED
+        unusable = isinstance(error, (ours.InvalidArgument, ours.EvidenceFormatError))
+        return sentence, UNUSABLE if unusable else FAILED
+    refused = isinstance(error, OSError) and error.errno in {*DENIED, errno.EPIPE, errno.ENOSPC}
+    if not refused or changed.replaced or changed.lost or changed.limits:
+        sentence = blamed(error, changed)
+        if sentence:
+            return sentence, FAILED
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return "the folder that this was started in is gone; go to another", UNUSABLE
+    if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.ENOSPC):
+        _stop_writing()
+        return f"could not write: {os.strerror(error.errno).lower()}", UNUSABLE
+    if isinstance(error, OSError) and error.errno in DENIED:
+        place = "a file" if error.filename is None else repr(os.fspath(error.filename))
+        return f"cannot use {place}: {os.strerror(error.errno).lower()}", UNUSABLE
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    whose = (
+        "if no thread that the mechanism started raised it here, this is a bug in dpwitness"
+        if threading.active_count() > 1
+        else "this is a bug in dpwitness"
+    )
+    return f"{text}; {whose} (DPWITNESS_DEBUG=1 shows where it happened)", FAILED
+
+
+def _option(keyword: str, value: str) -> str:
+    """A keyword of a sentence as the command line writes it."""
+    if keyword == "seeded":
+        return "--unseeded"
+    if keyword == "histogram":
+        return "--histogram"
+    return f"--{keyword} {value}".rstrip()
+
+
+def _warn(sentence: str) -> None:
+    line = printable(sentence.replace("\n", " "))[:MOST_ERROR]
+    try:
+        require_errors()
+        click.echo(f"dpwitness: {line}", err=True)
+    except BaseException:  # noqa: BLE001 - whatever keeps it from being said here
+        hand_over(line)
+
+
+class Output:
+    """Standard output that may be closed or full without costing the audit its result."""
+
+    def __init__(self) -> None:
+        self.failed = self.closed = False
+        self._place = place_of(1)
+
+    def say(self, text: str) -> None:
+        """Print; a reader that went away is no error, a full disk is."""
+        try:
+            if self._place not in (None, place_of(1)):
+                raise ValueError("another file is there now")
+            click.echo(text, color=False if os.environ.get("NO_COLOR") else None)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            self._stop()
+        except (ValueError, OSError) as error:
+            if isinstance(error, ValueError) or error.errno == errno.EBADF:
+                self.closed = True
+                _warn(
+                    "standard output was closed or led elsewhere while the command ran, most "
+                    "likely by the mechanism, so the result could not be told; it must leave open "
+                    "files alone"
+                )
+                return
+            self.failed = True
+            self._stop()
+            _warn(f"could not write to standard output: {(error.strerror or str(error)).lower()}")
+
+    def _stop(self) -> None:
+        self._place = None
+        _stop_writing()
+
+
+def _stop_writing() -> None:
+    # What is left in the buffer would raise once more when the interpreter ends.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
+    """Where a command speaks; with a progress line where somebody is watching."""
+    from .console import Console
+
+    watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    width = shutil.get_terminal_size((80, 24)).columns if _sized() else 80
+    with ProgressLine(sys.stderr, enabled=watched) as progress:
+        journal = _Journal(progress)
+
+        def say(text: str) -> None:
+            progress.clear()
+            journal.keep(text)
+            output.say(text)
+
+        def warn(text: str) -> None:
+            progress.clear()
+            journal.keep(text)
+            _warn(text)
+
+        yield Console(
+            say=say,
+            warn=warn,
+            progress=journal,
+            paint=_paint,
+            width=width,
+            sized=_sized(),
+            quiet=quiet,
+            verbose=_asked().get("verbose", False),
+        )
+
+
+def _asked() -> Mapping[str, Any]:
+    """The options of the program, which --verbose of a command joins."""
+    context = click.get_current_context(silent=True)
+    return context.find_root().params if context is not None else {}
+
+
+def _verbose(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        ctx.find_root().params["verbose"] = True
+
+
+def verbosely(command: Callable[..., None]) -> Callable[..., None]:
+    """-v for a command."""
+    return click.option(
+        "-v", "--verbose", is_flag=True, expose_value=False, callback=_verbose,
+        help="Tell everything, and on standard error what is being done.",
+    )(command)  # fmt: skip
+
+
+def loudness(quiet: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """-v and -q for a command; `quiet` is what the help says of -q."""
+
+    def both(command: Callable[..., None]) -> Callable[..., None]:
+        return verbosely(click.option("-q", "--quiet", is_flag=True, help=quiet)(command))
+
+    return both
+
+
+class _Journal:
+    """What is being done, as the options --verbose and --log of the program ask for it."""
+
+    def __init__(self, progress: ProgressLine) -> None:
+        asked = _asked()
+        self._progress = progress
+        self._verbose = bool(asked.get("verbose"))
+        self._path: str | None = asked.get("log")
+        self._stage = ""
+        self._begun = time.monotonic()
+        self.keep(shlex.join(["dpwitness", *sys.argv[1:]]))
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """The news of the progress line; every new stage is told once."""
+        if stage != self._stage:
+            self._stage = stage
+            self.keep(f"{stage}: {done:,} of {total:,}")
+            if self._verbose:
+                self._progress.clear()
+                _warn(f"{time.monotonic() - self._begun:.1f} s: {stage}, {done:,} of {total:,}")
+        self._progress(stage, done, total)
+
+    def keep(self, text: str) -> None:
+        """Append the text to the log, each line with the time."""
+        if self._path is None:
+            return
+        now = datetime.now().astimezone().isoformat(timespec="seconds")
+        try:
+            with open(self._path, "a", encoding="utf-8") as file:
+                file.writelines(f"{now} {printable(line)}\n" for line in text.splitlines())
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            self._path = None
+            _warn(f"the log cannot be written: {reason}; the run goes on without it")
+
+
+def _sized() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def _paint(text: str, verdict: "Verdict") -> str:
+    colours = {"refuted": "red", "not_refuted": "blue", "inconclusive": "yellow"}
+    return click.style(text, fg=colours.get(verdict.value), bold=True)
+
+
+def speak(
+    quiet: bool,
+    command: Callable[Concatenate["Console", P], int],
+    *given: P.args,
+    **named: P.kwargs,
+) -> None:
+    """Run what a command does, where it can speak, and end with its status.
+
+    The status is another where the output was closed or could not be written.
+    """
+    computed.begin()
+    output = Output()
+    with console(output, quiet) as speaking:
+        status = command(speaking, *given, **named)
+    status = FAILED if output.closed else UNUSABLE if output.failed else status
+    computed.finish(status)
+    click.get_current_context().exit(status)
+
+
+def meant(typed: str, known: Iterable[str]) -> str:
+    """Which known words are near what was typed, as the end of a sentence; "" for none."""
+    folded = {one.casefold().replace("_", "-"): one for one in known}
+    wanted = typed.strip().casefold().replace("_", "-")
+    close = get_close_matches(wanted, folded, n=3, cutoff=0.6)
+    return f" (did you mean {' or '.join(folded[one] for one in close)}?)" if close else ""
+
+
+def examples(*lines: str) -> str:
+    """The end of a help text: commands as they are typed, each on lines of its own."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Near(click.Choice[str]):
+    """One of a few words; what is almost one of them is answered with it."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """The word; a usage error for anything else."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            near = meant(str(value), self.choices)
+            self.fail(f"{error.message.rstrip('.')}{near}.", param, ctx)
+
+
+class Whole(click.ParamType[int]):
+    """A whole number, also written 1e6 or 1_000_000."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int:
+        """The number; a usage error for anything else."""
+        try:
+            return int(value)
+        except ValueError:
+            with suppress(ValueError, OverflowError):
+                number = float(value)
+                if number == int(number) and abs(number) < 2**53:
+                    return int(number)
+        self.fail(f"{value!r} is not a whole number.", param, ctx)
+
+
+WHOLE = Whole()
+
+
+class Seed(Whole):
+    """A whole number, or the word random."""
+
+    name = "seed"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number, or "random"."""
+        return value if value == "random" else super().convert(value, param, ctx)
+
+
+SEED = Seed()
+
+
+class Precision(click.ParamType[float | str]):
+    """A share from 0 to below 1, or the word none."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """The number, or "none"."""
+        if value == "none":
+            return "none"
+        try:
+            number = float(value)
+        except ValueError:
+            number = -1.0
+        if not 0 <= number < 1:
+            self.fail(
+                f"{value!r} is neither none nor a share from 0 to below 1, such as 0.05 for 5 %.",
+                param,
+                ctx,
+            )
+        return number
+
+
+PRECISION = Precision()
+
+
+def prompter() -> Callable[[str], str] | None:
+    """Asks for a text, which may be empty; None where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(question: str) -> str:
+        return str(click.prompt(question, default="", show_default=False, err=True)).strip()
+
+    return ask
+
+
+def asker() -> Callable[[str], bool] | None:
+    """Asks whether a target that only a file names may be run; None where nobody can answer."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+
+    def ask(target: str) -> bool:
+        name = printable(target).replace("\n", "\\n")
+        return click.confirm(
+            f"The evidence names {name}. To replay it, its code is run. Do you trust it?", err=True
+        )
+
+    return ask

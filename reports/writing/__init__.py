@@ -1,0 +1,1 @@
+"""Files written whole or not at all, the width of a terminal, streams that may be closed."""
