@@ -34,10 +34,14 @@ from ..workers.streams import (
 from .calls import accepts_size, guarded, single_call
 from .capture import captured
 from .gate import CAUSES, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
-from .sampling import BLOCK
+from .sampling import BLOCK, LEAST_BLOCK
 
-ROOM = 1 << 28
+ROOM = 1 << 26
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""
+OUTPUTS = 1 << 23
+"""Bytes of outputs in a block: what works on them holds several times as much."""
+KEPT = 1 << 20
+"""Bytes of the outputs that are kept of one count, to be compared with the same made again."""
 
 
 @dataclass(slots=True)
@@ -89,6 +93,11 @@ class Draws:
                   stage, self.side, chunk)  # fmt: skip
         rows = self.vectorised and (self.trust_rows or stage == "figure")
         most = max(1, min(BLOCK[rows], ROOM // len(encoded)))
+        if rows:
+            # One draw that nobody counts says how wide an output is.
+            alone = key._replace(stage="width", chunk=0)
+            one = self.door.ask(array_block, (database,), alone, 0, 1, rows, self.seeded)
+            most = min(most, max(LEAST_BLOCK, OUTPUTS // max(one.nbytes, 1)))
         for start in range(0, draws, most):
             size, began = min(most, draws - start), monotonic()
             made = self.door.ask(array_block, (database,), key, start, size, rows, self.seeded)
@@ -104,9 +113,10 @@ class Draws:
         counted = self.counted
         kept = counted.kept.get(key, 0)
         counted.seconds, counted.draws = counted.seconds + seconds, counted.draws + len(made)
-        if kept < MOST:
+        most = min(MOST, max(FEW, KEPT // max(made[:1].nbytes, 1)))
+        if kept < most:
             counted.kept[key] = kept + len(made)
-            counted.entered.append((database, key, (start, len(made)), made[: MOST - kept].copy()))
+            counted.entered.append((database, key, (start, len(made)), made[: most - kept].copy()))
 
     def gate(self, *, refuted: bool) -> None:
         """Make again what was drawn to decide; ContractError where it differs: see `gate`."""
@@ -128,11 +138,12 @@ class Draws:
                 continue
             made[key] = made.get(key, 0) + wanted
             rows = self.vectorised and self.trust_rows
-            asked.append((pickled(database), key, start, size if rows else wanted, rows))
+            made_again = size if rows else wanted
+            asked.append((pickled(database), key, start, made_again, rows, wanted))
             before.append(first[:wanted])
         again = self.door.fresh(remade, (), asked, PART * counted.seconds, refuted)
-        for one, two, (_, _, start, _, _) in zip(before, again, asked, strict=False):
-            _require_same(one, two[: len(one)], start)
+        for one, two, (_, _, start, *_) in zip(before, again, asked, strict=False):
+            _require_same(one, two, start)
         for place, number, made_alone, among in again[len(asked) :]:
             _require_same(among, made_alone, asked[place][2] + number)
 
@@ -201,28 +212,30 @@ def array_block(
 def remade(
     worker: Worker,
     _: Sequence[Any],
-    asked: Sequence[tuple[bytes, Key, int, int, bool]],
+    asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
     seconds: float,
     refuted: bool,
 ) -> list[Any]:
     """The same draws in a random order, each from a fresh copy of its database.
 
+    The last of each entry is how many of rows that are made together are wanted.
     Where the claim is refuted, (place, number, output, the same made among others) of
     those that were made alone follow.
     """
     order = [
         (place, number)
-        for place, (_, _, _, size, rows) in enumerate(asked)
+        for place, (_, _, _, size, rows, _) in enumerate(asked)
         for number in ([0] if rows else range(size))
     ]
     random.Random(repr([key for _, key, *_ in asked])).shuffle(order)
-    found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows in asked]
+    found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows, _ in asked]
     worker.memory["globals"] = True
 
     def again(place: int, number: int) -> Any:
-        encoded, key, start, size, rows = asked[place]
+        encoded, key, start, size, rows, wanted = asked[place]
         size = size if rows else 1
-        return array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
+        made = array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
+        return made[:wanted].copy()
 
     def twice(place: int, number: int) -> Any:
         known, one = seedable(), again(place, number)
@@ -243,7 +256,7 @@ def remade(
         found[place][number] = one if asked[place][4] else one[0]
     made = [
         parts[0] if rows else np.asarray(parts)
-        for parts, (*_, rows) in zip(found, asked, strict=True)
+        for parts, (*_, rows, _) in zip(found, asked, strict=True)
     ]
     return [*made, *((place, number, one, among[place, number]) for place, number, one in lone)]
 
