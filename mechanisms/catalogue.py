@@ -260,9 +260,11 @@ PARTS = {
     ),
     "Private learning": (
         "interior_points.theorems_boxes",
+        "interior_points.theorems_boxes_growth",
         "learning.theorems_conjunctions",
         "learning.theorems_finite_class",
         "learning.theorems_greedy_conjunctions",
+        "learning.theorems_learning_growth",
         "interior_points.theorems_interior_point",
     ),
     "Gradient descent and vector noise": (
@@ -270,12 +272,14 @@ PARTS = {
         "gradient_descent.theorems_gradient_lemmas",
         "gradient_descent.theorems_noisy_gradient_descent",
         "gradient_descent.theorems_vector_sum",
+        "gradient_descent.theorems_gradient_growth",
     ),
     "Private multiplicative weights": (
         "multiplicative_weights.theorems_pmw_accuracy",
         "multiplicative_weights.theorems_pmw_records",
         "multiplicative_weights.theorems_pmw_tails",
         "multiplicative_weights.theorems_pmw_runs",
+        "multiplicative_weights.theorems_pmw_growth",
         "multiplicative_weights.theorems_pmw_privacy",
     ),
 }

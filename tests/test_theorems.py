@@ -14,6 +14,7 @@ from dpwitness.mechanisms.learning.greedy_bounds import round_privacy
 from dpwitness.mechanisms.model import (
     EqualityClaim,
     ExpectationClaim,
+    GrowthClaim,
     IdentityClaim,
     InvariantClaim,
     PrivacyClaim,
@@ -25,7 +26,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw import noise_epsilon_for
 WANTED = json.loads((Path(__file__).parent / "catalogue_ids.json").read_text())
 KINDS = (
     PrivacyClaim, UtilityClaim, ExpectationClaim, InvariantClaim, EqualityClaim,
-    ThresholdClaim, IdentityClaim,
+    ThresholdClaim, GrowthClaim, IdentityClaim,
 )  # fmt: skip
 NEED_A_MECHANISM = (PrivacyClaim, UtilityClaim, ExpectationClaim, EqualityClaim)
 

@@ -10,6 +10,7 @@ from ...mechanisms.model import (
     Claim,
     EqualityClaim,
     ExpectationClaim,
+    GrowthClaim,
     IdentityClaim,
     InvariantClaim,
     Mechanism,
@@ -28,6 +29,7 @@ from ..results.results import Verdict
 from .claim_results import ClaimResult, Finding
 from .equality import audit_equality
 from .expectation import audit_expectation
+from .growth import audit_growth
 from .identity import audit_identity
 from .invariant import audit_invariant
 from .privacy_claim import audit_privacy_claim
@@ -117,6 +119,8 @@ def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
             return audit_equality(claim, mechanism, budget)
         case ThresholdClaim():
             return audit_threshold(claim, budget)
+        case GrowthClaim():
+            return audit_growth(claim, budget)
         case IdentityClaim():
             return audit_identity(claim)
     assert_never(claim)

@@ -181,6 +181,33 @@ class ThresholdClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GrowthClaim:
+    """A mean grows with x as its bound does: by the exponent of the bound, `slack` more or less.
+
+    `instance(x)` is the mechanism's `run` and a hard database at x, one of `points`, and
+    `quantity(x, database, outputs)` numbers from 0 to `high(x)`, whose mean `bound(x)` is stated
+    to be no less than. The exponent of either is the slope of the line fitted to its logarithm
+    against that of x. Where the growth is not `attained` the mean may grow more slowly. `grows` and
+    `over` say in words what grows with what. `trust_rows` is that of the mechanism.
+    """
+
+    kind: ClassVar[str] = "growth"
+    points: tuple[float, ...]
+    instance: Callable[[float], tuple[Callable[..., Any], Database]]
+    quantity: Callable[[float, Database, Any], Array]
+    bound: Callable[[float], float]
+    high: Callable[[float], float]
+    grows: str
+    over: str
+    slack: float = 0.15
+    attained: bool = True
+    trust_rows: bool = False
+    identifier: str = ""
+    statement: str = ""
+    reference: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityClaim:
     """compute() equals `stated` within `tolerance`: arithmetic, without randomness."""
 
@@ -200,5 +227,6 @@ Claim = (
     | InvariantClaim
     | EqualityClaim
     | ThresholdClaim
+    | GrowthClaim
     | IdentityClaim
 )

@@ -16,6 +16,7 @@ from ...mechanisms.model import (
     Claim,
     EqualityClaim,
     ExpectationClaim,
+    GrowthClaim,
     IdentityClaim,
     InvariantClaim,
     PrivacyClaim,
@@ -307,6 +308,33 @@ def _equality_pictures(_: ClaimResult) -> tuple[Draw, ...]:
     return (law_figure,)
 
 
+def _growth_bound(face: Face, result: ClaimResult) -> str:
+    told, slack = number(result.finding.claimed), number(result.finding.details["slack"])
+    if result.finding.details["attained"]:
+        return f"{face.quantity} {told} ± {slack}"
+    return f"{face.quantity} ≤ {told} + {slack}"
+
+
+def _growth_counterexample(result: ClaimResult) -> Sentences:
+    found = result.finding
+    if found.details["above_bound"]:
+        row = max(_rows(result), key=lambda row: row["share"])
+        return (
+            f"At {number(row['x'])} the mean is {number(row['mean'])}, and no more than "
+            f"{number(row['bound'])} was claimed.",
+        )
+    return (
+        f"The {found.details['grows']} grow by the exponent {_interval(result)} of "
+        f"{found.details['over']}, and {number(found.claimed)} was claimed.",
+    )
+
+
+def _growth_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+    from ..figures.growth_figures import growth_figure
+
+    return (growth_figure,)
+
+
 def _identity_counterexample(result: ClaimResult) -> Sentences:
     stated = result.finding.claimed
     return (f"Stated is {stated:.10g}, but it comes out as {_value(result):.10g}.",)
@@ -369,6 +397,15 @@ def face_of(claim: type[Claim]) -> Face:
             counterexample=_invariant_counterexample,
             pictures=_invariant_pictures,
             spent="cases",
+        )
+    if issubclass(claim, GrowthClaim):
+        return Face(
+            quantity="exponent",
+            axis="fitted exponent",
+            bound=_growth_bound,
+            counterexample=_growth_counterexample,
+            pictures=_growth_pictures,
+            curve="stated",
         )
     if issubclass(claim, IdentityClaim):
         return Face(

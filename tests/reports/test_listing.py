@@ -9,7 +9,9 @@ from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIV
 from dpwitness.reports.auditing import listing
 
 IDS = json.loads(Path(__file__).parents[1].joinpath("catalogue_ids.json").read_text())
-KINDS = {"privacy", "utility", "expectation", "invariant", "equality", "threshold", "identity"}
+KINDS = {
+    "privacy", "utility", "expectation", "invariant", "equality", "threshold", "growth", "identity",
+}  # fmt: skip
 WIDTHS = (40, 60, 100)
 
 
