@@ -8,7 +8,7 @@ import numpy as np
 
 from ...mechanisms.model import Histogram, Relation, Value
 from ..errors import InvalidArgument
-from ..outputs.encoding import canonical, show
+from ..outputs.encoding import canonical, identity, show
 from ..results.results import Pair
 from .records import SINGLE, records, said
 
@@ -66,7 +66,7 @@ def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: An
 
     A relation that is only declared is not checked, but its two databases must differ.
     """
-    if canonical(pair.database) == canonical(pair.neighbour):
+    if identity(pair.database) == identity(pair.neighbour):
         raise InvalidArgument(
             f"the two databases of the pair are equal, {show(pair.database)}; no claim says "
             "anything about such a pair, so give two that differ",

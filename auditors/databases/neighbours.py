@@ -13,7 +13,7 @@ import numpy as np
 
 from ...mechanisms.model import Asked, Histogram, Relation, Rows, Value
 from ..errors import InvalidArgument
-from ..outputs.encoding import canonical
+from ..outputs.encoding import identity
 from ..results.results import Pair
 from .analysts import listed_pairs, session_pairs
 from .distance import HISTOGRAMS, relation_of, require_neighbours
@@ -246,7 +246,7 @@ def relation_of_pairs(
 
 
 def _equal(pair: Pair) -> bool:
-    return canonical(pair.database) == canonical(pair.neighbour)
+    return identity(pair.database) == identity(pair.neighbour)
 
 
 def _checked(relation: Relation, distance: int, histogram: bool) -> Callable[[Pair], Pair]:

@@ -34,6 +34,8 @@ SHOWN = 240
 DEEPEST_SHOWN = 8
 SHORT = 100
 """Items up to which the repr of a row costs nothing."""
+LARGE = 10_000
+"""Rows from which a database is long: its JSON form takes a good part of a second."""
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
@@ -196,7 +198,34 @@ def stamp(value: Any) -> bytes:
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
     if type(value) is list and STAMPED.issuperset(map(type, value)):
         return _packed(value)
-    return canonical(value)
+    return repr(value).encode() if _of_plain_rows(value) else canonical(value)
+
+
+def identity(database: Any) -> bytes:
+    """Bytes that are equal where two databases of one process are; quick for long ones."""
+    return stamp(database) if is_long(database) else canonical(database)
+
+
+def is_long(database: Any) -> bool:
+    """Whether a database has so many records that looking at all of them takes long."""
+    kind = type(database)
+    return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
+
+
+def _of_plain_rows(value: Any) -> bool:
+    """Whether a value is a long list of plain values, and of lists, tuples and dicts of them."""
+    if type(value) is not list or len(value) < SHORT:
+        return False
+    kinds: set[type] = set()
+    for row in value:
+        kind = type(row)
+        if kind is dict:
+            kinds.update(map(type, row), map(type, row.values()))
+        elif kind is tuple or kind is list:
+            kinds.update(map(type, row))
+        else:
+            kinds.add(kind)
+    return kinds <= PLAIN | {float}
 
 
 def _packed(items: Sequence[Any]) -> bytes:

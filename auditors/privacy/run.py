@@ -12,7 +12,7 @@ from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
 from ..errors import InvalidArgument
-from ..outputs.encoding import canonical
+from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
 from ..results.results import AuditResult, Pair
 from ..sampling.sampling import Sampler
@@ -247,7 +247,7 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
     judged = [result.pair]
     if (small := result.witness) is not None:
         judged.append(Pair(small.database, small.neighbour))
-    known = {frozenset(map(canonical, (p.database, p.neighbour))): p for p in judged[::-1]}
+    known = {frozenset(map(identity, (p.database, p.neighbour))): p for p in judged[::-1]}
     seen = found.scout.seen.values() if found is not None and found.scout is not None else ()
     # By itself it may take as long again as the audit did, or what is left of its time.
     spent = audit.clock.spent()

@@ -9,7 +9,7 @@ from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
 from ..choosing.choose import Lesson
 from ..databases.neighbours import Source
-from ..outputs.encoding import canonical
+from ..outputs.encoding import identity
 from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Sampler
@@ -171,7 +171,7 @@ def _smallest(
     """
     most = max(LEAST, 4 * (judging.decided_after or 0))
     going_down = Allowance(audit.sampler.tally, int(DOWN * allowance.left))
-    paid: dict[bytes, int] = {}
+    paid: dict[tuple[bytes, bytes], int] = {}
 
     def refutes(pair: Pair) -> bool:
         before = going_down.left
@@ -202,8 +202,8 @@ def _smallest(
     return _result(audit, counting, Verdict.REFUTED).worst
 
 
-def _key(pair: Pair) -> bytes:
-    return canonical((pair.database, pair.neighbour))
+def _key(pair: Pair) -> tuple[bytes, bytes]:
+    return identity(pair.database), identity(pair.neighbour)
 
 
 def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) -> bool:
@@ -212,7 +212,7 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
     Draws double until the claim is rejected, or is foreseen never to be. This only guides the
     way down; the pair it ends on is counted again.
     """
-    if canonical(pair.database) == canonical(pair.neighbour):
+    if identity(pair.database) == identity(pair.neighbour):
         return False
     (epsilon, delta), lesson, draws, chunk = audit.test.null, Lesson(), FIRST, 0
     moments = moments_bet_on(audit.claim)

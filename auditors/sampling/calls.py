@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
-from ..outputs.encoding import canonical, show, stamp, to_json
+from ..outputs.encoding import identity, is_long, show, stamp, to_json
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results.results import Pair
@@ -54,8 +54,6 @@ WHOLE = -1
 Single = Callable[[Any, Stream, int], Any]
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
-LARGE = 10_000
-"""Rows from which a database is long: working out its number takes time, and is remembered."""
 NARROW = 16
 """Numbers and labels of an output up to which thousands of them take no room to speak of."""
 KEPT = 64
@@ -107,7 +105,7 @@ def pair_key(pair: Pair) -> int:
     """A number that names the pair, equal for equal databases in equal order."""
     digest = blake2b(digest_size=16)
     for database in (pair.database, pair.neighbour):
-        encoded = stamp(database) if is_long(database) else canonical(database)
+        encoded = identity(database)
         digest.update(len(encoded).to_bytes(8, "big") + encoded)
     return int.from_bytes(digest.digest(), "big")
 
@@ -130,12 +128,6 @@ class PairKeys:
         key = pair_key(pair)
         self.known = [(pair.database, pair.neighbour, key), *self.known[: REMEMBERED - 1]]
         return key
-
-
-def is_long(database: Any) -> bool:
-    """Whether a database has so many records that looking at all of them takes long."""
-    kind = type(database)
-    return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +311,8 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
     A long database is looked at after its first calls only; that later ones changed it shows when
     draws are made again with fresh copies.
     """
-    looked = is_long(database) and worker.memory.get("looked") is database
+    known = worker.memory.setdefault("looked", [])
+    looked = is_long(database) and any(one is database for one in known)
     before = None if looked else stamp(database)
     held = None if worker.alone else globals_held()
     try:
@@ -338,7 +331,8 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
             f"the mechanism changed the database it was given into {show(database)}; "
             "it must leave its input alone, for instance by working on a copy"
         )
-    worker.memory["looked"] = database
+    if is_long(database) and not looked:
+        worker.memory["looked"] = [database, *known[: REMEMBERED - 1]]
 
 
 def raised(error: BaseException, database: Any) -> MechanismRaised:

@@ -23,7 +23,7 @@ from ..bounds.two_sample import at_distance
 from ..databases.universe import universe
 from ..errors import ContractError
 from ..events.events import Event, Outcomes
-from ..outputs.encoding import canonical
+from ..outputs.encoding import identity
 from ..results.results import AuditResult, ExactResult, Pair, Verdict, Witness
 from ..sampling.sampling import Sampler
 from ..workers.door import pickled
@@ -268,7 +268,7 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
     _, pairs, scope = [one for one in sets if one[0] <= done][-1]
     places = {key: place for place, key in enumerate(databases)}
     made = [
-        checked(laws, (places[canonical(p.database)], places[canonical(p.neighbour)]), p, claim)
+        checked(laws, (places[identity(p.database)], places[identity(p.neighbour)]), p, claim)
         for p in pairs
     ]
     refuted = [one for one in made if one.verdict is Verdict.REFUTED]
@@ -302,11 +302,11 @@ def _sets(
     sets: list[tuple[int, list[Pair], str]] = []
 
     def add(pairs: Sequence[Pair], scope: str) -> None:
-        different = {canonical((pair.database, pair.neighbour)): pair for pair in pairs}
-        kept = [p for p in different.values() if canonical(p.database) != canonical(p.neighbour)]
+        different = {(identity(pair.database), identity(pair.neighbour)): pair for pair in pairs}
+        kept = [p for (one, other), p in different.items() if one != other]
         for pair in kept:
             for database in (pair.database, pair.neighbour):
-                known.setdefault(canonical(database), database)
+                known.setdefault(identity(database), database)
         if kept and scope and (not sets or len(kept) > len(sets[-1][1])):
             sets.append((len(known), kept, scope))
 
