@@ -49,6 +49,7 @@ class Closed(HTMLParser):
         self.texts.append(data)
 
 
+@pytest.mark.slow
 def test_a_report_is_the_result_of_the_audit(report):
     plain = run.audit(noisy, **ASKED)
     assert isinstance(report, AuditResult)

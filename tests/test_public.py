@@ -238,6 +238,7 @@ def test_whole_numbers_may_be_written_as_floats_and_numpy_numbers():
     assert one.evidence.counts == two.evidence.counts
 
 
+@pytest.mark.slow
 def test_a_result_is_replayed_from_python(tmp_path):
     from dpwitness.reports.record import evidence
 

@@ -152,6 +152,7 @@ def follow(paths):
             yield result
 
 
+@pytest.mark.slow
 def test_files_follow_from_their_counts(file):
     assert len([*follow(map(file, ("few", "hasty", "hasty smaller pair", "delta", "group",
                                    "curve")))]) == 6  # fmt: skip

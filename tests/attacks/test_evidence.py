@@ -217,6 +217,7 @@ def attacked(records, place, seed, number):
     return failures
 
 
+@pytest.mark.slow
 def test_what_was_not_changed_replays(records, tmp_path):
     for mechanism, data in records:
         assert outcome(mechanism, data, tmp_path / "same.json")[0] == "unseen"
@@ -234,6 +235,7 @@ def test_what_was_not_changed_replays_of_every_kind(more_records, tmp_path):
     assert len(kinds) >= 6  # the law is empty where a kind is missing
 
 
+@pytest.mark.slow
 def test_every_change_is_refused_or_named(small_records, tmp_path):
     assert attacked(small_records, tmp_path / "changed.json", seed=12, number=40) == []
 
@@ -327,7 +329,8 @@ USEFUL = Mechanism(
 )  # fmt: skip
 
 
-def test_every_change_of_a_claim_beside_privacy_is_refused_or_named():
+@pytest.mark.parametrize("most", [30, pytest.param(10**6, marks=pytest.mark.slow)])
+def test_every_change_of_a_claim_beside_privacy_is_refused_or_named(most):
     """The seconds that it took, and the words of the target, are believed, and must be there."""
     found = Target(text="", name="useful", mechanism=USEFUL)
     budget = Budget(trials=400, seed=3)
@@ -336,7 +339,8 @@ def test_every_change_of_a_claim_beside_privacy_is_refused_or_named():
     claims = json.loads(json.dumps([claim_to_json(one, told) for one in checked]))
     assert [one.differences for one in claims_again(claims, found)] == [(), ()]
     rng, failures, cases = random.Random(16), [], 0
-    for path in inner_nodes(claims):
+    paths = [*inner_nodes(claims)]
+    for path in rng.sample(paths, min(most, len(paths))):
         old = claims
         for key in path:
             old = old[key]

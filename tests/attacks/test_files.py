@@ -417,6 +417,7 @@ def test_what_has_no_end_is_no_file(commands, name):
         os.rmdir(strange) if make is os.mkdir else strange.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 def test_a_changed_file_is_data(commands, name):
     assert attacked(commands, name, "few", FEW) == []

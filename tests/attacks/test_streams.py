@@ -85,6 +85,7 @@ def test_a_stream_that_is_closed_or_full(folder, name):
         assert "bug in dpwitness" not in said
 
 
+@pytest.mark.slow
 def test_a_file_does_not_take_the_place_of_a_closed_stream(folder):
     """The first file that is opened gets the lowest number, which is that of the stream."""
     done = run(

@@ -53,6 +53,7 @@ def test_a_planted_change_is_seen(monkeypatch, change):
     assert CORPUS.differing(before, CORPUS.record(ONE, seeds=[0]))
 
 
+@pytest.mark.slow
 def test_another_process_with_other_hashes_is_not_seen(tmp_path):
     """Nor is a change that leaves everything found as it was: the same findings, made elsewhere."""
     place = tmp_path / "other.json"

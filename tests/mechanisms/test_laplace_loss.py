@@ -79,6 +79,7 @@ def test_the_law_agrees_with_draws(rng):
         assert upper - lower < 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "delta", "dimension", "expected"),
     [

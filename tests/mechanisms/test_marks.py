@@ -41,6 +41,7 @@ def test_the_function_stays_as_it_was_but_for_one_attribute():
     assert vars(fresh).keys() - before.keys() == {MARK}
 
 
+@pytest.mark.slow
 def test_what_is_marked_is_audited_as_what_is_said():
     plan = {"trials": 3000, "seed": 5}
     told = dpwitness.audit(noisy, epsilon=1, relation="add-remove", databases=AGES, **plan)

@@ -32,6 +32,7 @@ def told(run, tmp_path):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim",
     [("--mu", "1"), ("--rho", "0.5"), ("--rho", "0.4", "--delta", "0.1"),
@@ -64,6 +65,7 @@ def test_what_is_no_curve_is_one_sentence(told, claim, said):
     assert "Traceback" not in done.output
 
 
+@pytest.mark.slow
 def test_shards_of_a_curve_are_the_audit_in_one_piece(told, tmp_path):
     claim = ("--curve", "points.csv")
     whole = told("audit", "release.py:narrow", *claim, *TARGET, "--json", "whole.json")
@@ -83,6 +85,7 @@ def test_shards_of_a_curve_are_the_audit_in_one_piece(told, tmp_path):
     assert results[0]["evidence"] == results[1]["evidence"]
 
 
+@pytest.mark.slow
 def test_the_gate_and_its_baseline_take_a_curve(told, tmp_path):
     (tmp_path / "dpwitness.toml").write_text(
         'trials = 4000\n[[gate]]\ntarget = "release.py:right"\nmu = 1.0\nrelation = "add-remove"\n'

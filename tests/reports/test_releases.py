@@ -96,6 +96,7 @@ def swept(target, path, numbers, asked=ASKED):
     return status, said
 
 
+@pytest.mark.slow
 def test_each_release_gets_its_row_and_the_next_run_goes_on_from_them(installed, tmp_path):
     path = tmp_path / "rows.json"
     status, said = swept(installed, path, "1.0,1.5,1.1")

@@ -49,6 +49,7 @@ def asked(run, attacker="values"):
     return audit(run, epsilon=1.0, pair=(EMPTY, ONE), trials=4000, attacker=attacker, exact=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", [builtin_sum, mean_or_zero, nested, counted, any_large])
 def test_where_only_the_type_differs_values_are_not_refuted_and_types_are(run):
     values, types = asked(run), asked(run, "types")

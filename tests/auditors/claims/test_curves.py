@@ -39,6 +39,7 @@ def test_bounds_on_mu_and_rho_are_below_the_truth_and_near():
     assert found.draws == 80_000
 
 
+@pytest.mark.slow
 def test_everything_fails_together_as_rarely_as_promised():
     wrong, runs, alpha = 0, 40, 0.2
     for seed in range(runs):

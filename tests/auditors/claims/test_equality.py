@@ -78,6 +78,7 @@ def test_a_small_difference_in_one_atom_is_refuted():
     assert found.witness == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "verdict"),
     [

@@ -33,6 +33,7 @@ def dense(scale, run=noisy):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.9, 1.2])
 def test_noise_a_little_beside_the_stated_density_is_seen(scale):
     assert not follows_law(dense(1.0), alpha=ALPHA, draws=200_000).refuted
@@ -75,6 +76,7 @@ def test_samplers_of_the_catalogue_follow_their_densities(name):
     assert not follows_law(CATALOGUE.entry(name), alpha=ALPHA, draws=20_000).refuted
 
 
+@pytest.mark.slow
 def test_a_check_stops_at_draws_beside_the_density():
     wrong = dense(0.5)
     assert "contradict the law it states" in contradicted(wrong, draws=10_000, seed=0)
@@ -108,6 +110,7 @@ def careless(database, outputs):
     return np.where(outputs[..., 0] > 0, density(database, outputs[..., 1]), 0.0) - np.log(2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.8, 1.25])
 def test_noise_that_is_alike_on_all_databases_is_compared_too(scale):
     stated = replace(dense(1.0), log_probability=of_both)
@@ -116,6 +119,7 @@ def test_noise_that_is_alike_on_all_databases_is_compared_too(scale):
     assert follows_law(wrong, alpha=ALPHA, draws=200_000).refuted
 
 
+@pytest.mark.slow
 def test_a_density_is_not_asked_about_another_kind_of_answer():
     stated = replace(dense(1.0), log_probability=careless)
     right, wrong = (replace(stated, run=partial(at_times, scale=scale)) for scale in (1.0, 1.4))
@@ -155,6 +159,7 @@ def test_each_part_of_a_product_is_compared(name):
     assert follows_law(replace(mechanism, run=first_of_all), alpha=ALPHA, draws=20_000).refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lag", [1, 2, 5, 39])
 def test_noise_that_comes_again_some_numbers_later_is_seen(lag):
     def law(database):

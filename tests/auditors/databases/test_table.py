@@ -70,6 +70,7 @@ def held(table, rng):
     return 9 * bool((table["city"] == "Vaduz").any()) * (len(table) > 30) + rng.laplace()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(("leak", "table"), [(largest, Table(ROWS)), (held, FORMS["pandas"])])
 def test_an_outlier_and_a_rare_category_are_found(leak, table, relation):

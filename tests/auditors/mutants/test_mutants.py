@@ -170,6 +170,7 @@ def test_a_clip_that_nothing_needs_is_equivalent(code):
     assert mutant.verdict == "equivalent"
 
 
+@pytest.mark.slow
 def test_a_strategy_of_databases_tells_a_mutant_from_the_original(code):
     """A strategy has no hand-made pairs; compared on nothing every mutant would be equivalent."""
     claim = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)

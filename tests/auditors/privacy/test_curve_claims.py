@@ -72,6 +72,7 @@ def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
     assert not audit(two_scores(2.0), epsilon=2.0, **pair, trials=60_000).refuted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim",
     [{"mu": 1.0}, {"rho": 0.5}, {"rho": 0.4, "delta": 0.1}, {"renyi": ((2, 1.0), (8, 4.0))},

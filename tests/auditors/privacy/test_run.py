@@ -83,6 +83,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LEAKS)
 def test_a_leak_is_found_in_every_kind_of_output(kind):
     result = audit(LEAKS[kind], pair=(0, 1), epsilon=0.5, trials=20_000)
@@ -110,6 +111,7 @@ VECTORISED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", VECTORISED)
 def test_a_leak_is_found_in_every_vectorised_form(kind):
     result = audit(VECTORISED[kind], pair=(0, 1), epsilon=0.5, trials=20_000)
@@ -274,6 +276,7 @@ def test_a_leak_is_found_at_any_depth():
     assert result.refuted
 
 
+@pytest.mark.slow
 def test_the_pairs_a_claim_names_are_searched_where_they_are_neighbours():
     rare = list(range(40, 60))
 

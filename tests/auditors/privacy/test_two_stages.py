@@ -128,6 +128,7 @@ def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
     assert result.epsilon_lower == max(look.epsilon_lower for look in result.evidence.looks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", [None, 0.05])
 def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
     # Where an audit stops once it refutes, the smaller pair is often counted with more draws.

@@ -108,6 +108,7 @@ def test_an_object_states_one_claim_in_either_process(target, name):
     assert repr(there.databases) == repr(here.databases)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options", "refuted"),
     [

@@ -199,6 +199,7 @@ NAMES = ("clamped", "half", "dataclass", "nested", "named", "frame", "series", "
          "columns", "table", "buffer")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_route_gives_one_verdict(target, name):
     found = stories(target, name)

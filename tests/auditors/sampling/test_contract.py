@@ -171,6 +171,7 @@ def cached():
     return lambda database, rng: query(tuple(database)) + rng.laplace()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "run",
     [

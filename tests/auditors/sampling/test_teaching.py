@@ -52,6 +52,7 @@ def small_lessons(monkeypatch):
     monkeypatch.setattr(judge, "SHOWN", 512)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_lessons")
 @pytest.mark.parametrize("epsilon", [1.0, 0.93])
 @MECHANISMS

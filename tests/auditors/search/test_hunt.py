@@ -177,6 +177,7 @@ def gap(database, rng, *, size=None):
     return (database[0] if database else 0) + rng.laplace(size=size)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", [0, 57, 111, 222, 299])
 def test_every_listed_pair_is_run_wherever_the_bad_one_stands(bad):
     """299 pairs differ by 1, which epsilon 1 allows, and one by 9."""

@@ -58,6 +58,7 @@ def found_by(run, pairs, seed, trials=1_000_000):
     return hunt(sampler, source, epsilon=0.3, delta=0.0, plan=plan).pair, sampler
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [4, 7])
 @pytest.mark.parametrize("seed", range(2))
 def test_one_answer_against_the_rest_is_found_where_each_loses_little(count, seed):

@@ -32,6 +32,7 @@ def slow(database, rng):
 slow.block = 64
 
 
+@pytest.mark.slow
 def test_any_beginning_of_the_file_leads_to_the_same_result(small, tmp_path):
     mechanism, options, alone = small
     path = tmp_path / "kept"

@@ -40,6 +40,7 @@ def all_of(count):
     return [Shard(number, count) for number in range(1, count + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_shards_are_one_process(small, count):
     mechanism, options, alone = small
@@ -123,6 +124,7 @@ def test_an_edited_count_of_what_is_drawn_here_too_names_its_shard():
         merged(noisy_count, options, found)
 
 
+@pytest.mark.slow
 def test_every_block_is_in_exactly_one_shard():
     options = {**SMALL, "epsilon": 1.0}
     whole = drawn(noisy_count, options, Shard(1, 1))

@@ -439,6 +439,7 @@ def test_slight(dp_audit):
     result.stdout.fnmatch_lines(["*by Holm's procedure over the run*"])
 
 
+@pytest.mark.slow
 def test_a_run_is_recorded_once_by_the_controller(project):
     from dpwitness.reports.history.store import open_store
     from dpwitness.reports.history.verify import verify

@@ -28,6 +28,7 @@ def run(tmp_path, monkeypatch):
 STATED = ("mine.py:noisy", "--epsilon", "1", "--pair", "[]", "[1]", "--trials", "20000")
 
 
+@pytest.mark.slow
 def test_a_users_function_is_scored_and_the_smallest_fault_told(run):
     done = run(*STATED, "--kind", "noise", "--json", "score.json")
     assert done.exit_code == 0, done.output
@@ -44,6 +45,7 @@ def test_a_users_function_is_scored_and_the_smallest_fault_told(run):
     assert data["seen_share"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_share_below_the_least_is_status_1(run):
     assert run(*STATED, "--kind", "noise", "--least", "0.9", "--quiet").exit_code == 1
 

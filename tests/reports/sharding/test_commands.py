@@ -37,6 +37,7 @@ def evidence(path):
     return data["results"]
 
 
+@pytest.mark.slow
 def test_merged_shards_are_the_evidence_of_one_process(shards, tmp_path):
     alone = shards(*AUDIT, "--json", "alone.json")
     merged = shards("merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
@@ -50,6 +51,7 @@ def test_a_file_of_shards_runs_no_code_that_was_not_named(shards):
     assert "say that it may be with --target own.py:noisy" in done.stderr
 
 
+@pytest.mark.slow
 def test_missing_doubled_foreign_and_edited_shards_are_named(shards, tmp_path):
     missing = shards("merge", "2.json", *TARGET)
     assert (missing.exit_code, "shard 1/2 is missing" in missing.stderr) == (2, True)

@@ -101,6 +101,7 @@ def require_one_process(runner, merge, place, alone):
     return merged
 
 
+@pytest.mark.slow
 def test_a_matrix_of_github(runner, alone):
     jobs = recipe("A matrix of GitHub")["jobs"]
     for number in jobs["shard"]["strategy"]["matrix"]["shard"]:
@@ -129,6 +130,7 @@ def test_a_matrix_of_github(runner, alone):
     assert "::error" in done.stdout
 
 
+@pytest.mark.slow
 def test_parallel_jobs_of_gitlab(runner, alone):
     jobs = recipe("GitLab")
     assert jobs["stages"] == [jobs["shard"]["stage"], jobs["merge"]["stage"]]
@@ -145,6 +147,7 @@ def test_parallel_jobs_of_gitlab(runner, alone):
     require_one_process(runner, merge, merging, alone)
 
 
+@pytest.mark.slow
 def test_an_array_of_slurm(runner, alone):
     low, high, line, merge = re.search(
         r"sbatch --array=(\d+)-(\d+) --wrap '(.+)'\n(dpwitness merge .+)\n", PAGE
@@ -158,6 +161,7 @@ def test_an_array_of_slurm(runner, alone):
     require_one_process(runner, merge, place, alone)
 
 
+@pytest.mark.slow
 def test_shards_of_bazel(runner, alone):
     count, line = re.search(r"`shard_count = (\d+)` whose script is `(.+?)`", PAGE).groups()
     place = runner.checkout("shared")
