@@ -33,7 +33,9 @@ from .request import ARGUMENTS, Request
 from .run import prepared, run_audit
 
 CURVE = 0.5
-"""Part of alpha, and of the trials, that pays for the curve where one is wanted."""
+"""Part of alpha, and of the trials, that pays for the curve where one is asked for."""
+BESIDE = 0.1
+"""The same where a delta alone is."""
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
 ORDERS = (1.0, 1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0)
 AIMS = (0.0, 1e-3, 1e-2, 0.1, 0.3)
@@ -205,9 +207,10 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
             "nothing to stop at; 0 uses all trials, 0.05 stops when the bound is known to 5 %",
             keywords=("precision",),
         )
-    curved = request.delta is not None or request.mu or request.rho or request.curve
+    part = BESIDE if request.delta is not None else 0.0
+    if request.mu or request.rho or request.curve:
+        part = CURVE
     whole = request.budget
-    part = CURVE if curved else 0.0
     trials = max(2, round(whole.trials * (1 - part)))
     budget = replace(whole, alpha=whole.alpha * (1 - part), trials=trials)
     audits = prepared(replace(request, delta=request.delta or 0.0), budget, 0.0)
@@ -221,7 +224,7 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
     with audit.sampler.engine.connected(request.workers):
         result = run_audit(audit, request.progress)
         curve = None
-        if curved:
+        if part:
             curve = privacy_curve(
                 audit.sampler,
                 result.pair,

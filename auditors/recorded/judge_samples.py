@@ -1,17 +1,26 @@
 """A privacy claim against two recorded samples: the first part learns, the rest tests.
 
-The split is by position and fixed before anything is looked at, one event is learnt from the
-first part, and the exact two-sample test counts it once on the rest. A true claim is therefore
-refuted with probability at most alpha, whatever the event, if the outputs of each sample are
-independent draws of one law. That, and that the two databases are neighbours, is the word of
-whoever recorded them; what in the samples contradicts it is told by `independence`.
+The split is by position and fixed before anything is looked at, an event is learnt from the
+first part, and the exact two-sample test counts it once on the rest. How far out a rare event
+should begin is hardly known from few draws, so a threshold is counted at two more places, nearer
+and farther, each with a part of alpha of its own. A true claim is therefore refuted with
+probability at most alpha, whatever the events, if the outputs of each sample are independent draws
+of one law. That, and that the two databases are neighbours, is the word of whoever recorded them;
+what in the samples contradicts it is told by `independence`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import log, sqrt
+from operator import itemgetter
+
+import numpy as np
 
 from ..bounds import two_sample
-from ..choosing.choose import learn
+from ..choosing.choose import Choice, learn
 from ..errors import InvalidArgument
+from ..events.events import HalfLine
+from ..events.scores import AdditiveScore
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
 from ..privacy.power import detectable_epsilon
@@ -22,6 +31,10 @@ TEACHING = 0.25
 """Share of each sample that the event is learnt from."""
 MOST_TEACHING = 131_072
 FEWEST = 100
+BESIDE = 0.15
+"""Part of alpha for each event beside the one learnt."""
+POWERS = (0.5, 2.0)
+"""Of the probability of the event learnt: those of the events beside it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +43,8 @@ class Judged:
 
     `epsilon_lower` (nats, of a single step) is exceeded by no true bound except with probability
     `alpha`. `sizes` are the outputs of both samples and `count` the hits of the event among those
-    that judged. `detectable` is the epsilon that this test would have refuted with probability
+    that judged, at error probability `level`: of all `events` counted the one of the largest bound.
+    `detectable` is the epsilon that this test would have refuted with probability
     .9. `remarks` are what in the samples speaks against independent draws; `dependent` says that it
     proves them to be none, and the verdict is then inconclusive whatever was counted.
     """
@@ -44,6 +58,8 @@ class Judged:
     detectable: float
     sizes: tuple[int, int]
     count: Count
+    level: float
+    events: int = 1
     remarks: tuple[str, ...] = ()
     dependent: bool = False
 
@@ -72,23 +88,30 @@ def judge_samples(
         first[:most], second[:most],
         epsilon=strong[0], delta=strong[1], trials=min(judging), level=alpha,
     )  # fmt: skip
+    choices = [choice, *_beside(choice, first[:most], second[:most])]
+    levels = [alpha * (1 - BESIDE * (len(choices) - 1)), *[BESIDE * alpha] * (len(choices) - 1)]
     rest = (first[taught[0] :], second[taught[1] :])
-    hits = tuple(int(choice.event.contains(part).sum()) for part in rest)
-    count = counted("recorded", 0, choice, (hits[0], hits[1]), judging)
-    oriented = count.oriented
-    bound = two_sample.epsilon_lower(
-        oriented.hits, oriented.trials, delta=delta, level=alpha, distance=distance,
-        also=(epsilon,),
-    )  # fmt: skip
-    detectable = detectable_epsilon(
-        choice.rates, oriented.trials,
-        epsilon=epsilon, delta=delta, level=alpha, distance=distance,
-    )  # fmt: skip
+    found: list[tuple[float, float, float, Count]] = []
+    for one, level in zip(choices, levels, strict=True):
+        x, y = (int(one.event.contains(part).sum()) for part in rest)
+        count = counted("recorded", 0, one, (x, y), judging)
+        oriented = count.oriented
+        lower = two_sample.epsilon_lower(
+            oriented.hits, oriented.trials, delta=delta, level=level, distance=distance,
+            also=(epsilon,),
+        )  # fmt: skip
+        seen = detectable_epsilon(
+            one.rates, oriented.trials,
+            epsilon=epsilon, delta=delta, level=level, distance=distance,
+        )  # fmt: skip
+        found.append((lower, level, seen, count))
+    bound, level, _, count = max(found, key=itemgetter(0, 1))
+    detectable = min(seen for _, _, seen, _ in found)
     refuted = bound >= epsilon
     unread = first[:LOOKED_AT].unread or second[:LOOKED_AT].unread
     weak = detectable > max(2 * epsilon, epsilon + 1) or bool(unread)
-    found = doubts(first, second)
-    dependent = any(doubt.sure for doubt in found)
+    doubted = doubts(first, second)
+    dependent = any(doubt.sure for doubt in doubted)
     read = () if not unread else (f"{unread}, so nothing can be said of what is in it",)
     return Judged(
         verdict=(
@@ -106,9 +129,49 @@ def judge_samples(
         detectable=detectable,
         sizes=sizes,
         count=count,
-        remarks=(*(doubt.sentence for doubt in found), *read),
+        level=level,
+        events=len(found),
+        remarks=(*(doubt.sentence for doubt in doubted), *read),
         dependent=dependent,
     )
+
+
+def _beside(choice: Choice, first: Outputs, second: Outputs) -> Iterator[Choice]:
+    """The same threshold nearer and farther out: at the root and the square of its probability."""
+    event, sides = choice.event, (second, first) if choice.reversed else (first, second)
+    match event:
+        case HalfLine():
+            sign = 1.0 if event.upper else -1.0
+            points = [sign * side.column(event.feature).values for side in sides]
+        case AdditiveScore():
+            sign, points = 1.0, [event.score(side) for side in sides]
+        case _:
+            return
+    known = np.sort(points[0][np.isfinite(points[0])])
+    rate, before = float(event.contains(sides[0]).mean()), {event}
+    for power in POWERS:
+        place = len(known) - round(rate**power * len(sides[0]))
+        if not 0 < place < len(known):
+            continue
+        beside = _moved(event, sign * float(known[place]))
+        x, y = (int(beside.contains(side).sum()) for side in sides)
+        if beside in before or not x:
+            continue
+        before.add(beside)
+        size = len(sides[0])
+        yield Choice(
+            event=beside,
+            reversed=choice.reversed,
+            predicted=log((x + 0.5) / (y + 0.5)),
+            spread=sqrt(1 / (x + 0.5) + 1 / (y + 0.5)),
+            rates=((x + 0.5) / (size + 1), (y + 0.5) / (size + 1)),
+        )
+
+
+def _moved(event: HalfLine | AdditiveScore, threshold: float) -> HalfLine | AdditiveScore:
+    if isinstance(event, HalfLine):
+        return HalfLine(event.feature, threshold, event.upper)
+    return replace(event, threshold=threshold)
 
 
 def _require(

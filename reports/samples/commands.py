@@ -53,6 +53,8 @@ def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
         ],
         "claim": {"epsilon": judged.epsilon, "delta": judged.delta, "distance": judged.distance},
         "alpha": judged.alpha,
+        "level": judged.level,
+        "events": judged.events,
         "epsilon_lower": max(0.0, judged.epsilon_lower),
         "detectable_epsilon": judged.detectable if judged.detectable < float("inf") else None,
         "event": count.event.to_json(),
@@ -93,8 +95,10 @@ def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: b
         lines += wrapped(text, width, " " * 12, "  ")
     learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
     lines += wrapped(
-        f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose the event, the rest "
-        "were counted once",
+        f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose "
+        + ("the event" if judged.events == 1 else f"{judged.events} events")
+        + ", the rest were counted once"
+        + ("" if judged.events == 1 else "; this one tells most"),
         width, " " * 12, "  ",
     )  # fmt: skip
     if judged.verdict is not Verdict.REFUTED and not judged.dependent:

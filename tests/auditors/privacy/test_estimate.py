@@ -23,8 +23,15 @@ def test_the_bound_nears_the_truth_and_stays_below_it():
     assert found.result.draws <= 4 * 2 * 200_000
 
 
+def test_a_delta_alone_pays_a_tenth_for_the_curve():
+    found = estimate(shifted, pair=(0, 1), delta=0.01, trials=10_000, alpha=0.01)
+    assert found.result.evidence.alpha == pytest.approx(0.009)
+    assert found.curve.alpha == pytest.approx(0.001)
+    assert found.result.evidence.looks[-1].draws <= 9000
+
+
 def test_a_curve_comes_with_delta_and_shares_alpha():
-    found = estimate(shifted, pair=(0, 1), delta=0.01, trials=40_000, alpha=0.01)
+    found = estimate(shifted, pair=(0, 1), delta=0.01, curve=True, trials=40_000, alpha=0.01)
     assert found.result.evidence.alpha == found.curve.alpha == 0.005
     true = 1 - np.exp((np.array(found.curve.epsilons) - 1) / 2)
     assert (np.array(found.curve.delta_lower) <= np.maximum(true, 0) + 1e-9).all()

@@ -66,3 +66,29 @@ def test_a_claim_out_of_range(claim):
         judge_samples(outputs(np.zeros(200)), outputs(np.zeros(200)), **claim)
     with pytest.raises(InvalidArgument, match="at least 100"):
         judge_samples(outputs(np.zeros(200)), outputs(np.zeros(99)), epsilon=1.0)
+
+
+def gaussians(mu, seed, size=100_000):
+    rng = np.random.default_rng(seed)
+    return outputs(rng.normal(mu, 1, size)), outputs(rng.normal(0, 1, size))
+
+
+def test_a_rare_threshold_is_counted_at_three_places_with_one_alpha():
+    """The best half-line gives 5.58 by the exact law, counted by 75,000 outputs a side."""
+    found = [
+        judge_samples(*gaussians(2.0, seed), epsilon=0.0, delta=1e-5, alpha=0.05)
+        for seed in range(8)
+    ]
+    assert {one.events for one in found} == {3}
+    assert {round(one.level, 9) for one in found} <= {0.035, 0.0075}
+    assert np.mean([one.epsilon_lower for one in found]) >= 0.93 * 5.58
+
+
+def test_three_thresholds_refute_a_tight_claim_no_more_often_than_alpha():
+    """Laplace noise exactly at its claim; 40 of 200 are expected at most, and 66 by 1e-5."""
+    refuted = 0
+    for seed in range(200):
+        rng = np.random.default_rng([seed, 3])
+        pair = outputs(1 + rng.laplace(size=400)), outputs(rng.laplace(size=400))
+        refuted += judge_samples(*pair, epsilon=1.0, alpha=0.2).verdict is Verdict.REFUTED
+    assert refuted <= 66
