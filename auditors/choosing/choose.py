@@ -235,6 +235,16 @@ class Lesson:
             self._known = None
         return replace(choice, event=plainest(choice.event, self._seen))
 
+    @property
+    def worth(self) -> float:
+        """What the last choice promises at least, by held-out draws; -inf before the first."""
+        return self._promised
+
+    @property
+    def impossible(self) -> float:
+        """The same where the choice was never seen on the other side; -inf where it was."""
+        return self._promised if self._held == -np.inf else -np.inf
+
     def partition(self, event: Event) -> tuple[Partition, NDArray[np.int64]]:
         """Cells of outputs that go with the event chosen last, and the draws so far in them.
 
@@ -257,6 +267,46 @@ class Lesson:
         singles += impossible_values(asked, first, second)
         singles += recurring_values(asked, first, second)
         return _Known(ledger, scored, singles)
+
+
+def softly(
+    outputs: Outputs, weights: Floats, *, delta: float, trials: int, level: float
+) -> tuple[Choice | None, float]:
+    """The choice from draws that count for both sides, and what it promises at least.
+
+    The first half are draws of the first side; `weights` of shape (2 sides, draws) say what each
+    counts, in ordinary draws that would tell as much. None and -inf where nothing is learnt.
+    """
+    aim, half = Aim(trials, delta, float(-ndtri(level))), len(outputs) // 2
+    ledger = Ledger.of_weighed(outputs, weights)
+    singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+    joint = _joint(ledger, additive.scores(ledger, set()), aim)
+    told = [[t for t in found if t.hits[1]] for found in (joint, _finalists(singles, aim))]
+    if not any(told):
+        return None, -np.inf
+    chosen = _chosen(told[0], told[1], several=len(ledger.columns) > 1)
+    choice = _as_choice(chosen, aim)
+    seen = Seen((outputs[:half], outputs[half:]))
+    return replace(choice, event=plainest(choice.event, seen)), _margin(chosen)
+
+
+def promised(
+    choice: Choice,
+    outputs: Outputs,
+    weights: Floats,
+    *,
+    delta: float,
+    trials: int,
+    level: float,
+) -> float:
+    """What a choice promises at least by weighed draws that did not teach it, as in `softly`."""
+    inside, turn = choice.event.contains(outputs), slice(None, None, -1 if choice.reversed else 1)
+    if np.count_nonzero(inside) < FEWEST:
+        return -np.inf
+    x, y = weights[:, inside].sum(axis=1)[turn].tolist()
+    aim = Aim(trials, delta, float(-ndtri(level)))
+    value, error = _value(x, y, weights.sum(axis=1)[turn], aim)
+    return value - error
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

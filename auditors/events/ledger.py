@@ -146,6 +146,28 @@ class Ledger:
     """The columns whose draws are still counted."""
     wanted: set[int] = field(default_factory=set)
     """Those of them whose codes are kept for scores over many columns."""
+    weights: NDArray[np.float64] | None = None
+    """What each kept draw counts for either side, shape (2, draws); None where it is one draw of
+    its own side. Both sides have the same kept draws then."""
+
+    @classmethod
+    def of_weighed(cls, outputs: Outputs, weights: NDArray[np.float64]) -> "Ledger":
+        """A ledger of draws that count for both sides, as many of one database as of the other.
+
+        Counts are the sums of weights of shape (2 sides, draws), rounded.
+        """
+        half, rows = len(outputs) // 2, len(outputs)
+        made = cls.fixed_on((outputs[:half], outputs[half:]))
+        made.draws, made.most, made.weights = rows, rows, weights
+        codes, buckets = made._coded(outputs)
+        for place, found in codes.items():
+            made.columns[place].counts += _weighed(found, weights, made.columns[place].bins.size)
+            if place in made.wanted:
+                made.kept[place] = ([found], [found])
+        if made.patterns is not None:
+            made.patterns.counts += _weighed(buckets, weights, BUCKETS)
+            made.buckets = ([buckets], [buckets])
+        return made
 
     @classmethod
     def fixed_on(cls, sides: Sides) -> "Ledger":
@@ -280,6 +302,13 @@ def _tally(counts: NDArray[np.integer], codes: NDArray[np.unsignedinteger], star
     for fold in (0, 1):
         found = np.bincount(codes[(fold - start) % 2 :: 2], minlength=counts.shape[1])
         counts[fold] += found.astype(counts.dtype)
+
+
+def _weighed(codes: NDArray[np.unsignedinteger], weights: NDArray[np.float64], size: int) -> Counts:
+    """Sums of weights of shape (2 folds, 2 sides, bins), rounded."""
+    sums = [[np.bincount(codes[fold::2], side[fold::2], size) for side in weights]
+            for fold in (0, 1)]  # fmt: skip
+    return np.rint(sums).astype(np.int64)
 
 
 def _columns(sides: Sides) -> tuple[list[Counted], list[int]]:

@@ -10,19 +10,21 @@ See `attempt` for why this is valid.
 """
 
 from collections.abc import Callable
-from math import ceil, nan
+from math import ceil, inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from ..choosing.choose import Choice, Lesson
+from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
 from ..events.partition import Partition
 from ..outputs.outputs import Outputs
 from ..results.results import Bets, Count, Learning, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import teach
+from ..tape.weighing import FEWEST_WEIGHED, Weighed, most_weighed, weighed
+from ..workers import Key
 from . import betting
 from .attempt import (
     Attempt,
@@ -71,6 +73,15 @@ FLAT = 0.5
 """The least loss (nats) of which a precision is a part where a curve is claimed."""
 OPENING = 1024
 """Draws a side that teach first and are single calls: what only these disclose shows in them."""
+WEIGHED = {True: 20, False: 40}
+"""One of so many trials is weighed on a tape, of rows and of single calls."""
+MOST_WEIGHED = 50_000
+EXECUTIONS = 8
+"""Runs of the mechanism for a draw of each database that is weighed."""
+WORTH = 20
+"""Times the trials that weighed draws need not tell more than."""
+SOFTLY = 0.04
+"""Part of the trials that teaches before draws are weighed, and is enough if weights teach more."""
 SHOWN = 16_384
 """Draws a side kept for a picture."""
 
@@ -105,6 +116,11 @@ class Judging:
         self.made = 0
         self.complete = True
         self.shown = Outputs.of_list([]), Outputs.of_list([])
+        self.tape = ""
+        """What came of draws weighed on a tape, in a sentence; "" where none were."""
+        self._taped = False
+        self._weights: Weighed | None = None
+        self._soft: tuple[Choice, float] | None = None
         self._choice: Choice | None = None
         self._older: Choice | None = None
         self._learnt_from = 0
@@ -205,6 +221,8 @@ class Judging:
             if self.out_of_time():
                 self.complete = False
                 return
+            if self._may_weigh() and self._weigh():
+                break
             last = most if self.made < most else int(MOST_BET * self.test.trials)
             draws = min(max(self.made, first), last - self.made)
             if not fresh and self._worth_a_bet():
@@ -227,6 +245,8 @@ class Judging:
                 # The attempt taught as well; a finer bound would ask for a better lesson first.
                 again = self.precision is None and len(self.attempts) < MOST_EARLY
                 fresh = again and self.made < most
+        if not self._taped:
+            self._weigh()
         self._attempt_last()
 
     def sharpen(self, most: int) -> None:
@@ -238,6 +258,8 @@ class Judging:
         if not self.refuted or not self.precision or self._last is not None:
             return
         trials = min(self.test.trials, self.made + most)
+        if not self._taped:
+            self._weigh()
         wanted = self._precise(self.choice)
         lesson = min(max(LEAST_LESSON, wanted / 4), self.test.trials / 4)
         # Whatever is allowed, most of it counts.
@@ -379,13 +401,63 @@ class Judging:
             self.shown = (_joined(old[0], new[0]), _joined(old[1], new[1]))
 
     def _learn(self) -> Choice:
-        epsilon, delta = self.test.null
         trials = min(max(self.test.trials - self.made, 1), AHEAD * max(self.lesson.draws, 1))
         self._older, self._learnt_from = self._choice, self.made
-        self._choice = self.lesson.choice(
-            epsilon=epsilon, delta=delta, trials=trials, level=self.errors.left or self.test.alpha
-        )
+        self._choice = self._chosen(trials)
         return self._choice
+
+    def _chosen(self, trials: int) -> Choice:
+        """The event that promises most of what draws taught, and what weighed draws did.
+
+        Each is valued by draws that did not teach it: the second by those that were held out, the
+        first by the weighed ones, unless the other side was never seen to give it.
+        """
+        (epsilon, delta), level = self.test.null, self.errors.left or self.test.alpha
+        hard = self.lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level)
+        if self._soft is None or self._weights is None:
+            return hard
+        worth = self.lesson.impossible
+        if worth == -inf:
+            worth = promised(hard, self._weights.outputs, self._weights.times,
+                             delta=delta, trials=trials, level=level)  # fmt: skip
+        return self._soft[0] if self._soft[1] > worth else hard
+
+    def _may_weigh(self) -> bool:
+        """Whether weighed draws may take the place of others: no refutation is near."""
+        if self._taped or self._choice is None or self.made < SOFTLY * self.test.trials:
+            return False
+        if self.betting is not None and self.test.claim.curve is not None:
+            return False  # moments are bet on, which no event shows
+        return foreseen(self._choice, self.test.null, self.test.alpha) > self.test.trials
+
+    def _weigh(self) -> bool:
+        """Learn from draws weighed on a tape too; whether they teach more than all that taught.
+
+        Both lessons are valued by what their events promise of draws that did not teach them.
+        """
+        sampler, trials, self._taped = self.sampler, self.test.trials, True
+        calls = sampler.calls("select")
+        draws = most_weighed(calls, min(trials // WEIGHED[calls.rows], MOST_WEIGHED))
+        if not sampler.seeded or sampler.requests or draws < FEWEST_WEIGHED or self.out_of_time():
+            return False
+        key = Key(sampler.seed, sampler.tally.keys.of(self.pair), "tape", 0)
+        databases = self.pair.database, self.pair.neighbour
+        found = sampler.door.ask(weighed, databases, calls, key, draws, WORTH * trials)
+        sampler.tally.add(EXECUTIONS * found.made)
+        self.made += min(found.made, trials - 1 - self.made)
+        if found.reason:
+            self.tape = f"Draws were not weighed on a tape: {found.reason}."
+            return False
+        self.tape = f"{found.made:,} draws of each database, weighed on a tape, tell as much as " \
+            f"{found.made * found.worth:.2g}."  # fmt: skip
+        rest, level = max(trials - self.made, 1), self.errors.left or self.test.alpha
+        choice, worth = softly(found.outputs, found.times, delta=self.test.null[1], trials=rest,
+                               level=level)  # fmt: skip
+        if choice is None:
+            return False
+        self._weights, self._soft = found, (choice, worth)
+        self._older, self._choice = self._choice, self._chosen(rest)
+        return self._choice is choice
 
     def _may_attempt(self, most: int) -> bool:
         if self.precision == 0 or len(self.attempts) >= MOST_EARLY or self.made < EARLIEST:

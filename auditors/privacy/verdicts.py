@@ -438,6 +438,7 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "made_again": sampler.seeded and sampler.door.remakes,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
             **({"domain": audit.domain} if audit.domain else {}),
+            **({"tape": judging.tape} if judging.tape else {}),
             "search": _searched(audit),
         },
         judged=judging.counts,

@@ -23,10 +23,10 @@ from numpy.typing import NDArray
 
 from ..outputs.encoding import canonical
 from ..results.results import Cause, CauseLine
-from ..sampling.calls import accepts_size, row_of
+from ..sampling.calls import accepts_size
 from ..workers import Key, Worker
 from .generator import Call, Place, Playing, bits_of, through
-from .held import Run, Tape, hold
+from .held import Run, Tape, hold, single
 
 MOST = 4
 """Lines that are told."""
@@ -149,10 +149,10 @@ class _Inquiry:
                 yield tape
                 return
         self.rows = None
-        single, started = _single(self.run), process_time()
+        alone, started = single(self.run), process_time()
         for draw in range(SINGLES):
             self.beat()
-            yield hold(single, one, two, lambda n=draw: bits_of(words, n + 1), lines=places_of)  # type: ignore[misc]
+            yield hold(alone, one, two, lambda n=draw: bits_of(words, n + 1), lines=places_of)  # type: ignore[misc]
             if process_time() - started > SECONDS:
                 break
 
@@ -224,7 +224,7 @@ class _Inquiry:
         with suppress(Exception):
             tape = next((one for one in tapes if one.others is not None), tapes[0])
             side = 0 if any(tape is one for one in self.sides[0]) else 1
-            return _made_at(self.run if self.rows else _single(self.run), tape,
+            return _made_at(self.run if self.rows else single(self.run), tape,
                             self.pair if side == 0 else self.pair[::-1], self.rows)  # fmt: skip
         return ()
 
@@ -286,7 +286,7 @@ class _Inquiry:
     def _history(self, tape: Tape) -> "History":
         """What each line of the recorded run made, in order."""
         side = 0 if any(tape is one for one in self.sides[0]) else 1
-        run = self.run if self.rows else _single(self.run)
+        run = self.run if self.rows else single(self.run)
         more = {} if self.rows is None else {"size": self.rows}
         return _followed(run, self.pair[side], [one.name for one in tape.calls],
                          [one.value for one in tape.calls], more)[0]  # fmt: skip
@@ -377,19 +377,6 @@ class _Inquiry:
         elif not lines:
             said.append("this alignment does not tell the cause")
         return "; ".join(said)
-
-
-def _single(run: Run) -> Run:
-    if not accepts_size(run):
-        return run
-
-    def one(database: Any, rng: Any) -> Any:
-        try:
-            return run(database, rng)
-        except TypeError:
-            return row_of(run(database, rng, size=1))
-
-    return one
 
 
 def _number(value: Any) -> str:

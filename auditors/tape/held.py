@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..outputs.encoding import canonical
+from ..sampling.calls import accepts_size, row_of
 from .densities import LOG_DENSITY
 from .follow import Recording, Replaying
 from .generator import Call, Parted, Place, Playing, through
@@ -197,6 +198,20 @@ def _weights(old: Call, new: Call, count: int, rows: bool) -> tuple[Floats | Non
     if not np.any(each):
         return None, ""
     return None, f"draws of rng.{old.name} belong to no row of their own"
+
+
+def single(run: Run) -> Run:
+    """The mechanism as one that gives one output a call."""
+    if not accepts_size(run):
+        return run
+
+    def one(database: Any, rng: Any) -> Any:
+        try:
+            return run(database, rng)
+        except TypeError:
+            return row_of(run(database, rng, size=1))
+
+    return one
 
 
 def agreeing(one: Any, two: Any, rows: int | None) -> NDArray[np.bool_]:

@@ -493,6 +493,8 @@ def search_sentences(result: AuditResult, *, detail: bool = True) -> tuple[str, 
             f" At most {result.plan['trials']:,} runs per database of the pair that decides, "
             f"precision {'none' if precision is None else f'{precision:g}'}."
         )
+        if tape := result.plan.get("tape"):
+            cost += f" {tape}"
     if result.reached is None:
         return (f"One pair, given by hand; {cost}",)
     own = ":" in result.target or not result.target

@@ -239,19 +239,22 @@ def _weighted(ledger: Ledger, places: list[int], part: int) -> dict[int, Floats]
     for side in (0, 1):
         codes = [ledger.codes(i)[side][rows][:MOST_ROWS] for i in places]
         found = [level.take(code) for level, code in zip(levels, codes, strict=True)]
-        blocks.append((np.stack([*found, np.ones(len(codes[0]))]), 1.0 - side))
+        every = np.ones(len(codes[0]))
+        times = every if ledger.weights is None else ledger.weights[side][rows][:MOST_ROWS]
+        blocks.append((np.stack([*found, every]), 1.0 - side, times))
     # No row is curved more than where both sides are as likely, so that each step with that curve
     # makes the fit better. Sums are numpy's own: those of a linear algebra library differ by
     # machine and by threads.
     curve = RIDGE * np.eye(len(places) + 1)
-    curve += sum(np.einsum("in,jn->ij", numbers, numbers) for numbers, _ in blocks) / 4
+    curve += sum(np.einsum("in,jn->ij", numbers * times, numbers)
+                 for numbers, _, times in blocks) / 4  # fmt: skip
     inverse = np.linalg.inv(curve)
     weights = np.zeros(len(places) + 1)
     for _ in range(STEPS):
         slope = -RIDGE * weights
-        for numbers, target in blocks:
+        for numbers, target, times in blocks:
             odds = np.einsum("i,in->n", weights, numbers)
-            slope += np.einsum("in,n->i", numbers, target - 1 / (1 + np.exp(-odds)))
+            slope += np.einsum("in,n->i", numbers, times * (target - 1 / (1 + np.exp(-odds))))
         step = np.einsum("ij,j->i", inverse, slope)
         weights += step
         if np.abs(step).max() < SETTLED:
@@ -395,12 +398,13 @@ def _scored(ledger: Ledger, kind: str, zero: Fitted, one: Fitted, final: Fitted 
     low = min(float(side.min(initial=0.0)) for fold in held for side in fold)
     high = max(float(side.max(initial=0.0)) for fold in held for side in fold)
     step = max(high - low, 1e-9) / (GRAIN - 1)
-    counts = np.array(
-        [
-            [_histogram(side, low, step) for side in fold]
-            for fold in held
-        ]
-    )  # fmt: skip
+    none = None, None
+    counts = np.array([
+        [_histogram(side, low, step, weights)
+         for side, weights in zip(points, none if ledger.weights is None
+                                  else ledger.weights[:, fold::2], strict=True)]
+        for fold, points in enumerate(held)
+    ])  # fmt: skip
     grid = low + step * np.arange(GRAIN)
     total = counts.sum(axis=0)
     gains = np.log(2) - np.array([np.logaddexp(0, -grid), np.logaddexp(0, grid)])
@@ -410,8 +414,12 @@ def _scored(ledger: Ledger, kind: str, zero: Fitted, one: Fitted, final: Fitted 
     return Scored(kind, low, step, counts, mean, float(error), final)
 
 
-def _histogram(points: Floats, low: float, step: float) -> NDArray[np.int64]:
-    return np.bincount(((points - low) / step + 0.5).astype(np.intp), minlength=GRAIN)
+def _histogram(
+    points: Floats, low: float, step: float, weights: Floats | None
+) -> NDArray[np.int64]:
+    places = ((points - low) / step + 0.5).astype(np.intp)
+    found = np.bincount(places, weights, minlength=GRAIN)
+    return found if weights is None else np.rint(found).astype(np.int64)
 
 
 def families(ledger: Ledger, scored: Scored) -> Iterator[Family]:
@@ -448,7 +456,11 @@ def _event(ledger: Ledger, scored: Scored, share: float, reverse: bool) -> Addit
     """The score fitted on all draws, cut where the same share of kept draws lies above."""
     tables, shapes, points = _final(ledger, scored)
     sign = -1.0 if reverse else 1.0
-    pooled = np.sort(sign * points)
+    order = np.argsort(sign * points)
+    pooled = (sign * points)[order]
+    if ledger.weights is not None:
+        below = np.cumsum(ledger.weights.reshape(-1)[order])
+        share = 1 - np.searchsorted(below, (1 - share) * below[-1]) / len(pooled)
     rank = len(pooled) - max(1, min(round(share * len(pooled)), len(pooled) - 1))
     cut = _between(pooled, rank)
     if reverse:

@@ -1,0 +1,170 @@
+"""Draws of two databases that count for both: the labels of the held tape.
+
+A draw of D is 1 draw of D and, if it is held, w draws of D'; so is one of D' the other way round.
+A draw that is not held stands for none of the other side, and by the identity of `held` counts
+twice for its own. So of n draws each, the counts of both sides in any event A have the means
+2 n P_D(A) and 2 n P_D'(A). They teach events and rank pairs; they judge nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..outputs.outputs import Outputs
+from ..sampling.calls import Calls, like_rows
+from ..sampling.capture import captured
+from ..workers import Key, Worker
+from .generator import bits_of
+from .held import hold, single
+
+Floats = NDArray[np.float64]
+FIRST = 509
+"""Draws a side after which it shows whether weights teach more than ordinary draws."""
+CHUNK = 1021
+"""Draws of a call after that. Both are primes, so that no other axis is taken for the rows."""
+FEWEST_WEIGHED = 128
+"""Draws a side below which a tape is not worth its making."""
+SINGLES = 2048
+"""Most draws a side where each is a call."""
+MOST_WORTH = 1e6
+HEAVY = (
+    "the alignment of the draws covers {:.0%} of the outputs, with weights too heavy to teach more "
+    "than ordinary draws"
+)
+HEAVIEST = 30.0
+"""Log weights above which a weight is no larger."""
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Draws of both databases and what each counts for either, shape (2 sides, draws).
+
+    The first half are draws of the first database. `reason` says why there are none; `made`
+    draws of each were put on tape.
+    """
+
+    outputs: Outputs
+    counts: Floats
+    made: int
+    reason: str = ""
+
+    @property
+    def worth(self) -> float:
+        """How many ordinary draws one of these is worth, by the spread of the weights.
+
+        The log-ratio of an event that both sides count P times has the variance
+        sum (a - b)^2 / P^2, and 2 / P where each draw counts for one side.
+        """
+        a, b = self.counts
+        total = float(np.sum(a + b))
+        return total / max(float(np.sum((a - b) ** 2)), total / MOST_WORTH, 1e-300)
+
+    @property
+    def times(self) -> Floats:
+        """The counts in ordinary draws that tell as much."""
+        found: Floats = self.counts * self.worth
+        return found
+
+
+def most_weighed(calls: Calls, draws: int) -> int:
+    """About `draws`, as many as there are whole calls."""
+    if not calls.rows:
+        return min(draws, SINGLES)
+    return 0 if draws < FIRST else FIRST + CHUNK * round((draws - FIRST) / CHUNK)
+
+
+def weighed(
+    worker: Worker, databases: Sequence[Any], calls: Calls, key: Key, draws: int, enough: float
+) -> Weighed:
+    """`draws` of each database with what they count; runs where the mechanism runs.
+
+    Fewer where these are worth `enough` ordinary ones.
+    """
+    try:
+        with np.errstate(all="ignore"):
+            return _weighed(worker, databases, calls, key, draws, enough)
+    except Exception as error:  # noqa: BLE001 - the mechanism, or outputs of which nothing is read
+        return _none(f"its draws cannot be weighed: {type(error).__name__}: {error}")
+
+
+def _none(reason: str, made: int = 0) -> Weighed:
+    return Weighed(Outputs.of_list([]), np.zeros((2, 0)), made, reason)
+
+
+def _weighed(
+    worker: Worker, databases: Sequence[Any], calls: Calls, key: Key, draws: int, enough: float
+) -> Weighed:
+    sides = []
+    for start in (0, 1):
+        sides.append(_Side(worker, (databases[start], databases[1 - start]), calls,
+                           key._replace(side=start)))  # fmt: skip
+    made, draws = 0, most_weighed(calls, draws)
+    while made < draws:
+        size = min(FIRST if made == 0 else CHUNK, draws - made)
+        for side in sides:
+            reason = side.draw(size)
+            if reason and calls.rows and not made:
+                # Single calls belong to one output each.
+                return _weighed(worker, databases, replace(calls, rows=False), key, draws, enough)
+            if reason:
+                return _none(reason, made + size)
+        made += size
+        if made in (size, draws):
+            found = _joined(sides)
+            if found.worth < 1:
+                part = np.mean([np.mean(np.concatenate(side.weights) > 0) for side in sides])
+                return _none(sides[0].reason if part == 0 else HEAVY.format(part), made)
+            wanted = min(draws, max(made, enough / found.worth))
+            draws = max(made, most_weighed(calls, int(wanted)))
+    return found
+
+
+class _Side:
+    """One database with its neighbour on the tape."""
+
+    def __init__(self, worker: Worker, databases: Sequence[Any], calls: Calls, key: Key) -> None:
+        self.worker, self.databases, self.calls = worker, databases, calls
+        self.words, self.made = key.words, 0
+        self.outputs: list[Outputs] = []
+        self.weights: list[Floats] = []
+        self.reason = HEAVY.format(0)
+
+    def draw(self, size: int) -> str:
+        """Weigh so many more draws, or say why that cannot be done."""
+        one, two = self.databases
+        if self.calls.rows:
+            self.worker.beat()
+            self.made += 1
+            tape = hold(self.worker.run, one, two, lambda: bits_of(self.words, self.made), size)
+            if tape.reason:
+                return tape.reason
+            self.outputs.append(Outputs.of(captured(tape.outputs), size))
+            self.weights.append(np.exp(np.minimum(np.where(tape.held, tape.log_weights, -np.inf),
+                                                  HEAVIEST)))  # fmt: skip
+            return ""
+        run, made, weights = single(self.worker.run), [], []
+        for _ in range(size):
+            self.worker.beat()
+            self.made += 1
+            tape = hold(run, one, two, lambda: bits_of(self.words, self.made))
+            if tape.outputs is None:
+                return tape.reason
+            self.reason = tape.reason or self.reason
+            made.append(captured(tape.outputs))
+            weights.append(float(np.exp(min(tape.log_weights[0], HEAVIEST))) * tape.held[0])
+        told = like_rows(self.worker, self.calls, one, made) if self.calls.sized else \
+            Outputs.of_list(made)  # fmt: skip
+        self.outputs.append(told)
+        self.weights.append(np.array(weights))
+        return ""
+
+
+def _joined(sides: Sequence[_Side]) -> Weighed:
+    parts = [np.concatenate(side.weights) for side in sides]
+    own = [np.where(part > 0, 1.0, 2.0) for part in parts]
+    counts = np.stack([np.concatenate([own[0], parts[1]]), np.concatenate([parts[0], own[1]])])
+    outputs = Outputs.concatenate([one for side in sides for one in side.outputs])
+    return Weighed(outputs, counts, len(parts[0]))
