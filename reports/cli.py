@@ -115,7 +115,9 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             help="Claimed Renyi divergence; may be repeated.",
         ),
         click.option(
-            "--curve", metavar="FILE", help="Claimed (epsilon, delta), all at once; JSON or CSV."
+            "--curve",
+            metavar="FILE",
+            help="Claimed (epsilon, delta), all at once; JSON, CSV or file.py:ACCOUNTANT.",
         ),
         click.option(
             "--relation",

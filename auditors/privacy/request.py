@@ -34,7 +34,8 @@ ARGUMENTS = {
     "mu": "In place of epsilon: Gaussian differential privacy with this parameter is claimed.",
     "rho": "In place of epsilon: zero-concentrated differential privacy; with delta approximate.",
     "renyi": "In place of epsilon: one or several (alpha, epsilon) of Renyi differential privacy.",
-    "curve": "In place of epsilon: several (epsilon, delta) that are claimed at once.",
+    "curve": "In place of epsilon: several (epsilon, delta) that are claimed at once, or an "
+    "accountant of dp_accounting, jax_privacy or Opacus that tells them.",
     "relation": 'What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
     "distance": "How many records they differ in, 1 unless said; epsilon is for one step.",
     "databases": "A Hypothesis strategy of databases or of `Pair`, a domain, or a table.",

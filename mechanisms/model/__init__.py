@@ -1,5 +1,6 @@
 """What a mechanism is, over which databases it works, and what it claims: plain, frozen data."""
 
+from .accountants import points_of
 from .claims import (
     Claim,
     EqualityClaim,
@@ -111,6 +112,7 @@ __all__ = [
     "moments_of",
     "number",
     "play",
+    "points_of",
     "size_lower",
     "size_upper",
     "told",

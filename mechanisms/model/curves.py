@@ -21,6 +21,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from .accountants import points_of
+
 NORMAL = NormalDist()
 OUTWARDS = 1e-13
 """More than rounding can take from the delta of a line that is worked out."""
@@ -376,7 +378,10 @@ def curve_of(
     points: Any = None,
     delta: float | None = None,
 ) -> Curve | None:
-    """The one curve that was stated; None for none. Raises ValueError for several or a bad one."""
+    """The one curve that was stated; None for none. Raises ValueError for several or a bad one.
+
+    `points` are (epsilon, delta), or an accountant that tells them (`accountants`).
+    """
     stated = [name for name, value in (("mu", mu), ("rho", rho), ("renyi", renyi),
               ("curve", points)) if value is not None]  # fmt: skip
     if len(stated) > 1:
@@ -390,7 +395,8 @@ def curve_of(
     if renyi is not None:
         return RenyiCurve(_pairs(renyi, "renyi", "(alpha, epsilon)"))
     if points is not None:
-        return PointsCurve(_pairs(points, "curve", "(epsilon, delta)"))
+        known = points_of(points)
+        return PointsCurve(_pairs(points if known is None else known, "curve", "(epsilon, delta)"))
     return None
 
 

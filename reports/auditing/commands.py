@@ -23,7 +23,7 @@ from ..adapters.marked import named_by
 from ..faces import as_text, wording
 from ..formats import table
 from ..record import reading
-from ..record.curve_files import points_from, renyi_from
+from ..record.curve_files import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
@@ -171,7 +171,7 @@ def asked(target: str, given: Mapping[str, Any]) -> tuple[targets.Target, dict[s
     if "renyi" in given:
         engine["renyi"] = renyi_from(given["renyi"])
     if "curve" in given:
-        engine["curve"] = points_from(given["curve"])
+        engine["curve"] = targets.find_curve(given["curve"])
     return found, engine
 
 

@@ -72,7 +72,11 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     metavar="ALPHA:EPSILON",
     help="Claimed Renyi divergence; may be repeated.",
 )
-@click.option("--curve", metavar="FILE", help="Claimed (epsilon, delta), all at once; JSON or CSV.")
+@click.option(
+    "--curve",
+    metavar="FILE",
+    help="Claimed (epsilon, delta), all at once; JSON, CSV or file.py:ACCOUNTANT.",
+)
 @click.option(
     "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the data sets."
 )

@@ -13,8 +13,9 @@ from ...auditors.recorded import OneRun, Scores, guesses_of_one_run, scores_of_o
 from ...auditors.recorded import scores as judge_scores
 from ...auditors.results.results import Verdict
 from ..faces.as_text import told, wrapped
-from ..record.curve_files import points_from, renyi_from
+from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..targets.targets import find_curve
 from . import one_run_faces, score_faces
 from .sample_files import PIPE, read_outputs, read_sample
 
@@ -37,7 +38,7 @@ def scores(
 ) -> int:
     """Judge the scores of files, or counted guesses, tell it, and give the exit status."""
     given["renyi"] = renyi_from(renyi) if renyi else None
-    given["curve"] = points_from(curve) if curve else None
+    given["curve"] = find_curve(curve) if curve else None
     names = tuple("standard input" if one == PIPE else one for one in files)
     if list(files).count(PIPE) > 1:
         raise InvalidArgument("only one of the files can come through the pipe; name the other")

@@ -12,8 +12,8 @@ from ...auditors.shards.counts import Row
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.shard import Shard, ShardBook, blocks_in
 from ..record import reading
-from ..record.curve_files import points_from
 from ..record.reading import LIST, OBJECT, TEXT, WHOLE, Check, Shape
+from ..targets.targets import find_curve
 
 FORMAT = "dpwitness shard"
 VERSION = 1
@@ -97,7 +97,7 @@ def written(
         "target": target,
         "options": {
             # The points of a curve and not their file, which is somewhere else for a reader.
-            key: points_from(value) if key == "curve" else value
+            key: find_curve(value) if key == "curve" else value
             for key, value in options.items()
             if key in OPTIONS
         },

@@ -20,9 +20,18 @@ from ...auditors.databases.table import is_frame
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named
-from ...mechanisms.model import Histogram, Mechanism, NegativeControl, Rows, Theorem, Value
+from ...mechanisms.model import (
+    Histogram,
+    Mechanism,
+    NegativeControl,
+    Rows,
+    Theorem,
+    Value,
+    points_of,
+)
 from ..adapters import adapted, serialized, with_databases
 from ..adapters.table_files import is_table_file, table_in
+from ..record.curve_files import points_from
 
 COMMAND, PYTHON = "command=", "python="
 """How the text of a target begins when another process draws."""
@@ -267,6 +276,30 @@ def databases_beside(text: str) -> tuple[str, ...]:
         f"{place}:{name}"
         for name, value in vars(_load(place, text)).items()
         if isinstance(value, kinds) and not name.startswith("_")
+    )
+
+
+def find_curve(text: Any) -> Any:
+    """The points (epsilon, delta) of a curve that `text` names; a list of points as it is.
+
+    A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event
+    or a privacy loss distribution, see `points_of`.
+    """
+    place, colon, attribute = text.rpartition(":") if isinstance(text, str) else ("", "", "")
+    if not colon or text.endswith((".csv", ".json")):
+        return points_from(text)
+    found = _attribute(_load(place, text), attribute, text)
+    try:
+        known = points_of(found)
+    except ValueError as error:
+        raise InvalidArgument(f"--curve {text}: {error}") from None
+    if known is not None:
+        return known
+    if isinstance(found, list | tuple):
+        return points_from(found)
+    raise InvalidArgument(
+        f"--curve {text} is of type {type(found).__name__}; expected an accountant of "
+        "dp_accounting, jax_privacy or Opacus, or several (epsilon, delta)"
     )
 
 
