@@ -28,6 +28,7 @@ from .shell.shell import (
     asker,
     examples,
     loudness,
+    numbers,
     speak,
     verbosely,
 )
@@ -358,7 +359,7 @@ def _replay(evidence: str, program: str | None, python: str | None, **options: A
 )  # fmt: skip
 @click.option("--system", metavar="NAME", help="Only one system, such as selection.")
 @click.option("--all", "everything", is_flag=True, help="Everything there is.")
-@click.option("--json", "as_json", is_flag=True, help="For machines; whole unless filtered.")
+@numbers
 def _list(words: tuple[str, ...], **options: Any) -> None:
     """Show what is in the catalogue: mechanisms, controls, theorems, broken statements.
 

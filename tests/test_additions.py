@@ -172,7 +172,7 @@ def test_a_mechanism_is_one_file_and_one_line_as_contributing_says(scratch, tmp_
     (scratch / place).write_text(program, encoding="utf-8")
     add_line(scratch / "mechanisms" / "catalogue.py", '    "laplace T-LAP-3"', row)
     assert touched(scratch) == ([place], {"mechanisms/catalogue.py": 1})
-    listed = run(scratch, "-m", "dpwitness", "list", "--json", folder=tmp_path)
+    listed = run(scratch, "-m", "dpwitness", "list", "--json", "-", folder=tmp_path)
     assert "coin" in {one["name"] for one in json.loads(listed.stdout)["mechanisms"]}
     words = ("audit", "coin", "--trials", "500", "--seed", "0")
     done = run(scratch, "-m", "dpwitness", *words, folder=tmp_path)

@@ -81,8 +81,12 @@ def plan(
     Raises InvalidArgument for numbers outside their range.
     """
     curve, name, claimed = _claimed(epsilon, delta, mu, rho, distance)
+    if (notice is None) == (trials is None):
+        given = "none of them" if notice is None else "both"
+        raise InvalidArgument(
+            f"give notice= or trials=, one of the two, got {given}", keywords=("notice", "trials")
+        )
     for holds, sentence in (
-        ((notice is None) != (trials is None), "give notice or trials, one of the two"),
         (notice is None or 1 < notice <= MOST_NOTICE,
          f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}"),
         (trials is None or trials >= 2, f"trials must be at least 2, got {trials!r}"),
@@ -175,7 +179,11 @@ def _claimed(
     stated = {"epsilon": epsilon, "mu": mu, "rho": rho}
     known = [(name, value) for name, value in stated.items() if value is not None]
     if len(known) != 1:
-        raise InvalidArgument("one claim is planned for; give one of epsilon, mu and rho")
+        raise InvalidArgument(
+            "one claim is planned for; give one of epsilon=, mu= and rho=, got "
+            f"{' and '.join(name for name, _ in known) or 'none of them'}",
+            keywords=("epsilon", "mu", "rho"),
+        )
     (name, value) = known[0]
     if not (isinstance(value, int | float) and 0 < value < inf):
         raise InvalidArgument(f"{name} must be positive and finite, got {value!r}")

@@ -141,7 +141,8 @@ class AuditRequest(Request):
         stated = [name for name, value in words.items() if value is not None]
         if len(stated) > 1:
             raise InvalidArgument(
-                f"one claim is stated in one way; give one of {', '.join(stated)}",
+                "one claim is stated in one way; give one of "
+                f"{', '.join(f'{one}=' for one in stated)}",
                 keywords=tuple(stated),
             )
         if not stated or stated == ["epsilon"]:

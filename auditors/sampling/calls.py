@@ -66,6 +66,11 @@ LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 
 
+IN_OTHER_ORDER = (
+    "it is called as mechanism(database, rng), and takes them in the other order; swap them"
+)
+
+
 class MechanismRaised(ContractError):
     """A call of the mechanism ended in an exception."""
 
@@ -87,7 +92,9 @@ def require_signature(run: Callable[..., Any]) -> None:
                 "name a function, or an object of the class that can be called so"
             ) from None
         raise ContractError(
-            f"a mechanism is called as mechanism(database, rng), which this one cannot be: {error}"
+            f"a mechanism is called as mechanism(database, rng), and this one takes "
+            f"{inspect.signature(run)}, so that it cannot be ({error}); name a function of these "
+            "two, for instance one whose other arguments functools.partial has bound"
         ) from None
 
 
@@ -341,7 +348,7 @@ def raised(error: BaseException, database: Any) -> MechanismRaised:
     advice = "it must return an output for every database it is given"
     if isinstance(error, (TypeError, AttributeError)) and "Generator" in said:
         # The random generator came where the code expects records.
-        advice = "it is called as mechanism(database, rng), and takes them in the other order"
+        advice = IN_OTHER_ORDER
     found = MechanismRaised(f"the mechanism raised {said} on database {show(database)}; {advice}")
     with suppress(Exception):  # a user's __str__ may raise anything
         frames = traceback.extract_tb(error.__traceback__)

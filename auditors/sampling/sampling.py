@@ -29,6 +29,7 @@ from ..results.results import Pair
 from ..workers import Door, Key, Worker
 from ..workers.wire import packed
 from .calls import (
+    IN_OTHER_ORDER,
     WHOLE,
     Ask,
     Calls,
@@ -564,6 +565,8 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
             raises.append(False)
         except MechanismRaised:
             raises.append(True)
+    if IN_OTHER_ORDER in str(error):
+        return error
     if raises[0] == raises[1]:
         found = MechanismRaised(
             f'{error}; where a call may well raise, give exceptions="output" to have the type of '

@@ -1,6 +1,5 @@
 """What each subcommand does, apart from reading its options and printing."""
 
-import json
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from ..record.curve_files import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
+from ..shell.console import tell as said
 from ..targets import targets
 from ..writing.terminal import printable
 from . import clock, listing
@@ -330,18 +330,14 @@ def catalogue(
     kind: str | None,
     system: str | None,
     everything: bool,
-    as_json: bool,
+    json_path: str | None,
 ) -> int:
     """List what can be audited by name, every theorem and what is broken on purpose."""
     filtered = bool(words) or kind is not None or system is not None
     chosen = listing.select(words, kind=kind, system=system) if filtered else listing.EVERYTHING
-    if as_json:
-        console.say(json.dumps(listing.as_data(chosen), indent=2, allow_nan=False))
-    elif filtered or everything:
-        console.say(listing.render(console.width, chosen))
-    else:
-        console.say(listing.overview(console.width))
-    return 0
+    whole = filtered or everything
+    text = listing.render(console.width, chosen) if whole else listing.overview(console.width)
+    return said(console, json_path, listing.as_data(chosen), text)
 
 
 def demo(console: Console) -> int:

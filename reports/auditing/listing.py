@@ -1,5 +1,6 @@
 """What the catalogue holds, for machines and for a terminal."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -86,7 +87,9 @@ def select(
         asked += [f"--system {system}"] if system else []
         known = [*CATALOGUE.systems, *NEGATIVE_CONTROLS.systems, *THEOREMS.systems, *systems()]
         everywhere = _folded(" ".join(known))
-        near = "".join(meant(w, known) for w in words if _folded(w) not in everywhere)
+        parts = {part for name in known for part in re.split(r"[-.:]", name) if len(part) > 3}
+        unknown = [word for word in words if _folded(word) not in everywhere]
+        near = "".join(meant(word, known) or meant(word, sorted(parts)) for word in unknown)
         raise InvalidArgument(
             f"nothing in the catalogue has {' and '.join(asked)}{near}; `dpwitness list` shows "
             "the systems, `dpwitness list --all` everything"

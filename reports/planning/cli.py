@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell.shell import WHOLE, examples, loudness, speak
+from ..shell.shell import WHOLE, examples, loudness, numbers, speak
 
 
 @click.command(
@@ -47,7 +47,7 @@ from ..shell.shell import WHOLE, examples, loudness, speak
 @click.option(
     "--runs", type=WHOLE, default=10_000, show_default=True, help="Runs in the life of the test."
 )
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@numbers
 @loudness("Print the first sentence only.")
 def plan(quiet: bool, **options: Any) -> None:
     """Tell how many draws notice a loss, or which loss a number of draws notices.

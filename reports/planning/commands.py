@@ -1,6 +1,5 @@
 """What `dpwitness plan` does, apart from reading its options."""
 
-import json
 from collections.abc import Iterator
 from math import expm1, isfinite, log1p
 from typing import Any
@@ -9,21 +8,18 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.planning import BudgetPlan
 from ...auditors.privacy.planning import plan as planned
 from ..faces.as_text import told, wrapped
-from ..shell.console import Console
+from ..shell.console import Console, tell
 
 
-def plan(console: Console, /, *, runs: int, as_json: bool, **asked: Any) -> int:
+def plan(console: Console, /, *, runs: int, json_path: str | None, **asked: Any) -> int:
     """Plan a budget, tell it, and give the exit status, which is 0."""
     if runs < 1:
         raise InvalidArgument(f"runs must be at least 1, got {runs}")
     made = planned(**asked)
-    if as_json:
-        console.say(json.dumps(_data(made, runs), indent=2, allow_nan=False))
-    elif console.quiet:
-        console.say("\n".join(wrapped(headline(made), console.width)))
-    else:
-        console.say(told(headline(made), story(made, runs), console.width))
-    return 0
+    text = told(headline(made), story(made, runs), console.width)
+    if console.quiet:
+        text = "\n".join(wrapped(headline(made), console.width))
+    return tell(console, json_path, _data(made, runs), text)
 
 
 def headline(made: BudgetPlan) -> str:

@@ -35,7 +35,12 @@ def load_document(path: str, what: str = "an evidence file", limit: int = LARGES
 
     `what` says in the EvidenceFormatError what was expected.
     """
-    return parse_json(read_limited(path, limit, what), path)
+    try:
+        return parse_json(read_limited(path, limit, what), path)
+    except EvidenceFormatError as error:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            raise EvidenceFormatError(f"{error}; expected {what}") from None
+        raise
 
 
 def entries_of(data: object, label: str) -> list[ResultRecord]:
@@ -87,7 +92,7 @@ def parse_json(text: str, label: str) -> Any:
     except json.JSONDecodeError as error:
         raise EvidenceFormatError(
             f"{label} is not JSON: {error.msg} at line {error.lineno}, column {error.colno}"
-        ) from None
+        ) from error
     return data
 
 

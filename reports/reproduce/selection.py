@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from itertools import product
 
 from ...auditors.errors import InvalidArgument
-from ...mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS, THEOREMS
+from ...mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 from ..shell.shell import meant
 from ..statements.sections import CONTROLS, OWN
@@ -80,6 +80,11 @@ def find(identifier: str) -> Theorem:
         raise InvalidArgument(
             f"{identifier!r} names a file; add the name of a theorem in it, "
             f"`dpwitness reproduce {identifier}:NAME`"
+        )
+    if identifier in {**CATALOGUE.systems, **NEGATIVE_CONTROLS.systems}:
+        raise InvalidArgument(
+            f"{identifier} is a mechanism and not a statement; `dpwitness audit {identifier}` "
+            "audits it"
         )
     known = [theorem.identifier for theorem in (*THEOREMS, *controls())]
     longer = [name for name in known if name.casefold().startswith(identifier.casefold())]

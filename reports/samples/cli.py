@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from ..shell.shell import WHOLE, examples, loudness, speak
+from ..shell.shell import WHOLE, examples, loudness, numbers, speak
 
 
 @click.command(
@@ -25,7 +25,7 @@ from ..shell.shell import WHOLE, examples, loudness, speak
 @click.option(
     "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
 )
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@numbers
 @loudness("Print the verdict only.")
 def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     """Judge outputs recorded under two neighbouring databases; no mechanism is run.
@@ -84,7 +84,7 @@ def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
     "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
 )
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Draws who teaches.")
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@numbers
 @loudness("Print the verdict only.")
 def scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
     """Bound from below what scores of canaries inside and outside the data prove to be lost.
@@ -113,9 +113,9 @@ def scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
     "--flake", type=float, default=1e-6, show_default=True,
     help="Chance to refute a sampler that follows its law.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@numbers
 @loudness("Print the verdict only.")
-def conform(sample: str, law: str, flake: float, as_json: bool, quiet: bool) -> None:
+def conform(sample: str, law: str, flake: float, json_path: str | None, quiet: bool) -> None:
     """Test whether recorded numbers follow a declared law.
 
     A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
@@ -125,4 +125,4 @@ def conform(sample: str, law: str, flake: float, as_json: bool, quiet: bool) -> 
     """
     from . import commands
 
-    speak(quiet, commands.conform, sample, law, flake=flake, as_json=as_json)
+    speak(quiet, commands.conform, sample, law, flake=flake, json_path=json_path)

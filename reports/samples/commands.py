@@ -1,6 +1,5 @@
 """What `dpwitness judge` and `dpwitness conform` do, apart from reading their options."""
 
-import json
 from dataclasses import asdict
 from math import ceil, log
 from typing import Any
@@ -14,7 +13,7 @@ from ...auditors.recorded import Judged, judge_samples
 from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import wrapped
-from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..shell.console import INCONCLUSIVE, REFUTED, Console, tell
 from ..writing.terminal import printable
 from .sample_files import PIPE, compared, read_outputs, read_sample
 
@@ -27,18 +26,18 @@ UNSAID = (
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 
-def judge(console: Console, /, first: str, second: str, *, as_json: bool, **claim: Any) -> int:
+def judge(
+    console: Console, /, first: str, second: str, *, json_path: str | None, **claim: Any
+) -> int:
     """Judge a claim on two recorded samples, tell it, and give the exit status."""
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")
     judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
     names = ("standard input" if first == PIPE else first,
              "standard input" if second == PIPE else second)  # fmt: skip
-    if as_json:
-        console.say(json.dumps(_judged_data(judged, names), indent=2))
-    else:
-        console.say("\n".join(judged_lines(judged, names, console.width, quiet=console.quiet)))
-    return STATUS.get(judged.verdict, 0)
+    text = "\n".join(judged_lines(judged, names, console.width, quiet=console.quiet))
+    status = STATUS.get(judged.verdict, 0)
+    return tell(console, json_path, _judged_data(judged, names), text, status)
 
 
 def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
@@ -118,7 +117,7 @@ def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: b
     return [*lines, "", *wrapped(UNSAID, width)]
 
 
-def conform(console: Console, place: str, law: str, *, flake: float, as_json: bool) -> int:
+def conform(console: Console, place: str, law: str, *, flake: float, json_path: str | None) -> int:
     """Hold recorded numbers against a law, tell it, and give the exit status."""
     declared = conformance.parse_law(law)
     sample = read_outputs(place)
@@ -128,13 +127,10 @@ def conform(console: Console, place: str, law: str, *, flake: float, as_json: bo
             f"{place} holds other things than single numbers; a law is of one number a draw"
         )
     found = conformance.conform(np.asarray(column.values), declared, name=law, flake=flake)
-    if as_json:
-        data = {**asdict(found), "verdict": found.verdict.value}
-        console.say(json.dumps(data, indent=2))
-    else:
-        name = "standard input" if place == PIPE else place
-        console.say("\n".join(_conform_lines(found, name, console.width, console.quiet)))
-    return STATUS.get(found.verdict, 0)
+    name = "standard input" if place == PIPE else place
+    text = "\n".join(_conform_lines(found, name, console.width, console.quiet))
+    data = {**asdict(found), "verdict": found.verdict.value}
+    return tell(console, json_path, data, text, STATUS.get(found.verdict, 0))
 
 
 def _conform_lines(

@@ -1,6 +1,5 @@
 """What `dpwitness scores` does, apart from reading its options."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from ...auditors.recorded import scores as judge_scores
 from ...auditors.results.results import Verdict
 from ..faces.as_text import told, wrapped
 from ..record.curve_files import renyi_from
-from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..shell.console import INCONCLUSIVE, REFUTED, Console, tell
 from ..targets.targets import find_curve
 from . import one_run_faces, score_faces
 from .sample_files import PIPE, read_outputs, read_sample
@@ -29,7 +28,7 @@ def scores(
     /,
     files: Sequence[str],
     *,
-    as_json: bool,
+    json_path: str | None,
     renyi: Sequence[str],
     curve: str | None,
     one_run: bool,
@@ -58,13 +57,11 @@ def scores(
             "with a column of membership goes with --one-run"
         )
     face = one_run_faces if isinstance(made, OneRun) else score_faces
-    if as_json:
-        console.say(json.dumps(face.data(made, names), indent=2, allow_nan=False))
-    elif console.quiet:
-        console.say("\n".join(wrapped(face.headline(made), console.width)))
-    else:
-        console.say(told(face.headline(made), face.story(made, names), console.width))
-    return STATUS.get(made.verdict, 0) if made.verdict else 0
+    text = told(face.headline(made), face.story(made, names), console.width)
+    if console.quiet:
+        text = "\n".join(wrapped(face.headline(made), console.width))
+    status = STATUS.get(made.verdict, 0) if made.verdict else 0
+    return tell(console, json_path, face.data(made, names), text, status)
 
 
 def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -24,6 +24,8 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from ...auditors.arguments import meant
+
 PROFILES: dict[str, dict[str, Any]] = {
     "dev": {"trials": 50_000, "seed": 0},
     "ci": {"trials": 200_000, "seed": 0},
@@ -134,8 +136,8 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
     for key in merged:
         if key not in known:
             raise SettingsError(
-                f"{name} has the setting {key!r}, which dpwitness does not know; there are "
-                f"{', '.join(sorted(known))}"
+                f"{name} has the setting {key!r}, which dpwitness does not know"
+                f"{meant(key, sorted(known))}; there are {', '.join(sorted(known))}"
             )
     values = dict(merged)
     if values.get("seed") == "random":

@@ -1,8 +1,9 @@
 """Where a command speaks, how it ends, and how it keeps what it found."""
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..writing import files
 
@@ -40,6 +41,20 @@ class Console:
 def count(number: int, one: str, several: str = "") -> str:
     """A number with its word: "1 run", "2 runs", "3 entries"."""
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
+
+
+def tell(console: Console, json_path: str | None, data: Any, text: str, status: int = 0) -> int:
+    """Say the text, and write the data as JSON where it is asked for; the exit status.
+
+    The path "-" is standard output, on which the data then take the place of the text.
+    """
+    numbers = json.dumps(data, indent=2, allow_nan=False)
+    if json_path == "-":
+        console.say(numbers)
+        return status
+    saved = json_path is None or save(console, json_path, f"{numbers}\n", ".json")
+    console.say(text)
+    return status if saved else UNUSABLE
 
 
 def save(console: Console, path: str, text: str, suffix: str) -> bool:

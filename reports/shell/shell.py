@@ -120,6 +120,27 @@ class Sentences(click.Group):
             if any(name in one.opts for one in self.params):
                 sentence = f"{name} stands before the command: {ctx.info_name} {name} ..."
                 raise click.UsageError(sentence, ctx=error.ctx) from None
+            elsewhere = [
+                word
+                for word, command in self.commands.items()
+                if any(name in one.opts for one in command.params)
+            ]
+            if elsewhere and error.ctx is not None:
+                raise click.UsageError(
+                    f"No such option {name} of {error.ctx.info_name}; {', '.join(elsewhere)} "
+                    f"{'has' if len(elsewhere) == 1 else 'have'} it. `{error.ctx.command_path} "
+                    "--help` shows what there is.",
+                    ctx=error.ctx,
+                ) from None
+            raise
+        except click.BadOptionUsage as error:
+            command = self.commands.get(ctx.invoked_subcommand or "")
+            for one in command.params if command is not None else ():
+                if error.option_name in one.opts and "requires an argument" in error.message:
+                    what = getattr(one, "metavar", None) or one.type.name.upper()
+                    raise click.UsageError(
+                        f"{error.option_name} takes a value, {what}, and got none."
+                    ) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
@@ -301,6 +322,26 @@ def loudness(quiet: str) -> Callable[[Callable[..., None]], Callable[..., None]]
         return verbosely(click.option("-q", "--quiet", is_flag=True, help=quiet)(command))
 
     return both
+
+
+def numbers(command: Callable[..., None]) -> Callable[..., None]:
+    """--json for a command that else only prints; a path that cannot be written ends it at once."""
+    return click.option(
+        "--json", "json_path", metavar="PATH", callback=_writable,
+        help="Write all numbers as JSON here; - prints them.",
+    )(command)  # fmt: skip
+
+
+def _writable(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
+    from ...auditors.errors import InvalidArgument
+    from ..writing import files
+
+    if path not in (None, "-"):
+        try:
+            files.require_writable(path)
+        except InvalidArgument as error:
+            raise click.UsageError(str(error)) from None
+    return path
 
 
 class _Journal:

@@ -39,6 +39,10 @@ SEEN = re.compile(r"(?:bits|types)=")
 """How it begins when the attacker sees more than values."""
 
 
+MOST_NAMES = 8
+"""Names that an error lists of what a file has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A mechanism (or bare function) with the text that names it and a name for people."""
@@ -146,8 +150,8 @@ def find_target(text: str, timeout: float = 10.0) -> Target:
         return Target(text=text, name=made.name, mechanism=made)
     if not callable(found):
         raise InvalidArgument(
-            f"{text} is a {type(found).__name__}; expected a function of (database, rng) or a "
-            "Mechanism"
+            f"{text} is of type {type(found).__name__}; expected a function of (database, rng) or "
+            "a Mechanism"
         )
     return Target(text=text, name=attribute, mechanism=found)
 
@@ -256,10 +260,12 @@ def find_databases(text: str) -> Any:
     if isinstance(found, (Rows, Histogram, Value, SearchStrategy)) or is_frame(found):
         return found
     called = "; call it to make one" if callable(found) else ""
+    if isinstance(found, list | tuple | set | frozenset):
+        called = f"; of databases in a list st.sampled_from({attribute}) makes a strategy"
     raise InvalidArgument(
-        f"{text} is a {type(found).__name__}; expected a Hypothesis strategy, a table of pandas or "
-        "polars, or one of the domains Rows, Histogram and Value of dpwitness.mechanisms.model"
-        f"{called}"
+        f"{text} is of type {type(found).__name__}; expected a Hypothesis strategy, a table of "
+        "pandas or polars, or one of the domains Rows, Histogram and Value of "
+        f"dpwitness.mechanisms.model{called}"
     )
 
 
@@ -472,10 +478,21 @@ def _attribute(module: ModuleType, path: str, text: str) -> Any:
         try:
             found = getattr(inside, part)
         except AttributeError:
-            raise InvalidArgument(
-                f"{text}: there is no {part!r} in it{_meant(part, _public(inside))}"
-            ) from None
+            near = _meant(part, _public(inside)) or _made_in(inside)
+            raise InvalidArgument(f"{text}: there is no {part!r} in it{near}") from None
     return found
+
+
+def _made_in(module: Any) -> str:
+    """Which functions a module defines itself, to go on with; nothing without any."""
+    own = [
+        name
+        for name in _public(module)
+        if callable(found := getattr(module, name, None))
+        and getattr(found, "__module__", None) == getattr(module, "__name__", "")
+    ]
+    more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
+    return f"; it has {', '.join(own[:MOST_NAMES])}{more}" if own else ""
 
 
 def _public(holder: Any) -> dict[str, str]:

@@ -389,7 +389,7 @@ def test_evidence_cannot_make_replay_run_anything(run, sound, target):
 
 def test_the_catalogue_for_people_and_machines(run):
     assert "Negative controls" in run("list", "--all").stdout
-    data = json.loads(run("list", "--json").stdout)
+    data = json.loads(run("list", "--json", "-").stdout)
     assert [entry["name"] for entry in data["mechanisms"]] == [m.name for m in CATALOGUE]
     assert [c["defect"] for c in data["controls"]] == [c.defect for c in NEGATIVE_CONTROLS]
     assert data == listing.as_data()

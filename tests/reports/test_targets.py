@@ -112,7 +112,7 @@ def test_mechanisms_and_controls_come_whole():
         ("broken.py:f", "SyntaxError"),
         ("none.py:f", "there is no file"),
         ("good.py:count", "did you mean counts"),
-        ("good.py:NUMBER", "is a int; expected a function"),
+        ("good.py:NUMBER", "is of type int; expected a function"),
         ("good.py:", "nothing after the colon"),
         (":f", "nothing before the colon"),
         ("good.py", "add a colon"),
@@ -148,7 +148,7 @@ def test_databases_are_domains_or_strategies(write):
     assert isinstance(targets.find_databases("data.py:value"), Value)
     assert targets.find_databases("data.py:rows").example is not None
     for name, sentence in (
-        ("data.py:number", "is a int"),
+        ("data.py:number", "is of type int"),
         ("data.py", "takes table.csv, table.parquet, schema.json, file.py:NAME"),
     ):
         with pytest.raises(InvalidArgument, match=sentence):

@@ -52,7 +52,7 @@ def test_a_file_of_its_own_goes_before_pyproject(tmp_path):
         ("lock = ''", "lock must be the name of a file"),
         (
             "aplha = 0.1",
-            "has the setting 'aplha', which dpwitness does not know; there are address",
+            "has the setting 'aplha', which dpwitness does not know (did you mean alpha",
         ),
         ("profile = 'weekly'", "there is no profile 'weekly'; there are ci, dev, nightly"),
         ("profiles = 3", "profiles in pyproject.toml must be tables"),

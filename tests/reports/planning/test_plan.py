@@ -6,11 +6,11 @@ import pytest
 
 
 def test_the_budget_and_the_way_back(run):
-    data = json.loads(run("plan", "--epsilon", 1, "--notice", 1.2, "--json").stdout)
+    data = json.loads(run("plan", "--epsilon", 1, "--notice", 1.2, "--json", "-").stdout)
     assert data["notice"] == 1.2
     assert 0 < data["draws"] < data["trials"]
     assert data["flake_in_all_runs"] == pytest.approx(1 - 0.999**10_000)
-    back = json.loads(run("plan", "--epsilon", 1, "--trials", data["trials"], "--json").stdout)
+    back = json.loads(run("plan", "--epsilon", 1, "--trials", data["trials"], "--json", "-").stdout)
     assert back["notice"] == pytest.approx(1.2, rel=0.01)
     told = run("plan", "--mu", 1, "--notice", 1.1, "--flake", 1e-9).stdout
     assert "mu 1.1 where 1 is claimed" in " ".join(told.split())
@@ -25,7 +25,7 @@ def test_audit_takes_as_many_trials_as_notice_it(run, tmp_path):
     words = ("audit", "laplace", "--claims", "privacy", "--epsilon", 1, "--pair", "[]", "[1]")
     assert run(*words, "--notice", 1.5, "--json", path).exit_code in (0, 3)
     (result,) = json.loads(path.read_text())["results"]
-    planned = json.loads(run("plan", "--epsilon", 1, "--notice", 1.5, "--json").stdout)
+    planned = json.loads(run("plan", "--epsilon", 1, "--notice", 1.5, "--json", "-").stdout)
     assert result["draws"] <= 2 * 4 * planned["trials"]
     assert run("replay", path).exit_code == 0
     assert run(*words, "--notice", 1.5, "--trials", 100).exit_code == 2

@@ -31,7 +31,7 @@ def here(tmp_path, monkeypatch):
 def test_samples_of_any_kind_give_one_verdict(run, here, first, second):
     assert run("judge", first, second, "--epsilon", 0.5).exit_code == 1
     assert run("judge", first, second, "--epsilon", 1).exit_code == 0
-    done = run("judge", first, second, "--epsilon", 0.5, "--json")
+    done = run("judge", first, second, "--epsilon", 0.5, "--json", "-")
     data = json.loads(done.stdout)
     assert (done.exit_code, data["verdict"]) == (1, "refuted")
     assert 0.5 < data["epsilon_lower"] < 1
@@ -206,7 +206,7 @@ def test_conform_tells_the_place_and_the_flake_rate(run, here):
     text = " ".join(run("conform", "one.csv", "--law", "laplace(1)").stdout.split())
     assert "distribution function: output" in text
     assert "at most 1e-06" in text
-    data = json.loads(run("conform", "one.csv", "--law", "laplace(1)", "--json").stdout)
+    data = json.loads(run("conform", "one.csv", "--law", "laplace(1)", "--json", "-").stdout)
     assert data["verdict"] == "refuted"
     assert run("conform", "zero.jsonl", "--law", "laplace(1)").exit_code == 2
     assert run("conform", "one.csv", "--law", "laplac(1)").exit_code == 2

@@ -24,7 +24,7 @@ def test_bounds_without_a_claim(run, here):
     assert done.exit_code == 0
     for word in ("prove a loss", "at delta 0.1", "mu at least", "rho at least", "in.npy"):
         assert word in done.output
-    data = json.loads(run("scores", "in.npy", "out.csv", "--delta", 0.1, "--json").stdout)
+    data = json.loads(run("scores", "in.npy", "out.csv", "--delta", 0.1, "--json", "-").stdout)
     assert data["verdict"] is None
     assert 0.6 < data["epsilon_lower"] < 1.16
     assert data["samples"][0]["name"] == "in.npy"
@@ -45,7 +45,7 @@ def test_the_status_is_that_of_the_verdict(run, here, claim, status):
 
 
 def test_the_claim_stands_in_the_json(run, here):
-    data = json.loads(run("scores", "in.npy", "out.csv", "--mu", 0.5, "--json").stdout)
+    data = json.loads(run("scores", "in.npy", "out.csv", "--mu", 0.5, "--json", "-").stdout)
     assert data["verdict"] == "refuted"
     assert data["claim"]["curve"] == {"mu": 0.5}
     assert 0.5 < data["mu_lower"] < 1
@@ -80,7 +80,7 @@ def test_one_run_reads_membership_as_it_is_written(run, here, name, text):
     done = run("scores", name, "--one-run", "--mu", 0.5)
     assert done.exit_code == 1, done.output
     assert "fair coin" in done.output
-    data = json.loads(run("scores", name, "--one-run", "--delta", 1e-8, "--json").stdout)
+    data = json.loads(run("scores", name, "--one-run", "--delta", 1e-8, "--json", "-").stdout)
     assert data["canaries"] == 600
     assert 0 < data["epsilon_lower"]
     assert data["mu_lower"] < 2
