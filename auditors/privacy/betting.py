@@ -63,9 +63,14 @@ def log_wealth(batches: Sequence[Batch], claim: PrivacyClaim) -> float:
 
     ValueError where something is no bet against it.
     """
+    return max(log_wealths(batches, claim))
+
+
+def log_wealths(batches: Sequence[Batch], claim: PrivacyClaim) -> tuple[float, ...]:
+    """The logarithm of the wealth before the first batch and after each."""
     null, moments = at_distance(claim.epsilon, claim.delta, claim.steps), moments_bet_on(claim)
     gains = [log_gain(batch.bet, batch.counts, *null, moments) for batch in batches]
-    return max(accumulate(gains, initial=0.0))
+    return tuple(accumulate(gains, initial=0.0))
 
 
 def bound_of_bets(batches: Sequence[Batch], claim: PrivacyClaim, level: float) -> float:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ...auditors.privacy.betting import log_wealths
 from ...auditors.results.results import AuditResult, Sketch
 from ..writing.terminal import printable
 from .letters import letters
@@ -133,10 +134,26 @@ def _categorical(axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[
     axes.set_xlim(edges[0], edges[-1])
 
 
+def bets_refute_a_curve(result: AuditResult) -> bool:
+    """Whether bets refute a curve: they bound no epsilon, so what they won is drawn."""
+    return result.claim.curve is not None and result.evidence.bets is not None
+
+
 def growth_figure(result: AuditResult, *, key: str) -> str:
-    """How the lower bound on epsilon grew with the draws judged, and the claim it is up against."""
+    """How the lower bound on epsilon grew with the draws judged, and the claim it is up against.
+
+    If bets refute a curve, how their wealth grew.
+    """
     with figure() as (drawing, axes):
         draw_growth(axes, result)
+        if bets_refute_a_curve(result):
+            return svg(
+                drawing,
+                key,
+                "What bets against the claim won",
+                f"The wealth of bets against {result.claim.curve}, which starts at 1, against runs "
+                "per database, and the wealth that refutes the claim.",
+            )
         claimed = result.claim.epsilon
         return svg(
             drawing,
@@ -147,7 +164,10 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
 
 
 def draw_growth(axes: Any, result: AuditResult) -> None:
-    """The bounds and the claim, with named axes and a legend."""
+    """The bounds and the claim, or what bets won, with named axes and a legend."""
+    if bets_refute_a_curve(result):
+        _draw_wealth(axes, result)
+        return
     points = [(draws, bound) for draws, bound in result.growth if isfinite(bound)]
     confirmed = confirmed_bound(result)
     if points:
@@ -165,9 +185,30 @@ def draw_growth(axes: Any, result: AuditResult) -> None:
     axes.axhline(claimed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="claim")
     highest = max([claimed, confirmed or 0.0, *(bound for _, bound in points)])
     axes.set_ylim(0, 1.12 * highest if highest > 0 else 1)
-    axes.set_xlim(left=0)
-    axes.set_xlabel("runs per database")
     axes.set_ylabel("epsilon (nats)")
+    _finished(axes)
+
+
+def _draw_wealth(axes: Any, result: AuditResult) -> None:
+    """The money of who starts with 1 and bets against the claim, and what refutes it."""
+    bets = result.evidence.bets
+    assert bets is not None
+    money = np.exp(np.minimum(log_wealths(bets.batches, result.claim), 600.0))
+    runs = np.cumsum([0, *(batch.draws for batch in bets.batches)])
+    axes.plot(runs, money, color=FIRST, linewidth=1.6, label="bets")
+    axes.plot(runs[-1:], money[-1:], color=SECOND, marker="D", markersize=7, linestyle="none",
+              label="refuted")  # fmt: skip
+    needed = 1 / bets.level
+    axes.axhline(needed, color=CLAIM, linewidth=1.6, linestyle=(0, (5, 2)), label="needed")
+    axes.set_yscale("log")
+    axes.set_ylim(min(0.5, 0.5 * money.min()), 4 * max(needed, money.max()))
+    axes.set_ylabel("wealth")
+    _finished(axes, "runs per database that were bet on")
+
+
+def _finished(axes: Any, runs: str = "runs per database") -> None:
+    axes.set_xlim(left=0)
+    axes.set_xlabel(runs)
     axes.xaxis.set_major_locator(few_ticks())
     axes.xaxis.set_major_formatter(thousands())
     axes.legend(

@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from ...auditors.results.results import AuditResult
-from ..drawing.svg import growth_figure, sketch_figure
+from ..drawing.svg import bets_refute_a_curve, growth_figure, sketch_figure
 from . import wording
 from .difference import difference
 from .templates import page, raw
@@ -138,10 +138,10 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
         yield (
             "How well one output tells D from D′",
             raw(trade_off_figure(shown, key=f"{key}-tradeoff")),
-            trade_off_caption(shown),
+            trade_off_caption(shown, of_event=not bets_refute_a_curve(result)),
         )
     yield (
-        "How the bound grew",
+        "What bets against the claim won" if bets_refute_a_curve(result) else "How the bound grew",
         raw(growth_figure(result, key=f"{key}-growth")),
         _growth_caption(result),
     )
@@ -149,7 +149,13 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
 
 def _growth_caption(result: AuditResult) -> str:
     decided = wording.decided_sentence(result)
-    bound = result.epsilon_lower
+    bound, bets = result.epsilon_lower, result.evidence.bets
+    if bets is not None and bets_refute_a_curve(result):
+        return (
+            "Somebody starts with 1 and bets on each run that the claim is false, at odds that are "
+            f"fair if it is true. If it is true, the money ever reaches {1 / bets.level:,.0f} "
+            f"with probability at most {bets.level:.2g}. {decided}"
+        )
     if result.refuted:
         return f"{decided} All bounds shown are valid together.".strip()
     if isfinite(bound) and bound > 0:

@@ -147,12 +147,17 @@ def _frame(axes: Any, shown: TradeOff) -> None:
         axes.set_ylim(0, 1)
 
 
-def trade_off_caption(shown: TradeOff) -> str:
-    """What to see, and what holds."""
+def trade_off_caption(shown: TradeOff, *, of_event: bool = True) -> str:
+    """What to see, and what holds; `of_event` says that the event decides, and not bets."""
     one, two = shown.names
+    leaves = (
+        "the claim is refuted if it leaves the green area"
+        if of_event
+        else "bets on all outputs refute the claim, so it need not leave the green area"
+    )
     return (
         f"A point is an event: how often it happens under {two} (across) and under {one} (up). "
         "The claim allows the green area only. The dot is the counted event. The blue line is "
-        f"proved ({100 * (1 - shown.error):.6g} % confidence): the claim is refuted if it leaves "
-        "the green area. Orange: an estimate without guarantee."
+        f"proved ({100 * (1 - shown.error):.6g} % confidence): {leaves}. Orange: an estimate "
+        "without guarantee."
     )

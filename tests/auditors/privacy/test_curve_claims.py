@@ -59,6 +59,9 @@ def test_noise_a_tenth_too_narrow_is_refuted_by_a_moment_that_no_event_shows(cla
     assert recount(gauss(0.9), record).same
     told = " ".join(as_text.render(found, replay="x").split())
     assert f"a loss above {found.claim.curve}, by bets on all its outputs" in told
+    page = as_html.render([found], evidence.document([found], replay=""))
+    assert "What bets against the claim won" in page
+    assert "How the bound grew" not in page
     batch = record["evidence"]["bets"]["batches"][-1]
     batch["parts"][0]["weight"] *= 1.5
     assert any("epsilon_lower" in one for one in recount(gauss(0.9), record).differences)
