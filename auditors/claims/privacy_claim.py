@@ -22,7 +22,7 @@ from ..sampling.sampling import Sampler
 from .claim_results import Edge, Estimate, Finding, Table
 from .drawn_losses import DrawnLoss, drawn_losses
 from .edge import edge_of, hardest
-from .exact import ExactPrivacy, exact_privacy
+from .exact import TOLERANCE, ExactPrivacy, exact_privacy
 from .follows_law import contradicted
 from .utility import WEAK
 
@@ -53,7 +53,7 @@ def audit_privacy_claim(
         subject, pair=telling, trials=budget.trials, alpha=alpha - share, seed=seed, exact=False
     )
     if exact is not None:
-        _require_agreement(result, exact)
+        _require_agreement(result, exact, claim.steps)
     wrong = contradicted(mechanism, draws=min(budget.trials, LAW_DRAWS), seed=seed)
     if wrong:
         raise HarnessError(wrong)
@@ -78,13 +78,15 @@ def audit_privacy_claim(
     return _finding(claim, result, exact, density, alpha, details)
 
 
-def _require_agreement(result: AuditResult, exact: ExactPrivacy) -> None:
+def _require_agreement(result: AuditResult, exact: ExactPrivacy, steps: int) -> None:
     # The pair that sampling judged is among those checked exactly.
-    if result.refuted and exact.verdict is Verdict.PROVED:
+    most = exact.epsilon / steps
+    shown = result.refuted and exact.verdict is Verdict.PROVED
+    if shown or result.epsilon_lower > most + TOLERANCE * max(1.0, most):
         raise HarnessError(
-            f"sampling refutes the claim of {result.mechanism} (epsilon >= "
-            f"{result.epsilon_lower:.4g}) on a pair where its exact law gives at most "
-            f"{exact.epsilon:.4g}; the sampler or the law is wrong"
+            f"{'sampling refutes the claim of' if shown else 'draws show of'} {result.mechanism} "
+            f"(epsilon >= {result.epsilon_lower:.4g}) on a pair where its exact law gives at most "
+            f"{most:.4g}; the sampler or the law is wrong"
         )
 
 

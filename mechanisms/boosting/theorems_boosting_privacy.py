@@ -15,6 +15,7 @@ from ..model import (
     InvariantClaim,
     Mechanism,
     Parameter,
+    PrivacyClaim,
     Product,
     Record,
     Rows,
@@ -163,6 +164,18 @@ def _whole(
     )
 
 
+def _whole_spends(delta: float, base_delta: float, rounds: int) -> IdentityClaim:
+    """What the samples leak, and once a round what a synopsis leaks."""
+
+    def promised() -> float:
+        made = _whole(1.0, delta, 0.5, rounds, base_delta=base_delta)
+        return next(one.delta for one in made.claims if isinstance(one, PrivacyClaim))
+
+    return IdentityClaim(
+        compute=promised, stated=delta + sum([base_delta] * rounds), tolerance=1e-12
+    )
+
+
 def _samples_spend(samples: int, earlier: int, epsilon: float, digits: float) -> IdentityClaim:
     """The samples of a round after t others have losses in an interval of 4 alpha t rho / mu."""
     made = _samples(samples, earlier, epsilon, digits)
@@ -255,6 +268,17 @@ THEOREMS: tuple[Theorem, ...] = (
             "earlier": whole(5, 1, 100, "rounds before the last, T - 1"),
             "epsilon": EPSILON,
             "digits": number(3, 1, 10, "-log10 of delta"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.1-SPENT",
+        statement="the delta of all synopses is delta_sample + T delta_base",
+        reference=f"{SOURCE}(2), with constants",
+        subject=_whole_spends,
+        parameters={
+            "delta": number(0.01, 0, 0.1, "of all samples"),
+            "base_delta": number(0.001, 0, 0.01, "of one synopsis"),
+            "rounds": whole(4, 1, 50, "T"),
         },
     ),
     Theorem(

@@ -226,7 +226,24 @@ def _law(
 def points_promised(
     *, grid: int, epsilon: float, delta: float, beta: float, base: int = BASE
 ) -> int:
-    """Number of points m from which the output is interior with probability 1 - beta."""
+    """Number of points m from which the output is interior with probability 1 - beta.
+
+    Let a level be promised a score of p and owe one of (1 - s) p; s is 1/2 at the top, where p is
+    m / 2 and what is owed is interior, and 1/4 below. Write L(j) for the greatest score that all of
+    some 2^j neighbours have. It falls with j, so that at the last scale with L(j) >= (1 - s / 2) p
+    the score of the scale, min(L(j) - (1 - s) p, p - L(j + 1)), is q = s p / 2 at least: that is
+    what the level below is promised. q is p / 4 at the top and p / 8 below: the base is promised
+    m / 8^N after N levels, and no level less. With a share beta / (2 N + 1) for each failure:
+
+    1. The base owes 3/4 of its q and misses by q / 4 with chance base exp(-step q / 8) at most.
+    2. A level gets a scale of score 3 q / 4 at least. Scores above p - 3 q / 4 are fewer than
+       2^(j + 1) in a row, and with 2^j good ones about the best at most 4 2^j: they lie in a block
+       of one of the two partitions, which leads all others of it by 3 q / 4. It is named unless the
+       noise eats this lead down to the bar: exp(-(3 q / 4 - bar) step / 2) / 2 at most.
+    3. Of the 16 2^j places of both blocks 2^j have (1 - s) p + 3 q / 4. One below (1 - s) p is
+       chosen with chance 16 exp(-3 step q / 8) at most.
+    Source: Beimel, Nissim and Stemmer (2013), with the constants worked out here.
+    """
     levels = depth(grid, base)
     if levels < 1:
         raise ValueError(f"grid must be above {base} for a recursion, got {grid}")

@@ -6,18 +6,19 @@ are numbers in [-1, 1], in units of accuracy / 8: the accuracy theorem holds in 
 noise exceeds 1. A list that is shorter than the run is repeated from its start.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from math import inf
 from typing import Any
 
 import numpy as np
 
+from ..accounting.spending import bound
 from ..model import Array, Interval, Record, Rows
 from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
-from .pmw import private_multiplicative_weights
-from .pmw_adversaries import scripted_noise, scripted_queries
+from .pmw import private_multiplicative_weights, private_multiplicative_weights_mechanism
+from .pmw_adversaries import scripted_noise, scripted_queries, worst_query
 from .pmw_bounds import most_updates
 from .pmw_updates import Update, expected, kl_divergence, multiplicative_update, replay
 
@@ -66,6 +67,17 @@ def near_edge(*, bins: int) -> tuple[dict[str, Any], ...]:
     )
 
 
+@lru_cache
+def _shipped(accuracy: float) -> Mapping[str, Any]:
+    """What the mechanism is bound to at this accuracy, whatever its data."""
+    return bound(
+        private_multiplicative_weights_mechanism(
+            queries=worst_query, length=1, bins=2, records=1, accuracy=accuracy, updates=1,
+            epsilon=1.0,
+        )
+    )  # fmt: skip
+
+
 def play(
     case: Any,
     *,
@@ -75,18 +87,19 @@ def play(
     learning_rate: float | None = None,
     update: Update = multiplicative_update,
 ) -> Played:
-    """The run of a case; threshold accuracy / 2 and learning rate accuracy / 8 unless given."""
+    """The run of a case; threshold and learning rate are those that are shipped unless given."""
+    shipped = _shipped(accuracy)
     counts = np.bincount(np.asarray(case["rows"], dtype=np.int64), minlength=bins)
     dynamics: dict[str, Any] = {
         "queries": partial(scripted_queries, masks=case["queries"]),
-        "learning_rate": accuracy / 8 if learning_rate is None else learning_rate,
+        "learning_rate": shipped["learning_rate"] if learning_rate is None else learning_rate,
         "update": update,
     }
     transcript = private_multiplicative_weights(
         counts,
         np.random.default_rng(0),
         length=LENGTH,
-        threshold=accuracy / 2 if threshold is None else threshold,
+        threshold=shipped["threshold"] if threshold is None else threshold,
         noise_epsilon=1.0,
         updates=LENGTH,
         noise=partial(scripted_noise, script=case, limit=accuracy / 8),

@@ -7,7 +7,7 @@ bits behind each draw.
 
 from collections.abc import Callable
 from functools import partial
-from math import exp, expm1, log
+from math import ceil, exp, expm1, log
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from ..model import (
 from ..queries import count
 from .discrete_laplace import discrete_laplace_log_probability
 
+ROUNDING = 1e-9
 # Below this the noise no longer fits the 53 bits of a draw.
 FLATTEST = 2.0**-40
 
@@ -119,6 +120,10 @@ def geometric_mechanism(
     def error_bound(beta: float) -> float:
         return sensitivity * log(2 / ((1 + ratio) * beta)) / epsilon
 
+    # The noise is a whole number: at these levels the bound is one that it reaches.
+    reached = [ceil(sensitivity * log(1 / beta) / epsilon) for beta in (0.01, 0.05, 0.5)]
+    levels = tuple(2 * ratio**steps / (1 + ratio) * (1 + ROUNDING) for steps in reached)
+
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -134,6 +139,7 @@ def geometric_mechanism(
             UtilityClaim(
                 loss=error,
                 bound=error_bound,
+                levels=levels,
                 reference="tail of the two-sided geometric law",
             ),
         ),

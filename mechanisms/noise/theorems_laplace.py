@@ -10,6 +10,7 @@ import numpy as np
 from ..accounting.privacy_loss import laplace_hockey_stick
 from ..model import (
     Array,
+    Choices,
     Database,
     EqualityClaim,
     ExpectationClaim,
@@ -17,6 +18,7 @@ from ..model import (
     IdentityClaim,
     Interval,
     Mechanism,
+    PrivacyClaim,
     Relation,
     Rows,
     Subject,
@@ -105,6 +107,31 @@ def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
         databases=Rows(row=Interval(low=0, high=sensitivity)),
         granularity=granularity,
     )
+
+
+def _columns(database: Database, *, width: int) -> Array:
+    return np.asarray(database, dtype=float).reshape(-1, width).sum(axis=0)
+
+
+def _grid_vector(*, epsilon: float, coordinates: int) -> Subject:
+    """A row moves every coordinate by little, and each of them by a whole step once rounded."""
+    row = (0.02,) * coordinates
+    mechanism = grid_laplace_mechanism(
+        query=partial(_columns, width=coordinates),
+        sensitivity=sum(row),
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Choices(values=(row,)), most=20),
+        granularity=0.5,
+        coordinates=coordinates,
+        name="grid-laplace-vector",
+    )
+    claim = replace(_private(mechanism), examples=(([row] * 12, [row] * 13),))
+    return Subject(claim=claim, mechanism=mechanism)
+
+
+def _private(mechanism: Mechanism) -> PrivacyClaim:
+    return next(one for one in mechanism.claims if isinstance(one, PrivacyClaim))
 
 
 def _grid_law(*, scale: int) -> Subject:
@@ -205,6 +232,14 @@ THEOREMS: tuple[Theorem, ...] = (
             "sensitivity": SENSITIVITY,
             "fineness": whole(10, 0, 14, "the step of the grid is 2**-fineness"),
         },
+    ),
+    Theorem(
+        identifier="T-GRID-VECTOR",
+        statement="on a grid k coordinates are at most ceil(D / step) + k - 1 steps apart, and "
+        "noise for so many is eps-private",
+        reference="Canonne, Kamath and Steinke (2020)",
+        subject=_grid_vector,
+        parameters={"epsilon": EPSILON, "coordinates": replace(COORDINATES, default=3)},
     ),
     Theorem(
         identifier="T-GRID-LAW",
