@@ -65,6 +65,10 @@ class MechanismHangs(ContractError):
     """One call of the mechanism took longer than the time limit."""
 
 
+class MechanismDied(ContractError):
+    """The process that ran the mechanism ended without an answer, several times in a row."""
+
+
 class EngineError(DpWitnessError):
     """An engine is not installed, does not answer, or went away before all was drawn."""
 

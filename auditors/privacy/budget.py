@@ -13,6 +13,8 @@ from ..sampling.sampling import Tally
 
 GROSS = 20_000
 """Outputs, of both sides, that a whole audit may cost when the violation is gross."""
+WORST = 0.9
+"""Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

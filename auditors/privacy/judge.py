@@ -21,7 +21,7 @@ from ..events.events import Event
 from ..events.partition import Partition
 from ..outputs.outputs import Outputs
 from ..results.results import Bets, Count, Learning, Look, Pair
-from ..sampling.sampling import Sampler
+from ..sampling.sampling import OutOfTime, Sampler
 from ..sampling.teaching import teach
 from ..tape.weighing import FEWEST_WEIGHED, Weighed, most_weighed, weighed
 from ..workers import Key
@@ -50,6 +50,8 @@ PIECE = 131_072
 AHEAD = 16
 LEARNING = 0.25
 """Part of the draws that may teach: more of them would teach less than they would count."""
+LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
+"""Draws a side up to which this part of them may teach, since an event must be found at all."""
 MOST_TAUGHT = 4_000_000
 MOST_BET = 0.9
 """Part of the draws that may be bet on where only moments of a curve show anything."""
@@ -98,11 +100,14 @@ class Judging:
         precision: float | None,
         bounding: bool = False,
         out_of_time: Callable[[], bool] = lambda: False,
+        news: Callable[["Judging"], None] = lambda judging: None,
     ) -> None:
         """Nothing is drawn yet. `test.trials` limits the draws a side, learning included.
 
-        Where only a bound is wanted (`bounding`) it is one of single calls.
+        Where only a bound is wanted (`bounding`) it is one of single calls. `news` is told
+        whenever more is known.
         """
+        self.news = news
         self.sampler, self.pair, self.test = sampler, pair, test
         self.precision, self.out_of_time, self.bounding = precision, out_of_time, bounding
         self.errors = Errors(test.alpha)
@@ -207,14 +212,25 @@ class Judging:
         """Select, attempt early where that is foreseen to do, and attempt for the last time.
 
         `taught` are draws of the pair made before, from which events may be learnt too; `opening`
-        are draws that were made for this and count as its first.
+        are draws that were made for this and count as its first. The judging is not complete if
+        its time runs out.
         """
+        try:
+            self._run(taught, opening)
+        except OutOfTime:
+            self.complete = False
+
+    def _run(
+        self,
+        taught: tuple[Outputs, Outputs] | None,
+        opening: tuple[Outputs, Outputs] | None,
+    ) -> None:
         if taught is not None:
             self._taught(*taught)
         if opening is not None:
             self._taught(*opening)
             self.made += min(len(opening[0]), self.test.trials - 1)
-        most = self._most_taught()
+        most = most_taught(self.test.trials)
         first = FIRST if self.betting is None else betting.FIRST
         fresh = self.lesson.draws >= first if self.betting is not None else self.made >= first
         while fresh or self.made < most or self._moments_show():
@@ -237,6 +253,7 @@ class Judging:
             if self.made < most and self._hopeless():
                 continue
             self._learn()
+            self.news(self)
             if self.betting is not None:
                 self.betting.on(*self.lesson.partition(self.choice.event))
             elif self._may_attempt(most):
@@ -281,10 +298,6 @@ class Judging:
         width = (self.precision or 1.0) * self._wished(choice)
         spread = variance(*choice.rates, self.test.null[1])
         return float(ndtri(self.errors.left)) ** 2 * spread / width**2
-
-    def _most_taught(self) -> int:
-        """Draws a side that may teach before the last attempt."""
-        return max(1, min(int(LEARNING * self.test.trials), MOST_TAUGHT))
 
     def _hopeless(self) -> bool:
         """Whether the event learnt last is known to be so far from refuting that the next wait.
@@ -542,6 +555,12 @@ class Judging:
     def _wished(self, choice: Choice) -> float:
         """The loss of which a precision is a part; a curve's point may have hardly any epsilon."""
         return max(choice.predicted, FLAT if self.test.claim.curve is not None else 1e-3)
+
+
+def most_taught(trials: int) -> int:
+    """Draws a side, of so many, that may teach before the last attempt."""
+    part = LEARNING if trials > LITTLE else LEARNING_OF_LITTLE
+    return max(1, min(int(part * trials), MOST_TAUGHT))
 
 
 def early_share(precision: float | None) -> float:

@@ -5,6 +5,10 @@ Power is exact, by both binomials summed over the rejection region of the test (
 test counts that event on all draws at the whole error probability; an audit also has to learn it
 and spends part of its alpha on early looks, for which half of its trials and all but AUDIT of
 its alpha are set aside.
+
+What a budget of seconds buys follows from the price of a call. All its numbers are fixed before the
+first judged draw: a sample that the clock cuts says something of running times, and these may
+depend on the outputs.
 """
 
 from collections.abc import Callable
@@ -16,17 +20,32 @@ from scipy.special import ndtri
 from ...mechanisms.model import (
     Curve,
     PrivacyClaim,
+    Relation,
     curve_of,
     grouped_line,
 )
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
+from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
+from .attempt import LAST
+from .betting import HALF
+from .budget import WORST
+from .judge import most_taught
 from .power import other_probability, power_of
 
 AUDIT = 0.9 * 0.25
 """Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""
+SURELY = 0.9
+"""Probability with which what an audit is said to see is seen."""
 DECIDING = 0.5
 """Part of an audit's trials that surely counts in its last attempt."""
+SEARCHING = 0.25
+"""Part of the time that a search may take where calls are slow."""
+KEPT_BACK = 0.05
+"""Part of the time that is planned for what is no call, and of which the end may be late."""
+CHEAP = 0.25
+"""Part of the time for the draws of either side where a call costs less than what is done with
+its output."""
 MOST_DRAWS = 1e12
 MOST_NOTICE = 1e3
 
@@ -147,6 +166,27 @@ def trials_to_notice(claim: PrivacyClaim, notice: float, alpha: float) -> int:
     return ceil(found)
 
 
+def seen_in(counted: int, claim: PrivacyClaim, level: float) -> tuple[bool, float]:
+    """What a count of so many draws a side at this level sees by events of probability one half.
+
+    Whether one that has probability 0 on the other side, and from how many times the claim a loss
+    shows; infinite if none does or if nothing is claimed that has multiples.
+    """
+    curve = claim.curve
+    size = claim.epsilon if curve is None else curve.size
+
+    def seen(rates: Rates, null: Null) -> bool:
+        return power_of(rates, (counted, counted), null=null, level=level) >= SURELY
+
+    sure = seen((0.5, 0.0), at_distance(claim.epsilon, claim.delta, claim.steps))
+    if not sure or size == 0:
+        return sure, inf
+    half = 0.5
+    return sure, _first(
+        lambda times: seen(*_rates(curve, size, claim.delta, claim.distance, times, half))
+    )
+
+
 def draws_needed(rates: Rates, null: Null, *, level: float, power: float) -> float:
     """Draws of each side that refute the null with this power, by an event of these rates."""
     (p, q), (epsilon, delta) = rates, null
@@ -171,6 +211,21 @@ def draws_needed(rates: Rates, null: Null, *, level: float, power: float) -> flo
         middle = sqrt(low * high)
         low, high = (low, middle) if enough(middle) else (middle, high)
     return float(ceil(high))
+
+
+def claim_of(
+    *,
+    epsilon: float | None = None,
+    delta: float = 0.0,
+    mu: float | None = None,
+    rho: float | None = None,
+    distance: int = 1,
+) -> PrivacyClaim:
+    """The claim that is planned for, of whatever neighbours; InvalidArgument as for `plan`."""
+    curve, _, claimed = _claimed(epsilon, delta, mu, rho, distance)
+    if curve is not None:
+        return PrivacyClaim.of_curve(curve, Relation.DECLARED, distance=distance)
+    return PrivacyClaim(epsilon=claimed, delta=delta, relation=Relation.DECLARED, distance=distance)
 
 
 def _claimed(
@@ -229,3 +284,64 @@ def _first(holds: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Seconds of a draw: by all workers together, and by one process `alone`."""
+
+    draw: float
+    alone: float
+
+
+def remaking(trials: int, price: Price) -> float:
+    """Seconds that making draws again takes where `trials` a side refute a claim."""
+    again = max(LEAST, min(MOST, PART * trials / 2)) if price.alone > 1e-4 else MOST
+    lone = min(2 * LONE, max(2 * FEWEST, 2 * PART * trials))
+    return (min(2 * trials, 4 * again) + lone) * price.alone
+
+
+def trials_within(seconds: float, price: Price) -> int:
+    """Draws a side that can be made, and some made again, in so many seconds; at least 2."""
+    low, high = 2, max(2, int(seconds / (2 * price.draw)))
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = 2 * middle * price.draw + remaking(middle, price) <= seconds
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return low
+
+
+def planned_in_time(
+    seconds: float, price: Price, alpha: float, *, searching: bool
+) -> tuple[int, float]:
+    """Trials of an audit of slow calls in `seconds`, and the level of its last look."""
+    left = (1 - KEPT_BACK) * seconds * (1 - SEARCHING if searching else 1.0)
+    level = (WORST if searching else 1.0) * (1 - HALF) * LAST[-1][1] * alpha
+    return trials_within(left, price), level
+
+
+def foretold(
+    claim: PrivacyClaim, *, seconds: float, price: Price, trials: int, level: float
+) -> str:
+    """What can be seen with so many trials a side, if all that do not teach are counted at `level`.
+
+    In a sentence.
+    """
+    size, name = claim.epsilon, "epsilon"
+    if claim.curve is not None:
+        size, name = claim.curve.size, claim.curve.parameter
+    calls = f"about {seconds / price.draw:,.0f} calls in {seconds:,.4g} s"
+    begun = f"{calls}, {trials:,} of them on each database of the pair that decides: "
+    sure, times = seen_in(trials - most_taught(trials), claim, level)
+    if not sure:
+        return (
+            f"{begun}too few to see even an event that has probability .5 on one of them and 0 on "
+            "the other; give more seconds"
+        )
+    shown = f"{begun}an event of probability .5 on one of them and 0 on the other will be seen"
+    if not isfinite(times):
+        return shown
+    return (
+        f"{shown}, a loss of less than {times:.3g} times the claim ({name} {times * size:.3g}) by "
+        "an event as likely will not"
+    )

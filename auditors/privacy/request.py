@@ -19,9 +19,12 @@ from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..results.results import Pair
+from ..sampling.kept import Keeping
 from .budget import Budget
 
 Progress = Callable[[str, int, int], None]
+News = Callable[[str, str], None]
+"""Told of ("plan", what can be seen in the time) and ("known", what is known so far)."""
 Neighbours = Literal["add-remove", "replace-one", "declared"]
 """A relation in a word; an editor underlines any other."""
 
@@ -52,6 +55,10 @@ ARGUMENTS = {
     "seeded": "False declares a mechanism that ignores the generator it is given.",
     "timeout": "The longest that one call may take, in seconds.",
     "progress": "Called with (stage, done, total) while runs are made.",
+    "news": 'Called with ("plan", what slow calls can show in `seconds`) before any is judged, '
+    'and with ("known", what is known so far).',
+    "kept": "Called with the `KeptDraws` of a slow mechanism if the audit ends before its verdict; "
+    "their `text()` is a file for `dpwitness judge`.",
     "target": "The text that names the mechanism in reports and replay commands.",
     "name": "What the mechanism is called in reports.",
     "exceptions": '"output" makes the type of what a call raises its output; with "error" an '
@@ -92,6 +99,8 @@ class Request:
     seeded: bool | None = None
     timeout: float = 10.0
     progress: Progress | None = None
+    news: News | None = None
+    kept: Keeping | None = None
     target: str = ""
     name: str = ""
     exceptions: Literal["error", "output"] = "error"

@@ -42,6 +42,7 @@ from .attempt import (
     totals,
 )
 from .betting import bound_of_bets, share
+from .budget import WORST
 from .judge import MOST_EARLY, early_share
 from .verdicts import (
     NO_RETURN,
@@ -50,7 +51,6 @@ from .verdicts import (
     OUT_OF_TIME,
     TYPES,
     USEFUL,
-    WORST,
     figures_of,
     useful,
     usual,

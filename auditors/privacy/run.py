@@ -1,7 +1,9 @@
 """One audit from end to end: search, judge, shrink, and say what could have been seen."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any
 
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
@@ -11,21 +13,42 @@ from ..choosing.choose import Lesson, learn
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
-from ..errors import InvalidArgument
+from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
 from ..results.results import AuditResult, Pair
+from ..sampling.calls import MechanismRaised
+from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler
 from ..search.hunt import Found, hunt
 from ..tape.exact import LONG, Wanted, with_exact
 from . import request as asked
+from .attempt import LAST
+from .betting import share
 from .budget import Allowance, Budget
 from .cause import cause_of
 from .judge import Judging
-from .planning import trials_to_notice
+from .planning import (
+    CHEAP,
+    KEPT_BACK,
+    SEARCHING,
+    Price,
+    foretold,
+    remaking,
+    trials_to_notice,
+    trials_within,
+)
 from .point import at_point
 from .request import ARGUMENTS, AuditRequest, Progress, Request
-from .verdicts import NO_RETURN, NOT_READ, ONLY_NAN, Audit, Clock, conclude
+from .verdicts import (
+    NO_RETURN,
+    NOT_READ,
+    ONLY_NAN,
+    OUT_OF_TIME,
+    Audit,
+    Clock,
+    conclude,
+)
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
@@ -156,6 +179,8 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             explain=request.explain,
             exact=request.exact,
             databases=databases,
+            news=request.news,
+            kept=request.kept,
         )
         for claim, own_budget in zip(claims, budgets, strict=True)
     )
@@ -180,39 +205,75 @@ def _source(
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     """One audit from the check of the contract to its result, telling `progress` of its draws."""
     started = replace(audit, clock=Clock(audit.budget.seconds))
+    whole = False
     try:
-        return _run(_reporting(started, progress))
+        result = _run(started, progress)
+        whole = not result.note.startswith(OUT_OF_TIME)
+        return result
+    except ContractError as error:
+        # What is no function of (database, rng) has no draws that anybody could judge.
+        whole = not isinstance(error, (MechanismRaised, MechanismHangs, MechanismDied))
+        raise
     finally:
+        if not whole:
+            _keep(started)
         audit.sampler.door.close()
 
 
-def _reporting(audit: Audit, progress: Progress | None) -> Audit:
+def _keep(audit: Audit) -> None:
+    """Hand on the draws of the pair that was judged, if there are any."""
+    draws = audit.sampler.tally.kept
+    if audit.kept is None or draws.pair is None or draws.claim is None:
+        return
+    if pairs := draws.pairs():
+        audit.kept(
+            KeptDraws(
+                mechanism=audit.subject.name,
+                target=audit.target,
+                claim=draws.claim,
+                pair=draws.pair,
+                seed=audit.sampler.seed,
+                spent=audit.budget.alpha,
+                pairs=tuple(pairs),
+            )
+        )
+
+
+def _report(audit: Audit, progress: Progress | None) -> None:
+    """Have `progress` told of all draws from now on, and of how many there may be."""
     if progress is None:
-        return audit
+        return
+    tally = audit.sampler.tally
     searching = audit.plan.total if audit.source is not None else 0
     total = searching + audit.budget.deciding
-    made = [0]
 
     def tell(draws: int) -> None:
-        made[0] += draws
-        stage = "searching" if made[0] < searching else "judging"
-        progress(stage, min(made[0], total), total)
+        stage = "searching" if tally.made < searching else "judging"
+        progress(stage, min(tally.made, total), total)
 
-    tally = replace(audit.sampler.tally, listener=tell)
-    return replace(audit, sampler=replace(audit.sampler, tally=tally))
+    tally.listener = tell
 
 
-def _run(audit: Audit) -> AuditResult:
+def _run(audit: Audit, progress: Progress | None) -> AuditResult:
+    _report(audit, progress)
     if audit.given is not None:
         pair = audit.given
     elif audit.source is not None:
         pair = audit.source.first(audit.sampler.seed)
     audit.sampler.check_call(pair)
-    audit = _fit_to_time(audit, pair)
+    audit.sampler.tally.slow = _is_slow(audit.sampler, pair)
+    asked_for = audit.budget.trials
+    audit = _fit_to_time(audit, pair, asked_for)
+    if audit.news is not None and audit.price is not None and audit.budget.trials < asked_for:
+        audit.news("plan", _foretold(audit, audit.price))
+    _report(audit, progress)
     found = None
     if audit.source is not None:
         found = _hunt(audit, audit.source)
         pair = found.pair
+        if audit.searched is not None:
+            # What the search took and what a call on this pair takes are known now.
+            audit = _fit_to_time(replace(audit, searched=0), pair, asked_for)
     taught, opening = (found.first, found.second) if found is not None else None, None
     if audit.claim.curve is not None:
         # The draws that tell the point teach, and are the first of the judging if none are yet.
@@ -227,7 +288,12 @@ def _run(audit: Audit) -> AuditResult:
         precision=audit.budget.precision,
         bounding=audit.bounding,
         out_of_time=audit.clock.late,
+        news=partial(_tell_known, audit),
     )
+    tally = audit.sampler.tally
+    if tally.slow:
+        tally.kept.begin(pair, audit.claim)
+    tally.late = _last_moment(audit)
     judging.run(taught=taught, opening=opening)
     # No verdict before what was counted came out alike in a fresh process.
     audit.sampler.gate(refuted=judging.refuted)
@@ -237,7 +303,7 @@ def _run(audit: Audit) -> AuditResult:
     result = replace(result, reached=found.reach if found is not None else None)
     unreadable = result.note.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
     other = audit.bounding or asked.attacker_of(audit.target) != "values"
-    if audit.exact is not False and not (other or unreadable):
+    if audit.exact is not False and not (other or unreadable or audit.clock.late()):
         result = with_exact(result, audit.sampler, _wanted(audit, found, result))
     return replace(result, cause=cause_of(audit, result))
 
@@ -252,8 +318,9 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
     # By itself it may take as long again as the audit did, or what is left of its time.
     spent = audit.clock.spent()
     left = LONG if audit.patient else max(LEAST, spent)
+    until = inf
     if audit.clock.seconds is not None:
-        left = min(left, audit.clock.seconds - spent)
+        until = audit.clock.started + audit.clock.seconds
     return Wanted(
         judged=tuple(known.values())[::-1],
         seen=tuple(one.pair for one in seen),
@@ -261,6 +328,7 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         asked=bool(audit.exact),
         alone=audit.given is not None,
         seconds=left,
+        until=until,
     )
 
 
@@ -292,7 +360,7 @@ def _hunt(audit: Audit, source: Source) -> Found:
             epsilon=epsilon,
             delta=delta,
             plan=audit.plan,
-            out_of_time=lambda: audit.clock.late(0.3) or allowance.left == 0,
+            out_of_time=lambda: audit.clock.late(SEARCHING + 0.05) or allowance.left == 0,
         )
         if found is None or _promise(audit, following) > _promise(audit, found):
             found = following
@@ -311,28 +379,81 @@ def _promise(audit: Audit, found: Found) -> float:
     return choice.predicted - choice.spread
 
 
-def _cost(audit: Audit, pair: Pair) -> float:
+def _is_slow(sampler: Sampler, pair: Pair) -> bool:
+    """Whether calls take long, and not only the first ones or while the machine was busy."""
+    if sampler.tally.pace < SLOW:
+        return False
+    sampler.draw(pair, "contract", 9, 1 if sampler.tally.pace > ENOUGH else 8)
+    return sampler.tally.pace >= SLOW
+
+
+def _price(audit: Audit, pair: Pair) -> Price:
     """Seconds of one draw, from as many draws as make a twentieth of a second."""
+    alone = audit.sampler.tally.pace
+    if alone >= ENOUGH and audit.sampler.door.workers == 1:
+        return Price(draw=alone, alone=alone)
     for chunk, draws in enumerate((2, 32, 512, 8192), start=1):
+        draws = max(draws, audit.sampler.door.workers) if draws == 2 else draws
         before = audit.clock.spent()
         audit.sampler.draw(pair, "contract", chunk, draws)
         seconds = audit.clock.spent() - before
         if seconds > ENOUGH:
             break
-    return max(seconds, 1e-9) / (2 * draws)
+    draw = max(seconds, 1e-9) / (2 * draws)
+    return Price(draw=draw, alone=max(alone, draw))
 
 
-def _fit_to_time(audit: Audit, pair: Pair) -> Audit:
+def _fit_to_time(audit: Audit, pair: Pair, asked_for: int) -> Audit:
     """Fewer trials where the budget of seconds could not pay for them, decided beforehand.
 
     The number is fixed before the first judged draw: a sample cut by the clock would be biased
     whenever the running time depends on the output.
     """
-    if audit.clock.seconds is None:
+    seconds = audit.clock.seconds
+    if seconds is None:
         return audit
-    cost = _cost(audit, pair)
-    affordable = max(2, int(0.25 * audit.clock.seconds / cost))
+    price = _price(audit, pair)
+    if audit.sampler.tally.slow:
+        left = (1 - KEPT_BACK) * seconds - audit.clock.spent()
+        if audit.source is not None and audit.searched is None:
+            audit = replace(audit, searched=int(SEARCHING * left / price.draw))
+            left -= SEARCHING * left
+        affordable = trials_within(left, price)
+    else:
+        affordable = max(2, int(CHEAP * seconds / price.draw))
+    audit = replace(audit, price=price)
     if affordable >= audit.budget.trials:
         return audit
-    note = f"{affordable} trials a side instead of {audit.budget.trials}, to fit the time budget"
+    note = f"{affordable} trials a side instead of {asked_for}, to fit the time budget"
     return replace(audit, budget=replace(audit.budget, trials=affordable), note=note)
+
+
+def _foretold(audit: Audit, price: Price) -> str:
+    part = share(audit.budget.precision, seeded=audit.sampler.seeded, bounding=audit.bounding)
+    return foretold(
+        audit.claim,
+        seconds=audit.clock.seconds or 0.0,
+        price=price,
+        trials=audit.budget.trials,
+        # What is left of alpha for the last look of a judging that bets on the draws that teach.
+        level=(1 - part) * audit.test.alpha * LAST[-1][1],
+    )
+
+
+def _last_moment(audit: Audit) -> Callable[[], bool]:
+    """When drawing must end so that draws can be made again within the time."""
+    if audit.clock.seconds is None or audit.price is None:
+        return lambda: False
+    most = (1 + KEPT_BACK) * audit.clock.seconds
+    until = most - remaking(audit.budget.trials, audit.price)
+    return lambda: audit.clock.spent() > until
+
+
+def _tell_known(audit: Audit, judging: Judging) -> None:
+    """Tell how often the event learnt last happened among the draws that taught it."""
+    if audit.news is None or not audit.sampler.tally.slow:
+        return
+    choice, draws = judging.choice, judging.lesson.draws
+    p, q = choice.rates[::-1] if choice.reversed else choice.rates
+    known = f"{choice.event.describe()}: about {p:.2g} of D, {q:.2g} of D', {draws:,} draws a side"
+    audit.news("known", known)

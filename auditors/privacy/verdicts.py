@@ -1,5 +1,6 @@
 """The last steps of an audit: a smaller pair for what was refuted, the power for what was not."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import ceil, floor, inf, log10
 from time import monotonic
@@ -12,21 +13,22 @@ from ..databases.neighbours import Source
 from ..outputs.encoding import identity
 from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
 from ..sampling.fingerprint import fingerprint
-from ..sampling.sampling import Sampler
+from ..sampling.kept import Keeping
+from ..sampling.sampling import OutOfTime, Sampler
 from ..search.hunt import Found
 from ..search.plan import SearchPlan
 from ..search.shrink import shrink
 from . import power
 from .attempt import LAST, Test, totals
 from .betting import moments_bet_on, moments_beyond, share
-from .budget import GROSS, Allowance, Budget
+from .budget import GROSS, WORST, Allowance, Budget
 from .judge import Judging
+from .planning import KEPT_BACK, Price, trials_within
+from .request import News
 from .sketch import sketch
 
 LARGE_DELTA = 0.25
 
-WORST = 0.9
-"""Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
 SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
 AFTER = 64
@@ -111,6 +113,12 @@ class Audit:
     """Whether trying them may take long, because they are known to be found."""
     databases: Any = None
     """The domain that the pairs come from, if it is one."""
+    searched: int | None = None
+    """Outputs that there is time to search with, where calls are slow."""
+    price: Price | None = None
+    """What a draw costs, if there is a time limit."""
+    news: News | None = None
+    kept: Keeping | None = None
 
     @property
     def test(self) -> Test:
@@ -123,7 +131,8 @@ class Audit:
         """How much the search may draw; where the largest bound is wanted it goes on to the end."""
         largest = self.bounding or self.budget.precision == 0
         brief = self.budget.precision is None
-        return SearchPlan.for_trials(self.budget.trials, thorough=largest, brief=brief)
+        whole = SearchPlan.for_trials(self.budget.trials, thorough=largest, brief=brief)
+        return whole if self.searched is None else whole.within(self.searched)
 
 
 def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:
@@ -132,23 +141,34 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         return _not_refuted(audit, judging)
     tally = audit.sampler.tally
     after = _after(tally.draws, judging.decided_after or 0)
-    after = max(0, min(after, audit.budget.everything - tally.draws))
+    after = max(0, min(after, audit.budget.everything - tally.draws, _affordable(audit)))
     rest = Allowance(tally, after)
     small = None
     wanted = audit.source is not None and found is not None and not audit.bounding
-    if wanted and audit.source is not None and found is not None and not audit.clock.late():
+    if wanted and audit.source is not None and found is not None and after:
         share = Allowance(tally, min(audit.budget.shrinking, after // 2))
-        small = _smallest(audit, audit.source, found, judging, share)
-    if audit.budget.precision:
-        # A finer wish than the usual one may cost what it costs.
+        with suppress(OutOfTime):
+            small = _smallest(audit, audit.source, found, judging, share)
+    if audit.budget.precision and after:
+        # A finer wish than the usual one may cost what it costs, but for time.
         finer = max(1.0, (Budget().precision or 1.0) / audit.budget.precision) ** 2
-        judging.sharpen(int(finer * rest.left / 2))
+        with suppress(OutOfTime):
+            judging.sharpen(min(int(finer * rest.left), _affordable(audit)) // 2)
         audit.sampler.gate(refuted=True)
     result = _result(audit, judging, Verdict.REFUTED)
     if small is None:
         return replace(result, witness=result.worst)
     largest = max(result.epsilon_lower, small.epsilon_lower)
     return replace(result, witness=small, epsilon_lower=largest)
+
+
+def _affordable(audit: Audit) -> int:
+    """Outputs, of both sides, that there is time for, with making some of them again."""
+    if audit.price is None or audit.clock.seconds is None:
+        return 2 * audit.budget.everything
+    left = (1 - KEPT_BACK) * audit.clock.seconds - audit.clock.spent()
+    trials = trials_within(left, audit.price)
+    return 2 * trials if trials > 2 else 0
 
 
 def _after(spent: int, decided: int) -> int:

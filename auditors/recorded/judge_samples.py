@@ -78,7 +78,8 @@ def judge_samples(
     `epsilon` in nats. Raises InvalidArgument for numbers outside their range and for samples of
     fewer than 100 outputs.
     """
-    _require(first, second, epsilon, delta, distance, alpha)
+    require_claim(epsilon, delta, distance, alpha)
+    _require_enough(first, second)
     sizes = len(first), len(second)
     taught = [min(round(TEACHING * size), MOST_TEACHING) for size in sizes]
     judging = sizes[0] - taught[0], sizes[1] - taught[1]
@@ -174,19 +175,21 @@ def _moved(event: HalfLine | AdditiveScore, threshold: float) -> HalfLine | Addi
     return replace(event, threshold=threshold)
 
 
-def _require(
-    first: Outputs, second: Outputs, epsilon: float, delta: float, distance: int, alpha: float
-) -> None:
+def require_claim(epsilon: float, delta: float, distance: int, alpha: float) -> None:
+    """InvalidArgument for a number outside its range."""
     for holds, sentence in (
         (0 <= epsilon < float("inf"), f"epsilon must be finite and at least 0, got {epsilon!r}"),
         (0 <= delta < 1, f"delta must be from 0 to below 1, got {delta!r}"),
         (distance >= 1, f"distance must be at least 1, got {distance!r}"),
         (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha!r}"),
-        (
-            min(len(first), len(second)) >= FEWEST,
-            f"{len(first)} and {len(second)} outputs were recorded; expected at least {FEWEST} of "
-            "each database, because a part must be spent on learning what to count",
-        ),
     ):
         if not holds:
             raise InvalidArgument(sentence)
+
+
+def _require_enough(first: Outputs, second: Outputs) -> None:
+    if min(len(first), len(second)) < FEWEST:
+        raise InvalidArgument(
+            f"{len(first)} and {len(second)} outputs were recorded; expected at least {FEWEST} of "
+            "each database, because a part must be spent on learning what to count"
+        )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -62,8 +63,6 @@ ROOM = 1 << 22
 """Bytes of the outputs of one block that are kept."""
 REMEMBERED = 8
 """Pairs whose numbers are remembered."""
-LONG = 0.05
-"""Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 
 
 IN_OTHER_ORDER = (
@@ -393,23 +392,26 @@ def draw_blocks(
     calls: Calls,
     event: Event | None,
     ask: Ask | None,
-    returned: bool,
+    returned: float,
     jobs: Sequence[tuple[Block, int | None, int]],
 ) -> list[Drawn]:
     """Draw blocks; each job is (block, part, how many of its first outputs to send).
 
     Nothing is asked of the outputs where `part` is None; where it is WHOLE they come back
-    themselves, and else `ask(outputs, part)`.
+    themselves, and else `ask(outputs, part)`. What single calls returned is told of blocks that
+    took `returned` seconds or more.
     """
     if event is not None:
         require_untouched_numpy()
     found = []
     for block, part, first in jobs:
-        made: list[Any] | None = [] if returned and part is not None and not calls.rows else None
+        telling = returned < inf and part is not None and not calls.rows
+        made: list[Any] | None = [] if telling else None
         started = monotonic()
         outputs = calls.outputs(
             worker, databases[block.side], block.key, block.first, block.size, made
         )
+        worker.beat()  # what follows is our own, and no call that takes long
         seconds = monotonic() - started
         inside = None if event is None else event.contains(outputs)
         found.append(
@@ -418,8 +420,8 @@ def draw_blocks(
                 hits=0 if inside is None else int(np.count_nonzero(inside)),
                 answer=None if part is None else answered(ask, outputs, part),
                 inside=None if inside is None else np.packbits(inside),
-                first=outputs[: _room(outputs, first)] if first else None,
-                returned=_plain(made) if made is not None and seconds >= LONG else None,
+                first=outputs[: room(outputs, first)] if first else None,
+                returned=_plain(made) if made is not None and seconds >= returned else None,
             )
         )
     if event is not None:
@@ -444,7 +446,7 @@ def require_untouched_numpy() -> None:
             )
 
 
-def _room(outputs: Outputs, first: int) -> int:
+def room(outputs: Outputs, first: int) -> int:
     """How many of the `first` outputs can be kept: all but of wide ones."""
     if len(outputs.paths()) <= NARROW:
         return first

@@ -40,8 +40,10 @@ from .calls import (
     answered,
     draw_blocks,
     require_signature,
+    room,
 )
 from .gate import MOST, Deciding, require_inside
+from .kept import Draws
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -66,12 +68,23 @@ WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 BUNDLE = 0.25
 """Seconds that the blocks of one request should take, so that progress is told."""
+LONG = 0.05
+"""Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
 CLUMPS = 1e-6
 """Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
 
 def _nothing(draws: int) -> None:
     """Progress listener that ignores the news."""
+
+
+def _never() -> bool:
+    """No time limit."""
+    return False
+
+
+class OutOfTime(Exception):
+    """The time of the audit is used up in the middle of draws."""
 
 
 @dataclass(slots=True)
@@ -91,10 +104,37 @@ class Tally:
     widths: dict[int, int] = field(default_factory=dict)
     """Bytes of an output of the pairs that were drawn from to teach or to count."""
 
+    slow: bool = False
+    """Whether calls are so slow that blocks are drawn in pieces."""
+    kept: Draws = field(default_factory=Draws)
+    """The draws of the pair that is judged, where calls are slow."""
+    late: Callable[[], bool] = _never
+    """Whether no more may be drawn."""
+    _told: int = 0
+    """Draws that the listener knows of and that are not added yet."""
+
+    def require_time(self) -> None:
+        """Raise OutOfTime once no more may be drawn."""
+        if self.late():
+            raise OutOfTime
+
+    @property
+    def made(self) -> int:
+        """How many draws there have been, with those of blocks that are not whole yet."""
+        return self.draws + self._told
+
+    def tell(self, draws: int) -> None:
+        """Tell of draws of a block that is not whole yet, and will be added."""
+        self._told += draws
+        self.listener(draws)
+
     def add(self, draws: int) -> None:
         """Count more draws."""
         self.draws += draws
-        self.listener(draws)
+        told = min(draws, self._told)
+        self._told -= told
+        if draws > told:
+            self.listener(draws - told)
 
     def require_independent(self, hits: Sequence[int], sizes: Sequence[int]) -> None:
         """Bet on clumps in the hits of blocks of these sizes; ContractError once that has paid.
@@ -232,7 +272,7 @@ class Sampler:
         calls = self.calls("frozen")
         if followed is None:
             ((drawn),) = self.door.ask(
-                draw_blocks, (database,), calls, None, None, False, [(block, WHOLE, 0)]
+                draw_blocks, (database,), calls, None, None, inf, [(block, WHOLE, 0)]
             )
             outputs: Outputs = drawn.answer
             return outputs
@@ -402,7 +442,7 @@ class Sampler:
             missing.append(place)
         some = [blocks[place] for place in missing]
         for number, drawn in self._drawn(
-            pair, event, some, [parts[place] for place in missing], ask, returned=True
+            pair, event, some, [parts[place] for place in missing], ask, returned=LONG
         ):
             if event is not None:
                 book.enter(event, some[number], drawn.hits)
@@ -417,9 +457,12 @@ class Sampler:
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None = None,
-        returned: bool = False,
+        returned: float = inf,
     ) -> Iterator[tuple[int, Drawn]]:
-        """(place, what came of it) of every block, from workers; entered where it decides."""
+        """(place, what came of it) of every block, from workers; entered where it decides.
+
+        Raises OutOfTime before the block that would come after the tally's time.
+        """
         if not blocks:
             return
         stage = blocks[0].stage
@@ -428,11 +471,55 @@ class Sampler:
             (block, part, self._kept(block) if decides else 0)
             for block, part in zip(blocks, parts, strict=True)
         ]
-        for place, drawn in self._asked(pair, calls, event, ask, returned, jobs):
+        slow = self.tally.slow and not calls.rows and not self.engine.remote
+        asked = self._in_pieces if slow else self._asked
+        left = len(jobs)
+        for place, drawn in asked(pair, calls, event, ask, returned, jobs):
             self.tally.pace = drawn.pace
             if decides:
                 self.tally.deciding.enter(pair, calls, event, blocks[place], drawn)
             yield place, drawn
+            left -= 1
+            if left:
+                self.tally.require_time()
+
+    def _in_pieces(
+        self,
+        pair: Pair,
+        calls: Calls,
+        event: Event | None,
+        ask: Ask | None,
+        returned: float,
+        jobs: Sequence[tuple[Block, int | None, int]],
+    ) -> Iterator[tuple[int, Drawn]]:
+        """The same from a slow mechanism: in pieces, of both sides in turn, each kept as it comes.
+
+        What is asked of the outputs is asked here. A draw has a generator of its own, so pieces
+        change none.
+        """
+        kept = self.tally.kept
+        kept.expect(pair, [block for block, _, _ in jobs])
+        alone = self.seeded or jobs[0][0].stage in UNDECIDED
+        most = max(1, int(BUNDLE / max(self.tally.pace, 1e-6))) if alone else max(BLOCK.values())
+        pieces = [
+            (place, block._replace(first=block.first + start, size=min(most, block.size - start)))
+            for place, (block, _, _) in enumerate(jobs)
+            for start in range(0, block.size, most)
+        ]
+        pieces.sort(key=lambda piece: (piece[1].first, piece[1].side))
+        found: dict[int, dict[int, Drawn]] = {}
+        some = [(block, WHOLE, 0) for _, block in pieces]
+        for number, drawn in self._asked(pair, calls, None, None, 0.0, some):
+            place, piece = pieces[number]
+            kept.enter(pair, piece, drawn.returned)
+            block, part, first = jobs[place]
+            found.setdefault(place, {})[piece.first] = drawn
+            self.tally.tell(piece.size)
+            if sum(len(one.answer) for one in found[place].values()) == block.size:
+                yield place, _together(found.pop(place), event, ask, part, first, returned)
+            else:
+                self.tally.pace = drawn.pace
+                self.tally.require_time()
 
     def _kept(self, block: Block) -> int:
         """How many of the first outputs of a block are kept, to be compared with others."""
@@ -445,7 +532,7 @@ class Sampler:
         calls: Calls,
         event: Event | None,
         ask: Ask | None,
-        returned: bool,
+        returned: float,
         jobs: Sequence[tuple[Block, int | None, int]],
     ) -> Iterator[tuple[int, Drawn]]:
         databases = (pair.database, pair.neighbour)
@@ -477,7 +564,7 @@ class Sampler:
         calls: Calls,
         event: Event | None,
         ask: Ask | None,
-        returned: bool,
+        returned: float,
         jobs: Sequence[tuple[Block, int | None, int]],
     ) -> Iterator[tuple[int, Drawn]]:
         """The same from `PIECES` fresh processes, each with its part of either side.
@@ -505,7 +592,7 @@ class Sampler:
             job = [(Block(*key, 0, PROBE, 0), WHOLE, 0)]
             said = []
             for _ in range(2 if self.door.remakes else 0):
-                asked = (self.calls("contract"), None, None, False, job)
+                asked = (self.calls("contract"), None, None, inf, job)
                 ((drawn,),) = [
                     self.door.fresh(draw_blocks, (pair.database, pair.neighbour), *asked)
                 ]
@@ -514,13 +601,38 @@ class Sampler:
         return self.tally.copied
 
 
+def _together(
+    found: dict[int, Drawn],
+    event: Event | None,
+    ask: Ask | None,
+    part: int | None,
+    first: int,
+    returned: float,
+) -> Drawn:
+    """What came of a block that was drawn in pieces, by the numbers of their first draws."""
+    pieces = [found[start] for start in sorted(found)]
+    outputs = Outputs.concatenate([piece.answer for piece in pieces])
+    seconds = sum(piece.pace * len(piece.answer) for piece in pieces)
+    inside = None if event is None else event.contains(outputs)
+    told = [piece.returned for piece in pieces]
+    whole = seconds >= returned and all(isinstance(one, list) for one in told)
+    return Drawn(
+        pace=seconds / len(outputs),
+        hits=0 if inside is None else int(np.count_nonzero(inside)),
+        answer=None if part is None else answered(ask, outputs, part),
+        inside=None if inside is None else np.packbits(inside),
+        first=outputs[: room(outputs, first)] if first else None,
+        returned=[value for one in told for value in one] if whole and part is not None else None,
+    )
+
+
 def _elsewhere(
     run: Callable[..., Any],
     databases: Sequence[Any],
     calls: Calls,
     event: Event | None,
     ask: Ask | None,
-    returned: bool,
+    returned: float,
     job: tuple[Block, int | None, int],
 ) -> Drawn:
     """One block, drawn in the process of a scheduler's worker."""
@@ -561,7 +673,7 @@ def _disclosure(sampler: Sampler, pair: Pair, error: MechanismRaised) -> Mechani
         job = [(block, None, 0)]
         try:
             sampler.door.ask(draw_blocks, (pair.database, pair.neighbour),
-                             sampler.calls("contract"), None, None, False, job)  # fmt: skip
+                             sampler.calls("contract"), None, None, inf, job)  # fmt: skip
             raises.append(False)
         except MechanismRaised:
             raises.append(True)

@@ -1,6 +1,6 @@
 """How much a search may spend."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,14 @@ class SearchPlan:
     def climbing(self) -> int:
         """Outputs, of both sides, that climbing from the best pairs may draw."""
         return self.most // (4 if self.thorough else 20)
+
+    def within(self, most: int) -> "SearchPlan":
+        """The same search with `most` outputs of both sides, where calls are slow.
+
+        Frozen runs of few draws are enough to see what moves, and leave room for more pairs.
+        """
+        draws = min(self.draws, max(4, most // 64))
+        return replace(self, draws=draws, most=min(self.most, most))
 
     @classmethod
     def for_trials(

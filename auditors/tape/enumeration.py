@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import pairwise
-from time import process_time
+from time import monotonic, process_time
 from typing import Any, NoReturn
 
 import numpy as np
@@ -87,10 +87,14 @@ def _laws(outputs: Outputs, chances: Any, tails: Any, runs: int) -> Laws:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """When to give up: after so many runs of all databases together, or CPU seconds."""
+    """When to give up: after so many runs of all databases together, or CPU seconds.
+
+    A mechanism that waits uses none of these, so `until` is a moment of `time.monotonic`.
+    """
 
     runs: int
     seconds: float = math.inf
+    until: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -624,7 +628,8 @@ def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
     covered, number = 0.0, 0
     heap: list[tuple[float, int, Share, Sequence[int]]] = [(-1.0, 0, Share(), ())]
     while heap:
-        if runs >= limits.runs or process_time() - started > limits.seconds:
+        late = process_time() - started > limits.seconds or monotonic() > limits.until
+        if runs >= limits.runs or late:
             if 1 - _sum(law.chances) > TAIL:
                 what = f"{limits.runs:,} runs" if runs >= limits.runs else "the time"
                 raise NotEnumerable(f"{what} did not do for all its paths")

@@ -223,7 +223,8 @@ class Wanted:
     """The pairs to check: those that were judged, and more where there is a small universe.
 
     `asked` says that somebody asked for an exact verdict, `alone` that the judged pair is the only
-    one that there is. `seconds` are what an enumeration that nobody asked for may take.
+    one that there is. `seconds` of CPU time are what an enumeration that nobody asked for may take,
+    and `until` is the moment of `time.monotonic` at which an audit in seconds ends.
     """
 
     judged: tuple[Pair, ...]
@@ -232,6 +233,7 @@ class Wanted:
     asked: bool = False
     alone: bool = False
     seconds: float = LONG
+    until: float = inf
 
 
 def with_exact(result: AuditResult, sampler: Sampler, wanted: Wanted) -> AuditResult:
@@ -259,7 +261,9 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
     if claim.curve is not None:
         return "a whole curve is claimed, and one (epsilon, delta) is decided exactly"
     databases, sets = _sets(claim, wanted)
-    limits = Limits(ASKED, LONG) if wanted.asked else Limits(TRIED, wanted.seconds)
+    limits = Limits(
+        ASKED if wanted.asked else TRIED, LONG if wanted.asked else wanted.seconds, wanted.until
+    )
     every = list(databases.values())
     laws = laws_of(sampler, every, [count for count, _, _ in sets], limits)
     if isinstance(laws, str):

@@ -46,7 +46,8 @@ class Child:
     """A forked process that answers requests one at a time, each by `serve(request)`.
 
     `serve` runs in the child and is given the bytes of a request and a function that it calls
-    whenever a call of the mechanism begins. `limit` is how many seconds may pass without one.
+    whenever a call of the mechanism begins, and after the last one of a block. `limit` is how many
+    seconds may pass without that.
     """
 
     def __init__(
@@ -209,12 +210,10 @@ def _live(
     """The child: answer until the parent is gone."""
     try:
         _settle(sock, parent, show_output)
-        count = 0
 
         def beat() -> None:
-            nonlocal count
-            count += 1
-            BEATS.pack_into(page, 0, count)
+            # Counted on the page, where copies of this process count too: see `aside`.
+            BEATS.pack_into(page, 0, BEATS.unpack_from(page)[0] + 1)
 
         forked: list[int] = []
         os.register_at_fork(after_in_child=lambda: forked.append(1))

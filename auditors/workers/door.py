@@ -13,7 +13,7 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ContractError, MechanismHangs
+from ..errors import ContractError, MechanismDied, MechanismHangs
 from .children import CAN_FORK, Child, Ended, wait
 from .outside import Outside
 from .wire import packed, requested
@@ -245,8 +245,8 @@ def pickled(database: Any) -> bytes:
         ) from None
 
 
-def _died(ended: Ended) -> ContractError:
-    return ContractError(
+def _died(ended: Ended) -> MechanismDied:
+    return MechanismDied(
         f"the mechanism ended the process it ran in without an answer: {ended}; a mechanism must "
         "return (if the system killed it, it may have run out of memory)"
     )

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from ..targets import targets
 from ..writing.terminal import printable
 from . import clock, listing
 from .delivering import Audited, Beside, deliver, status_of
+from .keeping import keep
 from .replaying import made_by_this_version, replayed, unread
 from .replaying_claims import ClaimReplay, claims_of, claims_replayed
 
@@ -104,13 +106,14 @@ def audit(
                     console, part, seen.mechanism, request, given=given, target=text,
                     path=str(paths["json"]), checkpoint=checkpoint,
                 )  # fmt: skip
+            told = {**request, "news": console.news, "kept": partial(keep, console)}
             opening = book or (pieces.opening(console, checkpoint) if checkpoint else None)
             if opening is not None:
                 results += running.audit_in(
-                    opening, seen.mechanism, progress=console.progress, **request
+                    opening, seen.mechanism, progress=console.progress, **told
                 )
             else:
-                results += run.audit_claims(seen.mechanism, progress=console.progress, **request)
+                results += run.audit_claims(seen.mechanism, progress=console.progress, **told)
         budget = Budget(**{k: engine[k] for k in ("alpha", "trials", "seed") if k in engine})
         checked = tuple(check_within(budget, one) for one in others)
         beside = Beside(found.text, found.name, checked, budget)

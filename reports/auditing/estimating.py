@@ -39,6 +39,7 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
         found.mechanism,
         **engine,
         progress=console.progress,
+        news=console.news,
         target=found.text,
         name=found.name,
         engine=where,

@@ -14,6 +14,8 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
         "dpwitness plan --epsilon 1 --notice 1.2 \\",
         "  --flake 1e-9 --runs 100000",
         "dpwitness plan --mu 1 --trials 50000",
+        "dpwitness plan --epsilon 1 --seconds 300 \\",
+        "  --call 0.5",
     ),
 )
 @click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
@@ -24,6 +26,8 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
 @click.option(
     "--trials", type=WHOLE, help="Or the runs per database of an audit: what does it detect?"
 )
+@click.option("--seconds", type=float, help="Or the time of an audit, of calls that take --call.")
+@click.option("--call", type=float, metavar="SECONDS", help="What one call takes.")
 @click.option(
     "--flake",
     type=float,

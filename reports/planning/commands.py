@@ -1,11 +1,11 @@
 """What `dpwitness plan` does, apart from reading its options."""
 
 from collections.abc import Iterator
-from math import expm1, isfinite, log1p
+from math import expm1, inf, isfinite, log1p
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
-from ...auditors.privacy.planning import BudgetPlan
+from ...auditors.privacy.planning import BudgetPlan, Price, claim_of, foretold, planned_in_time
 from ...auditors.privacy.planning import plan as planned
 from ..faces.as_text import told, wrapped
 from ..shell.console import Console, tell
@@ -15,11 +15,47 @@ def plan(console: Console, /, *, runs: int, json_path: str | None, **asked: Any)
     """Plan a budget, tell it, and give the exit status, which is 0."""
     if runs < 1:
         raise InvalidArgument(f"runs must be at least 1, got {runs}")
+    seconds, call = asked.pop("seconds"), asked.pop("call")
+    if seconds is not None or call is not None:
+        return _in_time(console, seconds, call, asked, json_path)
     made = planned(**asked)
     text = told(headline(made), story(made, runs), console.width)
     if console.quiet:
         text = "\n".join(wrapped(headline(made), console.width))
     return tell(console, json_path, _data(made, runs), text)
+
+
+def _in_time(
+    console: Console,
+    seconds: float | None,
+    call: float | None,
+    asked: dict[str, Any],
+    json_path: str | None,
+) -> int:
+    """What an audit of calls that take `call` seconds shows in `seconds`."""
+    for name, value in (("seconds", seconds), ("call", call)):
+        if value is None or not 0 < value < inf:
+            raise InvalidArgument(
+                f"{name} must be positive, got {value}; --seconds is the time of the audit and "
+                "--call that of one call"
+            )
+    if asked["trials"] is not None or asked["notice"] is not None:
+        raise InvalidArgument("--seconds says how many trials there are; give it alone")
+    stated = {name: asked[name] for name in ("epsilon", "delta", "mu", "rho", "distance")}
+    # The numbers are checked as those of any plan.
+    planned(**stated, flake=asked["flake"], trials=2)
+    assert seconds is not None
+    assert call is not None
+    claim = claim_of(**stated)
+    price = Price(draw=call, alone=call)
+    data: dict[str, Any] = {"seconds": seconds, "call": call, "alpha": asked["flake"]}
+    lines = []
+    for words, searching in (("With the pair given", False), ("With a search", True)):
+        trials, level = planned_in_time(seconds, price, asked["flake"], searching=searching)
+        said = foretold(claim, seconds=seconds, price=price, trials=trials, level=level)
+        lines += wrapped(f"{words}: {said}.", console.width)
+        data["searched" if searching else "given"] = {"trials": trials, "said": said}
+    return tell(console, json_path, data, "\n".join(lines))
 
 
 def headline(made: BudgetPlan) -> str:

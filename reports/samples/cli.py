@@ -11,27 +11,28 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
     "judge",
     epilog=examples(
         "dpwitness judge d.csv d_prime.csv --epsilon 1",
+        "dpwitness judge draws-of-release.jsonl",
         "./draw | dpwitness judge - other.npy \\",
         "  --epsilon 1 --delta 1e-6",
     ),
 )
 @click.argument("first", metavar="SAMPLE")
-@click.argument("second", metavar="SAMPLE2")
-@click.option("--epsilon", type=float, required=True, help="Claimed epsilon, in nats.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="Claimed delta.")
-@click.option(
-    "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the databases."
-)
+@click.argument("second", metavar="[SAMPLE2]", required=False)
+@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
+@click.option("--delta", type=float, help="Claimed delta  [default: 0]")
+@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
 @click.option(
     "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
 )
 @numbers
 @loudness("Print the verdict only.")
-def judge(first: str, second: str, quiet: bool, **options: Any) -> None:
+def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
     """Judge outputs recorded under two neighbouring databases; no mechanism is run.
 
     A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or - for a pipe. Its first
-    quarter chooses what to count and the rest is counted once. Exit status as for audit.
+    quarter chooses what to count and the rest is counted once. A file of draws that an audit left
+    when it ended early is given alone: it has both databases and the claim, which options change.
+    Exit status as for audit.
     """
     from . import commands
 

@@ -1,7 +1,9 @@
 """What `dpwitness judge` and `dpwitness conform` do, apart from reading their options."""
 
+import json
+from collections.abc import Iterator
 from dataclasses import asdict
-from math import ceil, log
+from math import ceil, exp, log
 from typing import Any
 
 import numpy as np
@@ -9,13 +11,13 @@ import numpy as np
 from ...auditors import conformance
 from ...auditors.errors import InvalidArgument
 from ...auditors.outputs.features import Feature
-from ...auditors.recorded import Judged, judge_samples
+from ...auditors.recorded import Judged, JudgedKept, judge_kept, judge_samples
 from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import wrapped
 from ..shell.console import INCONCLUSIVE, REFUTED, Console, tell
 from ..writing.terminal import printable
-from .sample_files import PIPE, compared, read_outputs, read_sample
+from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample
 
 UNSAID = (
     "Not examined: other databases (nothing was searched, and nothing can be replayed or made "
@@ -23,13 +25,27 @@ UNSAID = (
     "outputs of each sample are independent draws of one law, without which the error "
     "probability does not hold."
 )
+UNSAID_OF_KEPT = (
+    "Not examined: other databases, the low-order bits of numbers, and whether the draws are "
+    "independent, without which the error probability does not hold: an audit that ends makes some "
+    "of them again, and this one did not come to that."
+)
+MOST_SHOWN = 200
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 
 def judge(
-    console: Console, /, first: str, second: str, *, json_path: str | None, **claim: Any
+    console: Console, /, first: str, second: str | None, *, json_path: str | None, **stated: Any
 ) -> int:
-    """Judge a claim on two recorded samples, tell it, and give the exit status."""
+    """Judge a claim on two recorded samples, or on kept draws, tell it, and give the exit status.
+
+    `stated` are the numbers of the claim and alpha, None for those that nobody stated.
+    """
+    claim = {name: value for name, value in stated.items() if value is not None}
+    if second is None:
+        return _judge_kept(console, first, claim, json_path)
+    if "epsilon" not in claim:
+        raise InvalidArgument("nobody said what is claimed; give it with --epsilon")
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")
     judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
@@ -38,6 +54,27 @@ def judge(
     text = "\n".join(judged_lines(judged, names, console.width, quiet=console.quiet))
     status = STATUS.get(judged.verdict, 0)
     return tell(console, json_path, _judged_data(judged, names), text, status)
+
+
+def _judge_kept(console: Console, place: str, stated: dict[str, Any], json_path: str | None) -> int:
+    """Judge the draws that an audit kept in a file."""
+    kept = read_kept(place)
+    own = {**kept.claim, "distance": int(kept.claim["distance"])}
+    judged = judge_kept(*kept.sides, **{**own, **stated})
+    names = "D", "D'"
+    data = {
+        **_judged_data(judged, names),
+        "not_examined": UNSAID_OF_KEPT,
+        "kept": {
+            "mechanism": kept.mechanism,
+            "pair": json.loads(kept.pair),
+            "alpha_spent": kept.spent,
+            "log_wealth": judged.wealth,
+            "log_wealth_needed": judged.needed,
+        },
+    }
+    lines = judged_lines(judged, names, console.width, quiet=console.quiet, kept=kept, place=place)
+    return tell(console, json_path, data, "\n".join(lines), STATUS.get(judged.verdict, 0))
 
 
 def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
@@ -64,12 +101,23 @@ def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: bool) -> list[str]:
-    """The report, its headline alone if `quiet`; `names` are those of the samples."""
+def judged_lines(
+    judged: Judged,
+    names: tuple[str, str],
+    width: int,
+    *,
+    quiet: bool,
+    kept: Kept | None = None,
+    place: str = "",
+) -> list[str]:
+    """The report, its headline alone if `quiet`; `names` are those of the samples.
+
+    For the draws that an audit kept, `kept` says what they are and `place` which file has them.
+    """
     claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
     if judged.distance > 1:
         claim += f" ({judged.distance} steps apart)"
-    pair = printable(f"{names[0]} and {names[1]}")
+    pair = printable(f"the draws in {place}" if kept is not None else " and ".join(names))
     bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
     head = {
         Verdict.REFUTED: f"Refuted: {pair} contradict {claim}: privacy loss >= {bound}, "
@@ -87,20 +135,25 @@ def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: b
     count = judged.count
     order = (1, 0) if count.reversed else (0, 1)
     lines += ["", *wrapped(f"event     {printable(count.event.describe())}", width, " " * 12, "  ")]
-    for place in order:
-        hits, trials = count.hits[place], count.trials[place]
+    for side in order:
+        hits, trials = count.hits[side], count.trials[side]
         one = f"{wording.share(hits, trials)} of the outputs ({wording.count_phrase(hits, trials)})"
-        text = f"{'':<9} in {one} of {printable(names[place])}"
+        text = f"{'':<9} in {one} of {printable(names[side])}"
         lines += wrapped(text, width, " " * 12, "  ")
     learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
-    lines += wrapped(
-        f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose "
-        + ("the event" if judged.events == 1 else f"{judged.events} events")
-        + ", the rest were counted once"
-        + ("" if judged.events == 1 else "; this one tells most"),
-        width, " " * 12, "  ",
-    )  # fmt: skip
-    if judged.verdict is not Verdict.REFUTED and not judged.dependent:
+    if kept is not None and isinstance(judged, JudgedKept):
+        for line in _kept_lines(judged, kept):
+            lines += wrapped(line, width, " " * 12, "  ")
+    else:
+        lines += wrapped(
+            f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose "
+            + ("the event" if judged.events == 1 else f"{judged.events} events")
+            + ", the rest were counted once"
+            + ("" if judged.events == 1 else "; this one tells most"),
+            width, " " * 12, "  ",
+        )  # fmt: skip
+    judged_once = kept is None or judged.detectable < float("inf")
+    if judged.verdict is not Verdict.REFUTED and not judged.dependent and judged_once:
         seen = (
             f"epsilon {judged.detectable:.4g} or more"
             if judged.detectable < float("inf")
@@ -114,7 +167,24 @@ def judged_lines(judged: Judged, names: tuple[str, str], width: int, *, quiet: b
         )
     for remark in judged.remarks:
         lines += ["", *wrapped(f"Beware: {remark}.", width)]
-    return [*lines, "", *wrapped(UNSAID, width)]
+    return [*lines, "", *wrapped(UNSAID if kept is None else UNSAID_OF_KEPT, width)]
+
+
+def _kept_lines(judged: JudgedKept, kept: Kept) -> Iterator[str]:
+    """What is told of draws that were kept: whose they are, the bets, and whose error is whose."""
+    shown = printable(kept.pair)
+    yield f"pair      {shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + ' ...'}"
+    yield (
+        f"draws     {judged.sizes[0]:,} of each database by {printable(kept.mechanism)}, in the "
+        "order in which they were made"
+    )
+    won, needed = exp(min(judged.wealth, 700.0)), exp(min(judged.needed, 700.0))
+    yield f"bets      made {won:.3g} of 1 on them; {needed:,.4g} refute"
+    yield (
+        f"error     {judged.alpha:g} at most, whatever ended the audit; it had {kept.spent:g} of "
+        f"its own, so that either of the two refutes a true claim with probability "
+        f"{judged.alpha + kept.spent:g} at most"
+    )
 
 
 def conform(console: Console, place: str, law: str, *, flake: float, json_path: str | None) -> int:

@@ -14,7 +14,8 @@ import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,11 +25,16 @@ from numpy.typing import NDArray
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
+from ...auditors.sampling.kept import FORMAT
 from ..record.reading import MOST_DIGITS
 from ..writing.files import open_limited
 
 PIPE = "-"
+BEGINNING = '{"format": "dpwitness draws'
+"""How a file of draws begins that an audit kept."""
 MOST_SHOWN = 60
+MOST_CLAIMED = 10**6
+NO_KEPT = "is no file of draws that an audit kept; give two samples, one of each database"
 EXACT = 2**53
 LARGEST = 2**36
 """Bytes of a file. Arrays take as much memory; of the rest no more than MOST_VALUES are read."""
@@ -101,6 +107,75 @@ def read_outputs(place: str) -> Outputs:
     """The outputs of one file; see `read_sample`."""
     (found,) = _as_outputs(read_sample(place))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a file of draws that an audit kept says of them, and both sides; all of it is data.
+
+    `spent` is the error probability of that audit.
+    """
+
+    mechanism: str
+    claim: dict[str, float]
+    pair: str
+    spent: float
+    sides: tuple[Outputs, Outputs]
+
+
+def read_kept(place: str) -> Kept:
+    """The draws that an audit kept. Raises InvalidArgument for a file that is no such one."""
+    try:
+        with open_limited(place, LARGEST) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+            head = _head(text.readline(LONGEST_LINE), place)
+            rows = list(_lines(text, place))
+    except EvidenceFormatError as error:
+        raise InvalidArgument(str(error)) from None
+    except UnicodeDecodeError:
+        raise InvalidArgument(f"{place} {NO_KEPT}") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InvalidArgument(f"{place} could not be read: {reason}") from None
+    for number, row in enumerate(rows, start=2):
+        if type(row) is not list or len(row) != 2:
+            raise InvalidArgument(
+                f"{place}, line {number}: expected [output, output], one of each database"
+            )
+    one, two = _as_outputs(*(_listed([row[side] for row in rows], place) for side in (0, 1)))
+    return replace(head, sides=(one, two))
+
+
+def _is_claimed(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value <= MOST_CLAIMED
+
+
+def _head(line: str, place: str) -> Kept:
+    """What the first line says; its sides are still to come."""
+    data = None
+    if line.startswith(BEGINNING):
+        with suppress(ValueError, RecursionError):
+            data = json.loads(line, parse_int=_whole)
+    if not isinstance(data, dict):
+        raise InvalidArgument(f"{place} {NO_KEPT}")
+    claim, spent, name = data.get("claim"), data.get("alpha_spent"), data.get("mechanism")
+    if (
+        data["format"] != FORMAT
+        or not isinstance(name, str)
+        or not isinstance(claim, dict)
+        or set(claim) != {"epsilon", "delta", "distance"}
+        or not all(map(_is_claimed, [*claim.values(), spent]))
+        or type(claim["distance"]) is not int
+    ):
+        raise InvalidArgument(
+            f"{place}: its first line is none that this version of dpwitness writes; expected the "
+            f"format {FORMAT!r} with a mechanism, a claim of epsilon, delta and distance, and "
+            "alpha_spent"
+        )
+    nothing = Outputs.of_list([])
+    pair = json.dumps(data.get("pair"))
+    assert isinstance(spent, int | float)
+    return Kept(name[:MOST_SHOWN], claim, pair, spent, (nothing, nothing))
 
 
 def compared(first: Sample, second: Sample) -> tuple[Outputs, Outputs]:
@@ -408,6 +483,11 @@ def _lines(file: TextIO, place: str) -> Iterator[Any]:
         text = line.strip().removeprefix("\ufeff")
         if not text:
             continue
+        if text.startswith(BEGINNING) and number == 1:
+            raise InvalidArgument(
+                f"{place} has draws that an audit kept, of both databases; judge it alone, as in "
+                f"dpwitness judge {place}"
+            )
         values += 1 + text.count(",")
         _require_few(values, place)
         try:

@@ -23,11 +23,21 @@ class Console:
     say: Callable[[str], None]
     warn: Callable[[str], None]
     progress: Callable[[str, int, int], None]
+    """Told of draws made."""
     paint: Callable[[str, "Verdict"], str]
     width: int
     quiet: bool = False
     verbose: bool = False
     sized: bool = False
+    known: Callable[[str], None] = lambda text: None
+    """Told of what is known so far, for the line of progress."""
+
+    def news(self, kind: str, sentence: str) -> None:
+        """Tell what an audit tells before its end: its "plan", and what is "known" so far."""
+        if kind == "plan":
+            self.warn(sentence)
+        else:
+            self.known(sentence)
 
     def line(self, text: str) -> None:
         """Say one line, whole in a log; on a terminal it is folded and what goes on is indented."""

@@ -288,6 +288,7 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
             say=say,
             warn=warn,
             progress=journal,
+            known=journal.known,
             paint=_paint,
             width=width,
             sized=_sized(),
@@ -365,6 +366,14 @@ class _Journal:
                 self._progress.clear()
                 _warn(f"{time.monotonic() - self._begun:.1f} s: {stage}, {done:,} of {total:,}")
         self._progress(stage, done, total)
+
+    def known(self, text: str) -> None:
+        """What is known so far, for the progress line and the log."""
+        self.keep(f"known so far: {text}")
+        if self._verbose:
+            self._progress.clear()
+            _warn(f"{time.monotonic() - self._begun:.1f} s: known so far: {text}")
+        self._progress.know(text)
 
     def keep(self, text: str) -> None:
         """Append the text to the log, each line with the time."""

@@ -39,6 +39,7 @@ class ProgressLine:
         self._drawn = 0.0
         self._longest = 0
         self._begun = time.monotonic()
+        self._known = ""
 
     def __enter__(self) -> "ProgressLine":
         """Nothing is shown before the first news."""
@@ -59,6 +60,10 @@ class ProgressLine:
             self._write("\r" + " " * self._longest + "\r")
             self._longest = 0
 
+    def know(self, text: str) -> None:
+        """What is known so far: the end of the line from now on."""
+        self._known = f"; {one_line(text)}" if text else ""
+
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Show that `done` of `total` draws are made; at most ten times a second."""
         now = time.monotonic()
@@ -68,7 +73,7 @@ class ProgressLine:
         share = min(1.0, done / total) if total > 0 else 0.0
         width = min(WIDTH, max(self._columns() - 36, 4))
         bar = ("#" * round(share * width)).ljust(width, ".")
-        line = f"{stage:<10.10} [{bar}] {share:4.0%}{_left(share, now - self._begun)}"
+        line = f"{stage:<10.10} [{bar}] {share:4.0%}{_left(share, now - self._begun)}{self._known}"
         # A line that reached the edge would begin a new one at every tick.
         line = line[: max(self._columns() - 1, 1)]
         self._longest = max(self._longest, len(line))

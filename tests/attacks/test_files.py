@@ -18,8 +18,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dpwitness.auditors.results.results import Pair
+from dpwitness.auditors.sampling.kept import KeptDraws
 from dpwitness.auditors.shards import checkpoint
 from dpwitness.auditors.shards.identity import Identity
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.sharding.documents import _checksum
 
 CHANGES = int(os.environ.get("DPWITNESS_CHANGES", "200"))
@@ -172,6 +175,13 @@ def forged_checkpoint(text, rng):
     return b"".join(map(checkpoint._line, lines))
 
 
+def forged_draws(text, rng):
+    lines = text.splitlines()
+    which = rng.randrange(len(lines)) if rng.random() < 0.5 else 0
+    lines[which] = dumped(changed_json(json.loads(lines[which]), rng), rng).encode()
+    return b"\n".join(lines) + b"\n"
+
+
 def forged_array(data, rng):
     """An array whose header says something else."""
     shapes = ["(1000000000, 0)", "(100000000000,)", "(-5,)", "(1,) * 9**9", "()", "(" * 500]
@@ -212,6 +222,10 @@ def folder(tmp_path_factory):
         (here / f"{name}.csv").write_text("\n".join(["noise,count,label", *rows]) + "\n")
         lines = [json.dumps({"a": [one], "b": "x"}) for one in found]
         (here / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+    (here / "draws.jsonl").write_text(KeptDraws(
+        mechanism="noisy", target="own.py:noisy", pair=Pair([], [1]), seed=0, spent=1e-3,
+        claim=PrivacyClaim(epsilon=0.2, relation=Relation.ADD_REMOVE),
+        pairs=tuple((repr(x), repr(x + 5)) for x in draws.tolist())).text())  # fmt: skip
     (here / "schema.json").write_text(json.dumps({
         "columns": {"age": {"type": "integer", "low": 0, "high": 9, "outside": True},
                     "city": {"type": "category", "values": ["Oslo", "Rome"], "rare": ["Vaduz"]},
@@ -293,6 +307,7 @@ KINDS = {
                   beside=["other.csv"]),
     "lines": kind("sample.jsonl", 1, None, "judge", "sample.jsonl", "other.jsonl", "--epsilon",
                   "0.1", beside=["other.jsonl"]),
+    "draws": kind("draws.jsonl", 1, forged_draws, "judge", "draws.jsonl"),
     "settings": kind("dpwitness.toml", 1, None, "gate", beside=["own.py"]),
     "schema": kind("schema.json", 1, changed_json, "audit", *AUDIT[:3], "--relation", "add-remove",
                    "--databases", "schema.json", "--trials", "2000", beside=["own.py"]),
@@ -309,7 +324,7 @@ def attacked(commands, name, seed, number):
         rng = random.Random(f"{seed} {turn}")
         if it["change"] is None or rng.random() < 0.2:
             place.write_bytes(changed_bytes(good, rng))
-        elif name in ("checkpoint", "array"):
+        elif name in ("checkpoint", "array", "draws"):
             place.write_bytes(it["change"](good, rng))
         else:
             place.write_text(dumped(it["change"](json.loads(good), rng), rng))

@@ -79,6 +79,10 @@ def test_the_status_follows_the_verdicts(run, engine, sound, verdicts, status):
     assert result.stderr == ""
 
 
+TOLD = ("progress", "news", "kept")
+"""Who is told while an audit goes on."""
+
+
 def test_what_is_typed_reaches_the_engine(run, engine, sound):
     calls = engine((sound,))
     run("audit", "LAPLACE", "--epsilon", 0.5, "--delta", 1e-6, "--relation", "replace-one",
@@ -87,7 +91,7 @@ def test_what_is_typed_reaches_the_engine(run, engine, sound):
         "--pair", "-1", '{"a": [1.5, null]}')  # fmt: skip
     ((mechanism, options),) = calls
     assert mechanism is CATALOGUE[0]
-    assert callable(options.pop("progress"))
+    assert all(callable(options.pop(told)) for told in TOLD)
     assert options == {
         "epsilon": 0.5, "delta": 1e-6, "relation": "replace-one", "distance": 2,
         "trials": 10**6, "seconds": 60.0, "alpha": 0.05, "seed": 3, "workers": 2, "timeout": 5.0,
@@ -95,7 +99,7 @@ def test_what_is_typed_reaches_the_engine(run, engine, sound):
     }  # fmt: skip
     calls.clear()
     run("audit", "laplace")
-    assert set(calls[0][1]) == {"seed", "progress", "target", "name"}
+    assert set(calls[0][1]) == {"seed", *TOLD, "target", "name"}
 
 
 def test_without_a_file_the_replay_is_the_command_itself(run, engine, sound, code):
@@ -108,7 +112,8 @@ def test_without_a_file_the_replay_is_the_command_itself(run, engine, sound, cod
     first = calls.pop()[1]
     run(*words)
     again = calls.pop()[1]
-    assert {**first, "progress": 0} == {**again, "progress": 0}
+    nobody = dict.fromkeys(TOLD)
+    assert {**first, **nobody} == {**again, **nobody}
 
 
 @pytest.mark.parametrize(

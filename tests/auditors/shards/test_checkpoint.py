@@ -62,7 +62,7 @@ def test_what_is_kept_is_not_drawn_again(tmp_path, asked):
 
 
 def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch, asked):
-    monkeypatch.setattr("dpwitness.auditors.sampling.calls.LONG", 0.0)
+    monkeypatch.setattr("dpwitness.auditors.sampling.sampling.LONG", 0.0)
     drawn, results = [], []
     for _ in range(2):
         asked.clear()

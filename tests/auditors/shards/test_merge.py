@@ -77,7 +77,7 @@ def test_what_was_counted_is_not_drawn_again(asked):
 
 
 def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch, asked):
-    monkeypatch.setattr("dpwitness.auditors.sampling.calls.LONG", 0.0)
+    monkeypatch.setattr("dpwitness.auditors.sampling.sampling.LONG", 0.0)
     options, kept = {**SMALL, "epsilon": 1.0}, tmp_path / "kept"
     alone = audit_in(lambda identity: opened(str(kept), identity), noisy_count, **options)
     copy = kept.read_bytes()

@@ -31,3 +31,16 @@ def test_audit_takes_as_many_trials_as_notice_it(run, tmp_path):
     assert run(*words, "--notice", 1.5, "--trials", 100).exit_code == 2
     assert run(*words, "--notice", 0.5).exit_code == 2
     assert run(*words, "--notice", 1.5, "--checkpoint", tmp_path / "kept").exit_code == 2
+
+
+def test_seconds_and_the_price_of_a_call_say_what_can_be_seen(run):
+    words = ("plan", "--epsilon", 1, "--seconds", 300, "--call", 0.5)
+    data = json.loads(run(*words, "--json", "-").stdout)
+    assert data["given"]["trials"] > data["searched"]["trials"] > 100
+    told = " ".join(run(*words).stdout.split())
+    assert "With the pair given: about 600 calls in 300 s" in told
+    assert told.count("0 on the other will be seen") == 2
+    assert "too few to see" in run("plan", "--mu", 1, "--seconds", 5, "--call", 0.5).stdout
+    for more in (("--trials", 100), ("--notice", 2), ("--call", -1), ("--flake", 0.7)):
+        assert run(*words, *more).exit_code == 2
+    assert run("plan", "--epsilon", 1, "--seconds", 300).exit_code == 2

@@ -210,3 +210,52 @@ def test_conform_tells_the_place_and_the_flake_rate(run, here):
     assert data["verdict"] == "refuted"
     assert run("conform", "zero.jsonl", "--law", "laplace(1)").exit_code == 2
     assert run("conform", "one.csv", "--law", "laplac(1)").exit_code == 2
+
+
+SLOW = """
+import time
+
+def leaks(database, rng):
+    time.sleep(0.003)
+    if rng.random() < 0.002:
+        raise ValueError("late")
+    return float(len(database) and rng.random() < 0.5)
+"""
+
+
+def test_an_audit_that_raises_late_leaves_a_file_that_judge_takes(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "slow.py").write_text(SLOW)
+    words = ("audit", "slow.py:leaks", "--epsilon", 3, "--pair", "[]", "[1]", "--no-exact")
+    for number in ("", "-2"):
+        done = run(*words)
+        assert done.exit_code == 4
+        assert f"dpwitness judge draws-of-leaks{number}.jsonl" in done.stderr
+        assert "late" in done.stderr
+    assert len((tmp_path / "draws-of-leaks.jsonl").read_text().splitlines()) > 100
+    # How many came back hangs on the machine, by a quarter of a second; 100 do for a claim of 1.
+    done = run("judge", "draws-of-leaks.jsonl", "--epsilon", 1)
+    assert done.exit_code == 1
+    said = " ".join(done.stdout.split())
+    assert "the draws in draws-of-leaks.jsonl contradict epsilon 1" in said
+    assert "either of the two refutes a true claim with probability 0.002 at most" in said
+    data = json.loads(run("judge", "draws-of-leaks.jsonl", "--json", "-").stdout)
+    assert data["claim"] == {"epsilon": 3.0, "delta": 0.0, "distance": 1}
+    assert data["kept"]["pair"] == [[], [1]]
+
+
+def test_what_is_no_file_of_kept_draws_is_a_sentence(run, here):
+    for words, sentence in (
+        (("zero.npy",), "is no file of draws that an audit kept"),
+        (("zero.npy", "one.npy"), "nobody said what is claimed"),
+        (("kept.jsonl", "zero.npy", "--epsilon", 1), "judge it alone"),
+        (("kept.jsonl",), "kept.jsonl, line 3: expected [output, output]"),
+        (("other.jsonl",), "its first line is none that this version of dpwitness writes"),
+    ):
+        head = '{"format": "dpwitness draws 1", "mechanism": "m", "alpha_spent": 0.001, '
+        claim = '"claim": {"epsilon": 1, "delta": 0, "distance": 1}}'
+        (here / "kept.jsonl").write_text(f"{head}{claim}\n[0, 1]\n[0]\n")
+        (here / "other.jsonl").write_text(f"{head}{claim.replace('1}', '1.5}')}\n[0, 1]\n")
+        done = run("judge", *words)
+        assert done.exit_code == 2
+        assert sentence in done.stderr, words

@@ -1,0 +1,70 @@
+"""What a budget of seconds buys is planned before anything is judged, and told."""
+
+import math
+import time
+
+import pytest
+
+from dpwitness.auditors.privacy.planning import Price, foretold, remaking, trials_within
+from dpwitness.auditors.privacy.run import audit
+from dpwitness.auditors.results.results import Pair, Verdict
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
+
+CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)
+
+
+def slow_leak(database, rng):
+    time.sleep(0.004)
+    return float(len(database) > 0 and rng.random() < 0.5)
+
+
+@pytest.mark.parametrize("draw", [0.5, 0.02, 1e-3])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_as_many_trials_as_fit_and_no_more(draw, workers):
+    price = Price(draw=draw / workers, alone=draw)
+    for seconds in (30.0, 300.0, 3000.0):
+        trials = trials_within(seconds, price)
+
+        def takes(number, price=price):
+            return 2 * number * price.draw + remaking(number, price)
+
+        assert trials == 2 or takes(trials) <= seconds
+        assert takes(trials + 1) > seconds
+
+
+def test_nothing_costs_at_least_two_draws():
+    assert trials_within(-3.0, Price(draw=0.5, alone=0.5)) == 2
+
+
+def test_what_can_be_seen_grows_with_the_time():
+    def told(trials):
+        price = Price(draw=0.5, alone=0.5)
+        return foretold(CLAIM, seconds=300.0, price=price, trials=trials, level=3e-4)
+
+    assert told(100).startswith("about 600 calls in 300 s, 100 of them on each database")
+    assert "too few to see even" in told(40)
+    assert "0 on the other will be seen" in told(100)
+    losses = [float(told(n).split("less than ")[1].split(" times")[0]) for n in (100, 200, 2000)]
+    assert losses == sorted(losses, reverse=True)
+    assert losses[0] > 1.5
+
+
+def test_a_claim_of_nothing_has_no_multiples():
+    none = PrivacyClaim(epsilon=0.0, relation=Relation.ADD_REMOVE)
+    price = Price(draw=0.5, alone=0.5)
+    said = foretold(none, seconds=300.0, price=price, trials=200, level=3e-4)
+    assert said.endswith("will be seen")
+    assert math.isclose(none.epsilon, 0)
+
+
+def test_a_slow_mechanism_is_planned_for_before_it_is_judged():
+    """The plan comes first, and a gross leak is found long before the time is used up."""
+    news = []
+    result = audit(slow_leak, epsilon=1, pair=Pair([], [1]), seconds=60, precision=None,
+                   news=lambda kind, sentence: news.append((kind, sentence)))  # fmt: skip
+    assert news[0][0] == "plan"
+    assert "will be seen" in news[0][1]
+    assert {kind for kind, _ in news[1:]} == {"known"}
+    assert "to fit the time budget" in result.note
+    assert result.verdict is Verdict.REFUTED
+    assert result.draws < 2000
