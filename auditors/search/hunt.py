@@ -45,6 +45,10 @@ CLEARLY = 1.5
 CLIMBS = 2
 LAST = 8
 """The first chunk of shared noise for finalists, that no step before has looked at."""
+WEIGHED = 509
+"""Draws of each database of a pair that are weighed on a tape to rate it."""
+NARROWED, A_DATABASE = 16, 3
+"""Pairs that are narrowed down by more weighed draws, and of them those of one database."""
 LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
 UNFROZEN = 200
@@ -138,10 +142,14 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
     listed = []
     patterned = stages.patterned if stages is not None else []
     try:
-        for seen in _shortlist(scout, source, patterned):
+        shortlist = _shortlist(scout, source, patterned)
+        wider = list(dict.fromkeys([*shortlist, *patterned]))
+        weigh = scout.weighs(len(wider), WEIGHED, 0.3)
+        shortlist = wider if weigh else shortlist
+        for seen in shortlist:
             if scout.out_of_time() or scout.left() < 2 * scout.plan.draws:
                 break
-            _rate(scout, seen)
+            weigh = _rate(scout, seen, weigh=weigh)
             listed.append(seen)
     except Enough:
         pass
@@ -158,7 +166,12 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
         order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
     if stages is not None:
         order += _climbed(scout, stages, promising)
-    found, deviations = _halve(scout, list(dict.fromkeys([*order, *promising])))
+    order = list(dict.fromkeys([*order, *promising]))
+    winner = _narrowed(scout, [*listed, *order])
+    if winner is not None:
+        # Where the tape does not hold, paired draws rank the pairs with it.
+        order = [winner, *(seen for seen in order if not seen.weighed)]
+    found, deviations = _halve(scout, order)
     if deviations < CLEAR and not scout.out_of_time():
         rare = _rare(scout, source)
         if rare is not None:
@@ -166,15 +179,44 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
     return found
 
 
-def _rate(scout: Scout, seen: Seen) -> None:
-    """Both scores of a pair on the same few draws, their noise shared where it can be."""
+def _rate(scout: Scout, seen: Seen, *, weigh: bool) -> bool:
+    """Both scores of a pair on the same few draws, their noise shared where it can be.
+
+    Where the tape holds, weighed draws promise instead; whether they may do so for the next pair.
+    """
     if not scout.sampler.seeded:
         scout.ordinary(seen)
-        return
+        return False
     sides = scout.sampler.paired(seen.pair, 1, scout.plan.draws)
     if seen.score is None:
         seen.score = quick_score(*sides, epsilon=scout.epsilon, delta=scout.delta)
-    seen.promise = promise(*sides, delta=scout.delta, trials=scout.plan.counted)
+    told = scout.weighed(seen, 1, WEIGHED) if weigh else None
+    seen.weighed = told is not None
+    if told is None:
+        told = promise(*sides, delta=scout.delta, trials=scout.plan.counted)
+    seen.promise = told
+    return seen.weighed
+
+
+def _narrowed(scout: Scout, listed: list[Seen]) -> Seen | None:
+    """The pair that weighed draws promise most of; None where the tape holds for none.
+
+    Ever more draws of ever fewer pairs, few of each database.
+    """
+    told = sorted((seen for seen in listed if seen.weighed), key=lambda seen: -seen.promise)
+    left: list[Seen] = []
+    for seen in dict.fromkeys(told):
+        if sum(one.key[0] == seen.key[0] for one in left) < A_DATABASE and len(left) < NARROWED:
+            left.append(seen)
+    chunk, draws = LAST, 4 * WEIGHED
+    while len(left) > 1 and scout.weighs(len(left), draws, 0.5) and not scout.out_of_time():
+        chunk += 1
+        for seen in left:
+            found = scout.weighed(seen, chunk, draws)
+            seen.promise = 0.0 if found is None else found
+        left = sorted(left, key=lambda seen: -seen.promise)[: len(left) // 2]
+        draws *= 2
+    return left[0] if left else None
 
 
 def _climbed(scout: Scout, stages: Stages, promising: list[Seen]) -> list[Seen]:

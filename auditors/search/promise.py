@@ -7,6 +7,7 @@ all coordinates is fitted on one half of the draws and measured on the other, be
 alone and the output as a whole. Nothing here decides anything.
 """
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,92 @@ def promise(first: Outputs, second: Outputs, *, delta: float, trials: int) -> fl
         for measured, found in scores:
             both[:, measured] = found[kind][:, measured]
         best = max(best, _best_cut(both, delta, trials))
+    return best
+
+
+def weighed_promise(outputs: Outputs, counts: Floats, *, delta: float, trials: int) -> float:
+    """The same from draws that each count for both sides: see `tape.weighing`.
+
+    The first half of the outputs are of the first side; `counts` has shape (2 sides, draws).
+    """
+    size, half = len(outputs), len(outputs) // 2
+    if half < FEWEST:
+        return -np.inf
+    columns = [codes.reshape(-1) for codes in _columns(outputs[:half], outputs[half:])]
+    if not columns:
+        return 0.0
+    a, b = counts
+    # What each draw says, with the variance of a label that tells the sides apart as the unit.
+    labels, noise = (a - b) / (a + b), float(np.average(((a - b) / (a + b)) ** 2, weights=a + b))
+    groups = [[codes] for codes in columns] + ([columns] if len(columns) > 1 else [])
+    best = 0.0
+    for group in groups:
+        scores = np.empty(size)
+        for fold in (0, 1):
+            taught, held = slice(fold, None, 2), slice(1 - fold, None, 2)
+            tables = _fitted([codes[taught] for codes in group], [int(codes.max()) + 1 for codes in
+                             group], labels[taught], (a + b)[taught], noise)  # fmt: skip
+            scores[held] = sum(
+                table[codes[held]] for table, codes in zip(tables, group, strict=True)
+            )
+        best = max(best, _best_weighed_cut(scores, a, b, delta, trials))
+    return best
+
+
+def _fitted(
+    codes: list[Codes], sizes: list[int], labels: Floats, weights: Floats, noise: float
+) -> list[Floats]:
+    """Points for each cell of the columns, by the regression of labels with a ridge."""
+    total = float(weights.sum())
+    sums = [
+        np.bincount(one, weights * labels, size) for one, size in zip(codes, sizes, strict=True)
+    ]
+    if len(codes) == 1:
+        times = np.bincount(codes[0], weights, sizes[0])
+        return [(sums[0] - times * float((weights * labels).sum()) / total) / (times + 4.0)]
+    starts = np.cumsum([0, *sizes])
+    means = (
+        np.concatenate(
+            [np.bincount(one, weights, size) for one, size in zip(codes, sizes, strict=True)]
+        )
+        / total
+    )
+    spread = np.zeros((starts[-1], starts[-1]))
+    for i, one in enumerate(codes):
+        for j in range(i + 1):
+            both = np.bincount(one * sizes[j] + codes[j], weights, sizes[i] * sizes[j])
+            part = both.reshape(sizes[i], sizes[j]) / total
+            rows, places = slice(*starts[i : i + 2]), slice(*starts[j : j + 2])
+            spread[rows, places], spread[places, rows] = part, part.T
+    spread -= np.outer(means, means)
+    ridge = RIDGE * float(np.trace(spread)) / starts[-1] + starts[-1] * noise / total
+    wanted = np.concatenate(sums) / total - means * float((weights * labels).sum()) / total
+    found = np.linalg.solve(spread + ridge * np.eye(starts[-1]), wanted)
+    return [found[start:stop] for start, stop in pairwise(starts.tolist())]
+
+
+def _best_weighed_cut(scores: Floats, a: Floats, b: Floats, delta: float, trials: int) -> float:
+    order = np.argsort(scores, kind="stable")
+    ordered, size = scores[order], len(scores)
+    places = np.unique(np.searchsorted(ordered, ordered[(CUTS * size).astype(int)]))
+    places = places[(places >= FEWEST // 4) & (places <= size - FEWEST // 4)] - 1
+    one, two = a[order], b[order]
+    below = np.array([np.cumsum(side)[places] for side in (one, two, (one - two) ** 2)])
+    every = np.array([side.sum() for side in (one, two, (one - two) ** 2)])
+    best = 0.0
+    for p, q, v in (below[[1, 0, 2]], (every[:, None] - below)):
+        x, y = p / size, q / size
+        excess = np.maximum(x - delta, 1e-12)
+        future = np.maximum(x * (1 - x), 0) / excess**2 + np.maximum(1 - y, 0) / np.maximum(
+            y, 1e-12
+        )
+        now = (
+            np.maximum(v - (p - q) ** 2 / size, 0)
+            / (size * np.maximum(np.minimum(excess, y), 1e-12)) ** 2
+        )
+        with np.errstate(all="ignore"):
+            found = np.log(excess / y) - LEVEL * np.sqrt(future / trials) - SURELY * np.sqrt(now)
+        best = max(best, float(np.max(np.where((x > delta) & (y > 0), found, 0.0), initial=0.0)))
     return best
 
 

@@ -12,10 +12,12 @@ from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..results.results import Pair
 from ..sampling.sampling import Sampler
+from ..tape.weighing import weighed
+from ..workers import Key
 from .choices import Example
 from .plan import SearchPlan
 from .probe import Probe, Shift, probe, shift
-from .promise import promise
+from .promise import promise, weighed_promise
 from .reach import Lines, followed_draws
 
 FROZEN = {True: 64, False: 24}
@@ -36,6 +38,10 @@ MOST_READ = 10**8
 million. It bounds time and memory where a database has a million rows."""
 CERTAIN = 5.0
 """Deviations by which a pair must break the claim for a look to end the search."""
+
+
+EXECUTIONS = 8
+"""Runs of the mechanism for a draw of each database that is weighed."""
 
 
 class Enough(Exception):
@@ -61,6 +67,8 @@ class Seen:
     score: float | None = None
     promise: float = 0.0
     """The bound on epsilon (nats) that draws with shared noise promise; 0 before they are made."""
+    weighed: bool = False
+    """Whether weighed draws promise it."""
     listed: tuple[Example, int] | None = None
     """The example with the place of the collection whose elements are the rows of a side."""
 
@@ -171,6 +179,31 @@ class Scout:
         """The bound on epsilon that draws with shared noise promise."""
         sides = self.sampler.paired(seen.pair, chunk, draws)
         return promise(*sides, delta=self.delta, trials=trials)
+
+    def weighs(self, pairs: int, draws: int, part: float) -> bool:
+        """Whether so many pairs may have `draws` weighed, for this part of what is left."""
+        sampler = self.sampler
+        able = sampler.seeded and not sampler.requests and sampler.by_rows("search")
+        return able and EXECUTIONS * draws * pairs <= part * self.left()
+
+    def weighed(self, seen: Seen, chunk: int, draws: int) -> float | None:
+        """The bound on epsilon that weighed draws promise; None where the tape does not hold.
+
+        Every pair has noise of its own: with shared noise the luck of one database would name all
+        its neighbours.
+        """
+        sampler, pair = self.sampler, seen.pair
+        key = Key(sampler.seed, sampler.tally.keys.of(pair), "tape", 0, chunk)
+        found = sampler.door.ask(
+            weighed, (pair.database, pair.neighbour), sampler.calls("search"), key, draws, np.inf,
+            False,
+        )  # fmt: skip
+        sampler.tally.add(EXECUTIONS * found.made)
+        if found.reason:
+            return None
+        return weighed_promise(
+            found.outputs, found.counts, delta=self.delta, trials=self.plan.counted
+        )
 
     def _gross(self, seen: Seen) -> tuple[Outputs, Outputs] | None:
         """The few draws by whose score a pair that looks gross is so; None where it is not."""

@@ -77,15 +77,22 @@ def most_weighed(calls: Calls, draws: int) -> int:
 
 
 def weighed(
-    worker: Worker, databases: Sequence[Any], calls: Calls, key: Key, draws: int, enough: float
+    worker: Worker,
+    databases: Sequence[Any],
+    calls: Calls,
+    key: Key,
+    draws: int,
+    enough: float,
+    single_calls: bool = True,
 ) -> Weighed:
     """`draws` of each database with what they count; runs where the mechanism runs.
 
-    Fewer where these are worth `enough` ordinary ones.
+    Fewer where these are worth `enough` ordinary ones. Rows that cannot be told apart are replaced
+    by `single_calls`, if these are allowed.
     """
     try:
         with np.errstate(all="ignore"):
-            return _weighed(worker, databases, calls, key, draws, enough)
+            return _weighed(worker, databases, calls, key, draws, enough, single_calls)
     except Exception as error:  # noqa: BLE001 - the mechanism, or outputs of which nothing is read
         return _none(f"its draws cannot be weighed: {type(error).__name__}: {error}")
 
@@ -95,7 +102,13 @@ def _none(reason: str, made: int = 0) -> Weighed:
 
 
 def _weighed(
-    worker: Worker, databases: Sequence[Any], calls: Calls, key: Key, draws: int, enough: float
+    worker: Worker,
+    databases: Sequence[Any],
+    calls: Calls,
+    key: Key,
+    draws: int,
+    enough: float,
+    single_calls: bool,
 ) -> Weighed:
     sides = []
     for start in (0, 1):
@@ -106,9 +119,11 @@ def _weighed(
         size = min(FIRST if made == 0 else CHUNK, draws - made)
         for side in sides:
             reason = side.draw(size)
-            if reason and calls.rows and not made:
+            if reason and calls.rows and not made and single_calls:
                 # Single calls belong to one output each.
-                return _weighed(worker, databases, replace(calls, rows=False), key, draws, enough)
+                return _weighed(
+                    worker, databases, replace(calls, rows=False), key, draws, enough, True
+                )
             if reason:
                 return _none(reason, made + size)
         made += size

@@ -11,11 +11,14 @@ from dpwitness import Pair
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.judge import LEARNING
+from dpwitness.auditors.sampling.calls import Calls
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt
 from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves
-from dpwitness.auditors.search.promise import promise
+from dpwitness.auditors.search.promise import promise, weighed_promise
+from dpwitness.auditors.tape.weighing import weighed
+from dpwitness.auditors.workers import Key, Worker
 from dpwitness.mechanisms.model import Relation
 
 
@@ -104,3 +107,29 @@ def test_bits_that_flip_are_no_rare_leak():
 @pytest.mark.parametrize("trials", [2000, 20_000, 200_000, 1_000_000])
 def test_promises_are_for_the_draws_that_will_count(trials):
     assert SearchPlan.for_trials(trials).counted == trials - int(LEARNING * trials)
+
+
+def noisy(database, rng, *, size=None):
+    """A tenth of loss for each number that differs by one."""
+    return np.asarray(database, float) + rng.laplace(0, 10, (size or 1, len(database)))
+
+
+def test_five_hundred_weighed_draws_tell_a_loss_of_a_tenth_from_one_of_a_fifth():
+    calls, worker = Calls(True, True, True, "error"), Worker(noisy, alone=False)
+    told = []
+    for neighbour in ([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]):
+        for chunk in range(5):
+            key = Key(29, 0, "tape", 0, chunk)
+            found = weighed(worker, ([0.0] * 3, neighbour), calls, key, 509, np.inf)
+            told.append(weighed_promise(found.outputs, found.counts, delta=0.0, trials=750_000))
+    assert 0.05 < min(told[:5])
+    assert max(told[:5]) < 0.1 < min(told[5:])
+    assert max(told[5:]) < 0.2
+
+
+@pytest.mark.slow
+def test_a_search_by_weighed_draws_finds_the_same_worst_pair_each_time():
+    (one, first), (two, second) = (found_by(tallest, answers(4, [-1, 0, 1]), 3) for _ in range(2))
+    p, q = chances(one.database), chances(one.neighbour)
+    assert np.abs(np.log(p / q)).max() >= 0.15
+    assert (one, first.tally.draws) == (two, second.tally.draws)
