@@ -275,8 +275,6 @@ class Judging:
         if not self.refuted or not self.precision or self._last is not None:
             return
         trials = min(self.test.trials, self.made + most)
-        if not self._taped:
-            self._weigh()
         wanted = self._precise(self.choice)
         lesson = min(max(LEAST_LESSON, wanted / 4), self.test.trials / 4)
         # Whatever is allowed, most of it counts.
