@@ -99,12 +99,13 @@ def by_verdict(verdict: str) -> int:
 def page_rows(cases: Sequence[Case]) -> list[dict[str, str]]:
     """The table of the page; `key` is the article of the claim, which stand in the same order."""
     made = [
-        {"verdict": one.verdict, "word": WORDS[one.verdict].capitalize(), "name": case.name,
-         "claim": one.claim, "bound": one.bound, "change": one.change, "key": one.change and "r"}
+        {"verdict": one.verdict, "word": WORDS[one.verdict].capitalize(), "name": case.target,
+         "claim": one.claim, "bound": one.bound.removeprefix("epsilon "),
+         "change": one.change, "key": one.change and "r"}
         for case in cases for one in case.judged
     ]  # fmt: skip
     made += [
-        {"verdict": "failed", "word": "Failed", "name": case.name, "claim": case.problem,
+        {"verdict": "failed", "word": "Failed", "name": case.target, "claim": "",
          "bound": "", "change": "", "key": ""}
         for case in cases if case.problem
     ]  # fmt: skip

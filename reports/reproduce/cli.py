@@ -47,7 +47,7 @@ from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
     help="Chance that sampling refutes any true statement of the run.",
 )  # fmt: skip
 @click.option(
-    "--workers", type=click.IntRange(min=1),
+    "-j", "--workers", type=click.IntRange(min=1),
     help="Processes; the numbers do not depend on it  [default: one per core]",
 )  # fmt: skip
 @engines("loky", "dask", "ray")
