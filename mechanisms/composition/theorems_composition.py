@@ -43,6 +43,18 @@ TARGET = number(1.0, 0.01, 4, "of the whole, nats")
 TARGET_DIGITS = number(6, 0.5, 12, "delta of the whole is 10**-digits")
 
 
+def _recomposed(*, rounds: int, target: float, digits: float) -> IdentityClaim:
+    """The parts, composed again by the theorem that calibrated them, stay within the whole."""
+    delta = 10**-digits
+
+    def whole_of() -> float:
+        each, leak = advanced_calibration(epsilon=target, delta=delta, rounds=rounds)
+        spread, leaked = advanced_composition(epsilon=each, delta=leak, rounds=rounds)
+        return max(spread / target, leaked / delta, 1.0)
+
+    return IdentityClaim(compute=whole_of, stated=1.0, tolerance=1e-9)
+
+
 def _optimal(*, rounds: int, epsilon: float, leak: float, level: float) -> IdentityClaim:
     """By binomial probabilities in plain arithmetic, outcome by outcome, against the formula."""
     right = exp(epsilon) / (1 + exp(epsilon))
@@ -212,6 +224,13 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="k pure parts of epsilon sqrt(2/k) s(E, D) make (E, D)",
         reference=BUN,
         subject=_zcdp_calibrated,
+        parameters=WHOLE,
+    ),
+    Theorem(
+        identifier="T-COMP-ADV-SPENT",
+        statement="the parts of T-COMP-ADV-COR, composed again by T-COMP-ADV, stay within (E, D)",
+        reference=DRV,
+        subject=_recomposed,
         parameters=WHOLE,
     ),
     Theorem(
