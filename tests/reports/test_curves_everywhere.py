@@ -53,7 +53,8 @@ def test_the_command_line_takes_every_curve_and_its_evidence_replays(told, claim
 
 @pytest.mark.parametrize(
     ("claim", "said"),
-    [(("--mu", "1", "--epsilon", "1"), "one of epsilon, mu"), (("--renyi", "2"), "ALPHA:EPSILON"),
+    [(("--mu", "1", "--epsilon", "1"), "one of --epsilon, --mu"),
+     (("--renyi", "2"), "ALPHA:EPSILON"),
      (("--mu", "-1"), "mu must be a positive"), (("--curve", "none.csv"), "none.csv"),
      (("--curve", "release.py"), "must hold pairs of numbers"), (("--rho", "nan"), "rho must be")],
     ids=str,

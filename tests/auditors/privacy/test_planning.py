@@ -84,8 +84,9 @@ def test_an_audit_takes_the_trials_of_its_own_claim():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({}, "one of epsilon, mu and rho"), ({"epsilon": 1, "mu": 1}, "one of epsilon"),
-     ({"epsilon": 1}, "notice or trials"), ({"epsilon": 1, "notice": 2, "trials": 9}, "one of the"),
+    [({}, "one of epsilon=, mu= and rho="), ({"epsilon": 1, "mu": 1}, "one of epsilon"),
+     ({"epsilon": 1}, "notice= or trials="),
+     ({"epsilon": 1, "notice": 2, "trials": 9}, "one of the"),
      ({"epsilon": 1, "notice": 1.0}, "above 1"), ({"epsilon": 0, "notice": 2}, "positive"),
      ({"epsilon": 1, "notice": 2, "flake": 0}, "flake must"),
      ({"epsilon": 1, "notice": 2, "event_probability": 1}, "event must"),

@@ -6,6 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from dpwitness.reports.ci import audits
+
 from .conftest import PLUGIN
 
 MECHANISMS = """
@@ -411,24 +413,28 @@ def test_a_run_without_audits_hears_nothing_of_us(project):
     assert not (project.path / ".dpwitness").exists()
 
 
-def test_holm_can_fail_a_run_whose_tests_all_passed(project):
+def test_holm_can_fail_a_run_whose_tests_all_passed(project, monkeypatch):
     """Gross refutations leave the whole alpha to one more that its own share did not reject.
 
-    With seed 27 its p-value lies between the two; with seed 1 its share rejects it.
+    Its p-value is put between the two: that of a seed would change with every way of counting.
     """
+    known = audits.p_value
+    monkeypatch.setattr(
+        audits, "p_value", lambda result: 0.1 if "slightly" in result.mechanism else known(result)
+    )
     write_tests(
         project,
         """
 def slightly(x, rng, *, size=None):
-    return x + rng.laplace(scale=1 / 1.04, size=shape(size))
+    return x + rng.laplace(size=shape(size))
 
-@pytest.mark.parametrize("number", range(30))
+@pytest.mark.parametrize("number", range(10))
 def test_gross(dp_audit, number):
     with pytest.raises(AssertionError):
         dp_audit(broken, trials=400, **CLAIM)
 
 def test_slight(dp_audit):
-    dp_audit(slightly, trials=20_000, seed=27, **CLAIM)
+    dp_audit(slightly, trials=400, **CLAIM)
 """,
     )
     result = project.run_here("--dp-alpha", "0.3")
