@@ -10,6 +10,7 @@ See `attempt` for why this is valid.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import ceil, inf, nan
 
 import numpy as np
@@ -83,7 +84,7 @@ EXECUTIONS = 8
 WORTH = 20
 """Times the trials that weighed draws need not tell more than."""
 SOFTLY = 0.04
-"""Part of the trials that teaches before draws are weighed, and is enough if weights teach more."""
+"""Part of the trials that teaches before draws are weighed."""
 SHOWN = 16_384
 """Draws a side kept for a picture."""
 
@@ -431,6 +432,9 @@ class Judging:
         if worth == -inf:
             worth = promised(hard, self._weights.outputs, self._weights.times,
                              delta=delta, trials=trials, level=level)  # fmt: skip
+            # Few draws are weighed, and what hardly any of them shows many others may have shown.
+            own = hard.predicted - half_width(hard, self.test.null, level, max(trials, 1))
+            worth = max(worth, own - hard.spread)
         return self._soft[0] if self._soft[1] > worth else hard
 
     def _may_weigh(self) -> bool:
@@ -442,9 +446,11 @@ class Judging:
         return foreseen(self._choice, self.test.null, self.test.alpha) > self.test.trials
 
     def _weigh(self) -> bool:
-        """Learn from draws weighed on a tape too; whether they teach more than all that taught.
+        """Learn from draws weighed on a tape too; whether what they teach is enough.
 
         Both lessons are valued by what their events promise of draws that did not teach them.
+        Weights know nothing of what a rounding or a rare branch gives away, so other draws teach
+        on unless an event of the weighed ones is foreseen to refute.
         """
         sampler, trials, self._taped = self.sampler, self.test.trials, True
         calls = sampler.calls("select")
@@ -468,7 +474,8 @@ class Judging:
             return False
         self._weights, self._soft = found, (choice, worth)
         self._older, self._choice = self._choice, self._chosen(rest)
-        return self._choice is choice
+        sure = replace(choice, predicted=choice.predicted - FAR * choice.spread)
+        return self._choice is choice and foreseen(sure, self.test.null, self.test.alpha) <= rest
 
     def _may_attempt(self, most: int) -> bool:
         if self.precision == 0 or len(self.attempts) >= MOST_EARLY or self.made < EARLIEST:

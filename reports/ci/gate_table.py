@@ -85,7 +85,9 @@ def commit_of(root: Path) -> str:
     """The commit that is checked out, with "-dirty" if files differ from it; "" if unknown."""
     with suppress(OSError, subprocess.SubprocessError):
         return subprocess.run(
-            ["git", "-C", str(root), "describe", "--always", "--dirty", "--exclude", "*"],
+            # No program that the settings of the clone name is run.
+            ["git", "-c", "core.fsmonitor=false", "-C", str(root),
+             "describe", "--always", "--dirty", "--exclude", "*"],
             capture_output=True, text=True, check=True, timeout=10,
         ).stdout.strip()  # fmt: skip
     return ""

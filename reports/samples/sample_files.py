@@ -370,7 +370,7 @@ def _shape_of(values: list[Any] | NDArray[Any]) -> Shape:
 
 
 def _kinds(values: Iterable[Any]) -> frozenset[str]:
-    found = {type(value) for value in values if value == value or type(value) is not float}
+    found = {type(value) for value in values if type(value) is not float or value == value}
     names: dict[Any, str] = {
         float: "numbers", int: "numbers", bool: "truth values", str: "texts", list: "rows",
         dict: "objects",

@@ -352,7 +352,12 @@ def unlawful(it, done):
     for word in ("bug in dpwitness", "Traceback", "MemoryError", "too long"):
         if word in said:
             return f"{word}: {said[-300:]}"
-    touched = [one for one in done["seen"] if "/.dpwitness" not in one[1]]
+    # The gate names the commit that it ran on.
+    git = ["subprocess.Popen", "('git', ['git', '-c', 'core.fsmonitor=false', '-C', "]
+    touched = [
+        one for one in done["seen"]
+        if "/.dpwitness" not in one[1] and [one[0], one[1][: len(git[1])]] != git
+    ]  # fmt: skip
     if touched:
         return f"it touched {touched[:3]}"
     differs = done["status"] == 4 and done["told"].startswith("Differs from the record")
