@@ -63,7 +63,7 @@ def audited(subject, trials, seed, search):
     start = time.process_time()
     result = dpwitness.audit(
         subject.run, epsilon=claim, delta=subject.delta, trials=trials, alpha=ALPHA, seed=seed,
-        name=subject.name, **({"relation": "declared"} if search else {}), **where,
+        name=subject.name, exact=False, **({"relation": "declared"} if search else {}), **where,
     )  # fmt: skip
     return result, time.process_time() - start
 

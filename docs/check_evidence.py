@@ -350,12 +350,12 @@ def checked(result):
     exact, told, claim = result.get("exact"), result["verdict"], result["claim"]
     if not exact:
         return by_counts(result)
-    if exact["drawn"]["verdict"] != told:
-        result = {**result, **exact["drawn"], "witness": None}
-    verdict, bound, wrong = by_counts(result)
+    witness = result["witness"] if exact["drawn"]["verdict"] == told else None
+    verdict, bound, wrong = by_counts({**result, **exact["drawn"], "witness": witness})
     wrong += by_law(exact, (float(claim["epsilon"]), float(claim["delta"]), claim["distance"]))
     if exact["verdict"] == "refuted":
         verdict, bound = "refuted", max(bound, float(exact["epsilon"]))
+        wrong += ["epsilon_lower: not what they give"] * (float(result["epsilon_lower"]) != bound)
     elif verdict != "refuted" and (exact["asked"] or result["plan"].get("search") == "given"):
         verdict = "proved"
     if told.replace("_", " ") not in verdict.split(" or "):

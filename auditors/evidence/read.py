@@ -119,8 +119,10 @@ def drawn_part(record: ResultRecord) -> ResultRecord:
         return record
     drawn = record["exact"]["drawn"] if "exact" in record else None
     part = {key: value for key, value in record.items() if key not in ("exact", "not_exact")}
-    if drawn is not None and drawn["verdict"] != record["verdict"]:
-        part |= {**drawn, "witness": None}
+    if drawn is not None:
+        part |= drawn
+        if drawn["verdict"] != record["verdict"]:
+            part["witness"] = None
     return cast(ResultRecord, part)
 
 

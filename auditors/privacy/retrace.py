@@ -392,15 +392,17 @@ def law_again(record: ResultRecord, told: ExactResult, found: Checked | str) -> 
         words = {**found.event.to_json(), "description": found.event.describe()}
     if canonical(record["exact"]["event"]) != canonical(words):
         yield "exact.event: not the one of the laws"
-    drawn, witness = told.drawn[0], record["witness"]
-    if drawn is Verdict.REFUTED or told.verdict is not Verdict.REFUTED:
+    if told.verdict is not Verdict.REFUTED:
+        return
+    (drawn, bound), witness = told.drawn, record["witness"]
+    if record["epsilon_lower"] != written(max(bound, told.epsilon)):
+        yield "epsilon_lower: not the one that the laws give"
+    if drawn is Verdict.REFUTED:
         return
     whole = {**record["exact"]["pair"], "event": words, "epsilon_lower": written(told.epsilon),
              "evidence": None}  # fmt: skip
     if canonical(witness) != canonical(whole):
         yield "witness: not the pair and the event that the laws give"
-    if record["epsilon_lower"] != written(told.epsilon):
-        yield "epsilon_lower: not the one that the laws give"
 
 
 def point_again(claim: PrivacyClaim) -> Iterator[str]:

@@ -312,9 +312,10 @@ class AuditResult:
     empty where it has none. `reached` says what the search looked at; it is None where the pair
     was given. `cause` names lines of the mechanism, if that was asked for. `unread` says which
     outputs were compared only as text or not at all; nothing is said about power then. `exact` is
-    what the exact laws say, where the mechanism's code could be enumerated; a claim that they
-    refute is refuted, by their pair and event, and one that they prove is proved on the pairs that
-    `exact.scope` names. `not_exact` is why they are not known, where they were asked for.
+    what the exact laws say, where the mechanism's code could be enumerated. A claim that they
+    refute is refuted, with `epsilon_lower` what their worst pair loses; `drawn_lower` is what the
+    draws give. One that they prove is proved on the pairs that `exact.scope` names. `not_exact` is
+    why they are not known, where they were asked for.
     """
 
     mechanism: str
@@ -352,16 +353,21 @@ class AuditResult:
             return self.witness
         if not self.evidence.counts:
             return None
-        if self.witness is not None and self.witness.epsilon_lower >= self.epsilon_lower:
+        if self.witness is not None and self.witness.epsilon_lower >= self.drawn_lower:
             return self.witness
         pair = self.likelier_first
         return Witness(
             database=pair.database,
             neighbour=pair.neighbour,
             event=self.evidence.counts[-1].event,
-            epsilon_lower=self.epsilon_lower,
+            epsilon_lower=self.drawn_lower,
             evidence=self.evidence,
         )
+
+    @property
+    def drawn_lower(self) -> float:
+        """The bound that the draws give: `epsilon_lower`, if no exact law raised it."""
+        return self.epsilon_lower if self.exact is None else self.exact.drawn[1]
 
     @property
     def likelier_first(self) -> Pair:
@@ -379,6 +385,11 @@ class AuditResult:
         if claim.curve is None:
             return self.epsilon_lower
         return size_lower(claim.curve, self.epsilon_lower, claim.delta, claim.distance)
+
+    @property
+    def refuted_exactly(self) -> bool:
+        """Whether the exact laws refute the claim; the draws may do so too."""
+        return self.exact is not None and self.exact.verdict is Verdict.REFUTED
 
     @property
     def by_law(self) -> bool:
@@ -401,7 +412,9 @@ class AuditResult:
         said = f"<{self.mechanism}: {claim} {self.verdict.value}"
         if self.exact is not None and self.verdict is Verdict.PROVED:
             return f"{said} on {self.exact.scope}>"
-        if self.refuted and self.claim.curve is not None and not self.by_law:
+        if self.exact is not None and self.refuted_exactly:
+            return f"{said}, epsilon = {self.exact.epsilon:.4g}>"
+        if self.refuted and self.claim.curve is not None:
             return f"{said}, {self.claim.curve.parameter} >= {self.size_lower:.4g}>"
         if self.refuted:
             bound, claimed = self.epsilon_lower, self.claim.epsilon

@@ -340,17 +340,23 @@ def exact_verdict(found: ExactResult, drawn: Verdict, *, alone: bool) -> Verdict
 
 
 def lifted(result: AuditResult, *, alone: bool) -> AuditResult:
-    """The result with the verdict of its exact part, where that says more than the draws do."""
+    """The result with the verdict and the loss of its exact part.
+
+    If the draws refute too, their witness stays, with its counts.
+    """
     found = result.exact
-    if found is None or result.refuted:
+    if found is None:
         return result
     verdict = exact_verdict(found, result.verdict, alone=alone)
     if found.event is None:
         return replace(result, verdict=verdict)
+    bound = max(result.epsilon_lower, found.epsilon)
+    if result.refuted:
+        return replace(result, epsilon_lower=bound)
     witness = Witness(
         database=found.pair.database,
         neighbour=found.pair.neighbour,
         event=found.event,
         epsilon_lower=found.epsilon,
     )
-    return replace(result, verdict=verdict, witness=witness, epsilon_lower=found.epsilon)
+    return replace(result, verdict=verdict, witness=witness, epsilon_lower=bound)

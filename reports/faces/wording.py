@@ -53,7 +53,7 @@ def lower_bound(result: AuditResult) -> str:
 def budget_phrase(result: AuditResult) -> str:
     """What the bound depends on beside the code, in the words of the settings; "" if unknown."""
     plan = result.plan
-    if result.by_law or "trials" not in plan or "precision" not in plan:
+    if result.refuted_exactly or "trials" not in plan or "precision" not in plan:
         return ""
     precision = "none" if plan["precision"] is None else f"{plan['precision']:g}"
     return f"{plan['trials']:,} trials, precision {precision}"
@@ -151,7 +151,7 @@ def headline(result: AuditResult) -> str:
 
 
 def _loss(result: AuditResult) -> str:
-    if result.by_law and result.exact is not None:
+    if result.refuted_exactly:
         return f"{_exact_loss(result)}, exactly"
     curve = result.claim.curve
     if curve is not None and curve.parameter == "factor":
@@ -316,7 +316,7 @@ def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
         return f"{found} of the runs."
     first, second = (count_phrase(*count) for count in counts)
     return (
-        f"{found} of the runs ({first}; {second}), so {_above(result, result.epsilon_lower)}, the "
+        f"{found} of the runs ({first}; {second}), so {_above(result, worst.epsilon_lower)}, the "
         "largest bound. Both bounds are valid at the stated confidence."
     )
 
@@ -340,7 +340,7 @@ def _judged_as(result: AuditResult) -> str:
 
 def bound_sentence(result: AuditResult) -> str:
     """The lower bound that the counts shown give, with its confidence."""
-    bound, small = result.epsilon_lower, result.witness
+    bound, small = result.drawn_lower, result.witness
     if result.by_law:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
@@ -372,8 +372,9 @@ def _above(result: AuditResult, bound: float) -> str:
 
 def bound_phrase(result: AuditResult) -> str:
     """What is known of epsilon, wherever an audit is told in one line: "epsilon >= 1.824"."""
-    if result.exact is not None and (result.by_law or result.verdict is Verdict.PROVED):
-        return f"epsilon {'=' if result.by_law else '<='} {exactly(result.exact.epsilon)}"
+    if result.exact is not None and (result.refuted_exactly or result.verdict is Verdict.PROVED):
+        sign = "=" if result.refuted_exactly else "<="
+        return f"epsilon {sign} {exactly(result.exact.epsilon)}"
     if result.refuted:
         return _above(result, result.epsilon_lower)
     bound = result.epsilon_lower
@@ -634,7 +635,7 @@ def sentence(result: AuditResult) -> str:
 
 def short(result: AuditResult) -> str:
     """A refutation in the fewest words: "wrong_sum loses 1.784 > 1"."""
-    if result.by_law:
+    if result.refuted_exactly:
         return f"{printable(result.mechanism)}: {_exact_loss(result)} > {result.claim.epsilon:g}"
     curve, bound, claimed = result.claim.curve, result.epsilon_lower, result.claim.epsilon
     name = ""

@@ -17,7 +17,7 @@ from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.tape import exact
 from dpwitness.auditors.tape.exact import exact_pair
 from dpwitness.mechanisms.model import Choices, PrivacyClaim, Relation, Rows
-from dpwitness.reports.faces import as_html, as_text
+from dpwitness.reports.faces import as_html, as_text, wording
 from dpwitness.reports.record import evidence
 
 E = math.e
@@ -235,6 +235,31 @@ def test_what_draws_cannot_see_is_refuted_by_a_pair_an_event_and_two_fractions()
     assert "passed" not in text
 
 
+def test_an_exact_loss_is_the_headline_if_draws_refute_too():
+    spends = partial(response, epsilon=2.0)
+    result = audit(spends, pair=(0, 1), **ASKED)
+    verdict, drawn = result.exact.drawn
+    assert verdict is Verdict.REFUTED
+    assert 1 < drawn < 2
+    assert result.drawn_lower == result.worst.epsilon_lower == drawn
+    # The witness of the draws stays, with its counts; its bound is theirs.
+    assert result.witness.evidence.counts
+    assert result.witness.epsilon_lower == drawn
+    assert result.epsilon_lower == result.exact.epsilon == pytest.approx(2, abs=1e-10)
+    assert repr(result).endswith("epsilon = 2>")
+    text = rendered(result)
+    assert text.startswith(
+        "Refuted: mechanism does not keep epsilon 1 (replace-one): epsilon = 2, "
+    )
+    assert f"bound epsilon >= {wording.at_least(drawn)}, with 99.9 % confidence" in text
+    assert "Refuted exactly, epsilon = 2;" in text
+    assert wording.short(result) == "mechanism: epsilon = 2 > 1"
+    assert wording.bound_phrase(result) == "epsilon = 2"
+    (again,) = replay(written(result), spends)
+    assert again.same, again.differences
+    assert again.epsilon_lower == result.epsilon_lower
+
+
 def test_false_leaves_the_verdict_to_the_draws():
     result = audit(leaking, pair=(0, 1), exact=False, **ASKED)
     assert result.verdict is not Verdict.REFUTED
@@ -350,6 +375,9 @@ def forged(document, change):
         (leaking, lambda r: r["exact"].update(delta=0.5), "exact.delta"),
         (leaking, lambda r: r["witness"].update(neighbour=0), "witness"),
         (leaking, lambda r: r.update(verdict="not_refuted"), ""),
+        (partial(response, epsilon=2.0), lambda r: r.update(epsilon_lower=1.5), "epsilon_lower"),
+        (partial(response, epsilon=2.0), lambda r: r["exact"]["drawn"].update(epsilon_lower=1.01),
+         "epsilon_lower"),
         (response, lambda r: r["exact"].update(epsilon=0.5), "exact.epsilon"),
         (response, lambda r: r["exact"]["drawn"].update(verdict="inconclusive"), ""),
         (response, lambda r: r.update(verdict="not_refuted"), "verdict"),
