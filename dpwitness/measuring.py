@@ -6,6 +6,7 @@ line, and is a text in a notebook.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from os import PathLike, fspath
 from typing import Any, TypeVar
 
 from numpy.typing import ArrayLike
@@ -20,10 +21,11 @@ from .auditors.privacy.request import Neighbours
 from .auditors.recorded import Judged, OneRun, Scores, canaries, judge_samples, one_run
 from .auditors.results.results import Pair
 from .mechanisms.model import Relation
-from .notebook import by_name, reporting
+from .notebook import by_name, replayed_by, reporting, write_as
 from .views import Shown
 
 WIDTH = 80
+ALL_BOUNDS = ("mu", "rho", "curve", "delta")
 T = TypeVar("T")
 
 
@@ -40,7 +42,26 @@ class EstimateReport(Shown, EpsilonEstimate):
         """The report."""
         from .reports.auditing import estimating
 
-        return estimating.render(self, "", WIDTH, {"mu", "rho", "curve", "delta"})
+        return estimating.render(self, "", WIDTH, ALL_BOUNDS)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the evidence (.json), or the page with the curve and its claim (.html).
+
+        Raises InvalidArgument for another ending, and where the file cannot be written.
+        """
+        from .reports.auditing import estimating
+        from .reports.record import evidence
+
+        place = fspath(path)
+        again = replayed_by(place, self.result.target)
+        data = estimating.document(self, again)
+        write_as(
+            place,
+            {
+                ".json": lambda: evidence.to_text(data),
+                ".html": lambda: estimating.page(self, data, ALL_BOUNDS, again),
+            },
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -73,12 +73,11 @@ class AuditReport(AuditResult):
         """
         from .reports.faces.as_html import render
         from .reports.record import evidence
-        from .reports.targets import targets
 
         place = fspath(path)
-        again = targets.replay_command(place, self.target) if self.target else _call(place)
+        again = replayed_by(place, self.target)
         data = evidence.document([self], replay=again)
-        _write(
+        write_as(
             place,
             {".json": lambda: evidence.to_text(data), ".html": lambda: render([self], data)},
         )
@@ -169,7 +168,7 @@ class ClaimReport(ClaimResult):
 
         Raises InvalidArgument for another ending, and where the file cannot be written.
         """
-        _write(fspath(path), {".json": self.to_json, ".html": self._page})
+        write_as(fspath(path), {".json": self.to_json, ".html": self._page})
 
     def _page(self) -> str:
         from .reports.faces import claim_faces
@@ -301,7 +300,7 @@ class Reproductions(Sequence[ClaimResult]):
 
         place = Path(path)
         if place.suffix:
-            _write(fspath(path), {".json": lambda: evidence.to_text(self.to_dict())})
+            write_as(fspath(path), {".json": lambda: evidence.to_text(self.to_dict())})
             return
         try:
             place.mkdir(parents=True, exist_ok=True)
@@ -328,7 +327,7 @@ class Reproductions(Sequence[ClaimResult]):
         return page("notebook_table.html", columns=as_table.COLUMNS, rows=shown, summary=summary)
 
 
-def _write(place: str, texts: Mapping[str, Callable[[], str]]) -> None:
+def write_as(place: str, texts: Mapping[str, Callable[[], str]]) -> None:
     """Write the text for the ending of `place`: .json or .html."""
     from .reports.writing import files
 
@@ -350,8 +349,12 @@ def _key(said: str) -> str:
     return f"dp{blake2b(said.encode(errors='replace'), digest_size=6).hexdigest()}"
 
 
-def _call(path: str) -> str:
-    """The command that counts again what had no name: the user has to put one in."""
+def replayed_by(path: str, target: str) -> str:
+    """The command that counts again; what had no name the user has to put in."""
+    from .reports.targets import targets
+
+    if target:
+        return targets.replay_command(path, target)
     return f"dpwitness replay {shlex.quote(path)} FILE.py:NAME"
 
 

@@ -12,7 +12,7 @@ import click
 
 from .auditing.merging_cli import merge
 from .ci.cli import gate, init
-from .formats.table import outputs
+from .formats.table import NUMBERS_AND_PAGE, outputs, outputs_of
 from .history.cli import history, report
 from .mutants.cli import mutants
 from .planning.cli import plan
@@ -271,7 +271,11 @@ def _id(
 
 @main.command(
     "estimate",
-    epilog=examples("dpwitness estimate laplace", "dpwitness estimate release.py:f --delta 1e-6"),
+    epilog=examples(
+        "dpwitness estimate laplace",
+        "dpwitness estimate release.py:f --delta 1e-6",
+        "dpwitness estimate laplace --curve -o page.html",
+    ),
 )
 @click.argument("target")
 @click.option("--delta", type=float, help="Bound epsilon at this delta, and delta(epsilon) too.")
@@ -304,10 +308,10 @@ def _id(
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
 @engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
-@click.option("--json", "json_path", metavar="PATH", help="Write the evidence here.")
+@outputs_of(NUMBERS_AND_PAGE)
 @loudness("Print the bound only.")
 def _estimate(
-    target: str, unseeded: bool, quiet: bool, json_path: str | None, **options: Any
+    target: str, unseeded: bool, quiet: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
     """Compute a lower bound on the privacy loss of TARGET, without any claim.
 
@@ -320,7 +324,7 @@ def _estimate(
     options["seeded"] = False if unseeded else None
     for name in ("histogram", "mu", "rho", "curve"):
         options[name] = options[name] or None
-    speak(quiet, estimating.run, target, options, json_path=json_path)
+    speak(quiet, estimating.run, target, options, paths=paths)
 
 
 @main.command("replay", epilog=examples("dpwitness replay evidence.json"))

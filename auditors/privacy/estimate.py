@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
+from ...mechanisms.model import PrivacyClaim
 from ..arguments import asking
 from ..choosing.choose import Lesson
 from ..errors import InvalidArgument
@@ -148,12 +149,14 @@ class EpsilonEstimate:
     `epsilon_lower` (nats, of a single step) is at most the mechanism's smallest epsilon at `delta`,
     except with probability `alpha`; the `curve`, where one was asked for, holds together with it.
     `result` is the audit of the claim "loses nothing" that proves it: its evidence replays.
+    `claims` are what the mechanism states of such pairs, which nothing here rests on.
     """
 
     delta: float
     alpha: float
     result: AuditResult
     curve: PrivacyCurve | None = None
+    claims: tuple[PrivacyClaim, ...] = ()
 
     @property
     def epsilon_lower(self) -> float:
@@ -232,4 +235,12 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
                 draws=max(48, whole.trials - trials),
             )
             result = replace(result, draws=audit.sampler.tally.draws)
-    return EpsilonEstimate(delta=audit.claim.delta, alpha=whole.alpha, result=result, curve=curve)
+    stated = (one for one in audit.subject.claims if isinstance(one, PrivacyClaim))
+    of_such = (audit.claim.relation, audit.claim.distance)
+    return EpsilonEstimate(
+        delta=audit.claim.delta,
+        alpha=whole.alpha,
+        result=result,
+        curve=curve,
+        claims=tuple(one for one in stated if (one.relation, one.distance) == of_such),
+    )

@@ -19,13 +19,16 @@ POINTS = 6
 """Points of the curve that are told; the evidence has all of them."""
 
 
-def run(console: Console, target: str, options: Mapping[str, Any], *, json_path: str | None) -> int:
-    """Bound what the target loses, write the evidence if asked, tell it; the exit status.
+def run(
+    console: Console, target: str, options: Mapping[str, Any], *, paths: Mapping[str, str | None]
+) -> int:
+    """Bound what the target loses, write evidence and page if asked, tell it; the exit status.
 
     `options` are those of `estimate` as typed: `databases` still a name, `pair` still two JSON
     texts.
     """
-    table.require_places({"json": json_path})
+    table.require_places(paths)
+    json_path, html_path = paths["json"], paths["html"]
     engine = {key: value for key, value in options.items() if value is not None}
     where = engine_of(engine)
     found = targets.find_target(target, engine.get("timeout", 10.0))
@@ -46,14 +49,19 @@ def run(console: Console, target: str, options: Mapping[str, Any], *, json_path:
     )
     replay = "" if json_path is None else targets.replay_command(json_path, target)
     saved = True
+    data = document(made, replay)
     if json_path is not None:
-        data = evidence.document([made.result], replay=replay)
-        saved = save(
-            console, json_path, evidence.to_text({**data, "estimate": to_json(made)}), ".json"
-        )
+        saved = save(console, json_path, evidence.to_text(data), ".json")
     wanted = {name for name in ("mu", "rho", "curve", "delta") if name in engine}
     console.say(headline(made) if console.quiet else render(made, replay, console.width, wanted))
+    if html_path is not None:
+        saved = save(console, html_path, page(made, data, wanted, replay), ".html") and saved
     return 0 if saved else UNUSABLE
+
+
+def document(made: EpsilonEstimate, replay: str) -> dict[str, Any]:
+    """The evidence of the bound with the curve beside it."""
+    return {**evidence.document([made.result], replay=replay), "estimate": to_json(made)}
 
 
 def to_json(made: EpsilonEstimate) -> dict[str, Any]:
@@ -74,6 +82,16 @@ def to_json(made: EpsilonEstimate) -> dict[str, Any]:
             "draws": curve.draws,
         },
     }
+
+
+def page(
+    made: EpsilonEstimate, data: Mapping[str, Any], wanted: Collection[str], replay: str
+) -> str:
+    """The estimate as a page with its picture; `data` is its evidence document."""
+    from ..faces import estimate_page
+
+    lines = list(_bounds(made, wanted))
+    return estimate_page.render(made, data, head=headline(made), lines=lines, replay=replay)
 
 
 def headline(made: EpsilonEstimate) -> str:
@@ -103,6 +121,12 @@ def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str
         yield "event", printable(witness.event.describe())
         for name, phrase in zip(("D", "D'"), wording.count_phrases(result), strict=False):
             yield "", f"under {name} in {phrase}"
+    yield from _bounds(made, wanted)
+
+
+def _bounds(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The bounds, how they were found and what they leave open."""
+    result = made.result
     held = "it" if made.curve is None else "it and all that follow together"
     yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
     if made.curve is not None:

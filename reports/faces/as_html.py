@@ -14,6 +14,8 @@ from .difference import difference
 from .templates import page, raw
 from .tradeoff import trade_off, trade_off_caption, trade_off_figure
 
+SIDES = (("first", "D"), ("second", "D′"))
+"""Class and name of both databases on a page."""
 MOST_DATA = 120_000
 MOST_PICTURES = 4
 MOST_COUNTS = 12
@@ -65,7 +67,7 @@ def render(
             )
         ],
         environment=", ".join(f"{name} {value}" for name, value in data["environment"].items()),
-        embedded=raw(_embedded(data)),
+        embedded=raw(embedded(data)),
     )
 
 
@@ -76,7 +78,7 @@ def _told(
     word = wording.verdict_word(result.verdict)
     rest = wording.headline(result).removeprefix(f"{word}: ")
     pair, counts = wording.shown_pair(result), wording.shown_counts(result)
-    sides = (("first", "D"), ("second", "D′"))
+    sides = SIDES
     judged = result.evidence.counts
     return {
         "result": result,
@@ -92,10 +94,7 @@ def _told(
         "rest": rest if rest.startswith(result.mechanism) else _sentence(rest),
         "bound": wording.bound_phrase(result),
         "bound_sentence": f"{_sentence(wording.bound_sentence(result))}.",
-        # Both databases in a line each, so that an empty one is seen to be empty.
-        "sides": [
-            (*side, told) for side, told in zip(sides, wording.databases_phrases(pair), strict=True)
-        ],
+        "sides": sides_of(result),
         "difference": difference(pair),
         "counts": [
             (*side, *count) for side, count in zip(sides, zip(*counts, strict=True), strict=True)
@@ -117,6 +116,12 @@ def _told(
         "judged": judged[-MOST_COUNTS:],
         "turned": result.witness is not None and bool(judged) and judged[-1].reversed,
     }
+
+
+def sides_of(result: AuditResult) -> list[tuple[str, str, str]]:
+    """Both databases in a line each, so that an empty one is seen to be empty."""
+    told = wording.databases_phrases(wording.shown_pair(result))
+    return [(*side, one) for side, one in zip(SIDES, told, strict=True)]
 
 
 def _sentence(phrase: str) -> str:
@@ -179,7 +184,7 @@ def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _embedded(data: Mapping[str, Any]) -> str:
+def embedded(data: Mapping[str, Any]) -> str:
     """The data as JSON that cannot end its script element, however hostile its strings."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     if len(text) > MOST_DATA:

@@ -55,7 +55,7 @@ def trade_off(result: AuditResult) -> TradeOff | None:
     above = ((0.0, 1.0), corner, (1.0, 0.0)) if sum(corner) < 1 else ((0.0, 1.0), (1.0, 0.0))
     claim = result.claim
     return TradeOff(
-        claimed=_claimed(claim),
+        claimed=claimed_trade_off(claim),
         above=above,
         point=(hits[1] / trials[1], 1 - hits[0] / trials[0]),
         drawn=_drawn(result, turned),
@@ -64,7 +64,7 @@ def trade_off(result: AuditResult) -> TradeOff | None:
     )
 
 
-def _claimed(claim: PrivacyClaim) -> tuple[tuple[float, float], ...]:
+def claimed_trade_off(claim: PrivacyClaim) -> tuple[tuple[float, float], ...]:
     """The least errors that the claim allows, of a whole curve where one is claimed."""
     if claim.curve is None:
         return claimed_curve(*at_distance(claim.epsilon, claim.delta, claim.distance))

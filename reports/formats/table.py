@@ -5,7 +5,7 @@ A format is one file beside this one, `as_NAME.py` with `render(told) -> str`, a
 """
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -40,35 +40,48 @@ FORMATS = (
     Format("sarif", "SARIF 2.1.0", ".sarif"),
     Format("markdown", "a summary in Markdown", ".md"),
 )
+NUMBERS_AND_PAGE = FORMATS[:2]
 
 
-def outputs(command: Callable[..., None]) -> Callable[..., None]:
-    """Options for every format; the command gets `paths`, a path or None by name of format."""
-
-    @wraps(command)
-    def with_paths(*args: Any, **given: Any) -> None:
-        paths = {f.name: given.pop(f"to_{f.name}") for f in FORMATS}
-        command(*args, paths=_by_ending(given.pop("files"), paths), **given)
-
-    for one in reversed(FORMATS):
-        with_paths = click.option(
-            f"--{one.name}", f"to_{one.name}", metavar="PATH", help=f"Write {one.what} here."
-        )(with_paths)
-    return click.option(
-        "-o",
-        "files", multiple=True, metavar="FILE",
-        help=f"Write a file by its ending: {', '.join(f.ending for f in FORMATS)}; repeatable.",
-    )(with_paths)  # fmt: skip
+Command = Callable[..., None]
 
 
-def _by_ending(files: tuple[str, ...], paths: Mapping[str, str | None]) -> Mapping[str, str | None]:
+def outputs_of(formats: Sequence[Format]) -> Callable[[Command], Command]:
+    """Options for these formats; the command gets `paths`, a path or None by name of format."""
+
+    def asking(command: Command) -> Command:
+        @wraps(command)
+        def with_paths(*args: Any, **given: Any) -> None:
+            paths = {f.name: given.pop(f"to_{f.name}") for f in formats}
+            command(*args, paths=_by_ending(given.pop("files"), paths, formats), **given)
+
+        for one in reversed(formats):
+            with_paths = click.option(
+                f"--{one.name}", f"to_{one.name}", metavar="PATH", help=f"Write {one.what} here."
+            )(with_paths)
+        return click.option(
+            "-o",
+            "files", multiple=True, metavar="FILE",
+            help=f"Write a file by its ending: {', '.join(f.ending for f in formats)}; repeatable.",
+        )(with_paths)  # fmt: skip
+
+    return asking
+
+
+outputs = outputs_of(FORMATS)
+"""Options for every format."""
+
+
+def _by_ending(
+    files: tuple[str, ...], paths: Mapping[str, str | None], formats: Sequence[Format]
+) -> Mapping[str, str | None]:
     """The paths by format, those of -o among them; UsageError for an ending that is none."""
     found = dict(paths)
     for path in files:
         ending = os.path.splitext(path)[1].lower()
-        name = next((one.name for one in FORMATS if one.ending == ending), None)
+        name = next((one.name for one in formats if one.ending == ending), None)
         if name is None:
-            known = ", ".join(one.ending for one in FORMATS)
+            known = ", ".join(one.ending for one in formats)
             raise click.UsageError(f"-o takes a file that ends in one of {known}; got {path!r}.")
         if found[name] is not None:
             raise click.UsageError(
