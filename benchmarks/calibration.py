@@ -4,6 +4,7 @@
     python benchmarks/calibration.py power [--portion 10] [--trials 20000] [NAME ...]
     python benchmarks/calibration.py stated [--portion 20] [--trials 20000] [NAME ...]
     python benchmarks/calibration.py catalogue [--portion 1] [--minutes 60] [NAME ...]
+    python benchmarks/calibration.py claims [--portion 100] [--rounds 20] [NAME ...]
     python benchmarks/calibration.py page
 
 `alarms`: every subject is exactly at its claim, so that each refutation is a false alarm; at alpha
@@ -11,7 +12,8 @@
 randomized response, an event handed to the count, and an impossible value in outputs of several
 forms, planted exactly at the figure that an audit states as refuted with probability .9.
 `catalogue`: every mechanism with a privacy claim and every negative control of one, at the default
-budget.
+budget. `claims`: each kind of privacy claim at its edge, by audits of a given pair, by scores and
+by guesses about canaries; 20 rounds of 100 are the 2,000 runs of the page.
 
 Each writes to a file of its name in benchmarks/results, a line for every portion of runs, and goes
 round the subjects until `--rounds` or `--minutes` are over; called again it goes on with the seeds
@@ -25,6 +27,7 @@ import platform
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
+from functools import partial
 from itertools import count
 from math import exp, inf
 from pathlib import Path
@@ -36,12 +39,16 @@ from hypothesis import strategies as st
 from scipy.special import bdtrc, ndtr
 
 from dpwitness import (
+    ConcentratedCurve,
     EqualityClaim,
     ExpectationClaim,
+    GaussianCurve,
     Mechanism,
     Pair,
+    PointsCurve,
     PrivacyClaim,
     Relation,
+    RenyiCurve,
     Subject,
     ThresholdClaim,
     UtilityClaim,
@@ -49,11 +56,16 @@ from dpwitness import (
     audit_claims,
     check,
 )
+from dpwitness.auditors.bounds.ranks import of_curve, of_epsilon
 from dpwitness.auditors.bounds.two_sample import rejects
+from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.privacy.attempt import Test
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.judge import Judging
+from dpwitness.auditors.privacy.point import at_point
 from dpwitness.auditors.privacy.power import refutable_epsilon
+from dpwitness.auditors.recorded.canaries import refuted_by_scores, stated_claim
+from dpwitness.auditors.recorded.one_run import refuted_by_guesses
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 
@@ -479,6 +491,148 @@ def catalogue(options: argparse.Namespace) -> Iterator[Cell]:
             yield name, inf, default.alpha, refuted(control.mechanism, control.breaks)
 
 
+def coins(p: float, q: float) -> Callable[..., Any]:
+    """One bit, 1 with probability p of database 1 and q of 0."""
+
+    def run(database, rng, *, size=None):
+        return (rng.random(size) < (p if database else q)).astype(int)
+
+    return run
+
+
+def touching(curve: Any, q: float, steps: int = 1) -> Callable[..., Any]:
+    """Two coins on the curve at q, by its own line there; f is iterated for several steps."""
+    p = q
+    for _ in range(steps):
+        epsilon, delta = curve.line(p)
+        p = min(exp(epsilon) * p + delta, 1.0)
+    return coins(p, q)
+
+
+MU, RHO = GaussianCurve(1.0), ConcentratedCurve(0.2)
+PART, POINTS = ConcentratedCurve(0.2, 0.05), PointsCurve(((0.8, 0.02), (0.4, 0.1)))
+ORDERS = RenyiCurve(((2.0, 0.5), (6.0, 2.0)))
+EDGES: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "epsilon": (answer(1.0), {"epsilon": 1.0}),
+    "epsilon and delta": (leaky(1.0), {"epsilon": 1.0, "delta": 0.05}),
+    "epsilon, two steps": (answer(2.0), {"epsilon": 1.0, "distance": 2}),
+    "mu, an event": (touching(MU, 0.1), {"mu": 1.0}),
+    "mu, Gaussian": (gaussian(1.0), {"mu": 1.0}),
+    "mu, two steps": (touching(GaussianCurve(0.5), 0.1, 2), {"mu": 0.5, "distance": 2}),
+    "rho, an event": (touching(RHO, 0.2), {"rho": 0.2}),
+    "rho, moments of a Gaussian": (gaussian(1.0), {"rho": 0.5}),
+    "rho with delta": (touching(PART, 0.1), {"rho": 0.2, "delta": 0.05}),
+    "Renyi, an event": (touching(ORDERS, 0.25), {"renyi": ORDERS.bounds}),
+    "Renyi, moment of a Gaussian": (gaussian(1.0), {"renyi": ((2.0, 1.0),)}),
+    "points": (touching(POINTS, 0.15), {"curve": POINTS.points}),
+}
+"""Mechanisms on (0, 1) exactly at what is claimed: at one event, or at a moment of all outputs."""
+SCORED: dict[str, tuple[Any, float]] = {
+    "scores: epsilon": (of_epsilon(0.0), 1.0),
+    "scores: epsilon and delta": (of_epsilon(0.02), 1.0),
+    "scores: epsilon, two steps": (of_epsilon(0.01, 2), 0.5),
+    "scores: mu": (of_curve(MU), 1.0),
+    "scores: rho": (of_curve(ConcentratedCurve(1.0)), 0.5),
+    "scores: rho with delta": (of_curve(ConcentratedCurve(1.0, 0.02)), 0.5),
+    "scores: Renyi": (of_curve(RenyiCurve(((2.0, 1.0), (8.0, 4.0)))), 1.0),
+    "scores: points": (of_curve(PointsCurve(((0.5, 0.1), (2.0, 1e-3)))), 1.0),
+}
+"""Families of claims and the parameter of one; scores of both sides lie on its edge."""
+GUESSED: dict[str, dict[str, Any]] = {
+    "one run: epsilon": {"epsilon": 1.0},
+    "one run: epsilon and delta": {"epsilon": 1.0, "delta": 1e-3},
+    "one run: mu": {"mu": 1.0},
+    "one run: rho": {"rho": 0.2},
+    "one run: points": {"curve": [(1.0, 0.0), (0.4, 0.1)]},
+}
+"""Claims about one canary, each put in by a coin; its score is as telling as the claim allows."""
+UNSTATED = {
+    "epsilon": None, "delta": None, "mu": None, "rho": None, "renyi": None, "curve": None,
+    "distance": 1,
+}  # fmt: skip
+SCORES = 300
+
+
+def edge_of(family: Any, size: float) -> tuple[Any, Any]:
+    """Chances (q, p) of the events {score > t} of two laws on a claim's edge in both orders."""
+    q = np.concatenate([[0.0], np.geomspace(1e-9, 0.5, 50_000)])
+    q = np.concatenate([q, 1 - q[-2::-1]])
+    p = np.min([slope * q + rest for slope, rest in zip(*family(size), strict=True)], axis=0)
+    p = np.maximum.accumulate(np.minimum(p, 1))
+    # 1 - q <= f(1 - p), as the claim says of the complements in the other order.
+    first = int(np.argmax(p >= 1))
+    other = 1 - np.interp(1 - q, p[: first + 1], q[: first + 1], left=0.0)
+    return q, np.maximum.accumulate(np.minimum(p, other))
+
+
+def scored(name: str, alpha: float, seeds: range) -> int:
+    """Refutations by the scores of laws on the edge, by the same steps as `scores`."""
+    family, size = SCORED[name]
+    (q, p), refuted = edge_of(family, size), 0
+    for seed in seeds:
+        rng = np.random.default_rng([28, seed])
+        inside, outside = -np.interp(rng.random(SCORES), p, q, left=0.0), -rng.random(SCORES)
+        refuted += refuted_by_scores(inside, outside, family, size, alpha=alpha, seed=seed)
+    return refuted
+
+
+def guessed(name: str, alpha: float, seeds: range) -> int:
+    """Refutations by guesses about canaries at the edge, by the same steps as `scores_of_one_run`.
+
+    A score is Gaussian for mu. Else it tells the canary's side truly with the largest chance that
+    the claim allows, and gives it away with probability delta.
+    """
+    claim, refuted = GUESSED[name], 0
+    delta = claim.get("delta", 0.0)
+    keep = 1 / (1 + exp(-1.0))
+    if "rho" in claim or "curve" in claim:
+        curve = ConcentratedCurve(claim["rho"]) if "rho" in claim else PointsCurve(claim["curve"])
+        # Truly with chance p and falsely with 1 - p, where p = f(1 - p).
+        keep = min(
+            (exp(e) + d) / (1 + exp(e))
+            for e, d in (curve.line(q) for q in np.linspace(0.001, 0.499, 499))
+        )
+    stated = stated_claim(**{**UNSTATED, **claim})
+    for seed in seeds:
+        rng = np.random.default_rng([29, seed])
+        member = rng.random(SCORES) < 0.5
+        values = rng.normal(member, 1)
+        if "mu" not in claim:
+            values = np.where(rng.random(SCORES) < keep, member, ~member).astype(float)
+            values = np.where(rng.random(SCORES) < delta, 3.0 * member - 1, values)
+        refuted += refuted_by_guesses(values, member, stated, alpha=alpha, seed=seed)
+    return refuted
+
+
+def judged(
+    run: Callable[..., Any], claim: PrivacyClaim, alpha: float, trials: int, seed: int
+) -> bool:
+    """Whether the steps of an audit refute the claim on (0, 1), the choice of a point included."""
+    sampler = Sampler(run=run, seed=seed, trust_rows=True, in_process=True)
+    pair, pilot = Pair(0, 1), None
+    if claim.curve is not None:
+        draw = partial(sampler.draw, pair, "pilot")
+        claim, pilot = at_point(claim, Lesson(), draw, trials=trials, level=alpha)
+    judging = Judging(sampler, pair, Test(claim=claim, trials=trials, alpha=alpha), precision=0.05)
+    judging.run(opening=pilot)
+    return judging.refuted
+
+
+def edges(options: argparse.Namespace) -> Iterator[Cell]:
+    """Cells of the table of each kind of claim at its edge."""
+
+    def audited(name: str, alpha: float, seeds: range) -> int:
+        run, stated = EDGES[name]
+        claim = stated_claim(**{**UNSTATED, **stated})
+        assert claim is not None
+        return sum(judged(run, claim, alpha, options.trials, seed) for seed in seeds)
+
+    for names, judge in ((EDGES, audited), (SCORED, scored), (GUESSED, guessed)):
+        for name in names:
+            for alpha in (0.05, 0.2):
+                yield name, 1.0, alpha, partial(judge, name, alpha)
+
+
 def row(options: argparse.Namespace, cell: Cell, seeds: range) -> dict[str, Any]:
     """One line of a file."""
     subject, planted, alpha, refuted = cell
@@ -502,6 +656,7 @@ TABLES = {
     "power": (power, 10, 20_000),
     "stated": (stated, 20, 20_000),
     "catalogue": (catalogue, 1, 200_000),
+    "claims": (edges, 100, 1000),
 }
 """Who makes the cells of a table, runs of a line, and trials."""
 
@@ -569,7 +724,7 @@ def page() -> str:
         parts.append("| subject | planted | alpha | trials | runs | refuted | share | chance |")
         parts.append("|---|---|---|---|---|---|---|---|")
         for (subject, planted, alpha, trials), (runs, refuted) in cells.items():
-            tight = table == "alarms" or (table == "catalogue" and planted == "1")
+            tight = table in ("alarms", "claims") or (table == "catalogue" and planted == "1")
             chance = (
                 f"{float(bdtrc(refuted - 1, runs, float(alpha))):.2g}" if tight and refuted else ""
             )
@@ -590,6 +745,13 @@ same command makes; nothing in it is typed.
 """
 
 TOLD = {
+    "claims": (
+        "Every kind of claim at its edge",
+        "Audits of a pair that is given: two coins that touch the claim at one event, or Gaussian "
+        "noise whose every moment is what the claim allows; the point of a curve, bets, looks and "
+        "counts are chosen as ever. 300 scores a side, and 300 canaries of one run, exactly on the "
+        "edge. Each refutation is a false alarm; `chance` as below.",
+    ),
     "alarms": (
         "False alarms",
         "Every subject is exactly at its claim, so that each refutation is a false alarm. `chance` "

@@ -146,9 +146,7 @@ def scores(
     at = 0.0 if claim is not None and claim.curve is not None else delta or 0.0
     own, claimed = family_of(claim, at, distance)
     shuffled = _shuffled(sides, seed)
-    lesson, rest = _split(shuffled)
-    levels = alpha * _shares(lesson, rest, own, alpha)
-    tests = rest.tests()
+    tests, levels, lesson, rest = _judged(shuffled, own, alpha)
     bounds = {
         "epsilon": of_epsilon(at, distance),
         "mu": of_curve(GaussianCurve(1.0), distance),
@@ -189,6 +187,23 @@ def scores(
         remarks=remarks,
         dependent=dependent,
     )
+
+
+def refuted_by_scores(
+    inside: ArrayLike, outside: ArrayLike, own: Family, claimed: float, *, alpha: float, seed: int
+) -> bool:
+    """Whether `scores` refutes the claim of parameter `claimed` in the family; no bounds."""
+    sides = _numbers(inside, "inside"), _numbers(outside, "outside")
+    tests, levels, _, _ = _judged(_shuffled(sides, seed), own, alpha)
+    return bool((tests.p_values(own(claimed)) <= levels).any())
+
+
+def _judged(
+    shuffled: tuple[Floats, Floats], own: Family, alpha: float
+) -> tuple[Ranked, Floats, "_Sides", "_Sides"]:
+    """All tests, the level of each, and the scores that taught and those that were counted."""
+    lesson, rest = _split(shuffled)
+    return rest.tests(), alpha * _shares(lesson, rest, own, alpha), lesson, rest
 
 
 def stated_claim(*, epsilon: Any, delta: Any, distance: int, **curves: Any) -> PrivacyClaim | None:

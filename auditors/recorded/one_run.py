@@ -5,6 +5,7 @@ The guesses are about the most extreme scores: the highest of them "in" and as m
 has a dozen numbers of guesses, fixed beforehand, which share alpha evenly.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -93,6 +94,16 @@ def scores_of_one_run(
 
     Raises InvalidArgument for other shapes, for missing numbers and for fewer than 16 canaries.
     """
+    size, counts = _guessed(scores, member, seed)
+    return _judged(
+        size, counts, delta=delta, distance=distance, alpha=alpha,
+        claim=stated_claim(epsilon=epsilon, delta=delta, mu=mu, rho=rho, renyi=renyi, curve=curve,
+                           distance=distance),
+    )  # fmt: skip
+
+
+def _guessed(scores: ArrayLike, member: ArrayLike, seed: int) -> tuple[int, list[tuple[int, int]]]:
+    """The number of canaries, and (guesses, right) of each number of guesses in both series."""
     values, inside = np.asarray(scores, dtype=float), np.asarray(member)
     if values.ndim != 1 or inside.shape != values.shape or np.isnan(values).any():
         raise InvalidArgument(
@@ -113,11 +124,33 @@ def scores_of_one_run(
         right = int(lowest[size] - lowest[size - top]) + low - int(lowest[low])
         # The other series guesses "in" where this one guesses "out".
         counts += [(guesses, right), (guesses, guesses - right)]
-    return _judged(
-        size, counts, delta=delta, distance=distance, alpha=alpha,
-        claim=stated_claim(epsilon=epsilon, delta=delta, mu=mu, rho=rho, renyi=renyi, curve=curve,
-                           distance=distance),
-    )  # fmt: skip
+    return size, counts
+
+
+def refuted_by_guesses(
+    scores: ArrayLike, member: ArrayLike, claim: PrivacyClaim, *, alpha: float, seed: int
+) -> bool:
+    """Whether `scores_of_one_run` refutes the claim; no bounds."""
+    size, counts = _guessed(scores, member, seed)
+    return bool(_refuting(size, counts, claim, alpha))
+
+
+def _refuting(
+    canaries: int, counts: list[tuple[int, int]], claim: PrivacyClaim, alpha: float
+) -> list[tuple[int, int]]:
+    """The (guesses, right) that refute the claim, each at its share of alpha."""
+    test, claimed = _test(canaries, len(counts), claim, alpha)
+    return [count for count in counts if test(count, claimed)]
+
+
+def _test(
+    canaries: int, numbers: int, claim: PrivacyClaim, alpha: float
+) -> tuple[Callable[[tuple[int, int], float], bool], float]:
+    """The test of one (guesses, right) against any parameter of the claim, and the one claimed."""
+    curve, share = claim.curve, alpha / numbers
+    delta = claim.delta if curve is None else 0.0
+    test = partial(_refuted, canaries, curve, delta, claim.distance, share)
+    return test, claim.epsilon if curve is None else curve.size
 
 
 def guesses_of_one_run(
@@ -179,10 +212,9 @@ def _judged(
         lower[name] = bound
     verdict, needed = None, None
     if claim is not None:
-        claimed = claim.epsilon if curve is None else curve.size
-        test = partial(_refuted, canaries, curve, at, distance, share)
-        refuting = [count for count in counts if test(count, claimed)]
-        known = {guesses: _needed(guesses, claimed, test) for guesses, _ in counts}
+        tested, claimed = _test(canaries, len(counts), claim, alpha)
+        refuting = _refuting(canaries, counts, claim, alpha)
+        known = {guesses: _needed(guesses, claimed, tested) for guesses, _ in counts}
         if refuting:
             best = best if best in refuting else refuting[0]
             name = "epsilon" if curve is None else curve.parameter
