@@ -47,6 +47,23 @@ class PublicNames(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Schema(Directive):
+    """The JSON schema of a kind of file, as the program has it."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """A block of JSON."""
+        import json
+
+        from dpwitness.reports.formats import statements_as_json
+        from dpwitness.reports.record import json_schema
+
+        made = {"evidence": json_schema.schema, "reproduce": statements_as_json.schema}
+        text = json.dumps(made[self.arguments[0]](), indent=1)
+        return [nodes.literal_block(text, text, language="json")]
+
+
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> nodes.table:
     """A table of plain text."""
     group = nodes.tgroup(cols=len(head))
@@ -85,6 +102,7 @@ def literal(app: Sphinx, context: object, lines: list[str]) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     directives.register_directive("errata", Errata)
+    directives.register_directive("schema", Schema)
     app.add_directive("public-names", PublicNames)
     app.connect("sphinx-click-process-description", plain)
     app.connect("sphinx-click-process-epilog", literal)

@@ -263,7 +263,7 @@ def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
         "from dpwitness.mechanisms.noise.theorems_tails import THEOREMS\n"
         "from dpwitness.reports.formats.statements_as_json import schema\n"
         "print(*(dpwitness.check(one, trials=200).verdict.value for one in THEOREMS[-2:]))\n"
-        "print('range' in schema()['$defs']['result']['properties']['kind']['enum'])\n"
+        "print('range' in schema()['$defs']['StatementRecord']['properties']['kind']['enum'])\n"
     )
     told = run(scratch, "-c", code, folder=tmp_path).stdout.split()
     assert told == ["not_refuted", "refuted", "True"]

@@ -42,12 +42,11 @@ from .record import (
     ReachRecord,
     ResultRecord,
     SketchRecord,
+    StatedRecord,
     WitnessRecord,
 )
 
 MOST_TRIALS = 10**10
-MOST_BATCHES = 1000
-MOST_PARTS = 100
 
 
 def revived(record: ResultRecord) -> AuditResult:
@@ -126,16 +125,16 @@ def drawn_part(record: ResultRecord) -> ResultRecord:
     return cast(ResultRecord, part)
 
 
-def read_claim(data: ClaimRecord) -> PrivacyClaim:
+def read_claim(data: ClaimRecord | StatedRecord) -> PrivacyClaim:
     """The claim with its labels; ValueError for a number, relation or curve that no claim has."""
     return PrivacyClaim(
         epsilon=read_number(data["epsilon"]),
         delta=read_number(data["delta"]),
         relation=Relation(data["relation"]),
         distance=int(data["distance"]),
-        identifier=data.get("identifier", ""),
-        statement=data.get("statement", ""),
-        reference=data.get("reference", ""),
+        identifier=str(data.get("identifier", "")),
+        statement=str(data.get("statement", "")),
+        reference=str(data.get("reference", "")),
         curve=curve_from_json(data["curve"]) if "curve" in data else None,
     )
 
@@ -181,8 +180,6 @@ def read_bets(data: EvidenceRecord) -> Bets | None:
         return None
     told = data["bets"]
     partitions = tuple(map(partition_from_json, told["partitions"]))
-    if len(told["batches"]) > MOST_BATCHES:
-        raise EvidenceFormatError(f"expected at most {MOST_BATCHES} batches of bets")
     batches = tuple(_batch(one, partitions) for one in told["batches"])
     return Bets(level=read_number(told["level"]), partitions=partitions, batches=batches)
 
@@ -191,8 +188,6 @@ def _batch(data: BatchRecord, partitions: Sequence[Partition]) -> Batch:
     one, two = (tuple(map(int, side)) for side in data["counts"])
     a, b = map(read_number, data["bet"])
     f, g = (tuple(map(read_number, data[name])) for name in ("f", "g"))
-    if len(told := data.get("parts", ())) > MOST_PARTS:
-        raise EvidenceFormatError(f"expected at most {MOST_PARTS} parts of a bet")
     parts = tuple(
         Part(
             read_number(one["order"]),
@@ -200,7 +195,7 @@ def _batch(data: BatchRecord, partitions: Sequence[Partition]) -> Batch:
             read_number(one["weight"]),
             tuple(map(read_number, one["values"])),
         )
-        for one in told
+        for one in data.get("parts", ())
     )
     batch = Batch(
         chunk=int(data["chunk"]),

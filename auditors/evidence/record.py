@@ -2,67 +2,142 @@
 
 The evidence file, the witnesses that are kept, the gate, the history and the messages of pytest
 all carry this one record; what a reader need not have is said by `NotRequired`. Numbers are in
-nats; infinities, which JSON has not, are "inf" and "-inf". The public schema of the whole file is
-`reports/record/dpwitness-1.schema.json`.
+nats; infinities, which JSON has not, are "inf" and "-inf".
+
+These types are the only statement of the shape. A reader checks a file of somebody else against
+them, limits included (`reports.record.reading`), and the public JSON schema is generated from
+them (`reports.record.json_schema`), descriptions included.
 """
 
+import re
 from collections.abc import Mapping, Sequence
-from typing import NotRequired, TypeAlias, TypedDict
+from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
-Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""Plain data that JSON can write."""
-Number: TypeAlias = int | float | str
+from msgspec import Meta
+
+from ...mechanisms.model import Relation
+from ..results.results import Verdict
+from ..sampling.calls import STAGES
+
+SCHEMA = "dpwitness/1"
+MOST_RESULTS = 10_000
+MOST_COUNTS = 1000
+MOST_BATCHES = 1000
+MOST_PARTS = 100
+LONGEST_TEXT = 20_000
+"""Characters of a name or a target."""
+
+
+def one_of(*words: str) -> Meta:
+    """That a text is one of these words."""
+    pattern = f"^({'|'.join(map(re.escape, words))})$"
+    return Meta(pattern=pattern, extra_json_schema={"enum": list(words)})
+
+
+Whole: TypeAlias = Annotated[int, Meta(ge=0)]
+Text: TypeAlias = Annotated[str, Meta(max_length=LONGEST_TEXT)]
+Number: TypeAlias = int | float | Annotated[str, one_of("inf", "-inf")]
 """A number, or "inf" or "-inf"."""
+Size: TypeAlias = int | float | Annotated[str, one_of("inf", "-inf", "nan")]
+"""A number of a claim of any kind, or "inf", "-inf" or "nan"."""
+VerdictWord: TypeAlias = Annotated[str, one_of(*(one.value for one in Verdict))]
+RelationWord: TypeAlias = Annotated[str, one_of(*(one.value for one in Relation))]
+TWO = Meta(min_length=2, max_length=2)
+TwoWholes: TypeAlias = Annotated[Sequence[Whole], TWO]
+Value: TypeAlias = Annotated[
+    Any,
+    Meta(
+        description="Any value. Plain JSON stands for itself; other types are objects with one key "
+        "that starts with a dollar sign."
+    ),
+]
 
 
-class ClaimRecord(TypedDict):
-    """A privacy claim; `epsilon` is of a single step, or with a `curve` a point of it."""
+class CurveRecord(TypedDict, total=False):
+    """The whole curve that is claimed, of a single step: mu, rho with a delta, renyi or points."""
 
-    kind: str
-    epsilon: Number
+    mu: float
+    rho: float
+    delta: float
+    renyi: Annotated[
+        Sequence[Annotated[Sequence[float], TWO]],
+        Meta(min_length=1, description="Pairs of an order and its epsilon."),
+    ]
+    points: Annotated[
+        Sequence[Annotated[Sequence[float], TWO]],
+        Meta(min_length=1, description="Pairs of an epsilon and its delta."),
+    ]
+
+
+class StatedRecord(TypedDict):
+    """The numbers of a privacy claim: with a curve the point of it that was judged."""
+
+    epsilon: Annotated[Number, Meta(description="Nats, of a single step.")]
     delta: Number
-    relation: str
-    distance: int
+    relation: RelationWord
+    distance: Whole
+    curve: NotRequired[CurveRecord]
+
+
+class ClaimRecord(StatedRecord):
+    """A privacy claim with its labels."""
+
+    kind: Annotated[str, one_of("privacy")]
     identifier: NotRequired[str]
     statement: NotRequired[str]
-    reference: str
-    curve: NotRequired[Mapping[str, Json]]
+    reference: NotRequired[str]
 
 
 class PairRecord(TypedDict):
-    """Two databases in the form of `encoding.to_json`."""
+    """Two databases, in the order they were judged in."""
 
-    database: Json
-    neighbour: Json
+    database: Value
+    neighbour: Value
+
+
+class EventRecord(TypedDict):
+    """A set of outputs; `kind` says which fields it has besides."""
+
+    kind: str
+    description: NotRequired[str]
 
 
 class CountRecord(TypedDict):
-    """A `Count`: the hits of one event on one stream."""
+    """How often one event, fixed beforehand, happened on fresh draws.
 
-    stage: str
-    chunk: int
-    event: Mapping[str, Json]
-    reversed: bool
-    hits: Sequence[int]
-    trials: Sequence[int]
+    hits and trials are (database, neighbour) of the pair.
+    """
+
+    stage: Annotated[str, one_of(*sorted(STAGES))]
+    chunk: Whole
+    event: EventRecord
+    reversed: Annotated[bool, Meta(description="Whether the neighbour is the likelier side.")]
+    hits: TwoWholes
+    trials: TwoWholes
     predicted: Number
     spread: Number
-    rates: Sequence[Number]
+    rates: Annotated[Sequence[Number], TWO]
 
 
 class LookRecord(TypedDict):
-    """A `Look`."""
+    """One look at the hits of an event fixed before.
 
-    attempt: int
-    draws: int
-    hits: Sequence[int]
-    trials: Sequence[int]
+    hits and trials are of the side that the claim bounds, then of the other.
+    """
+
+    attempt: Whole
+    draws: Annotated[Whole, Meta(description="Draws a side that the pair had cost by then.")]
+    hits: TwoWholes
+    trials: TwoWholes
     level: float
     epsilon_lower: Number
 
 
 class PartRecord(TypedDict):
-    """A `Part` of a bet."""
+    """A bet against a moment of a curve: weight times the values, one for each group.
+
+    f holds it and g its conjugate; turned if the sides are exchanged.
+    """
 
     order: float
     turned: bool
@@ -70,208 +145,382 @@ class PartRecord(TypedDict):
     values: Sequence[float]
 
 
-class BatchRecord(TypedDict):
-    """A `Batch`."""
+class PartitionRecord(TypedDict):
+    """A way to cut the outputs into cells; `kind` says which fields it has besides."""
 
-    chunk: int
-    draws: int
-    partition: int
-    groups: Sequence[int]
-    bet: Sequence[float]
-    f: Sequence[float]
-    g: Sequence[float]
-    counts: Sequence[Sequence[int]]
-    parts: NotRequired[Sequence[PartRecord]]
+    kind: Annotated[str, one_of("bins", "score", "event")]
+
+
+class BatchRecord(TypedDict):
+    """Draws a side on the stream that the stage "bet" and this chunk name, and what was bet."""
+
+    chunk: Whole
+    draws: Whole
+    partition: Whole
+    groups: Annotated[Sequence[Whole], Meta(description="The group of each cell of the partition.")]
+    bet: Annotated[Sequence[float], TWO]
+    f: Annotated[Sequence[float], Meta(description="What is bet on each group, of one side.")]
+    g: Annotated[Sequence[float], Meta(description="What is bet on each group, of the other.")]
+    counts: Annotated[
+        Sequence[Sequence[Whole]], TWO, Meta(description="The draws of each side in each group.")
+    ]
+    parts: NotRequired[Annotated[Sequence[PartRecord], Meta(max_length=MOST_PARTS)]]
 
 
 class BetsRecord(TypedDict):
-    """A `Bets`."""
+    """Bets that refuted the claim: their wealth reached 1 / level.
+
+    They give the bound of the first look. docs/statistics.md says which f and g are bets.
+    """
 
     level: float
-    partitions: Sequence[Mapping[str, Json]]
-    batches: Sequence[BatchRecord]
+    partitions: Annotated[Sequence[PartitionRecord], Meta(max_length=MOST_BATCHES)]
+    batches: Annotated[Sequence[BatchRecord], Meta(max_length=MOST_BATCHES)]
 
 
 class EvidenceRecord(TypedDict):
-    """An `Evidence`; `hits` and `trials` are sums of its counts."""
+    """The integers that a bound rests on; hits and trials are sums of the counts."""
 
-    hits: Sequence[int]
-    trials: Sequence[int]
-    alpha: float
+    hits: TwoWholes
+    trials: TwoWholes
+    alpha: Annotated[float, Meta(description="The error probability of the whole audit.")]
     level: float
-    decided_after: int | None
-    counts: Sequence[CountRecord]
-    looks: Sequence[LookRecord]
+    decided_after: Annotated[
+        Whole | None,
+        Meta(
+            description="Draws a side of this pair, learning included, up to the first look that "
+            "refuted."
+        ),
+    ]
+    counts: Annotated[
+        Sequence[CountRecord],
+        Meta(
+            max_length=MOST_COUNTS,
+            description="The parts in which one event was counted, up to the look that gives the "
+            "bound.",
+        ),
+    ]
+    looks: Annotated[
+        Sequence[LookRecord],
+        Meta(
+            description="All looks at this pair. Their levels add up to at most alpha, so that all "
+            "their bounds hold together."
+        ),
+    ]
     bets: NotRequired[BetsRecord]
 
 
 class WitnessRecord(PairRecord):
-    """A `Witness`; its event has a `description` in words besides."""
+    """A pair whose event is too much likelier under database, with counts of its own."""
 
-    event: Mapping[str, Json]
-    epsilon_lower: Number
+    event: EventRecord
+    epsilon_lower: Annotated[Number, Meta(description="The bound that these counts give.")]
     evidence: EvidenceRecord | None
 
 
 class PowerRecord(TypedDict):
-    """The smallest epsilon that would have been refuted for an event of this probability."""
+    """An event of this probability, once found, would have been refuted with probability 0.9."""
 
     probability: Number
     epsilon: Number
 
 
 class LearningRecord(TypedDict):
-    """A `Learning`; `gain` is None where it cannot be told."""
+    """Draws a side from which the last event was learnt.
 
-    draws: int
+    By `gain` its log-ratio exceeds that of the event learnt from about half of them; null if that
+    is not known.
+    """
+
+    draws: Whole
     gain: Number | None
 
 
 class SketchRecord(TypedDict):
-    """A `Sketch`."""
+    """Binned output frequencies of both sides, for a picture."""
 
     feature: str
     edges: Sequence[Number]
     labels: Sequence[str]
-    counts: Sequence[Sequence[int]]
-    inside: Sequence[bool]
+    counts: Annotated[Sequence[Sequence[Whole]], TWO]
+    inside: Annotated[Sequence[bool], Meta(description="Which bins are in the event.")]
 
 
 class ReachRecord(TypedDict):
-    """A `Reach`."""
+    """What the search looked at: a fact about the search, not a verdict."""
 
-    databases: int
-    pairs: int
-    smallest: int | None
-    largest: int | None
-    unreached: Sequence[str] | None
-    passed_over: NotRequired[int]
+    databases: Whole
+    pairs: Whole
+    smallest: Annotated[
+        Whole | None,
+        Meta(description="Records of the smallest database tried; null if none has a size."),
+    ]
+    largest: Whole | None
+    unreached: Annotated[
+        Sequence[str] | None,
+        Meta(
+            description="Lines of the mechanism that no run of the search executed; null if runs "
+            "could not be followed."
+        ),
+    ]
+    passed_over: NotRequired[
+        Annotated[
+            Whole,
+            Meta(description="Examples of a strategy that lists them which were not run."),
+        ]
+    ]
 
 
 class CauseLineRecord(TypedDict):
-    """A `CauseLine`."""
+    """A line of the mechanism."""
 
     file: str
-    line: int
+    line: Whole
     source: str
     reason: str
 
 
 class CauseRecord(TypedDict):
-    """A `Cause`."""
+    """Lines of the mechanism that spend the loss. A guide, not a verdict."""
 
-    lines: Sequence[CauseLineRecord]
+    lines: Annotated[Sequence[CauseLineRecord], Meta(max_length=4)]
     summary: str
-    accused: bool
+    accused: Annotated[
+        bool,
+        Meta(description="Whether a line breaks the claim; else the lines tell what hides what."),
+    ]
 
 
 class DrawnRecord(TypedDict):
-    """What the draws alone said."""
+    """What the draws alone gave."""
 
-    verdict: str
+    verdict: VerdictWord
     epsilon_lower: Number
 
 
 class ExactRecord(TypedDict):
-    """An `ExactResult`; `chances` are fractions as text, `event` has its description besides."""
+    """What the exact laws of the mechanism's code say of the claim, on the pairs of `scope`."""
 
-    verdict: str
-    scope: str
-    pairs: int
-    runs: int
-    outcomes: int
-    asked: bool
-    epsilon: Number
-    delta: Number
-    tail: Number
-    pair: PairRecord
-    event: Mapping[str, Json] | None
-    chances: Sequence[str]
+    verdict: Annotated[str, one_of("proved", "refuted")]
+    scope: Annotated[Text, Meta(description="The pairs that were checked, in words.")]
+    pairs: Whole
+    runs: Annotated[Whole, Meta(description="Runs of the mechanism.")]
+    outcomes: Annotated[Whole, Meta(description="Different outputs.")]
+    asked: Annotated[bool, Meta(description="Whether somebody asked for it.")]
+    epsilon: Annotated[
+        Number, Meta(description="The smallest that holds at the claimed delta on the worst pair.")
+    ]
+    delta: Annotated[
+        Number, Meta(description="The largest excess of probability at the claimed epsilon.")
+    ]
+    tail: Annotated[
+        Number, Meta(description="Probability of the paths that were not followed to their end.")
+    ]
+    pair: Annotated[PairRecord, Meta(description="The worst pair, the likelier side first.")]
+    event: EventRecord | None
+    chances: Annotated[
+        Sequence[str],
+        TWO,
+        Meta(description="The exact probabilities of the event on both sides, as fractions."),
+    ]
     drawn: DrawnRecord
 
 
 class PlanRecord(TypedDict):
-    """How the draws were made: what a replay needs."""
+    """How the draws were made: what the random streams depend on beside the seed."""
 
-    trials: int
-    block: int
-    precision: NotRequired[float | None]
-    betting: NotRequired[float]
+    trials: Whole
+    block: Whole
+    precision: NotRequired[
+        Annotated[
+            float | None,
+            Meta(
+                description="Part of itself to which the bound is wanted once refuted; null to "
+                "stop at once, 0 for all trials."
+            ),
+        ]
+    ]
+    betting: NotRequired[
+        Annotated[float, Meta(description="Part of the error probability that bets had.")]
+    ]
     vectorised: NotRequired[bool]
     exceptions: NotRequired[str]
     domain: NotRequired[str]
-    search: NotRequired[str]
+    search: NotRequired[
+        Annotated[
+            str,
+            one_of("own", "asked", "given"),
+            Meta(
+                description="Where the pair came from: own, a search that can be made again; "
+                "asked, one that more was said about than the file holds; given, no search."
+            ),
+        ]
+    ]
 
 
 class JudgedRecord(TypedDict):
     """A result without what is for pictures and pages: what the history keeps."""
 
-    mechanism: str
-    target: str
+    mechanism: Annotated[Text, Meta(description="Its name, for people.")]
+    target: Annotated[
+        Text,
+        Meta(
+            description="What replay runs: a catalogue name, package.module:attribute or "
+            "file.py:attribute. Empty when audited from Python."
+        ),
+    ]
     claim: ClaimRecord
-    verdict: str
-    epsilon_lower: Number
-    detectable_epsilon: Number
-    detectable_probability: Number
+    verdict: VerdictWord
+    epsilon_lower: Annotated[
+        Number,
+        Meta(
+            description="Lower bound on epsilon, the largest that any counts here give; what exact "
+            "loses, if that refutes."
+        ),
+    ]
+    detectable_epsilon: Annotated[
+        Number,
+        Meta(description="The smallest epsilon that this run would have refuted with chance 0.9."),
+    ]
+    detectable_probability: Annotated[
+        Number,
+        Meta(
+            description="The smallest probability of an output impossible under the other database "
+            "that it would have seen."
+        ),
+    ]
     power: Sequence[PowerRecord]
     learning: LearningRecord | None
-    unread: str
+    unread: Annotated[
+        str, Meta(description="What of the outputs was compared only as text or not at all.")
+    ]
     pair: PairRecord
-    evidence: EvidenceRecord
-    draws: int
-    seed: int
+    evidence: Annotated[
+        EvidenceRecord,
+        Meta(description="The counts of pair that give epsilon_lower, or that of exact.drawn."),
+    ]
+    draws: Whole
+    seed: Whole
     seconds: float
     seeded: bool
     note: str
     plan: PlanRecord
-    replay: str
-    source: str
-    judged: NotRequired[Sequence[CountRecord]]
+    replay: Annotated[str, Meta(description="The shell command that counts again.")]
+    source: NotRequired[
+        Annotated[str, Meta(description="Fingerprint of the mechanism's source and bound values.")]
+    ]
+    judged: NotRequired[
+        Annotated[
+            Sequence[CountRecord],
+            Meta(
+                max_length=MOST_COUNTS,
+                description="All counts of pair in order, if the verdict rests on fewer.",
+            ),
+        ]
+    ]
     reached: NotRequired[ReachRecord]
     exact: NotRequired[ExactRecord]
-    not_exact: NotRequired[str]
+    not_exact: NotRequired[
+        Annotated[str, Meta(description="Why the exact laws are not known, if asked for.")]
+    ]
 
 
 class ResultRecord(JudgedRecord):
-    """An `AuditResult`."""
+    """What one audit found."""
 
-    witness: WitnessRecord | None
-    growth: Sequence[Sequence[Number]]
+    witness: Annotated[
+        WitnessRecord | None,
+        Meta(
+            description="The smallest pair found that breaks the claim, likelier database first; "
+            "it holds together with epsilon_lower."
+        ),
+    ]
+    growth: Annotated[
+        Sequence[Annotated[Sequence[Number], TWO]],
+        Meta(description="(draws a side, lower bound on epsilon)."),
+    ]
     sketch: SketchRecord | None
     cause: NotRequired[CauseRecord]
 
 
-class CheckPlan(TypedDict):
-    """What a claim of another kind was checked with; the seed stands beside it."""
+class EstimateRecord(TypedDict):
+    """A number that was set against a bound.
 
-    trials: int
+    The interval from low to high misses the truth with probability at most error.
+    """
+
+    value: Size
+    low: Size
+    high: Size
+    error: Size
+
+
+class TableRecord(TypedDict):
+    """A table of what was found."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+
+class FoundRecord(TypedDict):
+    """What was found of a claim of any kind."""
+
+    verdict: VerdictWord
+    claimed: Annotated[Any, Meta(description="The bound.")]
+    measured: EstimateRecord | None
+    exact: Any
+    weak: Annotated[
+        bool, Meta(description="Measured or exact value below a twentieth of the bound.")
+    ]
+    sampled: VerdictWord | None
+    proved: VerdictWord | None
+    scope: Annotated[str, Meta(description="What an exact verdict covers.")]
+    method: Annotated[str, Meta(description="How the numbers were found.")]
+    note: str
+    draws: Whole
+    seconds: float
+    seed: Whole
+    alpha: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="Bounds the probability that sampling refutes this claim if it is true.",
+        ),
+    ]
+    witness: Annotated[str | None, Meta(description="The counterexample in words.")]
+    table: TableRecord | None
+
+
+class CheckPlan(TypedDict):
+    """What a claim of another kind was checked with, so that it can be checked again."""
+
+    trials: Whole
     alpha: float
 
 
-class ClaimCheckRecord(TypedDict):
+class ClaimCheckRecord(FoundRecord):
     """What was found of a claim of another kind than privacy; `story` are lines (label, text)."""
 
-    mechanism: str
-    target: str
+    mechanism: Text
+    target: Text
     kind: str
     identifier: str
-    verdict: str
-    draws: int
-    seconds: float
-    seed: int
-    claimed: Number
-    headline: str
+    statement: str
+    reference: str
+    headline: Annotated[str, Meta(description="The verdict in a sentence.")]
     bound_words: str
     found_words: str
-    scope: NotRequired[str]
-    story: Sequence[Sequence[str]]
-    plan: NotRequired[CheckPlan]
+    story: Sequence[Annotated[Sequence[str], TWO]]
+    plan: CheckPlan
 
 
 class Document(TypedDict):
-    """An evidence file; the gate and the estimate add a part of their own."""
+    """What audits of differential-privacy claims found.
 
-    schema: str
-    results: Sequence[ResultRecord]
+    Readers ignore fields that they do not know; the gate and the estimate add a part of their own.
+    """
+
+    schema: Annotated[str, one_of(SCHEMA)]
+    results: Annotated[Sequence[ResultRecord], Meta(max_length=MOST_RESULTS)]
     environment: Mapping[str, str]
-    claims: NotRequired[Sequence[ClaimCheckRecord]]
+    claims: NotRequired[Annotated[Sequence[ClaimCheckRecord], Meta(max_length=MOST_RESULTS)]]

@@ -4,6 +4,7 @@ from math import inf, isfinite, isnan
 from typing import cast
 
 from ...mechanisms.model import PrivacyClaim
+from ..events.events import Event
 from ..outputs.encoding import to_json
 from ..results.results import (
     AuditResult,
@@ -25,6 +26,8 @@ from .record import (
     CauseRecord,
     ClaimRecord,
     CountRecord,
+    CurveRecord,
+    EventRecord,
     EvidenceRecord,
     ExactRecord,
     JudgedRecord,
@@ -32,6 +35,7 @@ from .record import (
     LookRecord,
     Number,
     PairRecord,
+    PartitionRecord,
     PlanRecord,
     ReachRecord,
     ResultRecord,
@@ -104,7 +108,7 @@ def claim_record(claim: PrivacyClaim) -> ClaimRecord:
     if claim.statement:
         record["statement"] = claim.statement
     if claim.curve is not None:
-        record["curve"] = claim.curve.to_json()
+        record["curve"] = cast(CurveRecord, claim.curve.to_json())
     return record
 
 
@@ -150,10 +154,15 @@ def _exact(found: ExactResult) -> ExactRecord:
         "delta": number(found.delta),
         "tail": number(found.tail),
         "pair": _pair(found.pair),
-        "event": None if event is None else {**event.to_json(), "description": event.describe()},
+        "event": None if event is None else _event(event, told=True),
         "chances": list(found.chances),
         "drawn": {"verdict": verdict.value, "epsilon_lower": number(bound)},
     }
+
+
+def _event(event: Event, *, told: bool = False) -> EventRecord:
+    words = {"description": event.describe()} if told else {}
+    return cast(EventRecord, {**event.to_json(), **words})
 
 
 def _learning(learning: Learning | None) -> LearningRecord | None:
@@ -168,7 +177,7 @@ def _witness(witness: Witness | None) -> WitnessRecord | None:
         return None
     return {
         **_pair(witness),
-        "event": {**witness.event.to_json(), "description": witness.event.describe()},
+        "event": _event(witness.event, told=True),
         "epsilon_lower": number(witness.epsilon_lower),
         "evidence": None if witness.evidence is None else _evidence(witness.evidence),
     }
@@ -209,7 +218,7 @@ def _bets(bets: Bets) -> BetsRecord:
                 {"order": a, "turned": turned, "weight": weight, "values": list(values)}
                 for a, turned, weight, values in batch.bet.parts
             ]
-    partitions = [made.to_json() for made in bets.partitions]
+    partitions = [cast(PartitionRecord, made.to_json()) for made in bets.partitions]
     return {"level": float(bets.level), "partitions": partitions, "batches": batches}
 
 
@@ -228,7 +237,7 @@ def _count(count: Count) -> CountRecord:
     return {
         "stage": count.stage,
         "chunk": int(count.chunk),
-        "event": count.event.to_json(),
+        "event": _event(count.event),
         "reversed": bool(count.reversed),
         "hits": [int(n) for n in count.hits],
         "trials": [int(n) for n in count.trials],

@@ -16,22 +16,28 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import cast
+from typing import Annotated, NotRequired, TypedDict, cast
 
 from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.read import read_claim, revived
-from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord
+from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord, one_of
 from ...auditors.evidence.write import number
 from ...mechanisms.model import size_lower, size_upper
 from ..faces import wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
 from ..record import reading
-from .gate import Accepted, Gated
+from .gate import LARGEST_BOUND, Accepted, Gated
 
 SCHEMA = "dpwitness-baseline/1"
-MOST = 1e3
-"""No bound from below is near it: that would need more draws than anybody makes."""
+
+
+class BaselineRecord(TypedDict):
+    """The file of a baseline: what was found by name of entry, and other claims refuted."""
+
+    schema: Annotated[str, one_of(SCHEMA)]
+    entries: Mapping[str, Sequence[Accepted]]
+    claims: NotRequired[Mapping[str, Sequence[str]]]
 
 
 class BaselineError(ValueError):
@@ -52,61 +58,18 @@ def read_baseline(path: Path) -> Baseline:
         raise BaselineError(f"there is no baseline at {path}; write the first one with --accept")
     try:
         data = reading.load_document(str(path), "a baseline")
-        reading.require(data, _BASELINE, "the baseline")
-        results = {
-            name: tuple(_known(one, f"entries.{name}") for one in _listed(found, f"entries.{name}"))
-            for name, found in data["entries"].items()
-        }
-        claims = data.get("claims", {})
-        reading.require(claims, {}, "claims")
-        said = {name: _listed(found, f"claims.{name}") for name, found in claims.items()}
+        reading.require(data, BaselineRecord, "the baseline")
     except EvidenceFormatError as error:
         raise BaselineError(
             f"{path} is not a baseline of dpwitness ({error}); write it anew with --accept"
         ) from None
-    if not any(results.values()) and not claims:
+    entries, claims = data["entries"], data.get("claims", {})
+    if not any(entries.values()) and not claims:
         raise BaselineError(
             f"{path} holds no results, so nothing could be compared with it; write it anew with "
             "--accept"
         )
-    return Baseline(
-        results=results, claims={name: tuple(map(str, found)) for name, found in said.items()}
-    )
-
-
-def _is_bound(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= MOST
-
-
-_BASELINE: reading.Shape = {
-    "schema": (lambda value: value == SCHEMA, f"{SCHEMA!r}"),
-    "entries": reading.OBJECT,
-}
-_ACCEPTED: reading.Shape = {
-    "claim": {
-        "epsilon": reading.NUMBER,
-        "delta": reading.NUMBER,
-        "relation": reading.RELATION,
-        "distance": reading.WHOLE,
-    },
-    "verdict": reading.TEXT,
-    "epsilon_lower": (_is_bound, f"a number from 0 to {MOST:g}"),
-    "pair": {"database": reading.ANYTHING, "neighbour": reading.ANYTHING},
-    "seed": reading.WHOLE,
-}
-
-
-def _known(data: object, place: str) -> Accepted:
-    reading.require(data, _ACCEPTED, place)
-    found = cast(dict[str, object], data)
-    reading.require({"epsilon_upper": 0.0, **found}, {"epsilon_upper": reading.NUMBER}, place)
-    return cast(Accepted, data)
-
-
-def _listed(data: object, place: str) -> list[object]:
-    if not isinstance(data, list):
-        raise EvidenceFormatError(f"{place} must be a list, got {reading.abridged(data)}")
-    return data
+    return Baseline(results=entries, claims=claims)
 
 
 def _upper(result: ResultRecord) -> float:
@@ -139,7 +102,7 @@ def _sized(result: ResultRecord | Accepted, epsilon: float) -> float:
     claim = read_claim(result["claim"])
     if claim.curve is None:
         return epsilon
-    return size_lower(claim.curve, min(epsilon, MOST), claim.delta, claim.distance)
+    return size_lower(claim.curve, min(epsilon, LARGEST_BOUND), claim.delta, claim.distance)
 
 
 def _measure(result: ResultRecord) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.evidence.read import revived
-from ...auditors.evidence.record import ResultRecord
+from ...auditors.evidence.record import SCHEMA, ResultRecord
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from ..adapters.marked import marked_in
@@ -117,7 +117,7 @@ def _replayable(
             path = witnesses.place(root / directory, name)
             again = targets.replay_command(os.path.relpath(path, root), result["target"])
             data = {
-                "schema": evidence.SCHEMA,
+                "schema": SCHEMA,
                 "results": [{**result, "replay": again}],
                 "environment": dict(one.environment or evidence.environment()),
             }
@@ -245,7 +245,7 @@ def _document(
     environment = next((one.environment for one in gated if one.environment), None)
     claims = [dict(claim) for one in gated for claim in one.claims]
     return {
-        "schema": evidence.SCHEMA,
+        "schema": SCHEMA,
         "results": [dict(result) for one in gated for result in one.results],
         **({"claims": claims} if claims else {}),
         "environment": dict(environment or evidence.environment()),

@@ -18,15 +18,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from msgspec import Meta
 
 from ...auditors.evidence.record import (
     ClaimCheckRecord,
-    ClaimRecord,
     Document,
     Number,
     PairRecord,
     ResultRecord,
+    StatedRecord,
+    VerdictWord,
+    Whole,
 )
 from ..formats.entries import CLAIM, Entry, source_of
 from ..settings.settings import Settings
@@ -42,6 +46,8 @@ COMPARED = 0.05
 """Precision of the bounds that are compared with the baseline's."""
 
 
+LARGEST_BOUND = 1e3
+"""No bound from below is near it: that would need more draws than anybody makes."""
 STATED = ("epsilon", "delta", "relation", "distance")
 """What tells two claims apart."""
 
@@ -53,14 +59,14 @@ class Accepted(TypedDict):
     curve's own parameter.
     """
 
-    mechanism: str
-    claim: ClaimRecord
-    verdict: str
-    epsilon_lower: Number
+    mechanism: NotRequired[str]
+    claim: StatedRecord
+    verdict: VerdictWord
+    epsilon_lower: Annotated[float, Meta(ge=0, le=LARGEST_BOUND)]
     epsilon_upper: NotRequired[Number]
     size_lower: NotRequired[Number]
     pair: PairRecord
-    seed: int
+    seed: Whole
     histogram: NotRequired[bool]
 
 

@@ -13,11 +13,26 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, TypedDict
 
+from msgspec import Meta
+
+from ...auditors.errors import EvidenceFormatError
+from ...auditors.evidence.record import one_of
 from ..record import reading
 
 SCHEMA = "dpwitness-lock/1"
+
+
+Weight = Annotated[float, Meta(gt=0, lt=1e12)]
+
+
+class LockRecord(TypedDict):
+    """The lock file: weights by name of test, and the weight kept for those not listed."""
+
+    schema: Annotated[str, one_of(SCHEMA)]
+    reserve: Weight
+    tests: Mapping[str, Weight]
 
 
 class LockError(ValueError):
@@ -84,21 +99,13 @@ def read_lock(path: Path) -> Lock | None:
         return None
     try:
         data = reading.load_document(str(path), "a lock file")
-        if data["schema"] != SCHEMA:
-            raise ValueError(data["schema"])
-        weights = {str(name): _weight(weight) for name, weight in data["tests"].items()}
-        return Lock(weights=weights, reserve=_weight(data["reserve"]))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        reading.require(data, LockRecord, "the lock file")
+    except EvidenceFormatError as error:
         raise LockError(
-            f"{path.name} is not a lock file of dpwitness ({error!r:.80}); write it anew with "
+            f"{path.name} is not a lock file of dpwitness ({error}); write it anew with "
             "pytest --dp-lock"
         ) from None
-
-
-def _weight(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1e12:
-        raise ValueError(f"weight {value!r}")
-    return float(value)
+    return Lock(weights=data["tests"], reserve=data["reserve"])
 
 
 def lock_text(weights: Mapping[str, float], reserve: float | None = None) -> str:

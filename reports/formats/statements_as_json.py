@@ -1,36 +1,106 @@
 """A run of reproduce as JSON data and its tables as rows."""
 
-import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from math import isfinite, isnan
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
+from msgspec import Meta
 
 from ...auditors.claims.claim_results import ClaimResult, Edge
+from ...auditors.evidence.record import FoundRecord, Size, Whole, one_of
 from ...auditors.outputs.encoding import show
 from ..faces.claim_faces import FACES, witness_words
 from ..record.evidence import environment
+from ..record.json_schema import schema_of
 from ..statements.sections import Gallery, Reproduction, Section
 
 SCHEMA = "dpwitness-reproduce/1"
 
 
+class ConstantRecord(TypedDict):
+    """The smallest constant that still holds on the hardest instance found."""
+
+    stated: Annotated[float, Meta(description="The constant of the statement.")]
+    holds: Annotated[
+        Size, Meta(description="What still holds there; an estimate if it comes from draws.")
+    ]
+    share: Annotated[Size, Meta(description="One of the other; 1 is a bound that is attained.")]
+    of: Annotated[
+        str,
+        Meta(description="What is made smaller: epsilon, delta, loss, records, mean or quantity."),
+    ]
+    method: str
+
+
+class StatementRecord(FoundRecord):
+    """One statement, printed or known to be wrong, and what was found of it."""
+
+    id: Annotated[
+        str,
+        Meta(description="The identifier in the catalogue; an erratum by its ERR- identifier."),
+    ]
+    group: Annotated[str, Meta(description="The part of the catalogue.")]
+    statement: Annotated[str, Meta(description="The statement in a line.")]
+    reference: Annotated[str, Meta(description="Where it is printed.")]
+    kind: Annotated[str, one_of(*FACES)]
+    holds: Annotated[
+        bool,
+        Meta(description="False for a statement known to be wrong and for a negative control."),
+    ]
+    corrected: Annotated[str | None, Meta(description="The statement that says it right.")]
+    remark: Annotated[str | None, Meta(description="What is wrong.")]
+    parameters: Mapping[str, Any]
+    expected_verdict: Annotated[
+        str,
+        one_of("not_refuted", "refuted"),
+        Meta(description="A verdict of proved is as expected if this is not_refuted."),
+    ]
+    as_expected: bool
+    weak_reason: Annotated[
+        str | None, Meta(description="Why no instance comes nearer to the bound.")
+    ]
+    smallest_constant: ConstantRecord | None
+
+
+class RunRecord(TypedDict):
+    """Bounds of published statements beside their measurements.
+
+    Readers ignore fields that they do not know.
+    """
+
+    schema: Annotated[str, one_of(SCHEMA)]
+    command: Annotated[str, Meta(description="The command that repeats the run.")]
+    seed: Whole
+    alpha: Annotated[
+        float,
+        Meta(
+            gt=0,
+            lt=1,
+            description="Bounds the probability that sampling refutes any true statement of the "
+            "run.",
+        ),
+    ]
+    budget: Annotated[str, one_of("small", "default", "large")]
+    draws: Whole
+    seconds: float
+    results: Annotated[Sequence[StatementRecord], Meta(min_length=1)]
+    environment: Mapping[str, str]
+
+
 def schema() -> dict[str, Any]:
-    """The JSON schema of `document`: that of the file, with the kinds of claim this version has."""
-    text = Path(__file__).with_name("dpwitness-reproduce-1.schema.json").read_text("utf-8")
-    known: dict[str, Any] = json.loads(text)
-    known["$defs"]["result"]["properties"]["kind"]["enum"] = [*FACES]
-    return known
+    """The JSON schema of `document`."""
+    return schema_of(
+        RunRecord, "urn:dpwitness:schema:reproduce-1", "dpwitness reproduce, version 1"
+    )
 
 
 def document(gallery: Gallery) -> dict[str, Any]:
     """The run as plain JSON data, one entry of `results` for each statement and setting.
 
     Numbers that are not finite are the strings "inf", "-inf" and "nan"; the schema is
-    dpwitness-reproduce-1.schema.json.
+    that of `schema`.
     """
     return {
         "schema": SCHEMA,

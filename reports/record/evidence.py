@@ -5,16 +5,14 @@ import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from ...auditors.evidence.record import Document
+from ...auditors.evidence.record import SCHEMA, Document
 from ...auditors.evidence.write import claim_record, record_of
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import Claim, PrivacyClaim
 
-SCHEMA = "dpwitness/1"
-
 
 def document(results: Sequence[AuditResult], *, replay: str) -> Document:
-    """The whole evidence file as plain JSON data; its schema is dpwitness-1.schema.json.
+    """The whole evidence file as plain JSON data; `schema` has its JSON schema.
 
     `replay` is the command that counts again.
     """

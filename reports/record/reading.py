@@ -1,33 +1,28 @@
 """Reading an evidence file that may be damaged, or made to do harm.
 
-Everything is checked by hand before use: size, syntax, kinds, ranges. Nothing named in the file
-is imported here.
+Everything is checked before use: size and syntax here, kinds and ranges by the types that state the
+shape of the file. Nothing named in the file is imported here.
 """
 
 import json
 import math
+import re
 from collections import Counter
-from collections.abc import Callable
 from typing import Any, cast
 
+import msgspec
+
 from ...auditors.errors import EvidenceFormatError
-from ...auditors.evidence.record import ResultRecord
-from ...mechanisms.model import Relation
+from ...auditors.evidence.record import MOST_RESULTS, SCHEMA, ResultRecord
 from ..writing.files import read_limited
-from .evidence import SCHEMA
 
 LARGEST = 64 * 2**20
 DEEPEST = 200
 MOST_VALUES = 6_000_000
-MOST_RESULTS = 10_000
-MOST_COUNTS = 1000
-LARGEST_WHOLE = 2**1000
 MOST_DIGITS = 300
 """Of a whole number: with more it would be no double, and work that takes one would fail."""
-LONGEST_TEXT = 20_000
 MOST_DRAWS = 2 * 10**10
 """Draws of both sides that counting one result again may take: days, and no more."""
-VERDICTS = ("refuted", "not_refuted", "inconclusive", "proved")
 
 
 def load_document(path: str, what: str = "an evidence file", limit: int = LARGEST) -> Any:
@@ -62,10 +57,8 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
     if len(results) > MOST_RESULTS:
         raise EvidenceFormatError(f"{label} holds more than {MOST_RESULTS:,} results")
     for index, result in enumerate(results):
-        require(result, _RESULT, f"results[{index}]")
+        require(result, ResultRecord, f"results[{index}]")
         _check_counts(result["evidence"], f"results[{index}].evidence")
-        if "exact" in result:
-            require(result["exact"], _EXACT, f"results[{index}].exact")
     return cast(list[ResultRecord], results)
 
 
@@ -138,139 +131,59 @@ def _limit_depth(data: object) -> None:
     raise EvidenceFormatError(f"values are nested more than {DEEPEST} deep")
 
 
-Check = Callable[[object], bool]
+def require(value: object, shape: type[Any], place: str) -> None:
+    """EvidenceFormatError that names the `place` unless the value is of this shape.
+
+    A `shape` is a typed dictionary whose fields say their limits, as those of
+    `auditors.evidence.record` do; fields that it does not have are let be.
+    """
+    try:
+        msgspec.convert(value, shape)
+    except msgspec.ValidationError as error:
+        raise EvidenceFormatError(_sentence(str(error), value, place)) from None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and len(value) <= LONGEST_TEXT
-
-
-def _is_whole(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < LARGEST_WHOLE
-
-
-def _is_number(value: object) -> bool:
-    if isinstance(value, str):
-        return value in ("inf", "-inf")
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_two_wholes(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_whole, value))
-
-
-def _is_two_numbers(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
-
-
-def _is_truth(value: object) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)
-
-
-def _is_object(value: object) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_anything(value: object) -> bool:
-    return True
-
-
-Shape = dict[str, "tuple[Check, str] | Shape"]
-
-RELATIONS = tuple(one.value for one in Relation)
-TEXT = (_is_text, f"a string of at most {LONGEST_TEXT:,} characters")
-RELATION = (
-    lambda value: isinstance(value, str) and value in RELATIONS,
-    f"one of {', '.join(RELATIONS)}",
-)
-WHOLE = (_is_whole, "a whole number, at least 0 and below 2**1000")
-NUMBER = (_is_number, "a number or 'inf'")
-_TRUTH = (_is_truth, "true or false")
-LIST = (_is_list, "a list")
-OBJECT = (_is_object, "an object")
-_TWO_WHOLES = (_is_two_wholes, "two whole numbers, at least 0")
-ANYTHING = (_is_anything, "a value")
-_DATABASES: Shape = dict.fromkeys(("database", "neighbour"), ANYTHING)
-
-_RESULT: Shape = {
-    "mechanism": TEXT,
-    "target": TEXT,
-    "claim": {
-        "kind": (lambda value: value == "privacy", "'privacy'"),
-        "epsilon": NUMBER,
-        "delta": NUMBER,
-        "relation": RELATION,
-        "distance": WHOLE,
-    },
-    "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),
-    "epsilon_lower": NUMBER,
-    "pair": _DATABASES,
-    "evidence": {
-        "hits": _TWO_WHOLES,
-        "trials": _TWO_WHOLES,
-        "alpha": NUMBER,
-        "level": NUMBER,
-        "counts": LIST,
-    },
-    "seed": WHOLE,
-    "seeded": _TRUTH,
-    "plan": {"trials": WHOLE, "block": WHOLE},
+WORDS = {
+    "`int`": "a whole number",
+    "`float`": "a number",
+    "`int | float`": "a number",
+    "`int | float | str`": "a number or 'inf'",
+    "`str`": "a string",
+    "`bool`": "true or false",
+    "`array`": "a list",
+    "`object`": "an object",
+    "`null`": "null",
 }
-
-_EXACT: Shape = {
-    "verdict": (lambda value: value in ("proved", "refuted"), "'proved' or 'refuted'"),
-    "scope": TEXT,
-    **dict.fromkeys(("pairs", "runs", "outcomes"), WHOLE),
-    "asked": _TRUTH,
-    **dict.fromkeys(("epsilon", "delta", "tail"), NUMBER),
-    "pair": _DATABASES,
-    "event": ANYTHING,
-    "chances": LIST,
-    "drawn": {
-        "verdict": (lambda value: value in VERDICTS, f"one of {', '.join(VERDICTS)}"),
-        "epsilon_lower": NUMBER,
-    },
-}
-
-_COUNT: Shape = {
-    "stage": TEXT,
-    "chunk": WHOLE,
-    "event": OBJECT,
-    "reversed": _TRUTH,
-    "hits": _TWO_WHOLES,
-    "trials": _TWO_WHOLES,
-    "predicted": NUMBER,
-    "spread": NUMBER,
-    "rates": (_is_two_numbers, "two numbers"),
-}
+"""What the messages of msgspec call the kinds of JSON."""
 
 
-def require(value: object, shape: Shape, place: str) -> None:
-    """EvidenceFormatError that names the `place` unless the value is an object of this shape."""
-    if not isinstance(value, dict):
-        raise EvidenceFormatError(f"{place} must be an object, got {abridged(value)}")
-    for key, wanted in shape.items():
-        inner = f"{place}.{key}"
-        if key not in value:
-            raise EvidenceFormatError(f"{inner} is missing; is the file complete?")
-        if isinstance(wanted, dict):
-            require(value[key], wanted, inner)
-            continue
-        holds, words = wanted
-        if not holds(value[key]):
-            raise EvidenceFormatError(f"{inner} must be {words}, got {abridged(value[key])}")
+def _sentence(message: str, value: object, place: str) -> str:
+    """What msgspec says of a value, with its place and the value itself."""
+    what, _, path = message.partition(" - at ")
+    steps = re.findall(r"\.(\w+)|\[(\d+)\]|\[\.\.\.\]", path.strip("`").removeprefix("$"))
+    for key, index in steps:
+        if not (key or index):
+            # A value of a mapping, whose key msgspec does not give.
+            return f"{place}.*: {what}"
+        inner: Any = value
+        value = inner[key] if key else inner[int(index)]
+        place += f".{key}" if key else f"[{index}]"
+    if missing := re.fullmatch(r"Object missing required field `(\w+)`", what):
+        return f"{place}.{missing[1]} is missing; is the file complete?"
+    if words := re.fullmatch(r"Expected `str` matching regex '\^\((.*)\)\$'", what):
+        allowed = words[1].replace("\\", "").split("|")
+        wanted = f"one of {', '.join(allowed)}" if len(allowed) > 1 else repr(allowed[0])
+        wanted = f"a number or {wanted}" if "inf" in allowed else wanted
+    else:
+        wanted = what.removeprefix("Expected ").partition(", got")[0]
+        for said, plain in WORDS.items():
+            wanted = wanted.replace(said, plain)
+    return f"{place} must be {wanted}, got {abridged(value)}"
 
 
 def _check_counts(evidence: dict[str, Any], place: str) -> None:
-    if len(evidence["counts"]) > MOST_COUNTS:
-        raise EvidenceFormatError(f"{place} has more than {MOST_COUNTS} counts")
     for index, count in enumerate(evidence["counts"]):
         inner = f"{place}.counts[{index}]"
-        require(count, _COUNT, inner)
         if any(hits > trials for hits, trials in zip(count["hits"], count["trials"], strict=True)):
             raise EvidenceFormatError(
                 f"{inner} has more hits than trials: {count['hits']} of {count['trials']}"

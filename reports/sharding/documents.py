@@ -3,16 +3,17 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from hashlib import sha256
-from math import isfinite
-from typing import Any
+from typing import Annotated, Any, TypedDict
+
+from msgspec import Meta
 
 from ...auditors.engines.clusters import versions
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
+from ...auditors.evidence.record import TWO, RelationWord, Text, Whole, one_of
 from ...auditors.shards.counts import Row
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.shard import Shard, ShardBook, blocks_in
 from ..record import reading
-from ..record.reading import LIST, OBJECT, TEXT, WHOLE, Check, Shape
 from ..targets.targets import find_curve
 
 FORMAT = "dpwitness shard"
@@ -25,58 +26,54 @@ ALONE = 10_000_000
 """Draws a side that merge makes itself for shards that counted nothing."""
 
 
-def _one_of(*words: str) -> tuple[Check, str]:
-    return lambda value: isinstance(value, str) and value in words, f"one of {', '.join(words)}"
+class OptionsRecord(TypedDict, total=False):
+    """What a shard's file keeps of the options that were typed, and all that is taken from one.
+
+    They say which audit it is. Where and how draws are made is said by whoever merges.
+    """
+
+    epsilon: float
+    delta: float
+    mu: float
+    rho: float
+    renyi: Sequence[Text]
+    curve: Sequence[Annotated[Sequence[float], TWO]]
+    relation: RelationWord
+    distance: Whole
+    databases: Text
+    pair: Annotated[Sequence[Annotated[str, Meta(max_length=LARGEST)]], TWO]
+    trials: Whole
+    precision: float | Annotated[str, one_of("none")]
+    alpha: float
+    seed: Whole
+    claims: Annotated[str, one_of("all", "privacy")]
+    attackers: Annotated[Sequence[Annotated[str, Meta(max_length=10)]], Meta(max_length=1)]
+    exceptions: Annotated[str, one_of("error", "output")]
+    histogram: bool
+    exact: bool
 
 
-def _is_finite(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+class _Counted(TypedDict):
+    """The counts of one claim."""
+
+    planned: Whole
+    rows: Sequence[Any]
 
 
-def _is_point(value: object) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(map(_is_finite, value))
+class _Shard(TypedDict):
+    """The file of a shard, without its check sum."""
+
+    identity: Text
+    content: Sequence[str]
+    shard: Whole
+    shards: Whole
+    target: Text
+    options: OptionsRecord
+    versions: Mapping[str, Any]
+    claims: Sequence[_Counted]
 
 
-def _texts(count: int, longest: int) -> Check:
-    return lambda value: (
-        isinstance(value, list)
-        and len(value) == count
-        and all(isinstance(item, str) and len(item) <= longest for item in value)
-    )
-
-
-FINITE = (_is_finite, "a finite number")
-OPTIONS: dict[str, tuple[Check, str]] = {
-    "epsilon": FINITE,
-    "delta": FINITE,
-    "mu": FINITE,
-    "rho": FINITE,
-    "renyi": (lambda value: isinstance(value, list) and all(map(TEXT[0], value)), "texts"),
-    "curve": (
-        lambda value: isinstance(value, list) and all(map(_is_point, value)),
-        "a list of two numbers each",
-    ),
-    "relation": _one_of("add-remove", "replace-one", "declared"),
-    "distance": WHOLE,
-    "databases": TEXT,
-    "pair": (_texts(2, LARGEST), "two texts"),
-    "trials": WHOLE,
-    "precision": (lambda value: value == "none" or _is_finite(value), "a number or 'none'"),
-    "alpha": FINITE,
-    "seed": WHOLE,
-    "claims": _one_of("all", "privacy"),
-    "attackers": (_texts(1, 10), "a list of one attacker"),
-    "exceptions": _one_of("error", "output"),
-    "histogram": (lambda value: value is True, "true"),
-    "exact": (lambda value: isinstance(value, bool), "true or false"),
-}
-"""What a shard's file keeps of the options that were typed, and all that is taken from one: they
-say which audit it is. Where and how draws are made is said by whoever merges."""
-_SHARD: Shape = {
-    "identity": TEXT, "content": LIST, "shard": WHOLE, "shards": WHOLE, "target": TEXT,
-    "options": OBJECT, "versions": OBJECT, "claims": LIST,
-}  # fmt: skip
-_CLAIM: Shape = {"planned": WHOLE, "rows": LIST}
+OPTIONS = frozenset(OptionsRecord.__annotations__)
 
 
 def written(
@@ -134,23 +131,16 @@ def read(path: str) -> dict[str, Any]:
 
 def _require(data: dict[str, Any]) -> None:
     """Every field is of its kind; nothing but what is listed here is ever used."""
-    reading.require(data, _SHARD, "the shard")
+    reading.require(data, _Shard, "the shard")
     Shard(data["shard"], data["shards"])
     content = data["content"]
-    if not all(isinstance(line, str) for line in content) or (
-        Identity(tuple(content)).digest != data["identity"]
-    ):
+    if Identity(tuple(content)).digest != data["identity"]:
         raise EvidenceFormatError("its identity is not that of its content")
-    for key, value in data["options"].items():
+    for key in data["options"]:
         if key not in OPTIONS:
             raise EvidenceFormatError(
                 f"options has {key!r:.60}, which is no part of an audit; give it to merge, which "
                 "makes the runs"
-            )
-        holds, words = OPTIONS[key]
-        if not holds(value):
-            raise EvidenceFormatError(
-                f"options.{key} must be {words}, got {reading.abridged(value)}"
             )
     if data["versions"] != versions():
         drawn, here = (_said(one) for one in (data["versions"], versions()))
@@ -158,8 +148,6 @@ def _require(data: dict[str, Any]) -> None:
             f"it was drawn with {drawn} and here is {here}, which may draw other bits; merge with "
             "the versions that the shards were drawn with"
         )
-    for number, claim in enumerate(data["claims"]):
-        reading.require(claim, _CLAIM, f"claims[{number}]")
 
 
 def _said(found: Mapping[str, object]) -> str:

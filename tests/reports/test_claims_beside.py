@@ -7,11 +7,9 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import dpwitness.reports.record
+from dpwitness.reports.record.json_schema import schema
 
-SCHEMA = json.loads(
-    Path(dpwitness.reports.record.__file__).with_name("dpwitness-1.schema.json").read_text("utf-8")
-)
+SCHEMA = schema()
 PROGRAM = """
 from math import log
 

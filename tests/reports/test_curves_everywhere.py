@@ -1,19 +1,16 @@
 """A claim of a curve by every door: command line, shards, gate, replay."""
 
 import json
-from pathlib import Path
 
 import jsonschema
 import pytest
 
-import dpwitness.reports.record
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
 from dpwitness.mechanisms.model.curves import PointsCurve
 from dpwitness.reports.record.curve_files import points_from, renyi_from
+from dpwitness.reports.record.json_schema import schema
 
-SCHEMA = json.loads(
-    Path(dpwitness.reports.record.__file__).with_name("dpwitness-1.schema.json").read_text("utf-8")
-)
+SCHEMA = schema()
 RELEASE = """
 def narrow(database, rng, *, size=None):
     return sum(database) + rng.normal(scale=0.6, size=size)

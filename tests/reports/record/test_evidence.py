@@ -1,21 +1,18 @@
 import json
 from dataclasses import replace
 from math import inf
-from pathlib import Path
 
 import jsonschema
 import numpy as np
 import pytest
 
-import dpwitness.reports.record
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.results.results import Pair, Verdict
 from dpwitness.reports.record import evidence, reading
+from dpwitness.reports.record.json_schema import schema
 
-SCHEMA = json.loads(
-    Path(dpwitness.reports.record.__file__).with_name("dpwitness-1.schema.json").read_text("utf-8")
-)
+SCHEMA = schema()
 
 
 def valid(data):
@@ -115,15 +112,19 @@ SPOILT = [
     (("claim", "kind"), "utility", "must be 'privacy'"),
     (("claim", "epsilon"), "many", "must be a number"),
     (("verdict",), "passed", "must be one of"),
-    (("verdict",), ["refuted"], "must be one of"),
+    (("verdict",), ["refuted"], "must be a string"),
     (("seed",), -1, "whole number"),
     (("seed",), True, "whole number"),
     (("seed",), 1.5, "whole number"),
     (("seeded",), 1, "true or false"),
     (("evidence", "counts"), {}, "must be a list"),
     (("evidence", "counts"), [1], "must be an object"),
-    (("evidence", "hits"), [1, 2, 3], "two whole numbers"),
+    (("evidence", "hits"), [1, 2, 3], r"hits must be a list of length <= 2"),
     (("plan",), None, "must be an object"),
+    (("growth",), [[1]], r"growth\[0\] must be a list of length >= 2"),
+    (("sketch", "inside"), [1], r"inside\[0\] must be true or false"),
+    (("evidence", "looks"), [{}], r"looks\[0\]\.\w+ is missing"),
+    (("learning",), {"draws": "many", "gain": None}, "draws must be a whole number"),
 ]
 
 
