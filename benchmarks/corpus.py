@@ -169,7 +169,7 @@ def commanded(kind, name, seed):
             for i, file in enumerate(files, 1):
                 part = ("--shard", f"{i}/{len(files)}", "--json", file)
                 run(place, "audit", name, *part, *budget)
-            said = ("merge", *files)
+            said = ("tools", "merge", *files)
         run(place, *said, "--json", "out.json")
         results = json.loads((place / "out.json").read_text("utf-8"))["results"]
     return {f"claim {i}": of_audit(result) for i, result in enumerate(results)}
@@ -180,7 +180,9 @@ def judged(place, name, seed):
     for side in (0, 1):
         made = np.asarray(outputs(np.random.default_rng([seed, side]), side, OUTPUTS)).tolist()
         (place / f"{side}.jsonl").write_text("\n".join(map(json.dumps, made)) + "\n", "utf-8")
-    told = json.loads(run(place, "judge", "0.jsonl", "1.jsonl", "--json", "--epsilon", epsilon))
+    told = json.loads(
+        run(place, "judge", "0.jsonl", "1.jsonl", "--json", "-", "--epsilon", epsilon)
+    )
     finding = {key: short(told[key]) for key in ("verdict", "event", "likelier")}
     counts = [[one["hits"], one["judged"]] for one in told["samples"]]
     finding |= {"bound": told["epsilon_lower"], "counts": counts, "draws": 2 * OUTPUTS}

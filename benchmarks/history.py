@@ -1,4 +1,4 @@
-"""CPU time of `dpwitness history`, of `report` and of recording one more run, in a long history.
+"""CPU time of `dpwitness history`, of its page and of recording one more run, in a long history.
 
     python benchmarks/history.py --runs 10000
 
@@ -52,7 +52,7 @@ def measure(runs: int) -> None:
         store.close()
         spent = time.process_time() - begun
         print(f"{runs} runs made in {spent:.1f} CPU s, {1000 * spent / runs:.1f} ms each")
-        for words in (["history"], ["report", "--html", str(folder / "page.html")]):
+        for words in (["history"], ["history", "-o", str(folder / "page.html")]):
             begun = time.process_time()
             done = CliRunner().invoke(main, [*words, "--directory", name])
             print(f"{words[0]}: {time.process_time() - begun:.2f} CPU s, status {done.exit_code}")

@@ -204,7 +204,8 @@ def merging(count=1000):
         drawn = time.process_time() - begun
         alone, _ = spent_by(["audit", target, *ONE, "--json", "alone.json"], folder)
         merged, memory = spent_by(
-            ["merge", *names, "--target", target, "--quiet", "--json", "merged.json"], folder
+            ["tools", "merge", *names, "--target", target, "--quiet", "--json", "merged.json"],
+            folder,
         )
         same = results_in(f"{folder}/merged.json") == results_in(f"{folder}/alone.json")
         size = sum(Path(name).stat().st_size for name in names)

@@ -66,7 +66,7 @@ class EstimateReport(Shown, EpsilonEstimate):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PlanReport(Shown, BudgetPlan):
-    """A `BudgetPlan` that prints as `dpwitness plan` tells it."""
+    """A `BudgetPlan` that prints as `dpwitness tools plan` tells it."""
 
     def _head(self) -> str:
         from .reports.planning import commands
@@ -133,7 +133,7 @@ class OneRunReport(Shown, OneRun):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class MutantsReport(Shown, Score):
-    """What became of planted faults; it prints as `dpwitness mutants` tells it."""
+    """What became of planted faults; it prints as `dpwitness tools mutants` tells it."""
 
     def _head(self) -> str:
         from .reports.mutants import commands

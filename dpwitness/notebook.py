@@ -15,7 +15,7 @@ from inspect import signature
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from .auditors.arguments import checked
 from .auditors.claims import check as checking
@@ -440,7 +440,7 @@ def reproduce(
     *,
     parameters: Mapping[str, float | Sequence[float]] | None = None,
     controls: bool = False,
-    budget: Literal["small", "default", "large"] = "default",
+    trials: int = 100_000,
     alpha: float = 1e-3,
     seed: int = 0,
     workers: int = 1,
@@ -451,22 +451,20 @@ def reproduce(
     Of `statements` each is a name of the catalogue, a pattern such as "PMW-*", the text
     file.py:NAME, or a Theorem made here; give one or a list of them. Without one all theorems are
     taken, with `controls` the negative controls too. `parameters` sets them, or sweeps those for
-    which several values are given, and `seed` decides all randomness. `budget` is "small",
-    "default" or "large": 10,000, 100,000 or 1,000,000 draws for each. `alpha` bounds the chance
-    that sampling refutes any true statement of the run: theorems made here share it, and those of
-    the catalogue have the shares that they have in a run of all. `workers` are processes and change
-    no number; theorems made here are checked in this one. `pictures` are drawn too.
+    which several values are given, and `seed` decides all randomness. Each statement has
+    `trials` runs; one known to be false that fewer do not refute has 100,000. `alpha` bounds the
+    chance that sampling refutes any true statement of the run: theorems made here share it, and
+    those of the catalogue have the shares that they have in a run of all. `workers` are processes
+    and change no number; theorems made here are checked in this one. `pictures` are drawn too.
 
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
     from .auditors.privacy.budget import Budget
-    from .reports.reproduce.run import BUDGETS, run, section_of
+    from .reports.reproduce.run import run, section_of
     from .reports.reproduce.selection import combinations, select
     from .reports.statements.sections import Gallery, PaperStyle
 
-    if budget not in BUDGETS:
-        raise InvalidArgument(f"budget must be one of {', '.join(BUDGETS)}, got {budget!r}")
-    started, allowed = monotonic(), Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
+    started, allowed = monotonic(), Budget(trials=trials, alpha=alpha, seed=seed)
     swept = {
         name: list(value) if isinstance(value, Sequence) else [value]
         for name, value in (parameters or {}).items()
@@ -494,8 +492,7 @@ def reproduce(
             sections=tuple(sections),
             alpha=alpha,
             seed=seed,
-            budget=budget,
-            draws=BUDGETS[budget],
+            trials=trials,
             seconds=monotonic() - started,
             command="",
         )

@@ -12,23 +12,23 @@ import click
 
 from .auditing.merging_cli import merge
 from .ci.cli import gate, init
-from .formats.table import NUMBERS_AND_PAGE, outputs, outputs_of
-from .history.cli import history, report
+from .formats.table import outputs, outputs_in
+from .history.cli import history
 from .mutants.cli import mutants
 from .planning.cli import plan
 from .releases.cli import sweep
 from .reproduce.cli import reproduce
-from .samples.cli import conform, judge, scores
+from .samples.cli import judge, scores
 from .sharding.options import engines
 from .shell.shell import (
     PRECISION,
     WHOLE,
     Near,
     Sentences,
+    Words,
     asker,
     examples,
     loudness,
-    numbers,
     speak,
     verbosely,
 )
@@ -51,8 +51,9 @@ def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=examples(
         "dpwitness demo",
-        "dpwitness list noise",
-        "dpwitness audit EM-NAIVE",
+        "dpwitness audit release.py:total \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --databases release.py:ages",
         "dpwitness COMMAND --help",
     ),
 )
@@ -161,7 +162,7 @@ def _options(command: Callable[..., None]) -> Callable[..., None]:
             "--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."
         ),
         click.option(
-            "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see merge."
+            "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see tools merge."
         ),
         click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
         click.option(
@@ -234,7 +235,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
 def _audit(
     target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
-    """Audit the claims of TARGET: privacy, utility and every other it carries, with one alpha.
+    """Test the claims of TARGET, and get a witness against a false one.
 
     TARGET is a name in the catalogue (see `dpwitness list`), package.module:attribute or
     path/to/file.py:attribute. The attribute is a function of (database, rng), whose claim the
@@ -248,13 +249,27 @@ def _audit(
     speak(quiet, commands.audit, text, options, paths=paths, github=github)
 
 
-@main.command(
-    "id",
-    epilog=examples("dpwitness id laplace", "dpwitness id laplace --seed 1 --quiet"),
+@main.group(
+    "tools",
+    cls=Words,
+    epilog=examples(
+        "dpwitness tools plan --epsilon 1 --notice 1.2", "dpwitness tools COMMAND --help"
+    ),
+)
+def _tools() -> None:
+    """Plan trials, test your tests, audit releases, divide an audit among machines."""
+
+
+@_tools.command(
+    "fingerprint",
+    epilog=examples(
+        "dpwitness tools fingerprint laplace",
+        "dpwitness tools fingerprint laplace -q",
+    ),
 )
 @click.argument("target", required=False)
 @_options
-def _id(
+def _fingerprint(
     target: str | None, quiet: bool, github: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
     """Print the fingerprint of the audit these options describe. Draws nothing.
@@ -274,7 +289,7 @@ def _id(
     epilog=examples(
         "dpwitness estimate laplace",
         "dpwitness estimate release.py:f --delta 1e-6",
-        "dpwitness estimate laplace --curve -o page.html",
+        "dpwitness estimate laplace --curve -o p.html",
     ),
 )
 @click.argument("target")
@@ -308,12 +323,12 @@ def _id(
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
 @engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
-@outputs_of(NUMBERS_AND_PAGE)
+@outputs_in("json", "html", "markdown")
 @loudness("Print the bound only.")
 def _estimate(
     target: str, unseeded: bool, quiet: bool, paths: dict[str, str | None], **options: Any
 ) -> None:
-    """Compute a lower bound on the privacy loss of TARGET, without any claim.
+    """Compute a lower bound on the privacy loss of TARGET.
 
     TARGET is as for audit. The bound is the largest that the budget proves, on the pair found or
     given. All bounds that are asked for hold together. Exit status 0, 2 for a usage error, 4 when
@@ -334,9 +349,11 @@ def _estimate(
 @click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
 @click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
-@verbosely
-def _replay(evidence: str, program: str | None, python: str | None, **options: Any) -> None:
-    """Count again: the same counts, bit for bit, or what differs.
+@loudness("Print the verdict only.")
+def _replay(
+    evidence: str, program: str | None, python: str | None, quiet: bool, **options: Any
+) -> None:
+    """Make the runs of recorded evidence again, and compare bit for bit.
 
     Runs targets of the catalogue, and other code only if you name it as TARGET, such as
     release.py:noisy_sum, or agree when asked: an evidence file may come from anybody. Exit status
@@ -344,7 +361,7 @@ def _replay(evidence: str, program: str | None, python: str | None, **options: A
     """
     from .auditing import commands
 
-    speak(False, commands.replay, evidence, program=program or python, ask=asker(), **options)
+    speak(quiet, commands.replay, evidence, program=program or python, ask=asker(), **options)
 
 
 @main.command(
@@ -363,12 +380,13 @@ def _replay(evidence: str, program: str | None, python: str | None, **options: A
 )  # fmt: skip
 @click.option("--system", metavar="NAME", help="Only one system, such as selection.")
 @click.option("--all", "everything", is_flag=True, help="Everything there is.")
-@numbers
+@outputs_in("json", "html", "markdown")
+@verbosely
 def _list(words: tuple[str, ...], **options: Any) -> None:
-    """Show what is in the catalogue: mechanisms, controls, theorems, broken statements.
+    """Show the catalogue: mechanisms, theorems, and broken ones of both.
 
-    Without anything else the systems, and how much each of them holds. With WORDs what has all
-    of them in its name, its claims, its reference or its system.
+    Alone it shows the systems and how much each of them holds; with WORDs, the entries that have
+    all of them in their name, claims, reference or system.
     """
     from .auditing import commands
 
@@ -383,18 +401,10 @@ def _demo() -> None:
     speak(False, commands.demo)
 
 
-main.add_command(gate)
-main.add_command(history)
-main.add_command(init)
-main.add_command(report)
-main.add_command(conform)
-main.add_command(judge)
-main.add_command(mutants)
-main.add_command(merge)
-main.add_command(plan)
-main.add_command(reproduce)
-main.add_command(scores)
-main.add_command(sweep)
+for _command in (gate, history, init, judge, reproduce, scores):
+    main.add_command(_command)
+for _command in (plan, mutants, sweep, merge):
+    _tools.add_command(_command)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")

@@ -107,7 +107,7 @@ def test_an_output_format_is_one_file_and_one_line(scratch, tmp_path):
         "[[gate]]\ntarget = 'mine.py:leaky'\nepsilon = 1.0\npair = ['[]', '[1]']\ntrials = 2000\n"
     )
     audit = ("audit", "mine.py:leaky", "--epsilon", "1", "--pair", "[]", "[1]", "--trials", "2000")
-    theorem = ("reproduce", "EM-3.10", "--budget", "small", "--workers", "1")
+    theorem = ("reproduce", "EM-3.10", "--trials", "10_000", "--workers", "1")
     for place, command in enumerate((audit, ("gate",), theorem)):
         done = run(scratch, "-m", "dpwitness", *command, "--gitlab", f"{place}.json", folder=folder)
         assert done.returncode == (0 if command is theorem else 1), done.stderr
@@ -246,7 +246,7 @@ def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
     assert (new, sorted(changed)) == ([NEW_AUDITOR], sorted(hunks_of_contributing()))
     assert len(new) + len(changed) <= 5
     add_two_statements(scratch)
-    words = ("reproduce", "T-RANGE", "ERR-RANGE", "--budget", "small", "--workers", "1")
+    words = ("reproduce", "T-RANGE", "ERR-RANGE", "--trials", "10_000", "--workers", "1")
     done = run(
         scratch, "-m", "dpwitness", *words, "--json", "f.json", "--html", "f.html", folder=tmp_path
     )
@@ -311,7 +311,7 @@ def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
     head, opening, rest = text.partition("THEOREMS: tuple[Theorem, ...] = (\n")
     place.write_text(head + opening + row + rest, encoding="utf-8")
     assert touched(scratch) == ([], {"mechanisms/noise/theorems_tails.py": 6})
-    words = ("reproduce", "T-NEW", "--budget", "small", "--json", "found.json")
+    words = ("reproduce", "T-NEW", "--trials", "10_000", "--json", "found.json")
     run(scratch, "-m", "dpwitness", *words, folder=tmp_path)
     (result,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["results"]
     assert (result["verdict"], result["reference"]) == ("proved", "by hand")

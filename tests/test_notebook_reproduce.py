@@ -69,7 +69,7 @@ def test_a_mechanism_of_the_catalogue_is_audited_by_its_name():
 
 
 def test_statements_of_the_catalogue_make_a_table():
-    made = dpwitness.reproduce(["PMW-SPENT", "EM-3.1?c"], budget="small")
+    made = dpwitness.reproduce(["PMW-SPENT", "EM-3.1?c"], trials=10_000)
     assert [one.identifier for one in made] == ["PMW-SPENT", "EM-3.13c"]
     assert made.as_expected
     assert made["PMW-SPENT"].verdict is Verdict.PROVED
@@ -81,7 +81,7 @@ def test_statements_of_the_catalogue_make_a_table():
 
 
 def test_the_numbers_are_those_of_the_command(tmp_path):
-    made = dpwitness.reproduce("T-LAP-1", budget="small", seed=3)
+    made = dpwitness.reproduce("T-LAP-1", trials=10_000, seed=3)
     row = made.to_dict()["results"][0]
     assert (row["id"], row["measured"]["value"]) == ("T-LAP-1", made[0].finding.measured.value)
     made.save(tmp_path / "numbers.json")
@@ -92,10 +92,10 @@ def test_the_numbers_are_those_of_the_command(tmp_path):
 
 def test_theorems_of_a_notebook_are_reproduced_and_refuted():
     true, false = tail(1.0), tail(0.5)
-    made = dpwitness.reproduce([true, replace(false, holds=False)], budget="small")
+    made = dpwitness.reproduce([true, replace(false, holds=False)], trials=10_000)
     assert [one.refuted for one in made] == [False, True]
     assert made.as_expected
-    swept = dpwitness.reproduce(true, parameters={"shift": [0.0, 1.0]}, budget="small")
+    swept = dpwitness.reproduce(true, parameters={"shift": [0.0, 1.0]}, trials=10_000)
     assert len(swept) == 2
     assert len(swept["OWN-1"]) == 2
     assert "shift" in str(swept)
@@ -106,7 +106,7 @@ def test_theorems_of_a_notebook_are_reproduced_and_refuted():
     [
         ({"parameters": {"shift": 5.0}}, "from 0 to 2"),
         ({"parameters": {"other": 1.0}}, "no parameter 'other'"),
-        ({"budget": "huge"}, "budget must be one of"),
+        ({"trials": 0}, "trials must be"),
     ],
 )
 def test_what_a_theorem_is_not_stated_for_is_said(asked, said):
@@ -122,5 +122,5 @@ def test_names_and_theorems_do_not_mix():
 
 
 def test_pictures_stand_in_the_notebook():
-    made = dpwitness.reproduce(tail(1.0), budget="small", pictures=True)
+    made = dpwitness.reproduce(tail(1.0), trials=10_000, pictures=True)
     assert "<svg" in made._repr_html_()

@@ -103,7 +103,7 @@ def test_every_result_is_a_report_a_line_and_a_view():
         dpwitness.scores_of_one_run([*inside, *outside], [1] * 300 + [0] * 300, delta=1e-5),
         dpwitness.guesses_of_one_run(1000, 100, 80, delta=1e-5),
         dpwitness.check("EM-3.12", trials=1000),
-        dpwitness.reproduce("EM-3.12", budget="small"),
+        dpwitness.reproduce("EM-3.12", trials=10_000),
         dpwitness.mutants(noisy, epsilon=1, **HERE, trials=100),
     ]
     for one in results:

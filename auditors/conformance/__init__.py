@@ -1,4 +1,4 @@
-"""Does a sampler follow the law it declares: laws from text, and tests with a stated flake rate."""
+"""Does a sampler follow the law it declares: laws from text, and tests with a stated alpha."""
 
 from .conform import Conformance, Finding, conform
 from .parse import parse_law

@@ -1,6 +1,6 @@
 """Tests of one sample against one declared law, all decided by the law alone beforehand.
 
-Four tests share the flake rate, and each is valid at any sample size:
+Four tests share alpha, and each is valid at any sample size:
 
 1. the largest distance of the empirical distribution function, by the inequality of Dvoretzky,
    Kiefer and Wolfowitz with Massart's constant (valid for every law, also with atoms);
@@ -39,7 +39,7 @@ class Finding:
     """One thing the law forbids: what, how likely it should be, how often it was, and the error.
 
     `error` is the probability of a deviation this large in this place if the law is followed,
-    before the number of places looked at is paid for; `spent` is the part of the flake rate that
+    before the number of places looked at is paid for; `spent` is the part of alpha that
     this place had.
     """
 
@@ -53,29 +53,29 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conformance:
-    """Whether a sample contradicts a law; a true law is refuted with probability <= `flake`.
+    """Whether a sample contradicts a law; a true law is refuted with probability <= `alpha`.
 
     `visible` is a distance of distribution functions (largest difference of P(X <= x)): a sampler
-    farther away than this would have been refuted with probability at least 1 - flake.
+    farther away than this would have been refuted with probability at least 1 - alpha.
     """
 
     verdict: Verdict
     law: str
     size: int
-    flake: float
+    alpha: float
     visible: float
     findings: tuple[Finding, ...]
 
 
-def conform(sample: Floats, law: SampledLaw, *, name: str, flake: float = 1e-6) -> Conformance:
+def conform(sample: Floats, law: SampledLaw, *, name: str, alpha: float = 1e-6) -> Conformance:
     """Test whether independent outputs of shape (n,) follow the law.
 
-    Raises InvalidArgument for fewer than 20 numbers, for what is no number and for a flake rate
+    Raises InvalidArgument for fewer than 20 numbers, for what is no number and for an alpha
     outside (0, 0.5).
     """
     values = np.asarray(sample)
-    if not 0 < flake < 0.5:
-        raise InvalidArgument(f"the flake rate must be between 0 and 0.5, got {flake!r}")
+    if not 0 < alpha < 0.5:
+        raise InvalidArgument(f"alpha must be between 0 and 0.5, got {alpha!r}")
     if values.ndim != 1 or values.dtype.kind not in "biuf":
         raise InvalidArgument("expected a sample of single numbers; a law is of one number")
     if len(values) < FEWEST:
@@ -83,16 +83,16 @@ def conform(sample: Floats, law: SampledLaw, *, name: str, flake: float = 1e-6) 
     values = values.astype(float)
     findings = [*_impossible(values, law)]
     if not np.isnan(values).any():
-        findings += _distribution(values, law, flake * SHARES["distribution"])
-        findings += _cells(values, law, flake * SHARES["cells"])
-        findings += _independence(values, law, flake * SHARES["independence"])
-    visible = 2 * _radius(len(values), flake * SHARES["distribution"])
+        findings += _distribution(values, law, alpha * SHARES["distribution"])
+        findings += _cells(values, law, alpha * SHARES["cells"])
+        findings += _independence(values, law, alpha * SHARES["independence"])
+    visible = 2 * _radius(len(values), alpha * SHARES["distribution"])
     weak = Verdict.INCONCLUSIVE if visible > WEAK else Verdict.NOT_REFUTED
     return Conformance(
         verdict=Verdict.REFUTED if findings else weak,
         law=name,
         size=len(values),
-        flake=flake,
+        alpha=alpha,
         visible=visible,
         findings=tuple(sorted(findings, key=lambda f: f.error / max(f.spent, 1e-300))),
     )

@@ -61,14 +61,14 @@ class BudgetPlan:
     that loses `notice` times as much, by an event of probability `event_probability` under the
     likelier database, is refuted with probability `power` by an audit of `trials` draws a side,
     and by a test of that event alone on `draws` a side. One that keeps its claim fails one run
-    with probability at most `flake`. `draws` and `trials` are infinite if no number will do.
+    with probability at most `alpha`. `draws` and `trials` are infinite if no number will do.
     """
 
     claim: tuple[str, float]
     delta: float
     distance: int
     notice: float
-    flake: float
+    alpha: float
     power: float
     event_probability: float
     draws: float
@@ -83,7 +83,7 @@ def plan(
     rho: float | None = None,
     notice: float | None = None,
     trials: int | None = None,
-    flake: float = 1e-3,
+    alpha: float = 1e-3,
     event_probability: float = 0.5,
     power: float = 0.9,
     distance: int = 1,
@@ -92,7 +92,7 @@ def plan(
 
     One of `epsilon` (nats, with `delta`), `mu` and `rho` is claimed. `notice` is how many times
     as much the mechanism loses, 1.2 for a fifth too much; or `trials` are the runs per database of
-    an audit. `flake` is the probability with which a mechanism that keeps its claim fails one run,
+    an audit. `alpha` is the probability with which a mechanism that keeps its claim fails one run,
     the alpha of the audit. The loss shows in one event, of probability `event_probability` under
     the likelier database, and is detected with probability `power`. `distance` is the number of
     steps between the databases.
@@ -109,7 +109,7 @@ def plan(
         (notice is None or 1 < notice <= MOST_NOTICE,
          f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}"),
         (trials is None or trials >= 2, f"trials must be at least 2, got {trials!r}"),
-        (0 < flake < 0.5, f"flake must be between 0 and 0.5, got {flake!r}"),
+        (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha!r}"),
         (0 < event_probability < 1,
          f"the probability of the event must be between 0 and 1, got {event_probability!r}"),
         (0.5 <= power < 1, f"power must be from 0.5 to below 1, got {power!r}"),
@@ -123,17 +123,17 @@ def plan(
 
     if notice is None:
         assert trials is not None
-        notice = _first(lambda times: needed(times, AUDIT * flake) <= DECIDING * trials)
-    wanted = needed(notice, AUDIT * flake) / DECIDING if isfinite(notice) else inf
+        notice = _first(lambda times: needed(times, AUDIT * alpha) <= DECIDING * trials)
+    wanted = needed(notice, AUDIT * alpha) / DECIDING if isfinite(notice) else inf
     return BudgetPlan(
         claim=(name, claimed),
         delta=delta,
         distance=distance,
         notice=notice,
-        flake=flake,
+        alpha=alpha,
         power=power,
         event_probability=event_probability,
-        draws=needed(notice, flake) if isfinite(notice) else inf,
+        draws=needed(notice, alpha) if isfinite(notice) else inf,
         trials=float(trials) if trials is not None else wanted,
     )
 

@@ -22,12 +22,12 @@ from ...mechanisms.model import Mechanism, PrivacyClaim, Subject
 from ..adapters.marked import named_by
 from ..faces import as_text, wording
 from ..formats import table
+from ..formats.plain import plain, tell
 from ..record import reading
 from ..record.curve_files import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
-from ..shell.console import tell as said
 from ..targets import targets
 from ..writing.terminal import printable
 from . import clock, listing
@@ -64,7 +64,7 @@ def audit(
     checkpoint, shard = given.pop("checkpoint", None), given.pop("shard", None)
     if "notice" in given and (shard is not None or checkpoint or book):
         raise InvalidArgument(
-            "what is drawn in pieces needs its trials as a number; dpwitness plan tells it"
+            "what is drawn in pieces needs its trials as a number; dpwitness tools plan tells it"
         )
     if {"notice", "trials"} <= given.keys():
         raise InvalidArgument("--notice says how many trials there are; give it or --trials")
@@ -89,7 +89,7 @@ def audit(
         found, engine = asked(text, given)
         if part or checkpoint or book:
             pieces.require_one_attacker(engine.get("attackers", ()))
-        rerun, json_path = _command(text, given), paths.get("json")
+        rerun, json_path = _command(text, given), table.evidence_file(paths)
         replay = rerun if json_path is None else targets.replay_command(json_path, text)
         attackers, others = shared_out(found, engine)
         results: list[AuditResult] = []
@@ -254,7 +254,8 @@ def replay(
         path=path,
         whole=made_by_this_version(data),
     ):
-        console.say("\n".join(_replayed(record, outcome, console.width, detail=console.verbose)))
+        lines = _replayed(record, outcome, console.width, detail=console.verbose)
+        console.say(_headed(lines) if console.quiet else "\n".join(lines))
         verdicts.append(outcome.verdict)
         differs = differs or not outcome.same
     if left := len(records) - len(verdicts):
@@ -263,7 +264,8 @@ def replay(
         claims, whole=made_by_this_version(data), warn=console.warn, ran=ran, named=named,
         program=program, ask=ask, path=path, timeout=timeout,
     ):  # fmt: skip
-        console.say("\n".join(_claim_replayed(again, console.width)))
+        lines = _claim_replayed(again, console.width)
+        console.say(_headed(lines) if console.quiet else "\n".join(lines))
         verdicts.append(again.verdict)
         differs = differs or bool(again.differences)
     if not verdicts:
@@ -274,6 +276,11 @@ def replay(
     if sentence := unread(data):
         console.say("\n".join(as_text.wrapped(printable(sentence), console.width)))
     return FAILED if differs else status_of(verdicts)
+
+
+def _headed(lines: Sequence[str]) -> str:
+    """The first sentence of what was found."""
+    return " ".join(" ".join(lines).split()).partition(". ")[0].rstrip(".") + "."
 
 
 def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail: bool) -> list[str]:
@@ -333,14 +340,15 @@ def catalogue(
     kind: str | None,
     system: str | None,
     everything: bool,
-    json_path: str | None,
+    paths: Mapping[str, str | None],
 ) -> int:
     """List what can be audited by name, every theorem and what is broken on purpose."""
+    table.require_places(paths)
     filtered = bool(words) or kind is not None or system is not None
     chosen = listing.select(words, kind=kind, system=system) if filtered else listing.EVERYTHING
     whole = filtered or everything
     text = listing.render(console.width, chosen) if whole else listing.overview(console.width)
-    return said(console, json_path, listing.as_data(chosen), text)
+    return tell(console, paths, plain("list", text, listing.as_data(chosen)), text)
 
 
 def demo(console: Console) -> int:

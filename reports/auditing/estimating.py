@@ -8,15 +8,17 @@ from ...auditors.privacy.estimate import EpsilonEstimate, estimate
 from ...auditors.privacy.request import require_one
 from ..faces import as_text, wording
 from ..formats import table
+from ..formats.plain import tell
+from ..formats.told import Told
 from ..record import evidence
 from ..sharding.options import engine_of
-from ..shell.console import UNUSABLE, Console, save
+from ..shell.console import Console
 from ..targets import targets
 from ..writing.terminal import printable
 from .commands import database_of
 
-POINTS = 6
-"""Points of the curve that are told; the evidence has all of them."""
+POINTS, WIDTH = 6, 80
+"""Points of the curve that are told, of which the evidence has all; columns of a file."""
 
 
 def run(
@@ -28,7 +30,6 @@ def run(
     texts.
     """
     table.require_places(paths)
-    json_path, html_path = paths["json"], paths["html"]
     engine = {key: value for key, value in options.items() if value is not None}
     where = engine_of(engine)
     found = targets.find_target(target, engine.get("timeout", 10.0))
@@ -47,16 +48,21 @@ def run(
         name=found.name,
         engine=where,
     )
-    replay = "" if json_path is None else targets.replay_command(json_path, target)
-    saved = True
+    kept = table.evidence_file(paths)
+    replay = "" if kept is None else targets.replay_command(kept, target)
     data = document(made, replay)
-    if json_path is not None:
-        saved = save(console, json_path, evidence.to_text(data), ".json")
     wanted = {name for name in ("mu", "rho", "curve", "delta") if name in engine}
-    console.say(headline(made) if console.quiet else render(made, replay, console.width, wanted))
-    if html_path is not None:
-        saved = save(console, html_path, page(made, data, wanted, replay), ".html") and saved
-    return 0 if saved else UNUSABLE
+    told = Told(
+        command="estimate",
+        cases=(),
+        reasons=(),
+        closing="",
+        document=data,
+        page=lambda: page(made, data, wanted, replay),
+        text=render(made, replay, WIDTH, wanted),
+    )
+    text = headline(made) if console.quiet else render(made, replay, console.width, wanted)
+    return tell(console, paths, told, text)
 
 
 def document(made: EpsilonEstimate, replay: str) -> dict[str, Any]:

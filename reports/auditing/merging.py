@@ -1,4 +1,4 @@
-"""What `dpwitness id` and `dpwitness merge` do, apart from reading their options."""
+"""What `dpwitness tools fingerprint` and `merge` do, apart from reading their options."""
 
 import json
 from collections import Counter

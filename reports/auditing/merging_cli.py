@@ -1,4 +1,4 @@
-"""`dpwitness merge`; nothing heavy is imported before it runs."""
+"""`dpwitness tools merge`; nothing heavy is imported before it runs."""
 
 from typing import Any
 
@@ -12,15 +12,15 @@ from ..shell.shell import WHOLE, Grouped, asker, examples, loudness, speak
     "merge",
     cls=Grouped,
     epilog=examples(
-        "dpwitness merge a.json b.json",
-        "dpwitness merge a.json b.json \\",
+        "dpwitness tools merge a.json b.json",
+        "dpwitness tools merge a.json b.json \\",
         "  --target release.py:total",
     ),
 )
 @click.argument("shards", metavar="SHARD.json...", nargs=-1, required=True, type=click.Path())
 @click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
 @click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
-@click.option("--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
+@click.option("-j", "--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
 @click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
 @click.option(
     "--checkpoint", metavar="FILE", help="Keep what is drawn here; a shard's own will do."
@@ -29,7 +29,7 @@ from ..shell.shell import WHOLE, Grouped, asker, examples, loudness, speak
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @loudness("Print the verdict only.")
 def merge(shards: tuple[str, ...], quiet: bool, **options: Any) -> None:
-    """Put the counts of shards together: the verdict, bound and evidence of one process.
+    """Add up the counts of shards: verdict, bound and evidence as of one process.
 
     A shard is what `dpwitness audit TARGET --shard 1/2 --json a.json` writes.
 

@@ -16,7 +16,7 @@ from ..shell.shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompt
         "dpwitness gate",
         "dpwitness gate --baseline base.json --accept",
         "dpwitness gate --baseline base.json \\",
-        "  --html privacy.html --junit privacy.xml",
+        "  -o privacy.html -o privacy.xml",
     ),
 )
 @click.option("--baseline", metavar="FILE", help="Compare with this accepted result.")
@@ -62,7 +62,9 @@ def gate(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Audit what [tool.dpwitness] lists, and stop a change that makes something worse.
+    """Stop a change that weakens privacy: audit what the settings list.
+
+    The settings are [tool.dpwitness] of pyproject.toml.
 
     Exit status: 0 no violation found, 1 a refutation, a bound that rose or an
     entry that vanished, 2 usage error, 3 inconclusive with --strict, 4 an audit failed.
@@ -98,11 +100,11 @@ def gate(
 @click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
 @click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
 def init(target: str, services: tuple[str, ...], **given: Any) -> None:
-    """Write settings and a first test for TARGET, your mechanism as module:function.
+    """Write settings and a first test for your mechanism.
 
-    What you do not say is asked for in a terminal, and otherwise left open: the gate and the test
-    are not green before it is filled in. Nothing that is there already is changed, so it may be
-    run again.
+    TARGET is as for audit. What you do not say is asked for in a terminal, and otherwise left
+    open: the gate and the test are not green before it is filled in. Nothing that is there already
+    is changed, so it may be run again.
     """
     from . import commands
 

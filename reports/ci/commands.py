@@ -106,7 +106,7 @@ def _replayable(
     The evidence of a refutation is kept with the project's witnesses; of other results it is in
     the JSON file if one is asked for, and else the whole audit is the replay.
     """
-    json_path = paths.get("json")
+    json_path = table.evidence_file(paths)
     results: list[ResultRecord] = []
     for index, result in enumerate(one.results):
         again = (

@@ -12,6 +12,8 @@ import re
 import secrets
 import sys
 from collections.abc import Generator, Mapping
+from contextlib import suppress
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,11 +44,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Options; each overrides the setting of the same name in [tool.dpwitness]."""
     group = parser.getgroup("dpwitness", "differential-privacy audits")
     group.addoption("--dp-alpha", type=float, help="False-alarm probability of the whole run.")
-    group.addoption(
-        "--dp-budget",
-        metavar="N|SECONDSs",
-        help="Runs per database for each audit, such as 1e6, or seconds, such as 20s.",
-    )
+    group.addoption("--dp-trials", metavar="N", help="Runs per database for each audit.")
+    group.addoption("--dp-seconds", type=float, help="Wall-clock budget for each audit.")
+    group.addoption("--dp-precision", metavar="SHARE|none", help="Once refuted, stop when the "
+                    "bound is known to this part of itself.")  # fmt: skip
     group.addoption("--dp-seed", metavar="K|random", help="Seed of the run's draws.")
     group.addoption("--dp-profile", help="dev, ci, nightly, or a profile of your own.")
     group.addoption("--dp-report", metavar="DIR", help="Write each audit as JSON and HTML there.")
@@ -86,8 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
         )
     config.addinivalue_line(
         "markers",
-        "dp(weight=1, budget=None, audits=1): share of the run's alpha, budget (runs per "
-        "database, or seconds such as '20s') and number of dp_audit calls of a test",
+        "dp(weight=1, audits=1, trials=None, seconds=None): share of the run's alpha, number of "
+        "dp_audit calls, and runs per database or wall-clock budget of each audit of a test",
     )
     option = config.option
     try:
@@ -95,7 +96,9 @@ def pytest_configure(config: pytest.Config) -> None:
                  "seed": _seed(option.dp_seed),
                  **{name: getattr(option, f"dp_{name}") for name in DRAWING},
                  "inconclusive": "fail" if option.dp_strict else None,
-                 **_budget(option.dp_budget, "--dp-budget")}  # fmt: skip
+                 "trials": _trials(option.dp_trials, "--dp-trials"),
+                 "seconds": option.dp_seconds,
+                 "precision": _precision(option.dp_precision)}  # fmt: skip
         settings = read_settings(config.rootpath, given)
         if option.dp_lock and config.getoption("lf", False):
             raise SettingsError(
@@ -128,23 +131,28 @@ def _seed(text: str | None) -> Any:
         raise SettingsError(f'--dp-seed takes a whole number or "random", got {text!r}') from None
 
 
-def _budget(given: Any, name: str) -> dict[str, Any]:
-    """Seconds from "20s", draws from a number; nothing from None."""
+def _trials(given: Any, name: str) -> int | None:
+    """A whole number, which may be written 1e6; None from None."""
     if given is None:
-        return {}
-    text = str(given)
-    try:
-        if text.endswith("s"):
-            return {"seconds": float(text[:-1])}
-        number = float(text)
-        if number == int(number):
-            return {"trials": int(number)}
-    except (ValueError, OverflowError):
-        pass
-    raise SettingsError(
-        f"{name} takes runs per database, such as 200000 or 1e6, or seconds, such as '20s'; "
-        f"got {text!r}"
-    )
+        return None
+    with suppress(ValueError, OverflowError, TypeError):
+        number = float(given)
+        if number == int(number) and number >= 2:
+            return int(number)
+    raise SettingsError(f"{name} takes runs per database, such as 200000 or 1e6; got {given!r}")
+
+
+def _seconds(given: Any) -> float | None:
+    if given is None or (isinstance(given, int | float) and 0 < given < inf):
+        return given
+    raise SettingsError(f"seconds must be a positive number, got {given!r}")
+
+
+def _precision(given: str | None) -> Any:
+    """A share, or the word none; the settings say what is wrong with anything else."""
+    with suppress(ValueError, TypeError):
+        return float(given)  # type: ignore[arg-type]
+    return given
 
 
 def _refusal(config: pytest.Config) -> str:
@@ -267,18 +275,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]:
     given = dict(mark.kwargs) if mark else {}
     weight, audits = given.pop("weight", 1), given.pop("audits", 1)
-    budget = given.pop("budget", None)
+    budget = {name: given.pop(name, None) for name in ("trials", "seconds")}
     try:
         if given or (mark and mark.args):
-            raise SettingsError(f"it takes weight, budget and audits, got {mark}")
+            raise SettingsError(f"it takes weight, audits, trials and seconds, got {mark}")
         if not isinstance(weight, (int, float)) or not 0 < weight < 1e12:
             raise SettingsError(f"weight must be a positive number, got {weight!r}")
         if not isinstance(audits, int) or audits < 1:
             raise SettingsError(f"audits must be a whole number from 1, got {audits!r}")
-        options = _budget(budget, "budget")
+        budget["trials"] = _trials(budget["trials"], "trials")
+        budget["seconds"] = _seconds(budget["seconds"])
     except SettingsError as error:
         raise pytest.UsageError(f"dpwitness: marker dp of {item.nodeid}: {error}") from None
-    return {"weight": float(weight), "audits": audits, "budget": options}
+    return {"weight": float(weight), "audits": audits,
+            "budget": {name: one for name, one in budget.items() if one is not None}}  # fmt: skip
 
 
 @pytest.fixture

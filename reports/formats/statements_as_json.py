@@ -82,8 +82,7 @@ class RunRecord(TypedDict):
             "run.",
         ),
     ]
-    budget: Annotated[str, one_of("small", "default", "large")]
-    draws: Whole
+    trials: Annotated[int, Meta(ge=1)]
     seconds: float
     results: Annotated[Sequence[StatementRecord], Meta(min_length=1)]
     environment: Mapping[str, str]
@@ -107,8 +106,7 @@ def document(gallery: Gallery) -> dict[str, Any]:
         "command": gallery.command,
         "seed": gallery.seed,
         "alpha": gallery.alpha,
-        "budget": gallery.budget,
-        "draws": gallery.draws,
+        "trials": gallery.trials,
         "seconds": round(gallery.seconds, 3),
         "results": [
             _result(section, reproduction)

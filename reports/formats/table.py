@@ -5,7 +5,7 @@ A format is one file beside this one, `as_NAME.py` with `render(told) -> str`, a
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from .told import Told
 
 
+PRINTED = "-"
+"""The path that is standard output."""
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """The option that asks for a format, what `--help` says of it, and the ending of its files."""
@@ -26,6 +30,7 @@ class Format:
     name: str
     what: str
     ending: str
+    note: str = ""
 
     def render(self, told: "Told") -> str:
         """The run in this format; its module is loaded now and not before."""
@@ -36,52 +41,54 @@ class Format:
 FORMATS = (
     Format("json", "all numbers as JSON", ".json"),
     Format("html", "a report page", ".html"),
-    Format("junit", "JUnit XML", ".xml"),
+    Format("junit", "JUnit XML", ".xml", " (JUnit)"),
     Format("sarif", "SARIF 2.1.0", ".sarif"),
     Format("markdown", "a summary in Markdown", ".md"),
 )
-NUMBERS_AND_PAGE = FORMATS[:2]
 
 
-Command = Callable[..., None]
+def outputs(command: Callable[..., None]) -> Callable[..., None]:
+    """Options for every format; the command gets `paths`, a path or None by name of format."""
+    return outputs_in(*(one.name for one in FORMATS))(command)
 
 
-def outputs_of(formats: Sequence[Format]) -> Callable[[Command], Command]:
-    """Options for these formats; the command gets `paths`, a path or None by name of format."""
+def outputs_in(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """-o and --json, and the hidden option of each other format, of a command that has these."""
+    known = tuple(one for one in FORMATS if one.name in names)
 
-    def asking(command: Command) -> Command:
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @wraps(command)
         def with_paths(*args: Any, **given: Any) -> None:
-            paths = {f.name: given.pop(f"to_{f.name}") for f in formats}
-            command(*args, paths=_by_ending(given.pop("files"), paths, formats), **given)
+            paths = {one.name: given.pop(f"to_{one.name}") for one in known}
+            command(*args, paths=_by_ending(given.pop("written"), paths), **given)
 
-        for one in reversed(formats):
+        for one in reversed(known):
             with_paths = click.option(
-                f"--{one.name}", f"to_{one.name}", metavar="PATH", help=f"Write {one.what} here."
-            )(with_paths)
+                f"--{one.name}", f"to_{one.name}", metavar="PATH", hidden=one.name != "json",
+                help=f"Write {one.what} here, whatever the ending{_PRINTED[one.name == 'json']}.",
+            )(with_paths)  # fmt: skip
         return click.option(
             "-o",
-            "files", multiple=True, metavar="FILE",
-            help=f"Write a file by its ending: {', '.join(f.ending for f in formats)}; repeatable.",
+            "written", multiple=True, metavar="FILE",
+            help="Write a file by its ending; repeatable: "
+            f"{', '.join(one.ending + one.note for one in known)}.",
         )(with_paths)  # fmt: skip
 
-    return asking
+    return decorate
 
 
-outputs = outputs_of(FORMATS)
-"""Options for every format."""
+_PRINTED = ("", "; - prints them in place of the text")
 
 
-def _by_ending(
-    files: tuple[str, ...], paths: Mapping[str, str | None], formats: Sequence[Format]
-) -> Mapping[str, str | None]:
+def _by_ending(files: tuple[str, ...], paths: Mapping[str, str | None]) -> Mapping[str, str | None]:
     """The paths by format, those of -o among them; UsageError for an ending that is none."""
     found = dict(paths)
+    mine = [one for one in FORMATS if one.name in paths]
     for path in files:
-        ending = os.path.splitext(path)[1].lower()
-        name = next((one.name for one in formats if one.ending == ending), None)
+        ending = ".json" if path == "-" else os.path.splitext(path)[1].lower()
+        name = next((one.name for one in mine if one.ending == ending), None)
         if name is None:
-            known = ", ".join(one.ending for one in formats)
+            known = ", ".join(one.ending for one in mine)
             raise click.UsageError(f"-o takes a file that ends in one of {known}; got {path!r}.")
         if found[name] is not None:
             raise click.UsageError(
@@ -91,6 +98,12 @@ def _by_ending(
     return found
 
 
+def evidence_file(paths: Mapping[str, str | None]) -> str | None:
+    """The file that will hold the evidence, which a replay can name; None if there is none."""
+    path = paths.get("json")
+    return None if path == PRINTED else path
+
+
 def require_places(paths: Mapping[str, str | None]) -> None:
     """Raise InvalidArgument, before anything runs, for a path that cannot be written."""
     from ...auditors.errors import InvalidArgument
@@ -98,7 +111,7 @@ def require_places(paths: Mapping[str, str | None]) -> None:
 
     places: dict[str, str] = {}
     for name, path in paths.items():
-        if path is None:
+        if path is None or path == PRINTED:
             continue
         files.require_writable(path)
         real = os.path.realpath(path)

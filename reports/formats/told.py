@@ -64,7 +64,8 @@ class Told:
     """All that one command has to tell.
 
     `command` is the one that ran, `closing` says at which alpha and seed, and of which commit.
-    `document` is the run as JSON data, `page` makes it a page.
+    `document` is the run as JSON data, `page` makes it a page. `text`
+    is the whole report of a command that judges no mechanism, empty for the others.
     """
 
     command: str
@@ -73,6 +74,7 @@ class Told:
     closing: str
     document: Mapping[str, Any]
     page: Callable[[], str]
+    text: str = ""
 
     def reasons_of(self, case: Case) -> tuple[Reason, ...]:
         """What stands against this case."""

@@ -71,8 +71,8 @@ def gallery_page(gallery: Gallery, names: Mapping[str, str], *, alone: bool = Fa
         errata=[section for section in sections if section.printed_wrongly],
         statements={section.identifier: section.statement for section in sections},
         choices=_choices(sections),
-        made=f"{gallery.command} · seed {gallery.seed}, budget {gallery.budget} "
-        f"({gallery.draws:,} draws a statement), {gallery.seconds:.0f} s",
+        made=f"{gallery.command} · seed {gallery.seed}, "
+        f"{gallery.trials:,} trials a statement, {gallery.seconds:.0f} s",
         most_rows=MOST_ROWS,
         word=verdict_word,
         shown=shown,

@@ -1,4 +1,4 @@
-"""What `dpwitness history` and `dpwitness report` do, apart from reading their options."""
+"""What `dpwitness history` does, apart from reading its options."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.accumulate import ALPHA
 from ..settings.settings import SettingsError, read_settings
 from ..shell.console import FAILED, UNUSABLE, Console, count, save
-from ..writing import files
+from ..writing.files import require_writable
 from .export import export_text, kind_of, statement, write_parquet
 from .heads import FILE
 from .reading import (
@@ -32,16 +32,15 @@ from .verify import head
 def history(
     console: Console,
     *,
-    export: str | None = None,
+    files: Sequence[str] = (),
     in_toto: str | None = None,
     run: str | None = None,
     directory: str | None = None,
 ) -> int:
     """Tell what is recorded, check it, write the files asked for; the exit status."""
-    kind = kind_of(export) if export is not None else ""
-    for path in (export, in_toto):
-        if path is not None:
-            files.require_writable(path)
+    kinds = {path: kind_of(path) for path in files}
+    for path in (*files, *([in_toto] if in_toto is not None else [])):
+        require_writable(path)
     saved = True
     with opened(_directory(directory)) as (store, told, broken):
         for sentence in told:
@@ -52,11 +51,17 @@ def history(
             name, chosen = _of_run(rows, run)
             text = json.dumps(statement(name, chosen, head(store)), indent=2) + "\n"
             saved = save(console, in_toto, text, ".json")
-        if export is not None and kind == "parquet":
-            write_parquet(export, rows)
-        elif export is not None:
-            saved = save(console, export, export_text(kind, rows, count_rows(store)), f".{kind}")
-    for subject in subjects(rows):
+        for path, kind in kinds.items():
+            if kind == "parquet":
+                write_parquet(path, rows)
+            elif kind == "html":
+                from .page import render
+
+                saved = save(console, path, render(subjects(rows), broken), ".html") and saved
+            else:
+                text = export_text(kind, rows, count_rows(store))
+                saved = save(console, path, text, f".{kind}") and saved
+    for subject in subjects(rows) if not console.quiet else ():
         console.line(_line(subject))
     return _end(console, rows, broken, aside) if saved else UNUSABLE
 
@@ -126,19 +131,3 @@ def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside
         f"code version and claim over runs with different seeds (alpha {ALPHA:g} over all of them)."
     )
     return FAILED if aside else 0
-
-
-def report(console: Console, *, html: str, directory: str | None = None) -> int:
-    """Write the page of the history; the exit status."""
-    from .page import render
-
-    files.require_writable(html)
-    with opened(_directory(directory)) as (store, told, broken):
-        for sentence in told:
-            console.warn(sentence)
-        rows = _rows(store, broken)
-        aside = bool(store.notices)
-    if not save(console, html, render(subjects(rows), broken), ".html"):
-        return UNUSABLE
-    console.say(f"Wrote {html}.")
-    return _end(console, rows, broken, aside)

@@ -101,8 +101,8 @@ def statement(
 def kind_of(path: str) -> str:
     """The format that the end of a file name asks for."""
     kind = Path(path).suffix.lstrip(".").lower()
-    if kind not in FORMATS:
+    if kind not in (*FORMATS, "html"):
         raise InvalidArgument(
-            f"--export takes a file that ends in .csv, .json or .parquet, got {path!r}"
+            f"-o takes a file that ends in .html, .csv, .json or .parquet; got {path!r}"
         )
     return kind

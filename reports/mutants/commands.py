@@ -1,6 +1,5 @@
-"""What `dpwitness mutants` does, apart from reading its options."""
+"""What `dpwitness tools mutants` does, apart from reading its options."""
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,9 +12,10 @@ from ...auditors.privacy.budget import Budget
 from ...mechanisms.model import Mechanism, Theorem
 from ..auditing.commands import database_of
 from ..faces.as_text import wrapped
-from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count, save
+from ..formats.plain import plain, tell
+from ..formats.table import require_places
+from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..targets import targets
-from ..writing import files
 
 SEEN, UNSEEN = "seen", "not seen"
 
@@ -25,7 +25,7 @@ def mutants(
     target: str,
     *,
     request: Mapping[str, Any],
-    json_path: str | None,
+    paths: Mapping[str, str | None],
     least: float | None,
     kinds: Sequence[str],
     theorems: bool,
@@ -39,8 +39,7 @@ def mutants(
     Budget(trials=trials, alpha=alpha, seed=seed, seconds=seconds)
     if least is not None and not 0 <= least <= 1:
         raise InvalidArgument(f"--least must be a share from 0 to 1, got {least:g}")
-    if json_path is not None:
-        files.require_writable(json_path)
+    require_places(paths)
     found = targets.find_target(target, timeout)
     mechanism, pair = _stated(found, request)
     score = mutants_of(
@@ -55,14 +54,14 @@ def mutants(
         progress=console.progress,
         only=lambda fault: not kinds or fault.kind in kinds,
     )
-    saved = json_path is None or save(
-        console, json_path, json.dumps(as_data(score), indent=1, allow_nan=False) + "\n", ".json"
+    whole, lines = (
+        [*wrapped(headline(score), width), "", *rendered(score, width)]
+        for width in (80, console.width)
     )
-    lines = wrapped(headline(score), console.width)
-    if not console.quiet:
-        lines += ["", *rendered(score, console.width)]
-    console.say("\n".join(lines))
-    if not saved:
+    if console.quiet:
+        lines = wrapped(headline(score), console.width)
+    text = "\n".join(lines)
+    if tell(console, paths, plain("mutants", "\n".join(whole), as_data(score)), text):
         return UNUSABLE
     if score.share is None:
         return INCONCLUSIVE

@@ -1,1 +1,1 @@
-"""The command that tells beforehand what a budget notices: `dpwitness plan`."""
+"""The command that tells beforehand what a budget notices: `dpwitness tools plan`."""

@@ -1,35 +1,37 @@
-"""`dpwitness plan`; nothing heavy is imported before it runs."""
+"""`dpwitness tools plan`; nothing heavy is imported before it runs."""
 
 from typing import Any
 
 import click
 
-from ..shell.shell import WHOLE, examples, loudness, numbers, speak
+from ..formats.table import outputs_in
+from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 
 
 @click.command(
     "plan",
+    cls=Grouped,
     epilog=examples(
-        "dpwitness plan --epsilon 1 --notice 1.2",
-        "dpwitness plan --epsilon 1 --notice 1.2 \\",
-        "  --flake 1e-9 --runs 100000",
-        "dpwitness plan --mu 1 --trials 50000",
-        "dpwitness plan --epsilon 1 --seconds 300 \\",
-        "  --call 0.5",
+        "dpwitness tools plan --epsilon 1 --notice 1.2",
+        "dpwitness tools plan --epsilon 1 \\",
+        "  --notice 1.2 --alpha 1e-9 --runs 100000",
+        "dpwitness tools plan --mu 1 --trials 50_000",
+        "dpwitness tools plan --epsilon 1 \\",
+        "  --seconds 300 --call 0.5",
     ),
 )
 @click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
 @click.option("--delta", type=float, default=0.0, show_default=True, help="Claimed delta.")
 @click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
 @click.option("--rho", type=float, help="Claimed rho of zCDP.")
-@click.option("--notice", type=float, help="Loss to be noticed, so many times the claim.")
+@click.option("--notice", type=float, help="Loss to detect, as a multiple of the claim.")
 @click.option(
     "--trials", type=WHOLE, help="Or the runs per database of an audit: what does it detect?"
 )
 @click.option("--seconds", type=float, help="Or the time of an audit, of calls that take --call.")
 @click.option("--call", type=float, metavar="SECONDS", help="What one call takes.")
 @click.option(
-    "--flake",
+    "--alpha",
     type=float,
     default=1e-3,
     show_default=True,
@@ -43,7 +45,7 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
     help="How likely the event is that tells the databases apart.",
 )
 @click.option(
-    "--power", type=float, default=0.9, show_default=True, help="Chance to notice the loss."
+    "--power", type=float, default=0.9, show_default=True, help="Chance to detect the loss."
 )
 @click.option(
     "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the databases."
@@ -51,13 +53,13 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
 @click.option(
     "--runs", type=WHOLE, default=10_000, show_default=True, help="Runs in the life of the test."
 )
-@numbers
+@outputs_in("json", "html", "markdown")
 @loudness("Print the first sentence only.")
 def plan(quiet: bool, **options: Any) -> None:
-    """Tell how many draws notice a loss, or which loss a number of draws notices.
+    """Compute how many trials detect a loss, or which loss a number of trials detects.
 
-    Nothing is drawn. The power is exact for an event of the probability given, which says all of
-    the loss; a rarer event needs more draws, about in proportion.
+    No mechanism is run. The power is exact for an event of the probability given that shows the
+    whole loss; a rarer event needs more trials, about in proportion.
     """
     from . import commands
 

@@ -1,6 +1,6 @@
-"""What `dpwitness plan` does, apart from reading its options."""
+"""What `dpwitness tools plan` does, apart from reading its options."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import expm1, inf, isfinite, log1p
 from typing import Any
 
@@ -8,21 +8,25 @@ from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.planning import BudgetPlan, Price, claim_of, foretold, planned_in_time
 from ...auditors.privacy.planning import plan as planned
 from ..faces.as_text import told, wrapped
-from ..shell.console import Console, tell
+from ..formats.plain import plain as found
+from ..formats.plain import tell
+from ..formats.table import require_places
+from ..shell.console import Console
 
 
-def plan(console: Console, /, *, runs: int, json_path: str | None, **asked: Any) -> int:
+def plan(console: Console, /, *, runs: int, paths: Mapping[str, str | None], **asked: Any) -> int:
     """Plan a budget, tell it, and give the exit status, which is 0."""
+    require_places(paths)
     if runs < 1:
         raise InvalidArgument(f"runs must be at least 1, got {runs}")
     seconds, call = asked.pop("seconds"), asked.pop("call")
     if seconds is not None or call is not None:
-        return _in_time(console, seconds, call, asked, json_path)
+        return _in_time(console, seconds, call, asked, paths)
     made = planned(**asked)
-    text = told(headline(made), story(made, runs), console.width)
+    whole, text = (told(headline(made), story(made, runs), n) for n in (80, console.width))
     if console.quiet:
         text = "\n".join(wrapped(headline(made), console.width))
-    return tell(console, json_path, _data(made, runs), text)
+    return tell(console, paths, found("plan", whole, _data(made, runs)), text)
 
 
 def _in_time(
@@ -30,7 +34,7 @@ def _in_time(
     seconds: float | None,
     call: float | None,
     asked: dict[str, Any],
-    json_path: str | None,
+    paths: Mapping[str, str | None],
 ) -> int:
     """What an audit of calls that take `call` seconds shows in `seconds`."""
     for name, value in (("seconds", seconds), ("call", call)):
@@ -43,19 +47,20 @@ def _in_time(
         raise InvalidArgument("--seconds says how many trials there are; give it alone")
     stated = {name: asked[name] for name in ("epsilon", "delta", "mu", "rho", "distance")}
     # The numbers are checked as those of any plan.
-    planned(**stated, flake=asked["flake"], trials=2)
+    planned(**stated, alpha=asked["alpha"], trials=2)
     assert seconds is not None
     assert call is not None
     claim = claim_of(**stated)
     price = Price(draw=call, alone=call)
-    data: dict[str, Any] = {"seconds": seconds, "call": call, "alpha": asked["flake"]}
+    data: dict[str, Any] = {"seconds": seconds, "call": call, "alpha": asked["alpha"]}
     lines = []
     for words, searching in (("With the pair given", False), ("With a search", True)):
-        trials, level = planned_in_time(seconds, price, asked["flake"], searching=searching)
+        trials, level = planned_in_time(seconds, price, asked["alpha"], searching=searching)
         said = foretold(claim, seconds=seconds, price=price, trials=trials, level=level)
         lines += wrapped(f"{words}: {said}.", console.width)
         data["searched" if searching else "given"] = {"trials": trials, "said": said}
-    return tell(console, json_path, data, "\n".join(lines))
+    text = "\n".join(lines)
+    return tell(console, paths, found("plan", text, data), text)
 
 
 def headline(made: BudgetPlan) -> str:
@@ -81,8 +86,8 @@ def story(made: BudgetPlan, runs: int = 1) -> Iterator[tuple[str, str]]:
         )
     yield "event", f"of probability {made.event_probability:g}, which says all of the loss"
     yield (
-        "flake",
-        f"a sound mechanism fails one run with probability {made.flake:g} at most"
+        "alpha",
+        f"a sound mechanism fails one run with probability {made.alpha:g} at most"
         + (f", and one of {runs:,} runs with {_life(made, runs):.3g}" if runs > 1 else ""),
     )
     yield "", "set it as alpha; a gate or a test suite divides it among its audits"
@@ -91,7 +96,7 @@ def story(made: BudgetPlan, runs: int = 1) -> Iterator[tuple[str, str]]:
 
 def _life(made: BudgetPlan, runs: int) -> float:
     """The chance that one of so many runs fails for nothing."""
-    return -expm1(runs * log1p(-made.flake))
+    return -expm1(runs * log1p(-made.alpha))
 
 
 def _data(made: BudgetPlan, runs: int) -> dict[str, Any]:
@@ -99,11 +104,11 @@ def _data(made: BudgetPlan, runs: int) -> dict[str, Any]:
     return {
         "claim": {name: claimed, "delta": made.delta, "distance": made.distance},
         "notice": made.notice if isfinite(made.notice) else None,
-        "flake": made.flake,
+        "alpha": made.alpha,
         "power": made.power,
         "event_probability": made.event_probability,
         "draws": int(made.draws) if isfinite(made.draws) else None,
         "trials": round(made.trials) if isfinite(made.trials) else None,
         "runs": runs,
-        "flake_in_all_runs": _life(made, runs),
+        "alpha_in_all_runs": _life(made, runs),
     }

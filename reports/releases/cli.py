@@ -1,23 +1,25 @@
-"""`dpwitness sweep`; nothing heavy is imported before it runs."""
+"""`dpwitness tools sweep`; nothing heavy is imported before it runs."""
 
 from typing import Any
 
 import click
 
-from ..shell.shell import examples, speak
+from ..formats.table import outputs_in
+from ..shell.shell import Grouped, examples, speak, verbosely
 
 
 @click.command(
     "sweep",
+    cls=Grouped,
     context_settings={"ignore_unknown_options": True},
     epilog=examples(
-        "dpwitness sweep pure-ldp \\",
+        "dpwitness tools sweep pure-ldp \\",
         "  --versions 1.0.6..1.2.0 \\",
         "  --beside statsmodels \\",
         "  --target unary.py:report \\",
         "  --epsilon 1 --pair 0 1 --unseeded",
-        "dpwitness sweep differential-privacy --npm \\",
-        "  --versions 1.1.0,1.1.2 \\",
+        "dpwitness tools sweep differential-privacy \\",
+        "  --npm --versions 1.1.0,1.1.2 \\",
         "  --target 'node average.js' \\",
         "  --epsilon 1 --pair '[5, 5]' '[5, 6]'",
     ),
@@ -50,10 +52,13 @@ from ..shell.shell import examples, speak
 @click.option(
     "--environments", metavar="FOLDER", help="Keep the environments here and use them again."
 )
-@click.option("--json", "json_path", metavar="PATH", help="Keep the rows here; go on from them.")
-@click.option("--markdown", metavar="PATH", help="Write the table as a page.")
+@click.option("--checkpoint", metavar="FILE", help="Keep finished releases here; go on from them.")
+@outputs_in("json", "markdown")
+@verbosely
 def sweep(package: str, asked: tuple[str, ...], **options: Any) -> None:
-    """Audit each release of PACKAGE in an environment of its own: when did a fault come and go?
+    """Audit each release of PACKAGE: when did a fault come and go?
+
+    Each is installed in an environment of its own.
 
     All options that sweep does not know are those of audit, for every release alike. The releases
     share one alpha. A release that cannot be installed, or whose target fails, is a row that says

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
+from ..formats import table
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, save
 from ..writing import files
 
@@ -42,34 +43,35 @@ def run(
     beside: Sequence[str],
     alpha: float,
     environments: str | None,
-    json_path: str | None,
-    markdown: str | None,
+    checkpoint: str | None,
+    paths: Mapping[str, str | None],
 ) -> int:
     """Audit every release, say a row for each and then what changed between them; the status."""
     _check(package, asked, alpha)
-    for path in filter(None, (json_path, markdown)):
-        files.require_writable(path)
+    table.require_places({**paths, "checkpoint": checkpoint})
     numbers = _releases(package, versions, npm)
     request = {
         "package": package, "versions": numbers, "npm": npm, "beside": list(beside),
         "target": target, "source": _digest(target, npm), "asked": list(asked), "alpha": alpha,
     }  # fmt: skip
-    rows = _kept(json_path, request)
+    rows = _kept(checkpoint, request)
     with ExitStack() as stack:
         folder = environments or stack.enter_context(tempfile.TemporaryDirectory())
         for number in numbers[len(rows) :]:
             row = _audited(request, number, Path(folder).resolve(), alpha / len(numbers))
             rows.append(row)
-            if json_path:
-                files.write_atomically(json_path, _as_json(request, rows))
+            if checkpoint:
+                files.write_atomically(checkpoint, _as_json(request, rows))
             console.line(_in_words(row))
     told = what_changed(rows)
     console.line(told)
-    if json_path:
-        save(console, json_path, _as_json(request, rows), ".json")
-    if markdown:
-        save(console, markdown, as_page(request, rows), ".md")
-    return _status(rows)
+    made = {"json": _as_json, "markdown": as_page}
+    saved = [
+        save(console, path, made[name](request, rows), f".{name}")
+        for name, path in paths.items()
+        if path is not None
+    ]
+    return _status(rows) if all(saved) else UNUSABLE
 
 
 def _check(package: str, asked: Sequence[str], alpha: float) -> None:

@@ -6,14 +6,14 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
+from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 
 
 @click.command(
     "reproduce",
     cls=Grouped,
     epilog=examples(
-        "dpwitness reproduce EM-3.12 --budget small",
+        "dpwitness reproduce EM-3.12 --trials 10_000",
         "dpwitness reproduce EM-3.12 \\",
         "  --set epsilon=0.5,1,1.5 --out gallery",
         "dpwitness reproduce 'PMW-*' --quiet",
@@ -35,12 +35,11 @@ from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
 @click.option(
-    "--budget",
-    type=Near(["small", "default", "large"]),
-    default="default",
+    "--trials",
+    type=WHOLE,
+    default=100_000,
     show_default=True,
-    help="10,000, 100,000 or 1,000,000 draws for each statement; one known to be false that few "
-    "draws do not refute gets 100,000.",
+    help="Runs for each statement; one known to be false that fewer do not refute gets 100,000.",
 )
 @click.option(
     "--alpha", type=float, default=1e-3, show_default=True,
@@ -59,7 +58,7 @@ def reproduce(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Set the bounds of the catalogue's theorems beside what is measured.
+    """Set the bounds of theorems beside measurements.
 
     ID is a theorem, an erratum or a control as in `dpwitness list`, or a pattern such as 'PMW-*';
     without one every theorem is taken. FILE.py:NAME is a Theorem of your own, whose code is run;

@@ -16,7 +16,7 @@ from ..statements.sections import Gallery, style_from
 from ..writing import files
 from . import as_table
 from .as_told import told_of
-from .run import BUDGETS, run
+from .run import run
 from .selection import select
 
 NOT_AS_EXPECTED = 1
@@ -32,14 +32,14 @@ def reproduce(
     paths: Mapping[str, str | None],
     github: bool,
     seed: int,
-    budget: str,
+    trials: int,
     alpha: float,
     workers: int,
     engine: Engine | None = None,
     style: str = "",
 ) -> int:
     """Check the statements, show the table as it grows, write what was asked for; the status."""
-    allowed = Budget(trials=BUDGETS[budget], alpha=alpha, seed=seed)
+    allowed = Budget(trials=trials, alpha=alpha, seed=seed)
     look = style_from(style)
     chosen = select(names, assignments, with_controls=controls)
     _require_places(out, paths)
@@ -63,10 +63,9 @@ def reproduce(
         sections=tuple(sections),
         alpha=alpha,
         seed=seed,
-        budget=budget,
-        draws=BUDGETS[budget],
+        trials=trials,
         seconds=monotonic() - started,
-        command=_command(names, assignments, controls, seed, budget, alpha),
+        command=_command(names, assignments, controls, seed, trials, alpha),
         style=look,
     )
     saved = _write(console, gallery, out, paths, github)
@@ -123,11 +122,13 @@ def _command(
     assignments: Sequence[str],
     controls: bool,
     seed: int,
-    budget: str,
+    trials: int,
     alpha: float,
 ) -> str:
     words = ["dpwitness", "reproduce", *names]
     for assignment in assignments:
         words += ["--set", assignment]
     words += ["--controls"] if controls else []
-    return shlex.join([*words, "--seed", str(seed), "--budget", budget, "--alpha", f"{alpha!r}"])
+    return shlex.join(
+        [*words, "--seed", str(seed), "--trials", str(trials), "--alpha", f"{alpha!r}"]
+    )

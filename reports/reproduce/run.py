@@ -14,12 +14,12 @@ from ...mechanisms.model import Theorem
 from ..statements.sections import PaperStyle, Picture, Reproduction, Section
 from .selection import Chosen, find
 
-BUDGETS: Mapping[str, int] = {"small": 10_000, "default": 100_000, "large": 1_000_000}
+TRIALS = 100_000
 """Draws for each statement and setting, a part of them if a draw is costly."""
 
 
 FIRST = 0.9
-"""Part of the error probability of a statement known to be false that a small budget spends."""
+"""Part of the error probability of a statement known to be false that few trials spend."""
 PLAIN = PaperStyle()
 LONGEST = 24 * 3600.0
 """Seconds that the checks of one statement may take."""
@@ -110,15 +110,14 @@ def _reproduction(theorem: Theorem, settings: Mapping[str, float], budget: Budge
     parameters = {n: p.default for n, p in theorem.parameters.items()} | dict(settings)
     seed = _stream(budget.seed, theorem, parameters, "check")
     first = replace(budget, seed=seed, trials=max(1, budget.trials // theorem.costly))
-    whole = BUDGETS["default"]
-    if theorem.holds or budget.trials >= whole:
+    if theorem.holds or budget.trials >= TRIALS:
         result = check_within(first, theorem, settings)
     else:
         # Of a statement known to be false nothing is said before the draws that it is known to
         # be refuted by; both tries together stay within its error probability.
         result = check_within(replace(first, alpha=FIRST * budget.alpha), theorem, settings)
         if not result.refuted:
-            rest = replace(first, alpha=(1 - FIRST) * budget.alpha, trials=whole)
+            rest = replace(first, alpha=(1 - FIRST) * budget.alpha, trials=TRIALS)
             result = check_within(rest, theorem, settings)
     return Reproduction(
         parameters=parameters,

@@ -1,19 +1,22 @@
-"""`dpwitness judge`, `scores` and `conform`; nothing heavy is imported before they run."""
+"""`dpwitness judge` and `scores`; nothing heavy is imported before they run."""
 
 from typing import Any
 
 import click
 
-from ..shell.shell import WHOLE, examples, loudness, numbers, speak
+from ..formats.table import outputs
+from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 
 
 @click.command(
     "judge",
+    cls=Grouped,
     epilog=examples(
         "dpwitness judge d.csv d_prime.csv --epsilon 1",
         "dpwitness judge draws-of-release.jsonl",
         "./draw | dpwitness judge - other.npy \\",
         "  --epsilon 1 --delta 1e-6",
+        'dpwitness judge draws.csv --law "laplace(2)"',
     ),
 )
 @click.argument("first", metavar="SAMPLE")
@@ -21,18 +24,25 @@ from ..shell.shell import WHOLE, examples, loudness, numbers, speak
 @click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
 @click.option("--delta", type=float, help="Claimed delta  [default: 0]")
 @click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
+@click.option("--law", help='SAMPLE is claimed to follow this law, such as "discrete-laplace(20)".')
 @click.option(
-    "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
-)
-@numbers
+    "--alpha", type=float,
+    help="Chance to refute a true claim  [default: 0.001; of a law: 1e-06]",
+)  # fmt: skip
+@outputs
 @loudness("Print the verdict only.")
 def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
-    """Judge outputs recorded under two neighbouring databases; no mechanism is run.
+    """Judge recorded outputs: of two neighbouring databases, or against a law.
 
-    A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or - for a pipe. Its first
-    quarter chooses what to count and the rest is counted once. A file of draws that an audit left
-    when it ended early is given alone: it has both databases and the claim, which options change.
-    Exit status as for audit.
+    No mechanism is run. A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or -
+    for a pipe. Its first quarter chooses what to count and the rest is counted once. A file of
+    draws that an audit left when it ended early is given alone: it has both databases and the
+    claim, which options change. Exit status as for audit.
+
+    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
+    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
+    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
+    law; mix(0.9, law, 0.1, law).
     """
     from . import commands
 
@@ -41,6 +51,7 @@ def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
 
 @click.command(
     "scores",
+    cls=Grouped,
     epilog=examples(
         "dpwitness scores in.csv out.csv --delta 1e-5",
         "dpwitness scores in.npy out.npy --mu 1 \\",
@@ -84,46 +95,23 @@ def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
 @click.option(
     "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
 )
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Draws who teaches.")
-@numbers
+@click.option(
+    "--seed",
+    type=WHOLE,
+    default=0,
+    show_default=True,
+    help="Random seed.",
+)
+@outputs
 @loudness("Print the verdict only.")
 def scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
-    """Bound from below what scores of canaries inside and outside the data prove to be lost.
+    """Compute a lower bound on the privacy loss from scores of canaries.
 
-    IN and OUT are files with a number for each run (.npy, .csv, .parquet or JSON lines) or - for a
-    pipe. All thresholds count, and every bound holds together with the others. With --one-run all
-    numbers come from one training, and each canary was put in by a fair coin of its own. Without a
-    claim the bounds are told and the status is 0; with one the exit status is as for audit.
+    IN has the scores of runs whose data hold the canary, OUT those of runs without it: files with
+    a number for each run (.npy, .csv, .parquet or JSON lines), or - for a pipe. With --one-run all
+    scores come from one training, and a fair coin decided of each canary whether it was in. All
+    bounds are valid together. Exit status 0 without a claim; with one as for audit.
     """
     from . import score_commands
 
     speak(quiet, score_commands.scores, files, **options)
-
-
-@click.command(
-    "conform",
-    epilog=examples(
-        'dpwitness conform draws.csv --law "laplace(2)"',
-        "./draw | dpwitness conform - \\",
-        '    --law "laplace(2) + laplace(2)"',
-    ),
-)
-@click.argument("sample", metavar="SAMPLE")
-@click.option("--law", required=True, help='Such as "discrete-laplace(20) + gaussian(3)".')
-@click.option(
-    "--flake", type=float, default=1e-6, show_default=True,
-    help="Chance to refute a sampler that follows its law.",
-)  # fmt: skip
-@numbers
-@loudness("Print the verdict only.")
-def conform(sample: str, law: str, flake: float, json_path: str | None, quiet: bool) -> None:
-    """Test whether recorded numbers follow a declared law.
-
-    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
-    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
-    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
-    law; mix(0.9, law, 0.1, law). SAMPLE is a file or - for a pipe, as for judge.
-    """
-    from . import commands
-
-    speak(quiet, commands.conform, sample, law, flake=flake, json_path=json_path)

@@ -1,7 +1,7 @@
-"""What `dpwitness judge` and `dpwitness conform` do, apart from reading their options."""
+"""What `dpwitness judge` does, apart from reading its options."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from math import ceil, exp, log
 from typing import Any
@@ -15,7 +15,10 @@ from ...auditors.recorded import Judged, JudgedKept, judge_kept, judge_samples
 from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import wrapped
-from ..shell.console import INCONCLUSIVE, REFUTED, Console, tell
+from ..formats.plain import plain, tell
+from ..formats.table import require_places
+from ..formats.told import Judged as Told
+from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..writing.terminal import printable
 from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample
 
@@ -35,15 +38,25 @@ STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
 
 def judge(
-    console: Console, /, first: str, second: str | None, *, json_path: str | None, **stated: Any
+    console: Console,
+    /,
+    first: str,
+    second: str | None,
+    *,
+    law: str | None,
+    paths: Mapping[str, str | None],
+    **stated: Any,
 ) -> int:
-    """Judge a claim on two recorded samples, or on kept draws, tell it, and give the exit status.
+    """Judge a claim on two recorded samples, on kept draws or against a law; the exit status.
 
     `stated` are the numbers of the claim and alpha, None for those that nobody stated.
     """
+    require_places(paths)
     claim = {name: value for name, value in stated.items() if value is not None}
+    if law is not None:
+        return _judge_law(console, first, second, law, claim, paths)
     if second is None:
-        return _judge_kept(console, first, claim, json_path)
+        return _judge_kept(console, first, claim, paths)
     if "epsilon" not in claim:
         raise InvalidArgument("nobody said what is claimed; give it with --epsilon")
     if first == second == PIPE:
@@ -51,12 +64,60 @@ def judge(
     judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
     names = ("standard input" if first == PIPE else first,
              "standard input" if second == PIPE else second)  # fmt: skip
-    text = "\n".join(judged_lines(judged, names, console.width, quiet=console.quiet))
-    status = STATUS.get(judged.verdict, 0)
-    return tell(console, json_path, _judged_data(judged, names), text, status)
+    return _tell(console, paths, judged, names, _judged_data(judged, names))
 
 
-def _judge_kept(console: Console, place: str, stated: dict[str, Any], json_path: str | None) -> int:
+def _tell(
+    console: Console,
+    paths: Mapping[str, str | None],
+    judged: Judged,
+    names: tuple[str, str],
+    data: dict[str, Any],
+    kept: Kept | None = None,
+    place: str = "",
+) -> int:
+    """Say the verdict and write it; the exit status."""
+
+    def text(width: int, quiet: bool) -> str:
+        return "\n".join(judged_lines(judged, names, width, quiet=quiet, kept=kept, place=place))
+
+    return _told(
+        console, paths, judged.verdict, data, text,
+        place=place or " and ".join(names),
+        claim=_claim(judged),
+        bound=f">= {wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)}",
+        draws=sum(judged.count.trials),
+    )  # fmt: skip
+
+
+def _told(
+    console: Console,
+    paths: Mapping[str, str | None],
+    verdict: Verdict,
+    data: dict[str, Any],
+    text: Callable[[int, bool], str],
+    *,
+    place: str,
+    claim: str,
+    bound: str,
+    draws: int,
+) -> int:
+    whole, status = text(80, False), STATUS.get(verdict, 0)
+    head, *rest = (" ".join(part.split()) for part in whole.split("\n\n"))
+    one = Told(
+        mechanism=place, claim=claim, verdict=verdict.value, bound=bound, power="", draws=draws,
+        seconds=0.0, story=tuple(("", part) for part in rest),
+    )  # fmt: skip
+    told = plain(
+        "judge", whole, data, judged=one, place=place,
+        sentence=head.partition(": ")[2] if status else "",
+    )  # fmt: skip
+    return tell(console, paths, told, text(console.width, console.quiet), status)
+
+
+def _judge_kept(
+    console: Console, place: str, stated: dict[str, Any], paths: Mapping[str, str | None]
+) -> int:
     """Judge the draws that an audit kept in a file."""
     kept = read_kept(place)
     own = {**kept.claim, "distance": int(kept.claim["distance"])}
@@ -73,8 +134,12 @@ def _judge_kept(console: Console, place: str, stated: dict[str, Any], json_path:
             "log_wealth_needed": judged.needed,
         },
     }
-    lines = judged_lines(judged, names, console.width, quiet=console.quiet, kept=kept, place=place)
-    return tell(console, json_path, data, "\n".join(lines), STATUS.get(judged.verdict, 0))
+    return _tell(console, paths, judged, names, data, kept, place)
+
+
+def _claim(judged: Judged) -> str:
+    claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
+    return claim + (f" ({judged.distance} steps apart)" if judged.distance > 1 else "")
 
 
 def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
@@ -114,9 +179,7 @@ def judged_lines(
 
     For the draws that an audit kept, `kept` says what they are and `place` which file has them.
     """
-    claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
-    if judged.distance > 1:
-        claim += f" ({judged.distance} steps apart)"
+    claim = _claim(judged)
     pair = printable(f"the draws in {place}" if kept is not None else " and ".join(names))
     bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
     head = {
@@ -187,8 +250,21 @@ def _kept_lines(judged: JudgedKept, kept: Kept) -> Iterator[str]:
     )
 
 
-def conform(console: Console, place: str, law: str, *, flake: float, json_path: str | None) -> int:
-    """Hold recorded numbers against a law, tell it, and give the exit status."""
+def _judge_law(
+    console: Console,
+    place: str,
+    second: str | None,
+    law: str,
+    stated: dict[str, Any],
+    paths: Mapping[str, str | None],
+) -> int:
+    """Test whether recorded numbers follow a law."""
+    alpha = stated.pop("alpha", 1e-6)
+    if second is not None or stated:
+        other = f"--{next(iter(stated))}" if stated else f"a second sample, {second}"
+        raise InvalidArgument(
+            f"--law is about one sample and is the whole claim, and {other} came too; leave one out"
+        )
     declared = conformance.parse_law(law)
     sample = read_outputs(place)
     column = sample.column(Feature())
@@ -196,11 +272,16 @@ def conform(console: Console, place: str, law: str, *, flake: float, json_path: 
         raise InvalidArgument(
             f"{place} holds other things than single numbers; a law is of one number a draw"
         )
-    found = conformance.conform(np.asarray(column.values), declared, name=law, flake=flake)
+    found = conformance.conform(np.asarray(column.values), declared, name=law, alpha=alpha)
     name = "standard input" if place == PIPE else place
-    text = "\n".join(_conform_lines(found, name, console.width, console.quiet))
-    data = {**asdict(found), "verdict": found.verdict.value}
-    return tell(console, json_path, data, text, STATUS.get(found.verdict, 0))
+
+    def text(width: int, quiet: bool) -> str:
+        return "\n".join(_conform_lines(found, name, width, quiet))
+
+    return _told(
+        console, paths, found.verdict, {**asdict(found), "verdict": found.verdict.value}, text,
+        place=name, claim=f"follows {found.law}", bound="", draws=found.size,
+    )  # fmt: skip
 
 
 def _conform_lines(
@@ -213,7 +294,7 @@ def _conform_lines(
     }.get(
         found.verdict,
         f"Inconclusive: {subject} are too few to say whether they follow {printable(found.law)}; "
-        f"record {ceil(200 * log(5 / found.flake)):,} or more.",
+        f"record {ceil(200 * log(5 / found.alpha)):,} or more.",
     )
     lines = wrapped(head, width)
     if quiet:
@@ -231,9 +312,9 @@ def _conform_lines(
         "",
         *wrapped(
             f"A sampler that follows this law, with independent outputs, is refuted with "
-            f"probability at most {found.flake:g}. One whose distribution function is anywhere "
+            f"probability at most {found.alpha:g}. One whose distribution function is anywhere "
             f"farther from it than {found.visible:.3g} would have been refuted with probability "
-            f"{1 - found.flake:g} or more.",
+            f"{1 - found.alpha:g} or more.",
             width,
         ),
     ]

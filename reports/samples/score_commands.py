@@ -1,6 +1,6 @@
 """What `dpwitness scores` does, apart from reading its options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,11 @@ from ...auditors.recorded import OneRun, Scores, guesses_of_one_run, scores_of_o
 from ...auditors.recorded import scores as judge_scores
 from ...auditors.results.results import Verdict
 from ..faces.as_text import told, wrapped
+from ..formats.plain import plain, tell
+from ..formats.table import require_places
+from ..formats.told import Judged
 from ..record.curve_files import renyi_from
-from ..shell.console import INCONCLUSIVE, REFUTED, Console, tell
+from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
 from . import one_run_faces, score_faces
 from .sample_files import PIPE, read_outputs, read_sample
@@ -28,7 +31,7 @@ def scores(
     /,
     files: Sequence[str],
     *,
-    json_path: str | None,
+    paths: Mapping[str, str | None],
     renyi: Sequence[str],
     curve: str | None,
     one_run: bool,
@@ -36,6 +39,7 @@ def scores(
     **given: Any,
 ) -> int:
     """Judge the scores of files, or counted guesses, tell it, and give the exit status."""
+    require_places(paths)
     given["renyi"] = renyi_from(renyi) if renyi else None
     given["curve"] = find_curve(curve) if curve else None
     names = tuple("standard input" if one == PIPE else one for one in files)
@@ -57,11 +61,24 @@ def scores(
             "with a column of membership goes with --one-run"
         )
     face = one_run_faces if isinstance(made, OneRun) else score_faces
+    whole = told(face.headline(made), face.story(made, names), 80)
     text = told(face.headline(made), face.story(made, names), console.width)
     if console.quiet:
         text = "\n".join(wrapped(face.headline(made), console.width))
     status = STATUS.get(made.verdict, 0) if made.verdict else 0
-    return tell(console, json_path, face.data(made, names), text, status)
+    place = " and ".join(names) or "the guesses"
+    one = None
+    if made.claim is not None and made.verdict is not None:
+        one = Judged(
+            mechanism=place, claim=score_faces.claim_words(made.claim),
+            verdict=made.verdict.value, bound="", power="", draws=0, seconds=0.0,
+            story=tuple(face.story(made, names)),
+        )  # fmt: skip
+    found = plain(
+        "scores", whole, face.data(made, names), judged=one, place=place,
+        sentence=face.headline(made).partition(": ")[2] if status else "",
+    )  # fmt: skip
+    return tell(console, paths, found, text, status)
 
 
 def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -19,7 +19,7 @@ def shard_for(text: str, paths: Mapping[str, str | None]) -> Shard:
     others = [name for name, path in paths.items() if path is not None and name != "json"]
     if others:
         raise InvalidArgument(
-            f"a shard has no verdict to write to --{others[0]}; give it to dpwitness merge"
+            f"a shard has no verdict to write to --{others[0]}; give it to dpwitness tools merge"
         )
     if paths.get("json") is None:
         raise InvalidArgument("a shard writes its counts to a file; name it with --json FILE")
@@ -71,6 +71,6 @@ def draw(
     if not console.quiet:
         console.say(
             f"Shard {shard}: {drawn:,} draws counted in {blocks:,} of {planned:,} blocks, kept in "
-            f"{path}. Nothing is judged before dpwitness merge has all shards."
+            f"{path}. Nothing is judged before dpwitness tools merge has all shards."
         )
     return 0

@@ -1,9 +1,8 @@
 """Where a command speaks, how it ends, and how it keeps what it found."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..writing import files
 
@@ -21,6 +20,8 @@ class Console:
     """Where a command speaks: results with `say`, remarks with `warn`."""
 
     say: Callable[[str], None]
+    numbers: Callable[[str], None]
+    """Prints the numbers that take the place of everything that `say` says."""
     warn: Callable[[str], None]
     progress: Callable[[str, int, int], None]
     """Told of draws made."""
@@ -53,22 +54,14 @@ def count(number: int, one: str, several: str = "") -> str:
     return f"{number:,} {one if number == 1 else several or f'{one}s'}"
 
 
-def tell(console: Console, json_path: str | None, data: Any, text: str, status: int = 0) -> int:
-    """Say the text, and write the data as JSON where it is asked for; the exit status.
-
-    The path "-" is standard output, on which the data then take the place of the text.
-    """
-    numbers = json.dumps(data, indent=2, allow_nan=False)
-    if json_path == "-":
-        console.say(numbers)
-        return status
-    saved = json_path is None or save(console, json_path, f"{numbers}\n", ".json")
-    console.say(text)
-    return status if saved else UNUSABLE
-
-
 def save(console: Console, path: str, text: str, suffix: str) -> bool:
-    """Write a file; where that fails keep its text elsewhere, say so, and return False."""
+    """Write a file; where that fails keep its text elsewhere, say so, and return False.
+
+    The path "-" is standard output.
+    """
+    if path == "-":
+        console.numbers(text.removesuffix("\n"))
+        return True
     try:
         files.write_atomically(path, text)
     except OSError as error:

@@ -47,15 +47,23 @@ _LOWERED = (
 
 
 GROUPS = {
-    "Claim": "epsilon delta mu rho renyi curve relation distance claims exact",
+    "Claim": "epsilon delta mu rho renyi curve law relation distance claims exact",
     "Databases": "databases pair histogram",
-    "Budget": "trials notice precision seconds alpha seed profile budget flake",
+    "Budget": "trials notice precision seconds alpha seed profile",
     "Mechanism": "command python isolate unseeded release attacker exceptions timeout show-output "
     "trust-rows in-process",
-    "Machines": "workers jobs backend scheduler address checkpoint shard",
-    "Output": "explain -o out json html junit sarif markdown github verbose quiet help",
+    "Machines": "workers jobs backend scheduler address checkpoint shard environments",
+    "Output": "explain -o out json html junit sarif markdown github in-toto verbose quiet help",
 }
 """Options by the group that the help shows them in; all others come first."""
+
+TASKS = {
+    "Audit": "audit estimate judge scores replay",
+    "In a project": "init gate history",
+    "Theorems and examples": "demo list reproduce",
+    "More": "tools",
+}
+"""Commands by the task that the help shows them under; all others come last."""
 
 
 class Grouped(click.Command):
@@ -77,8 +85,19 @@ class Grouped(click.Command):
                     formatter.write_dl(records)
 
 
-class Sentences(click.Group):
-    """A group whose commands end with a sentence and a status, never with a traceback."""
+def every_command(group: click.Group, before: str = "") -> dict[str, click.Command]:
+    """All commands by the words that name them, such as "tools merge"."""
+    found: dict[str, click.Command] = {}
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            found |= every_command(command, f"{before}{name} ")
+        else:
+            found[f"{before}{name}"] = command
+    return found
+
+
+class Words(click.Group):
+    """A group that shows its commands by task and answers a word that names none of them."""
 
     command_class = Grouped
 
@@ -88,9 +107,38 @@ class Sentences(click.Group):
         """The command that the first word names; the nearest one is told where there is none."""
         typed = args[0]
         if self.get_command(ctx, typed) is None and not typed.startswith("-"):
-            near = meant(typed, self.list_commands(ctx))
-            ctx.fail(f"No such command {typed!r}{near}.")
+            root = ctx.find_root().command
+            assert isinstance(root, click.Group)
+            known = {words.split()[-1]: words for words in every_command(root)}
+            if typed in known:
+                ctx.fail(f"{typed} is `{ctx.find_root().info_name} {known[typed]}`.")
+            ctx.fail(
+                f"No such command {typed!r}{meant(typed, known)}. "
+                f"`{ctx.command_path} --help` shows what there is."
+            )
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write them by task, the first sentence of each whole."""
+        widest = max(map(len, self.commands))
+        found: dict[str, list[tuple[str, str]]] = {title: [] for title in [*TASKS, "Commands"]}
+        for name, command in self.commands.items():
+            titles = (title for title, known in TASKS.items() if name in known.split())
+            found[next(titles, "Commands")].append(
+                (name.ljust(widest), command.get_short_help_str(limit=200))
+            )
+        for title, records in found.items():
+            if records:
+                known = TASKS.get(title, "").split()
+                place = {name: at for at, name in enumerate(known)}
+                with formatter.section(title):
+                    formatter.write_dl(
+                        sorted(records, key=lambda one: (place.get(one[0].strip(), 0), one[0]))
+                    )
+
+
+class Sentences(Words):
+    """A group whose commands end with a sentence and a status, never with a traceback."""
 
     def make_context(
         self,
@@ -122,7 +170,7 @@ class Sentences(click.Group):
                 raise click.UsageError(sentence, ctx=error.ctx) from None
             elsewhere = [
                 word
-                for word, command in self.commands.items()
+                for word, command in every_command(self).items()
                 if any(name in one.opts for one in command.params)
             ]
             if elsewhere and error.ctx is not None:
@@ -134,8 +182,7 @@ class Sentences(click.Group):
                 ) from None
             raise
         except click.BadOptionUsage as error:
-            command = self.commands.get(ctx.invoked_subcommand or "")
-            for one in command.params if command is not None else ():
+            for one in error.ctx.command.params if error.ctx is not None else ():
                 if error.option_name in one.opts and "requires an argument" in error.message:
                     what = getattr(one, "metavar", None) or one.type.name.upper()
                     raise click.UsageError(
@@ -265,8 +312,11 @@ def _stop_writing() -> None:
 
 
 @contextmanager
-def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
-    """Where a command speaks; with a progress line where somebody is watching."""
+def console(output: Output, quiet: bool = False, silent: bool = False) -> Iterator["Console"]:
+    """Where a command speaks; with a progress line where somebody is watching.
+
+    If `silent`, numbers are printed and all that is said goes to the log alone.
+    """
     from .console import Console
 
     watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -277,6 +327,11 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
         def say(text: str) -> None:
             progress.clear()
             journal.keep(text)
+            if not silent:
+                output.say(text)
+
+        def numbers(text: str) -> None:
+            progress.clear()
             output.say(text)
 
         def warn(text: str) -> None:
@@ -286,6 +341,7 @@ def console(output: Output, quiet: bool = False) -> Iterator["Console"]:
 
         yield Console(
             say=say,
+            numbers=numbers,
             warn=warn,
             progress=journal,
             known=journal.known,
@@ -323,26 +379,6 @@ def loudness(quiet: str) -> Callable[[Callable[..., None]], Callable[..., None]]
         return verbosely(click.option("-q", "--quiet", is_flag=True, help=quiet)(command))
 
     return both
-
-
-def numbers(command: Callable[..., None]) -> Callable[..., None]:
-    """--json for a command that else only prints; a path that cannot be written ends it at once."""
-    return click.option(
-        "--json", "json_path", metavar="PATH", callback=_writable,
-        help="Write all numbers as JSON here; - prints them.",
-    )(command)  # fmt: skip
-
-
-def _writable(context: click.Context, option: click.Parameter, path: str | None) -> str | None:
-    from ...auditors.errors import InvalidArgument
-    from ..writing import files
-
-    if path not in (None, "-"):
-        try:
-            files.require_writable(path)
-        except InvalidArgument as error:
-            raise click.UsageError(str(error)) from None
-    return path
 
 
 class _Journal:
@@ -410,7 +446,9 @@ def speak(
     """
     computed.begin()
     output = Output()
-    with console(output, quiet) as speaking:
+    paths = named.get("paths")
+    silent = isinstance(paths, Mapping) and paths.get("json") == "-"
+    with console(output, quiet, silent) as speaking:
         status = command(speaking, *given, **named)
     status = FAILED if output.closed else UNUSABLE if output.failed else status
     computed.finish(status)

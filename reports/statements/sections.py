@@ -119,15 +119,14 @@ class Section:
 class Gallery:
     """A whole run: its sections in the catalogue's order and how it was made.
 
-    `alpha` bounds the probability that sampling refutes any true statement of the run; `budget`
-    is its name and `draws` the draws a statement got.
+    `alpha` bounds the probability that sampling refutes any true statement of the run; `trials`
+    are those of each statement.
     """
 
     sections: tuple[Section, ...]
     alpha: float
     seed: int
-    budget: str
-    draws: int
+    trials: int
     seconds: float
     command: str
     style: PaperStyle = PaperStyle()

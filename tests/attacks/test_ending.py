@@ -220,7 +220,7 @@ def test_reproduce_says_it(tmp_path, name):
     told(
         subprocess.run(
             [sys.executable, "-m", "dpwitness", "reproduce", "mine.py:ENDS", "--workers", "1",
-             "--budget", "small"],
+             "--trials", "10_000"],
             cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
         )
     )  # fmt: skip

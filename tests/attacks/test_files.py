@@ -293,7 +293,7 @@ KINDS = {
     "evidence": kind("evidence.json", 1, changed_json, "replay", "evidence.json", "own.py:noisy",
                      beside=["own.py"]),
     "claims": kind("claims.json", 0, changed_json, "replay", "claims.json"),
-    "shard": kind("shard1.json", 1, forged_shard, "merge", "shard1.json", "shard2.json",
+    "shard": kind("shard1.json", 1, forged_shard, "tools", "merge", "shard1.json", "shard2.json",
                   "--target", "own.py:noisy", beside=["own.py", "shard2.json"]),
     "checkpoint": kind("kept", 1, forged_checkpoint, "audit", *AUDIT, "--checkpoint", "kept",
                        beside=["own.py"]),
@@ -405,7 +405,7 @@ def test_nothing_of_a_shard_but_its_counts_reaches_the_engine(commands, changes,
     files = [str(here / name) for name in ("own.py", "forged.json", "shard2.json")]
     words = ("--target", "own.py:noisy", "--databases", "own.py:BITS")
     for order in (["forged.json", "shard2.json"], ["shard2.json", "forged.json"]):
-        done = commands.run("merge", *order, *words, files=[*files, *BESIDE(here)])
+        done = commands.run("tools", "merge", *order, *words, files=[*files, *BESIDE(here)])
         assert (done["status"], done["seen"]) == (2, []), done
     assert sentence in done["said"] or "where most have" in done["said"], done
 
@@ -418,7 +418,9 @@ def test_one_shard_that_asks_for_endless_draws_is_refused(commands):
         data.pop("checksum")
         text = json.dumps({**data, "checksum": _checksum(data)})
         (here / f"endless{number}.json").write_text(text)
-    done = commands.run("merge", "endless1.json", "endless2.json", "--target", "own.py:noisy")
+    done = commands.run(
+        "tools", "merge", "endless1.json", "endless2.json", "--target", "own.py:noisy"
+    )
     assert done["status"] == 2
     assert "nearly all of them would be made here" in done["said"]
 

@@ -204,7 +204,7 @@ def under_reproduce(folder, name):
     folder.mkdir()
     (folder / "mine.py").write_text(THEOREM.format(name=name))
     status, said, warned, left = ran(
-        folder, "dpwitness", "reproduce", "mine.py:MINE", "--budget", "small", "--workers", "1",
+        folder, "dpwitness", "reproduce", "mine.py:MINE", "--trials", "10_000", "--workers", "1",
         "--json", "out.json",
     )  # fmt: skip
     written = (folder / "out.json").exists()

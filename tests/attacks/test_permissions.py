@@ -60,7 +60,7 @@ CASES = (
     ("closed", 0o555, ["gate", "--baseline", "closed/b", "--accept"], 2, "cannot write 'closed/b'"),
     ("closed", 0o555, ["reproduce", "T-LAP-1-NUM", "--out", "closed/o"], 2, "cannot make the"),
     ("closed", 0o000, ["audit", "closed/m.py:sound", "--epsilon", "1"], 2, "cannot read"),
-    ("shard.json", 0o000, ["merge", "shard.json"], 2, "not readable"),
+    ("shard.json", 0o000, ["tools", "merge", "shard.json"], 2, "not readable"),
     ("evidence.json", 0o000, ["replay", "evidence.json"], 2, "not readable"),
     ("dpwitness.toml", 0o000, ["gate"], 2, "cannot be read (Permission denied)"),
     (".", 0o555, ["init", "closed.py:sound"], 2, "cannot"),

@@ -183,7 +183,7 @@ def test_a_page_of_whatever_stands_in_a_history_is_written(whole, tmp_path, stat
         connection.execute(statement)
     connection.close()
     html = tmp_path / "page.html"
-    done = CliRunner().invoke(main, ["report", "--directory", str(folder), "--html", str(html)])
+    done = CliRunner().invoke(main, ["history", "--directory", str(folder), "-o", str(html)])
     assert done.exit_code == 4, done.output
     assert "the history was changed after it was written" in " ".join(done.output.split())
     assert "bug in dpwitness" not in done.output

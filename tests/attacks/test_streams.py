@@ -18,7 +18,7 @@ COMMANDS = {
     "help of a command": (["replay", "--help"], 0),
     "list": (["list", "laplace"], 0),
     "audit": (["audit", *CLAIM], 1),
-    "id": (["id", *CLAIM], 0),
+    "fingerprint": (["tools", "fingerprint", *CLAIM], 0),
     "estimate": (["estimate", *CLAIM[:1], *CLAIM[3:]], 0),
     "gate": (["gate"], 1),
     "reproduce": (["reproduce", "T-LAP-1-NUM", "--workers", "1"], 0),
@@ -26,8 +26,8 @@ COMMANDS = {
     "report": (["report"], 0),
     "replay": (["replay", "evidence.json", "m.py:broken"], 1),
     "judge": (["judge", "one.txt", "two.txt", "--epsilon", "1"], 1),
-    "conform": (["conform", "one.txt", "--law", "constant(1)"], 1),
-    "merge": (["merge", "shard.json", "--target", "m.py:broken"], 1),
+    "law": (["judge", "one.txt", "--law", "constant(1)"], 1),
+    "merge": (["tools", "merge", "shard.json", "--target", "m.py:broken"], 1),
 }
 """Words, and the status where every stream leads somewhere."""
 

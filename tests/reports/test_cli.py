@@ -22,7 +22,7 @@ from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.reports import cli
 from dpwitness.reports.auditing import listing
 from dpwitness.reports.record import evidence
-from dpwitness.reports.shell.shell import Sentences
+from dpwitness.reports.shell.shell import TASKS, Sentences
 from dpwitness.reports.writing import files
 from dpwitness.reports.writing.terminal import ProgressLine
 
@@ -648,3 +648,24 @@ def test_a_replay_of_other_code_says_so_first(run):
     first = done.stdout.splitlines()[1]
     assert first == "  - mechanism: recorded f, now g"
     assert len(run("replay", "e.json", "weaker_release.py:g", "-v").stdout) > len(done.stdout)
+
+
+def test_numbers_take_the_place_of_the_text(run):
+    for words in (("audit", "laplace", "--trials", 2000), ("list", "noise"),
+                  ("tools", "plan", "--epsilon", 1, "--trials", 5000),
+                  ("reproduce", "EM-3.11", "--trials", 1000, "--workers", 1)):  # fmt: skip
+        for asked in (("--json", "-"), ("-o", "-")):
+            assert json.loads(run(*words, *asked).stdout), words
+
+
+def test_a_word_that_another_group_has_is_answered_with_its_place(run):
+    done = run("merge", "a.json")
+    assert done.exit_code == 2
+    assert "merge is `main tools merge`." in done.output
+    assert "did you mean merge?" in run("mergee", "a.json").output
+
+
+def test_about_ten_commands_are_shown(run):
+    assert len(cli.main.commands) <= 12
+    listed = {name for group in TASKS.values() for name in group.split()}
+    assert listed == set(cli.main.commands)

@@ -72,7 +72,7 @@ def test_shards_of_a_curve_are_the_audit_in_one_piece(told, tmp_path):
         told("audit", "release.py:narrow", *claim, *TARGET, "--shard", f"{number}/2",
              "--json", f"{number}.json")  # fmt: skip
     (tmp_path / "points.csv").unlink()  # a shard has the points, not the place of a file
-    merged = told("merge", "1.json", "2.json", "--target", "release.py:narrow",
+    merged = told("tools", "merge", "1.json", "2.json", "--target", "release.py:narrow",
                   "--json", "merged.json")  # fmt: skip
     assert merged.exit_code == 1, merged.output
     results = [

@@ -95,5 +95,5 @@ def test_the_command_line_writes_the_page(run, tmp_path):
     text = (tmp_path / "page.html").read_text("utf-8")
     assert "so the claim is false" in text
     assert "replay e.json release.py:narrow" in text
-    wrong = run("estimate", "release.py:narrow", "-o", "page.md")
+    wrong = run("estimate", "release.py:narrow", "-o", "page.txt")
     assert (wrong.exit_code, ".json, .html" in wrong.output) == (2, True)

@@ -48,7 +48,7 @@ def test_who_follows_the_law_is_not_refuted_and_brackets_are_right(text):
     # Refuted by luck with probability at most 1e-9 each.
     law = parse_law(text)
     draws = np.asarray(SAMPLERS[text](np.random.default_rng(1), 20_000), dtype=float)
-    assert conform(draws, law, name=text, flake=1e-9).verdict is Verdict.NOT_REFUTED
+    assert conform(draws, law, name=text, alpha=1e-9).verdict is Verdict.NOT_REFUTED
     points = np.linspace(-30, 30, 13)
     (low, high), (under, over) = law.up_to(points), law.below(points)
     assert (low <= high).all()
@@ -62,7 +62,7 @@ def test_who_follows_the_law_is_not_refuted_and_brackets_are_right(text):
 def test_who_is_near_the_law_is_refuted_by_enough_draws(text):
     # Fixed seed; the power of each is beyond 1 - 1e-6 at this size.
     draws = np.asarray(NEAR[text](np.random.default_rng(2), 200_000), dtype=float)
-    found = conform(draws, parse_law(text), name=text, flake=1e-9)
+    found = conform(draws, parse_law(text), name=text, alpha=1e-9)
     assert found.verdict is Verdict.REFUTED
     assert found.findings[0].error <= found.findings[0].spent
 
@@ -83,10 +83,10 @@ def test_impossible_values_and_copies_are_called_so(text, draws, test):
     assert found.findings[0].test == test
 
 
-def test_the_flake_rate_holds():
-    # 300 samples at a flake rate of .05: 39 refutations or more have probability below 1e-7.
+def test_alpha_holds():
+    # 300 samples at a alpha rate of .05: 39 refutations or more have probability below 1e-7.
     rng, law = np.random.default_rng(4), parse_law("discrete-laplace(2)")
-    found = [conform(whole(rng, 2, 300), law, name="law", flake=0.05) for _ in range(300)]
+    found = [conform(whole(rng, 2, 300), law, name="law", alpha=0.05) for _ in range(300)]
     assert sum(one.verdict is Verdict.REFUTED for one in found) < 39
 
 

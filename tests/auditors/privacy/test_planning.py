@@ -29,7 +29,7 @@ def test_equal_rates_need_about_the_draws_that_statsmodels_tells(p, q, level):
 
 
 def test_the_planned_power_is_what_the_test_has():
-    found = plan(epsilon=1.0, notice=1.3, flake=0.01, event_probability=0.4)
+    found = plan(epsilon=1.0, notice=1.3, alpha=0.01, event_probability=0.4)
     rng, draws = np.random.default_rng(1), int(found.draws)
     hits = rng.binomial(draws, 0.4, 400), rng.binomial(draws, 0.4 * exp(-1.3), 400)
     refuted = sum(
@@ -52,12 +52,12 @@ def test_what_a_budget_notices_needs_that_budget(claim):
     assert budget.draws < budget.trials
 
 
-def test_a_smaller_flake_a_rarer_event_and_a_smaller_loss_need_more():
+def test_a_smaller_alpha_a_rarer_event_and_a_smaller_loss_need_more():
     def draws(**changed):
         return plan(**{"epsilon": 1.0, "notice": 1.2, **changed}).draws
 
     usual = draws()
-    assert draws(flake=1e-6) > usual
+    assert draws(alpha=1e-6) > usual
     assert draws(event_probability=0.05) > 5 * usual
     assert draws(notice=1.1) > 3 * usual
     assert draws(power=0.99) > usual
@@ -66,11 +66,11 @@ def test_a_smaller_flake_a_rarer_event_and_a_smaller_loss_need_more():
 def test_the_table_for_authors_of_other_suites_is_what_is_computed():
     rows = re.findall(r"^\| [\d,]+ \| (\S+) \| ([\d,]+) \| ([\d,]+) \|$", BUDGET.read_text(), re.M)
     assert len(rows) == 5
-    for flake, *counts in rows:
+    for alpha, *counts in rows:
         for notice, count in zip((1.1, 1.3), counts, strict=True):
-            found = plan(epsilon=1.0, notice=notice, flake=float(flake)).draws
+            found = plan(epsilon=1.0, notice=notice, alpha=float(alpha)).draws
             assert found == pytest.approx(int(count.replace(",", "")), rel=1e-2)
-    draws = {float(flake): int(first.replace(",", "")) for flake, first, _ in rows}
+    draws = {float(alpha): int(first.replace(",", "")) for alpha, first, _ in rows}
     assert draws[1e-12] / draws[1e-3] == pytest.approx(3.6, abs=0.1)
 
 
@@ -88,7 +88,7 @@ def test_an_audit_takes_the_trials_of_its_own_claim():
      ({"epsilon": 1}, "notice= or trials="),
      ({"epsilon": 1, "notice": 2, "trials": 9}, "one of the"),
      ({"epsilon": 1, "notice": 1.0}, "above 1"), ({"epsilon": 0, "notice": 2}, "positive"),
-     ({"epsilon": 1, "notice": 2, "flake": 0}, "flake must"),
+     ({"epsilon": 1, "notice": 2, "alpha": 0}, "alpha must"),
      ({"epsilon": 1, "notice": 2, "event_probability": 1}, "event must"),
      ({"mu": 1, "delta": 0.1, "notice": 2}, "delta goes with"),
      ({"epsilon": 1, "notice": 2, "power": 0.1}, "power must")],

@@ -146,8 +146,8 @@ def test_the_upper_limit_of_a_baseline_is_per_step(tmp_path, distance, delta):
 
 def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
     said = []
-    console = Console(say=said.append, warn=said.append, progress=lambda *_: None,
-                      paint=lambda text, _: text, width=50)  # fmt: skip
+    console = Console(say=said.append, numbers=said.append, warn=said.append,
+                      progress=lambda *_: None, paint=lambda text, _: text, width=50)  # fmt: skip
     forged = f"x ::error::a\n::error file=b::c\r\u2028##[error]d ##vso[task]\x85{HOSTILE}"
     long = "w" * 45 + "::error::cut at the width of the terminal"
     for name in (forged, long):

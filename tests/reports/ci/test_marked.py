@@ -108,7 +108,7 @@ def test_pytest_collects_them_without_a_test(pytester):
     pytester.makepyfile(release=RELEASE)
     listed = pytester.runpytest_subprocess("--collect-only", "-q")
     listed.stdout.fnmatch_lines(["release.py::sound", "release.py::broken"])
-    done = pytester.runpytest_subprocess("--dp-budget", "2000")
+    done = pytester.runpytest_subprocess("--dp-trials", "2000")
     done.assert_outcomes(passed=1, failed=1)
     done.stdout.fnmatch_lines(
         [

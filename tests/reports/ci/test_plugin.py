@@ -186,7 +186,7 @@ def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below
     same.assert_outcomes(passed=1)
     same.stdout.fnmatch_lines(["*was not confirmed this time; the code is the same, so it is*"])
     assert kept.exists()
-    ruled_out = project.run_here("--dp-budget", "400000", "-k", "test_it")
+    ruled_out = project.run_here("--dp-trials", "400000", "-k", "test_it")
     ruled_out.assert_outcomes(passed=1)
     ruled_out.stdout.fnmatch_lines(["*now shows less than the claim: retired*"])
     assert not kept.exists()
@@ -288,8 +288,9 @@ def test_broken(dp_audit):
     [
         ("weight=0", "weight must be a positive number, got 0"),
         ("audits=0", "audits must be a whole number from 1, got 0"),
-        ("budget='soon'", "budget takes runs per database"),
-        ("wait=1", "it takes weight, budget and audits"),
+        ("trials='soon'", "trials takes runs per database"),
+        ("seconds='20s'", "seconds must be a positive number"),
+        ("wait=1", "it takes weight, audits, trials and seconds"),
     ],
 )
 def test_a_wrong_marker_stops_the_run_in_a_sentence(project, mark, sentence):
@@ -306,22 +307,22 @@ def test_budgets_of_the_run_and_of_a_test(project):
 def test_run(dp_audit):
     dp_audit(sound, **CLAIM)
 
-@pytest.mark.dp(budget=1000)
+@pytest.mark.dp(trials=1000)
 def test_own(dp_audit):
     dp_audit(sound, **CLAIM)
 
-@pytest.mark.dp(budget="0.2s")
+@pytest.mark.dp(seconds=0.2)
 def test_seconds(dp_audit):
     dp_audit(sound, **CLAIM)
 """,
     )
-    found = records(project.run_here("--dp-budget", "4e3"))
+    found = records(project.run_here("--dp-trials", "4e3"))
     run, own = (found[name][0]["draws"] for name in ("test_run", "test_own"))
     # All draws of an audit that refutes nothing, and never more than four times the trials a side.
     assert 2 * 1000 <= own <= 8 * 1000
     assert 2 * 4000 <= run <= 8 * 4000
     assert own < run
-    assert project.run_here("--dp-budget", "much").ret == pytest.ExitCode.USAGE_ERROR
+    assert project.run_here("--dp-trials", "much").ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_who_draws_is_taken_from_the_options_and_changes_no_count(project):

@@ -147,8 +147,9 @@ def test_who_forgot_to_return_is_not_told_to_draw_more(sound):
 @pytest.mark.parametrize("sized", [False, True])
 def test_a_line_is_whole_in_a_log_and_folded_on_a_terminal(sized):
     said = []
-    speak = Console(say=said.append, warn=said.append, progress=lambda *_: None,
-                    paint=lambda text, _: text, width=40, sized=sized)  # fmt: skip
+    speak = Console(say=said.append, numbers=said.append, warn=said.append,
+                    progress=lambda *_: None, paint=lambda text, _: text, width=40,
+                    sized=sized)  # fmt: skip
     speak.line("word " * 30 + "\nrefuted: forged")
     (text,) = said
     lines = text.splitlines()

@@ -188,8 +188,7 @@ def few():
         sections=tuple(section_of(*item) for item in FEW.items()),
         alpha=1e-3,
         seed=1,
-        budget="small",
-        draws=20_000,
+        trials=20_000,
         seconds=3.0,
         command="dpwitness reproduce --seed 1",
     )

@@ -186,7 +186,7 @@ def hostile(few):
             replace(one.reproductions[0], parameters={HOSTILE: 1.0}, result=result),
         ),
     )  # fmt: skip
-    return replace(few, sections=(section,), command=HOSTILE, budget=HOSTILE)
+    return replace(few, sections=(section,), command=HOSTILE)
 
 
 def test_hostile_text_stays_text(few, tmp_path):

@@ -1,4 +1,4 @@
-"""`dpwitness mutants` says what was seen, writes it, and ends with its status."""
+"""`dpwitness tools mutants` says what was seen, writes it, and ends with its status."""
 
 import json
 
@@ -20,7 +20,7 @@ def run(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(CODE)
 
     def ran(*words):
-        return CliRunner().invoke(main, ["mutants", *words])
+        return CliRunner().invoke(main, ["tools", "mutants", *words])
 
     return ran
 

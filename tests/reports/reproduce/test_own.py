@@ -52,7 +52,7 @@ def reproduce(tmp_path, monkeypatch):
 
     def call(*words):
         return CliRunner().invoke(
-            main, ["reproduce", *words, "--budget", "small", "--workers", "1"]
+            main, ["reproduce", *words, "--trials", "10_000", "--workers", "1"]
         )
 
     return call

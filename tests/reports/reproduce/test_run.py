@@ -95,7 +95,7 @@ def test_the_error_probability_covers_the_whole_catalogue():
 
 def test_the_json_is_what_its_schema_says(tmp_path):
     path = tmp_path / "numbers.json"
-    words = ["reproduce", *NAMES, "--budget", "small", "--json", str(path), "--workers", "1"]
+    words = ["reproduce", *NAMES, "--trials", "10_000", "--json", str(path), "--workers", "1"]
     outcome = CliRunner().invoke(main, words)
     assert outcome.exit_code == 0, outcome.output
     data = json.loads(path.read_text("utf-8"))

@@ -173,8 +173,8 @@ def test_what_cannot_be_said_is_said_at_any_width(run, here, monkeypatch):
 def test_a_pipe(run, here):
     lines = "\n".join(map(str, ONE))
     assert run("judge", "zero.npy", "-", "--epsilon", 0.5, input=lines).exit_code == 1
-    assert run("conform", "-", "--law", "1 + laplace(1)", input=lines).exit_code == 0
-    assert run("conform", "-", "--law", "laplace(1)", input=lines).exit_code == 1
+    assert run("judge", "-", "--law", "1 + laplace(1)", input=lines).exit_code == 0
+    assert run("judge", "-", "--law", "laplace(1)", input=lines).exit_code == 1
     assert run("judge", "-", "-", "--epsilon", 0.5, input=lines).exit_code == 2
 
 
@@ -202,14 +202,14 @@ def test_a_file_that_cannot_be_read_gets_a_sentence(run, here, name, content, se
     assert run("judge", "gone.npy", "one.npy", "--epsilon", 1).exit_code == 2
 
 
-def test_conform_tells_the_place_and_the_flake_rate(run, here):
-    text = " ".join(run("conform", "one.csv", "--law", "laplace(1)").stdout.split())
+def test_a_law_that_does_not_hold_is_told_with_its_place_and_alpha(run, here):
+    text = " ".join(run("judge", "one.csv", "--law", "laplace(1)").stdout.split())
     assert "distribution function: output" in text
     assert "at most 1e-06" in text
-    data = json.loads(run("conform", "one.csv", "--law", "laplace(1)", "--json", "-").stdout)
+    data = json.loads(run("judge", "one.csv", "--law", "laplace(1)", "--json", "-").stdout)
     assert data["verdict"] == "refuted"
-    assert run("conform", "zero.jsonl", "--law", "laplace(1)").exit_code == 2
-    assert run("conform", "one.csv", "--law", "laplac(1)").exit_code == 2
+    assert run("judge", "zero.jsonl", "--law", "laplace(1)").exit_code == 2
+    assert run("judge", "one.csv", "--law", "laplac(1)").exit_code == 2
 
 
 SLOW = """
@@ -259,3 +259,32 @@ def test_what_is_no_file_of_kept_draws_is_a_sentence(run, here):
         done = run("judge", *words)
         assert done.exit_code == 2
         assert sentence in done.stderr, words
+
+
+def test_every_format_has_the_verdict(run, here):
+    np.save("d.npy", RNG.laplace(size=4000))
+    np.save("e.npy", 3 + RNG.laplace(size=4000))
+    told = run("judge", "d.npy", "e.npy", "--epsilon", 1)
+    files = [f"v{ending}" for ending in (".json", ".html", ".xml", ".sarif", ".md")]
+    options = [word for file in files for word in ("-o", file)]
+    done = run("judge", "d.npy", "e.npy", "--epsilon", 1, "-q", *options)
+    assert done.exit_code == 1
+    assert len(done.stdout) < len(told.stdout)
+    head = "privacy loss >="
+    for file in files:
+        text = (here / file).read_text("utf-8")
+        assert ("refuted" in text) if file == "v.json" else ("privacy loss" in text), file
+    assert head in (here / "v.md").read_text("utf-8")
+    assert (
+        '<testsuites name="dpwitness judge" errors="0" failures="1"' in (here / "v.xml").read_text()
+    )
+    wrong = run("judge", "d.npy", "e.npy", "--epsilon", 1, "-o", "v.txt")
+    assert (wrong.exit_code, "ends in one of .json" in wrong.output) == (2, True)
+
+
+def test_a_law_is_the_whole_claim(run, here):
+    np.save("one.npy", RNG.laplace(size=400))
+    done = run("judge", "one.npy", "--law", "laplace(1)", "--epsilon", 1)
+    assert (done.exit_code, "--law is about one sample" in done.output) == (2, True)
+    done = run("judge", "one.npy", "one.npy", "--law", "laplace(1)")
+    assert (done.exit_code, "a second sample, one.npy" in done.output) == (2, True)

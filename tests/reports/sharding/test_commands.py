@@ -40,36 +40,36 @@ def evidence(path):
 @pytest.mark.slow
 def test_merged_shards_are_the_evidence_of_one_process(shards, tmp_path):
     alone = shards(*AUDIT, "--json", "alone.json")
-    merged = shards("merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
+    merged = shards("tools", "merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
     assert merged.exit_code == alone.exit_code == 1
     assert evidence(tmp_path / "merged.json") == evidence(tmp_path / "alone.json")
 
 
 def test_a_file_of_shards_runs_no_code_that_was_not_named(shards):
-    done = shards("merge", "1.json", "2.json")
+    done = shards("tools", "merge", "1.json", "2.json")
     assert done.exit_code == 2
     assert "say that it may be with --target own.py:noisy" in done.stderr
 
 
 @pytest.mark.slow
 def test_missing_doubled_foreign_and_edited_shards_are_named(shards, tmp_path):
-    missing = shards("merge", "2.json", *TARGET)
+    missing = shards("tools", "merge", "2.json", *TARGET)
     assert (missing.exit_code, "shard 1/2 is missing" in missing.stderr) == (2, True)
-    doubled = shards("merge", "1.json", "2.json", "1.json", *TARGET)
+    doubled = shards("tools", "merge", "1.json", "2.json", "1.json", *TARGET)
     assert doubled.exit_code == 1
     assert "shard 1/2 was given twice, in '1.json' and '1.json'; counted once" in doubled.stderr
     shards(*AUDIT, "--seed", "9", "--shard", "1/2", "--json", "other.json")
-    foreign = shards("merge", "1.json", "other.json", "2.json", *TARGET)
+    foreign = shards("tools", "merge", "1.json", "other.json", "2.json", *TARGET)
     assert foreign.exit_code == 2
     assert "'other.json' (it has 'seed 9' where most have 'seed 0')" in foreign.stderr
     shards(*AUDIT[:-1], "900", "--shard", "1/2", "--json", "fewer.json")
-    fewer = shards("merge", "1.json", "2.json", "fewer.json", *TARGET)
+    fewer = shards("tools", "merge", "1.json", "2.json", "fewer.json", *TARGET)
     assert "'fewer.json' (it has trials 900 where most have 1500)" in fewer.stderr
     text = (tmp_path / "2.json").read_text()
     data = json.loads(text)
     data["claims"][0]["rows"][0]["hits"][0] += 1
     (tmp_path / "2.json").write_text(json.dumps(data))
-    edited = shards("merge", "1.json", "2.json", *TARGET)
+    edited = shards("tools", "merge", "1.json", "2.json", *TARGET)
     assert edited.exit_code == 2
     assert "'2.json' was edited or damaged" in edited.stderr
 
@@ -77,7 +77,7 @@ def test_missing_doubled_foreign_and_edited_shards_are_named(shards, tmp_path):
 @pytest.mark.parametrize("content", ["", "{}", "[1]", '{"format": "dpwitness shard"}', "\x00"])
 def test_what_is_no_shard_is_a_sentence(run, tmp_path, content):
     (tmp_path / "no.json").write_text(content)
-    done = run("merge", "no.json")
+    done = run("tools", "merge", "no.json")
     assert done.exit_code == 2
     assert "no.json" in done.stderr
     assert "Traceback" not in done.stderr
@@ -85,7 +85,7 @@ def test_what_is_no_shard_is_a_sentence(run, tmp_path, content):
 
 def test_another_mechanism_than_the_shards_had_is_refused(shards, tmp_path):
     (tmp_path / "new.py").write_text(CODE.replace("len(database)", "2 * len(database)"))
-    done = shards("merge", "1.json", "2.json", "--target", "new.py:noisy")
+    done = shards("tools", "merge", "1.json", "2.json", "--target", "new.py:noisy")
     assert done.exit_code == 2
     assert "of another audit than this machine would make: it has 'mechanism" in done.stderr
 
@@ -109,12 +109,17 @@ def test_what_makes_no_sense_is_said_before_anything_is_drawn(own, words, senten
 
 
 def test_the_hash_is_that_of_the_text(run):
-    whole = run("id", "laplace").stdout.rstrip("\n")
+    whole = run("tools", "fingerprint", "laplace").stdout.rstrip("\n")
     text, _, digest = whole.rpartition("\n")
     assert sha256(text.encode()).hexdigest() == digest
-    assert run("id", "laplace", "--quiet").stdout.strip() == digest
-    assert run("id", "laplace", "--quiet", "--trials", "9", "--workers", 2).stdout.strip() == digest
-    assert run("id", "laplace", "--quiet", "--seed", "9").stdout.strip() != digest
+    assert run("tools", "fingerprint", "laplace", "--quiet").stdout.strip() == digest
+    assert (
+        run(
+            "tools", "fingerprint", "laplace", "--quiet", "--trials", "9", "--workers", 2
+        ).stdout.strip()
+        == digest
+    )
+    assert run("tools", "fingerprint", "laplace", "--quiet", "--seed", "9").stdout.strip() != digest
 
 
 def test_a_checkpoint_is_gone_on_from(own, tmp_path):
@@ -134,7 +139,7 @@ def test_who_looks_and_what_lists_mean_travel_with_a_shard(own, tmp_path):
     alone = own(*words, "--json", "alone.json")
     for number in (1, 2):
         assert own(*words, "--shard", f"{number}/2", "--json", f"{number}.json").exit_code == 0
-    merged = own("merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
+    merged = own("tools", "merge", "1.json", "2.json", *TARGET, "--json", "merged.json")
     assert merged.exit_code == alone.exit_code, merged.stderr
     assert evidence(tmp_path / "merged.json") == evidence(tmp_path / "alone.json")
     (found,) = evidence(tmp_path / "merged.json")

@@ -150,7 +150,7 @@ def test_parallel_jobs_of_gitlab(runner, alone):
 @pytest.mark.slow
 def test_an_array_of_slurm(runner, alone):
     low, high, line, merge = re.search(
-        r"sbatch --array=(\d+)-(\d+) --wrap '(.+)'\n(dpwitness merge .+)\n", PAGE
+        r"sbatch --array=(\d+)-(\d+) --wrap '(.+)'\n(dpwitness tools merge .+)\n", PAGE
     ).groups()
     place = runner.checkout("shared")
     for number in range(int(low), int(high) + 1):
@@ -173,5 +173,5 @@ def test_shards_of_bazel(runner, alone):
             TEST_UNDECLARED_OUTPUTS_DIR=str(outputs),
         )  # fmt: skip
         assert (outputs / "status").exists()
-    merge = "dpwitness merge shard-*/counts.json --target release.py:total"
+    merge = "dpwitness tools merge shard-*/counts.json --target release.py:total"
     require_one_process(runner, merge, place, alone)
