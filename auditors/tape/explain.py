@@ -26,7 +26,7 @@ from ..results.results import Cause, CauseLine
 from ..sampling.calls import accepts_size
 from ..workers import Key, Worker
 from .generator import Call, Place, Playing, bits_of, through
-from .held import Run, Tape, hold, single
+from .held import Run, Tape, agreeing, hold, single
 
 MOST = 4
 """Lines that are told."""
@@ -39,12 +39,19 @@ ENOUGH = 20
 """Outputs alike from which a mean of weights is told."""
 FEW = 64
 KEY = "explain"
+AGAIN = 16
+"""Runs that are made again, to see whether all their randomness is on the tape."""
+ELSEWHERE_DRAWN = (
+    "the same draws, given again, lead to other answers: there is randomness from elsewhere than "
+    "the generator, numpy.random and random, so no line can be named"
+)
 FURTHER = "belongs to the line above"
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 ELSEWHERE = tuple(
     os.path.join(os.path.dirname(os.path.abspath(one)), "")
     for one in (np.__file__, sysconfig.__file__)
 )
+CONTAINERS = re.compile(r"[/\\](?:scipy|pandas)[/\\]")
 CONTINUOUS = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential", "gamma",
                         "standard_cauchy", "standard_t", "beta"})  # fmt: skip
 SCALED = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
@@ -65,10 +72,10 @@ def places_of(frame: Any) -> tuple[Place, ...]:
 
 
 def _foreign(name: str) -> bool:
-    """Whether a file is Python's, numpy's or scipy's, or none at all."""
+    """Whether a file is Python's, numpy's, scipy's or pandas's, or none at all."""
     packaged = "site-packages" in name or "dist-packages" in name
     ours = name.startswith(ELSEWHERE[1]) and not packaged
-    return ours or name.startswith(("<", ELSEWHERE[0])) or f"{os.sep}scipy{os.sep}" in name
+    return ours or name.startswith(("<", ELSEWHERE[0])) or bool(CONTAINERS.search(name))
 
 
 def explained(
@@ -119,7 +126,12 @@ class _Inquiry:
             except Exception as error:  # noqa: BLE001 - the mechanism
                 return self._raised(side, error)
         tapes = [tape for side in self.sides for tape in side]
+        if self._elsewhere():
+            return Cause(lines=(), summary=ELSEWHERE_DRAWN, accused=False)
         found = list(self._accusations(tapes))
+        if not found and self.refuted and self._fixed():
+            found = [(self._beside(tapes), "the answer is the same whatever is drawn"),
+                     *self._suspects(tapes)]  # fmt: skip
         parts = self._parts(tapes)
         total = sum(loss for loss, *_ in parts)
         held = float(np.mean([np.mean(tape.held) for tape in tapes]))
@@ -156,6 +168,21 @@ class _Inquiry:
             if process_time() - started > SECONDS:
                 break
 
+    def _elsewhere(self) -> bool:
+        """Whether the same draws, given again, lead to other answers."""
+        run = self.run if self.rows else single(self.run)
+        more = {} if self.rows is None else {"size": self.rows}
+        for tape in self.sides[0][:AGAIN]:
+            player = Playing(np.random.PCG64(0), [one.name for one in tape.calls],
+                             [one.value for one in tape.calls])  # fmt: skip
+            with suppress(Exception), through(player):
+                again = run(self.pair[0], player, **more)
+                if tape.outputs is not None and not np.all(
+                    agreeing(tape.outputs, again, self.rows)
+                ):
+                    return True
+        return False
+
     # What is wrong whatever the claim.
 
     def _accusations(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
@@ -163,14 +190,18 @@ class _Inquiry:
             if tape.raised is not None:
                 error = tape.raised[1]
                 yield _raised_at(error), f"raises {type(error).__name__} under one database only"
-        calls = [one for tape in tapes for one in tape.calls]
+        calls, silent = [one for tape in tapes for one in tape.calls], False
         if not calls and any(not np.all(tape.same) for tape in tapes):
             yield self._beside(tapes), "the answer is made without a draw from the generator"
             return
-        for one in calls:
+        for of, one in [(tape, one) for tape in tapes for one in tape.calls]:
             scale = one.parameters[-1] if one.name in SCALED else None
             if scale is not None and np.all(np.asarray(scale) == 0):
-                yield one.places, "noise of scale 0"
+                yield one.places[:1], "noise of scale 0"
+                if not silent:
+                    yield from self._makers(of, one, one)
+                silent = True
+                yield one.places[1:], FURTHER
             elif any(np.size(step.k) and np.all(np.asarray(step.k) == 0) for step in one.steps):
                 yield one.met or one.places, "the noise is multiplied by 0"
         if nan := self._nan(tapes):
@@ -188,6 +219,19 @@ class _Inquiry:
                 yield one.places, "this noise does not cover them"
         if self.refuted:
             yield from self._suspicions(tapes)
+
+    def _fixed(self) -> bool:
+        """Whether each database has one answer, another one than the other has."""
+        one, two = (
+            {
+                name
+                for tape in side
+                if tape.outputs is not None
+                for name in _names(tape.outputs, self.rows)
+            }
+            for side in self.sides
+        )
+        return len(one) == len(two) == 1 and one != two
 
     def _suspicions(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
         """What sound mechanisms may do too."""
@@ -272,16 +316,17 @@ class _Inquiry:
             history = self._history(tape)
             used = (new.met or old.places)[:1]
             end = next((k for k, one in enumerate(history) if one.at[:1] == used), None)
-            words = _words(*old.places[:1], *used)
+            words, makers = _words(*old.places[:1], *used), []
             for values, reason in wanted:
                 for k in range(len(history[:end]) - 1, -1, -1) if values else ():
                     made = history[k]
                     if made.at and made.name in words and _equal(made.value, values[0]):
-                        # A function that has just returned it made it, and this line has it of it.
-                        before = history[k - 1] if k else made
-                        inner = before.returned and _equal(before.value, values[0])
-                        yield (before if inner else made).at[:1], reason
+                        k = _maker(history, k)
+                        yield history[k].at[:1], reason
+                        makers.append(k)
                         break
+            for k in makers:
+                yield from _ingredients(history[:k], history[k].at[:1])
 
     def _history(self, tape: Tape) -> "History":
         """What each line of the recorded run made, in order."""
@@ -348,13 +393,18 @@ class _Inquiry:
 
     def _suspects(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
         """The draws themselves, where nothing else is known."""
-        seen = set()
+        seen = dict[tuple[Place, ...], None]()
         for tape in tapes:
             for one in () if np.all(tape.held) else tape.calls:
                 if one.places and one.places not in seen:
-                    seen.add(one.places)
+                    seen[one.places] = None
                     yield one.places, "a draw here decides among data, which no alignment of " \
                         "the draws follows"  # fmt: skip
+        with suppress(Exception):
+            history = self._history(tapes[0])
+            for at, *_ in seen:
+                end = next(k for k, one in enumerate(history) if one.at[:1] == (at,))
+                yield from _ingredients(history[:end], (at,))
 
     def _raised(self, side: int, error: Exception) -> Cause:
         at = _raised_at(error)
@@ -446,10 +496,30 @@ class Made(NamedTuple):
 History = list[Made]
 
 
-def _words(*places: Place) -> set[str]:
-    """The names on these lines, and on the two after each: a call may go on there."""
-    text = "".join(linecache.getline(file, line + k) for file, line in places for k in range(3))
+def _words(*places: Place, more: int = 2) -> set[str]:
+    """The names on these lines, and on as many after each: a call may go on there."""
+    text = "".join(
+        linecache.getline(file, line + k) for file, line in places for k in range(more + 1)
+    )
     return set(re.findall(r"[A-Za-z_]\w*", text))
+
+
+def _ingredients(
+    history: History, at: tuple[Place, ...]
+) -> Iterator[tuple[tuple[Place, ...], str]]:
+    """The lines that made the numbers of which a line makes others, the last first."""
+    words, seen = _words(*at, more=0), set[str]()
+    for k in range(len(history) - 1, -1, -1):
+        made = history[k]
+        if made.name in words - seen and made.at and made.at[:1] != at and _numeric(made.value):
+            seen.add(made.name)
+            yield history[_maker(history, k)].at[:1], "goes into the line above"
+
+
+def _maker(history: History, k: int) -> int:
+    """The place of what made a value: a function that had just returned it, or the line itself."""
+    inner = k > 0 and history[k - 1].returned and _equal(history[k - 1].value, history[k].value)
+    return k - 1 if inner else k
 
 
 def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> tuple[Place, ...]:
@@ -466,8 +536,11 @@ def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> t
         return histories[0][-1].at
     places = np.flatnonzero(~np.isclose(one, two, rtol=1e-9, atol=1e-9, equal_nan=True))
     a, b = (one[places[0]], two[places[0]]) if len(places) else (np.nan, np.nan)
-    found = [before for before, after in zip(*histories, strict=False)
-             if before.at and _contains(before.value, a) and _contains(after.value, b)]  # fmt: skip
+    both = [(before, after) for before, after in zip(*histories, strict=False) if before.at]
+    found = [before for before, after in both
+             if _equal(before.value, one) and _equal(after.value, two)]  # fmt: skip
+    found = found or [before for before, after in both
+                      if _contains(before.value, a) and _contains(after.value, b)]  # fmt: skip
     if found:
         # Where it came about, and the last line that took it on its way out.
         kept = [one for one in found if not one.returned] or found
@@ -480,19 +553,33 @@ def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[An
     history: History = []
     known: dict[int, dict[str, int]] = {}
     last: dict[int, tuple[Place, ...]] = {}
+    origin: dict[int, tuple[Place, ...]] = {}
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
         if name.startswith(OURS) or _foreign(name):
             return None
         if event == "call":
-            known[id(frame)] = {local: id(value) for local, value in frame.f_locals.items()}
+            locals_ = _known(frame)
+            known[id(frame)] = {local: id(value) for local, value in locals_.items()}
+            caller = frame.f_back
+            if caller is None or caller.f_code.co_filename.startswith(OURS):
+                return trace
+            # What is worked out in the call itself is made on the line that calls; what is handed
+            # on has another name here.
+            passed, at = {*known.get(id(caller), {}).values()}, places_of(caller)
+            for local, value in locals_.items() if len(history) < MOST_EVENTS else ():
+                if type(value) is float or isinstance(value, (np.floating, np.ndarray)):
+                    made = origin.get(id(value)) if id(value) in passed else at
+                    made = origin.setdefault(id(value), made or at)
+                    history.append(Made(made, local, value, False))
         elif len(history) < MOST_EVENTS:
             at, before = last.get(id(frame), ()), known.setdefault(id(frame), {})
-            for local, value in frame.f_locals.items():
+            for local, value in _known(frame).items():
                 if before.get(local) != id(value):
                     before[local] = id(value)
                     if at:
+                        origin.setdefault(id(value), at)
                         history.append(Made(at, local, value, False))
             if event == "return":
                 history.append(Made(places_of(frame), frame.f_code.co_name, argument, True))
@@ -509,6 +596,13 @@ def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[An
     return history, output
 
 
+def _known(frame: Any) -> dict[str, Any]:
+    """The names of a frame, and the attributes of its `self`."""
+    names = frame.f_locals
+    own = getattr(names.get("self"), "__dict__", {})
+    return {**own, **names} if type(own) is dict else names
+
+
 def _flat(value: Any) -> NDArray[np.float64]:
     if isinstance(value, dict):
         value = tuple(value.values())
@@ -521,9 +615,13 @@ def _flat(value: Any) -> NDArray[np.float64]:
         return np.array([float(hash(canonical(value)) % 2**31)])
 
 
+def _numeric(value: Any) -> bool:
+    return type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple))
+
+
 def _equal(value: Any, wanted: Any) -> bool:
     """Whether a value that a line made is this number, or these numbers."""
-    if not (type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple))):
+    if not _numeric(value):
         return False
     try:
         one, two = (np.asarray(x, dtype=float).ravel() for x in (value, wanted))
@@ -535,7 +633,7 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 
 def _contains(value: Any, wanted: float) -> bool:
-    if type(value) in (float, int) or isinstance(value, (np.number, np.ndarray, list, tuple)):
+    if _numeric(value):
         with suppress(Exception):
             return bool(np.any(np.asarray(value, dtype=float) == wanted))
     return False

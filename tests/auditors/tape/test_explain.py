@@ -7,6 +7,7 @@ shows it, as an audit that refuted its claim does.
 import inspect
 import json
 import random
+import secrets
 
 import numpy as np
 import pytest
@@ -171,6 +172,35 @@ def seed_from_the_data(d, rng):
     return sum(d) + own.laplace(0, 1)
 
 
+def noise_kept_to_itself(d, rng):
+    coins = rng.integers(2, size=3)
+    kept = {"coins": coins}
+    share = d.count(0) / len(d)  # fault
+    return share if kept else 0
+
+
+def sensitivity_of_the_size(d, rng):
+    known = [x for x in d if x >= 0]
+    sensitivity = 1 / len(d)  # fault
+    budget = 1.0 / 1
+    scale = sensitivity / budget
+    mean = sum(known) / len(known)
+    return mean + rng.laplace(0, scale)
+
+
+class Query:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def noisy(self, total, rng):
+        return rng.laplace(total, self.scale)
+
+
+def scale_handed_on(d, rng):
+    some = 1 / 4
+    return Query(some / 2).noisy(float(len(d)), rng)  # fault
+
+
 FAULTS = [
     (too_little_noise, ([1, 1], [1])), (scale_upside_down, ONE_MORE), (no_clipping, ([1, 1], [1])),
     (divided_by_the_true_count, ONE_MORE), (spent_twice, ([1, 1], [1, 0])),
@@ -181,7 +211,9 @@ FAULTS = [
     (too_sharp_a_choice, CHANGED), (too_honest, CHANGED), (chance_of_the_data, ([1], [1, 1])),
     (global_noise, ([1], [])), (noise_of_random, ([1], [])), (helper_called_with_little, ([1], [])),
     (threshold_without_noise, CHANGED), (too_few_geometric, ([1], [])),
-    (seed_from_the_data, ([1], [])),
+    (seed_from_the_data, ([1], [])), (noise_kept_to_itself, ([0, 1], [1])),
+    (sensitivity_of_the_size, ([0, -1, -1, -1], [1, -1, -1, -1])),
+    (scale_handed_on, ([1], [])),
 ]  # fmt: skip
 
 
@@ -284,6 +316,23 @@ def in_two_parts(d, rng):
 
 def one_sided_max(d, rng):
     return int(np.argmax([x + rng.exponential(2) for x in d]))
+
+
+def drawn_elsewhere(d, rng):
+    return sum(d) + np.random.Generator(np.random.PCG64()).laplace(0, 1)
+
+
+def half_drawn_elsewhere(d, rng):
+    return rng.laplace(0, 2) + sum(d), sum(d) + secrets.SystemRandom().gauss(0, 50)
+
+
+@pytest.mark.parametrize("run", [drawn_elsewhere, half_drawn_elsewhere])
+@pytest.mark.parametrize("refuted", [False, True])
+def test_randomness_from_elsewhere_is_no_cause(run, refuted):
+    cause = explain(run, *ONE_MORE, 1.0, refuted=refuted)
+    assert not cause.accused
+    assert not cause.lines
+    assert "randomness from elsewhere" in cause.summary
 
 
 SOUND = [
