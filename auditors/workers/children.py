@@ -271,9 +271,11 @@ def aside(function: Callable[[], Any]) -> Any:
 
 
 def _sendable(error: Exception) -> Exception:
-    """Our own errors as they are; any other is a defect of ours, told by its words."""
-    if type(error).__module__.startswith("dpwitness."):
-        return error
+    """Our own errors as they are if an answer can hold them; any other is told by its words."""
+    with suppress(Exception):
+        if type(error).__module__.startswith("dpwitness."):
+            answered(packed(error))
+            return error
     return ContractError(f"a worker failed with {type(error).__name__}: {str(error)[:300]}")
 
 

@@ -9,6 +9,9 @@ import time
 import pytest
 
 from dpwitness import ContractError, MechanismHangs
+from dpwitness.auditors.errors import DpWitnessError, InvalidArgument
+from dpwitness.auditors.remote.mechanism import RemoteFailure
+from dpwitness.auditors.shards.counts import Contradiction
 from dpwitness.auditors.workers import Door
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -128,6 +131,22 @@ def _evil(worker, databases):
 def test_an_answer_names_no_code():
     with pytest.raises(ContractError, match="wrote what is no answer"):
         Door(where).ask(_evil, [[]])
+
+
+def _raising(worker, databases, kind):
+    raise kind("these words")
+
+
+class Unheard(RemoteFailure):
+    """A class made where the mechanism runs: no answer can name it."""
+
+
+@pytest.mark.parametrize("kind", [InvalidArgument, MechanismHangs, Contradiction, RemoteFailure,
+                                  Unheard, KeyError])  # fmt: skip
+def test_whatever_a_worker_raises_arrives_with_its_words(kind):
+    with pytest.raises(DpWitnessError, match="these words") as caught:
+        Door(where).ask(_raising, [[]], kind)
+    assert "no answer" not in str(caught.value)
 
 
 def test_a_copy_that_the_mechanism_forked_does_not_go_on_as_a_worker():
