@@ -1,10 +1,10 @@
-"""Exact binomial tails as normal scores, and limits for the two unknown probabilities."""
+"""Binomial tails, exact and as normal scores, and the limits of Clopper and Pearson."""
 
 from dataclasses import dataclass
 from math import asin, inf, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincinv, ndtri
 
 from ..errors import InvalidArgument
@@ -39,15 +39,35 @@ def confidence_box(hits: tuple[int, int], trials: tuple[int, int], beta: float) 
     if not 0 < beta < 1:
         raise InvalidArgument(f"beta must be in (0, 1), got {beta!r}; use a share of the level")
     (p_low, p_high), (q_low, q_high) = (
-        _limits(count, size, beta / 4) for count, size in zip(hits, trials, strict=True)
+        map(float, clopper_pearson(count, size, beta / 4))
+        for count, size in zip(hits, trials, strict=True)
     )
     return Box(p_low, p_high, q_low, q_high)
 
 
-def _limits(hits: int, trials: int, level: float) -> tuple[float, float]:
-    low = float(betaincinv(hits, trials - hits + 1, level)) if hits > 0 else 0.0
-    high = 1 - float(betaincinv(trials - hits, hits + 1, level)) if hits < trials else 1.0
+def clopper_pearson(hits: ArrayLike, trials: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Limits of a probability from below and above, each wrong with probability at most `level`.
+
+    Clopper and Pearson (1934), for hits in so many trials; arrays are taken entry by entry.
+    """
+    x, n = np.asarray(hits, dtype=float), np.asarray(trials, dtype=float)
+    misses = n - x
+    low = np.where(x > 0, betaincinv(np.maximum(x, 1), misses + 1, level), 0.0)
+    high = np.where(misses > 0, 1 - betaincinv(np.maximum(misses, 1), x + 1, level), 1.0)
     return low, high
+
+
+def at_least(hits: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Floats:
+    """P[Bin(trials, p) >= hits], exactly; arrays are taken entry by entry."""
+    x, n = np.asarray(hits, dtype=float), np.asarray(trials, dtype=float)
+    each = np.asarray(p, dtype=float)
+    inside = betainc(np.clip(x, 1, np.maximum(n, 1)), np.maximum(n - x, 0) + 1, each)
+    return np.where(x <= 0, 1.0, np.where(x <= n, inside, 0.0))
+
+
+def at_most(hits: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Floats:
+    """P[Bin(trials, p) <= hits], exactly: so many misses or more."""
+    return at_least(np.subtract(trials, hits), trials, 1 - np.asarray(p, dtype=float))
 
 
 def _score(first: int, second: int, chance: Floats, rest: Floats) -> Floats:

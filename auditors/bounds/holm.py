@@ -23,9 +23,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betainccinv, betaincinv
 
 from ..errors import InvalidArgument
+from .binomial_tails import at_least, clopper_pearson
 
 FIRST = 1000
 LAST_SHARE = 0.75
@@ -56,10 +56,10 @@ def looks(draws: int, alpha: float, first: int = FIRST) -> tuple[Look, ...]:
 
 def p_values(hits: Sequence[int], draws: int, betas: Sequence[float]) -> NDArray[np.float64]:
     """P[Bin(draws, beta) >= hits] for each row, exactly."""
-    x, beta = np.asarray(hits, dtype=float), np.asarray(betas, dtype=float)
+    beta = np.asarray(betas, dtype=float)
     if not ((beta > 0) & (beta < 1)).all():
         raise InvalidArgument(f"levels must be between 0 and 1, got {list(betas)}")
-    return np.where(x > 0, betainc(np.maximum(x, 1), draws - x + 1, beta), 1.0)
+    return at_least(hits, draws, beta)
 
 
 def rejected(
@@ -79,14 +79,8 @@ def rejected(
 
 def intervals(hits: Sequence[int], draws: int, error: float) -> list[tuple[float, float]]:
     """Two-sided Clopper-Pearson limits, wrong anywhere with probability at most `error`."""
-    half = error / len(hits) / 2
-    return [
-        (
-            float(betaincinv(x, draws - x + 1, half)) if x else 0.0,
-            float(betainccinv(x + 1, draws - x, half)) if x < draws else 1.0,
-        )
-        for x in hits
-    ]
+    low, high = clopper_pearson(hits, draws, error / len(hits) / 2)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
 
 
 def detectable(draws: int, beta: float, level: float, power: float = 0.9) -> float:
@@ -98,4 +92,4 @@ def detectable(draws: int, beta: float, level: float, power: float = 0.9) -> flo
             high = middle
         else:
             low = middle + 1
-    return float(betaincinv(low, draws - low + 1, power)) if low <= draws else 1.0
+    return float(clopper_pearson(low, draws, power)[0]) if low <= draws else 1.0

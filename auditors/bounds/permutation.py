@@ -20,7 +20,9 @@ from math import ceil, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, gammaln
+from scipy.special import gammaln
+
+from .binomial_tails import clopper_pearson
 
 Counts = NDArray[np.int64]
 
@@ -120,17 +122,8 @@ def largest_log_ratio(first: Counts, second: Counts, alpha: float) -> float:
     hit = (first + second) > 0
     share = alpha / (4 * max(1, int(hit.size)))
     x, y = first[hit].astype(float), second[hit].astype(float)
-    p_low, p_high = _limits(x, n, share)
-    q_low, q_high = _limits(y, m, share)
+    p_low, p_high = clopper_pearson(x, n, share)
+    q_low, q_high = clopper_pearson(y, m, share)
     if (p_low == 0).any() or (q_low == 0).any():
         return inf
     return float(np.maximum(np.log(p_high / q_low), np.log(q_high / p_low)).max())
-
-
-def _limits(
-    hits: NDArray[np.float64], trials: int, share: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    misses = trials - hits
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), misses + 1, share), 0.0)
-    high = np.where(misses > 0, 1 - betaincinv(np.maximum(misses, 1), hits + 1, share), 1.0)
-    return low, high

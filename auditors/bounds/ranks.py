@@ -19,10 +19,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv, ndtr
+from scipy.special import betaincinv, ndtr
 
 from ...mechanisms.model import Curve, grouped_line
-from .binomial_tails import Floats
+from .binomial_tails import Floats, at_least
 from .two_sample import at_distance
 
 Whole = NDArray[np.int64]
@@ -89,7 +89,7 @@ class Ranked:
         most = _allowed(self._chances(), lines)
         most = np.concatenate([most, np.ones((len(self), 1))], axis=1)
         x, n = self.hits[:, None], self.trials[:, None]
-        tails = np.where(x > 0, betainc(np.maximum(x, 1), n - np.minimum(x, n) + 1, most), 1.0)
+        tails = at_least(x, n, most)
         return np.minimum(tails @ _MASS * _OUTWARDS, 1.0)
 
     def _chances(self) -> Floats:
@@ -111,7 +111,7 @@ class Ranked:
         """Chance of at least so many hits if the truth is f itself, bounded from below."""
         least = np.concatenate([np.zeros((len(self), 1)), self._chances() / _OUTWARDS**2], axis=1)
         x, n = needed[:, None], self.trials[:, None]
-        tails = betainc(np.maximum(x, 1), np.maximum(n - x + 1, 1), _allowed(least, lines))
+        tails = at_least(x, n, _allowed(least, lines))
         return np.where(needed <= self.trials, tails @ _MASS, 0.0)
 
 

@@ -7,9 +7,9 @@ that the sampler, the law or the auditor has a defect, and no verdict is worth p
 from math import log, sqrt
 
 import numpy as np
-from scipy.special import betainc
 
 from ...mechanisms.model import Array, FiniteLaw
+from ..bounds.binomial_tails import at_least, at_most
 from ..errors import HarnessError
 from ..outputs.cells import codes
 
@@ -17,13 +17,18 @@ ERROR = 1e-9
 CLOSE = 1e-12
 
 
+def credible(hits: int, draws: int, chance: float, level: float) -> bool:
+    """Whether neither tail of the count, at an exact probability, is below half of `level`."""
+    # Exact laws are sums of rounded terms: a chance of 1 - 1e-16 is certain, one of 1e-17 is not.
+    above = at_least(hits, draws, min(chance + CLOSE, 1.0))
+    below = at_most(hits, draws, max(chance - CLOSE, 0.0))
+    return min(float(above), float(below)) >= level / 2
+
+
 def require_frequency(hits: int, draws: int, chance: float, what: str) -> None:
     """Raise HarnessError unless `hits` of `draws` is credible for an exact probability `chance`."""
     p = min(max(chance, 0.0), 1.0)
-    # Exact laws are sums of rounded terms: a chance of 1 - 1e-16 is certain, one of 1e-17 is not.
-    above = float(betainc(hits, draws - hits + 1, min(p + CLOSE, 1.0))) if hits else 1.0
-    below = float(betainc(draws - hits, hits + 1, min(1 - p + CLOSE, 1.0))) if hits < draws else 1.0
-    if min(above, below) < ERROR / 2:
+    if not credible(hits, draws, p, ERROR):
         raise HarnessError(
             f"{what} is {chance:.6g} by the exact law but happened {hits} times in {draws} draws; "
             "the sampler, the law or the loss is wrong"

@@ -28,7 +28,6 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc
 
 from ...mechanisms.model import (
     Array,
@@ -48,10 +47,9 @@ from ..outputs.cells import codes
 from ..outputs.encoding import canonical, show
 from ..results.results import Pair, Verdict
 from ..sampling.draws import Draws, some_databases
-from .agreement import ERROR
+from .agreement import CLOSE, ERROR, credible
 from .claim_results import ClaimResult, Finding, Table
 
-CLOSE = 1e-12
 COLUMNS = ("database", "what", "stated", "drawn", "contradicted")
 MOST_OUTCOMES = 64
 QUANTILES = (0.1, 0.5, 0.9)
@@ -224,7 +222,7 @@ def _by_law(law: Law, outputs: Array, alpha: float, what: str) -> list[Row]:
         events.append(_event(part, own))
     for place, ((one, first), (two, second)) in enumerate(pairwise(events)):
         both = int(np.count_nonzero(one & two))
-        wrong = not _credible(both, len(flat), first * second, share)
+        wrong = not credible(both, len(flat), first * second, share)
         told = f"an event of part {place} and one of part {place + 1}"
         rows.append((what, told, first * second, both / len(flat), wrong))
     return rows
@@ -256,17 +254,10 @@ def _finite(law: FiniteLaw, outputs: Array, alpha: float, what: str) -> list[Row
     tests.append(("any other outcome", max(0.0, 1 - float(chances[likely].sum())), rest))
     level = alpha / len(tests)
     rows = [
-        (what, f"P[{name}]", chance, hits / n, not _credible(hits, n, chance, level))
+        (what, f"P[{name}]", chance, hits / n, not credible(hits, n, chance, level))
         for name, chance, hits in tests
     ]
     return [*rows, (what, "P[an impossible outcome]", 0.0, impossible / n, impossible > 0)]
-
-
-def _credible(hits: int, n: int, chance: float, level: float) -> bool:
-    above = float(betainc(hits, n - hits + 1, min(chance + CLOSE, 1.0))) if hits else 1.0
-    rest = min(1 - chance + CLOSE, 1.0)
-    below = float(betainc(n - hits, hits + 1, rest)) if hits < n else 1.0
-    return min(above, below) >= level / 2
 
 
 def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
@@ -293,7 +284,7 @@ def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[R
     level = alpha / (2 * max(1, len(couples)))
     for (one, two), product in couples.items():
         same = round((n + float(product)) / 2)
-        wrong = not _credible(same, n, 0.5, level)
+        wrong = not credible(same, n, 0.5, level)
         if wrong or two == one + 1:
             rows.append((what, f"signs of numbers {one}, {two} agree", 0.5, same / n, wrong))
     return rows

@@ -16,8 +16,8 @@ from math import inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtr, bdtrc
 
+from ..bounds.binomial_tails import at_least, at_most
 from ..errors import InvalidArgument
 from ..results.results import Verdict
 from .sampled_laws import Bracket, Floats, SampledLaw
@@ -217,9 +217,7 @@ def _counted(
 ) -> list[Finding]:
     """A two-sided exact binomial count, each tail at `level` and at the bound that spares it."""
     least, most = max(0.0, float(least)), min(1.0, float(most))
-    many = 1.0 if hits == 0 else float(bdtrc(hits - 1, size, most)) if most < 1 else 1.0
-    few = 1.0 if hits == size else float(bdtr(hits, size, least)) if least > 0 else 1.0
-    error = min(many, few)
+    error = min(float(at_least(hits, size, most)), float(at_most(hits, size, least)))
     if error > level:
         return []
     return [

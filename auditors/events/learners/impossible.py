@@ -12,8 +12,8 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import bdtrc
 
+from ...bounds.binomial_tails import at_least
 from ...outputs.features import ABSENT, Column, Feature
 from ...outputs.outputs import Outputs
 from ..bins import MINUS_ZERO, numbers_of, tidy
@@ -114,20 +114,15 @@ class Noticing:
             return 0.0
         least = max(self.least, 1)
         one, two = sizes
-        enough = _at_least(np.array([FEWEST, min(least, FEWEST)]), two, p)
+        enough = at_least(np.array([FEWEST, min(least, FEWEST)]), two, p)
         # Of i hits in one fold and j in the other, j are counted if i >= FEWEST, i if j is.
         i = np.arange(FEWEST, max(least, FEWEST) + 1)
-        tail = _at_least(i, one, p)
+        tail = at_least(i, one, p)
         exactly = tail - np.append(tail[1:], 0.0)
-        both = float(exactly @ _at_least(np.maximum(FEWEST, least - i), two, p))
+        both = float(exactly @ at_least(np.maximum(FEWEST, least - i), two, p))
         seen_once = float(tail[0] * (enough[1] - enough[0]))
-        few = _at_least(np.array([min(least, FEWEST), FEWEST]), one, p)
+        few = at_least(np.array([min(least, FEWEST), FEWEST]), one, p)
         return both + seen_once + float((few[0] - few[1]) * enough[0])
-
-
-def _at_least(hits: Counts, draws: int, p: float) -> Floats:
-    """The probability of so many hits or more in the draws, for each number of hits >= 1."""
-    return np.where(hits <= draws, bdtrc(np.minimum(hits, draws) - 1, draws, p), 0.0)
 
 
 def impossible_values(features: list[Feature], first: Outputs, second: Outputs) -> Iterator[Family]:
