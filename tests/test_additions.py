@@ -53,7 +53,7 @@ def run(scratch, *command, folder):
     done = subprocess.run(
         [sys.executable, *command],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(scratch.parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(scratch.parent), str(folder)])},
         capture_output=True,
         text=True,
         check=False,
@@ -63,43 +63,24 @@ def run(scratch, *command, folder):
     return done
 
 
-QUALITY = '''"""A run as a code-quality report of GitLab."""
-
-import json
-from hashlib import sha256
-
-from .told import Told
+def blocks_of_contributing():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    return re.findall(r"```python\n(.*?)```", text, re.S)
 
 
-def render(told: Told) -> str:
-    """One issue for each reason."""
-    places = {case.name: case.source or (case.target, 1) for case in told.cases}
-    return json.dumps(
-        [
-            {
-                "description": f"{reason.name}: {reason.sentence}",
-                "check_name": f"dpwitness-{reason.kind}",
-                "fingerprint": sha256(f"{reason.kind} {reason.name}".encode()).hexdigest(),
-                "severity": "critical",
-                "location": {
-                    "path": places[reason.name][0],
-                    "lines": {"begin": places[reason.name][1]},
-                },
-            }
-            for reason in told.reasons
-        ]
-    )
-'''
+def block_of(place):
+    """The program that CONTRIBUTING shows for this file."""
+    (program,) = (b for b in blocks_of_contributing() if b.startswith(f"# {place}\n"))
+    return program
 
 
-def test_an_output_format_is_one_file_and_one_line(scratch, tmp_path):
-    formats = scratch / "reports" / "formats"
-    (formats / "as_gitlab.py").write_text(QUALITY, encoding="utf-8")
-    add_line(formats / "table.py", '    Format("markdown"', '    Format("gitlab", "issues"),\n')
-    assert touched(scratch) == (
-        ["reports/formats/as_gitlab.py"],
-        {"reports/formats/table.py": 1},
-    )
+def test_an_output_format_is_one_file_and_one_line_as_contributing_says(scratch, tmp_path):
+    place = "reports/formats/as_lines.py"
+    (scratch / place).write_text(block_of(place), encoding="utf-8")
+    block = block_of("reports/formats/table.py").splitlines(keepends=True)
+    (row,) = (line for line in block if 'Format("lines"' in line)
+    add_line(scratch / "reports" / "formats" / "table.py", '    Format("html"', row)
+    assert touched(scratch) == ([place], {"reports/formats/table.py": 1})
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "mine.py").write_text("def leaky(database, rng):\n    return len(database)\n")
@@ -108,61 +89,115 @@ def test_an_output_format_is_one_file_and_one_line(scratch, tmp_path):
     )
     audit = ("audit", "mine.py:leaky", "--epsilon", "1", "--pair", "[]", "[1]", "--trials", "2000")
     theorem = ("reproduce", "EM-3.10", "--trials", "10_000", "--workers", "1")
-    for place, command in enumerate((audit, ("gate",), theorem)):
-        done = run(scratch, "-m", "dpwitness", *command, "--gitlab", f"{place}.json", folder=folder)
+    for number, command in enumerate((audit, ("gate",), theorem)):
+        done = run(scratch, "-m", "dpwitness", *command, "-o", f"{number}.tsv", folder=folder)
         assert done.returncode == (0 if command is theorem else 1), done.stderr
-        issues = json.loads((folder / f"{place}.json").read_text())
-        if command is not theorem:
-            assert [issue["location"] for issue in issues] == [
-                {"path": "mine.py", "lines": {"begin": 1}}
-            ]
+        lines = (folder / f"{number}.tsv").read_text().splitlines()
+        assert [line.split("\t")[0] for line in lines] == (
+            [] if command is theorem else ["refuted"]
+        )
 
 
-LEARNER = '''"""The lower half of the values of each numeric feature."""
+def learner_seen(home, names, folder):
+    """What an audit of five numbers makes of the learner, which `names` imports as `learner`."""
+    code = f"""
+import dpwitness
+from dpwitness.auditors.events.scores import AdditiveScore
+{names}
+def five(database, rng):
+    return [float(x) for x in rng.normal(size=5) + 0.9 * len(database)]
+r = dpwitness.audit(five, epsilon=1.0, relation="add-remove", pair=([], [1]), trials=8_000)
+import numpy as np
+from dpwitness.auditors.events.ledger import Ledger
+from dpwitness.auditors.events.learners import proposed
+from dpwitness.auditors.outputs.outputs import Outputs
+rng = np.random.default_rng(0)
+sides = [Outputs.of(rng.normal(size=(2000, 5)) + shift, 2000) for shift in (0.9, 0.0)]
+ledger = Ledger.fixed_on(sides)
+ledger.add(*sides)
+mine = list(learner(ledger))
+events = [family.event(1) for family in mine]
+inside = [float(events[0].contains(side).mean()) for side in sides]
+counted = [mine[0].hits[:, s, 1].sum() / mine[0].sizes[:, s].sum() for s in (0, 1)]
+print(r.verdict.value, len(mine), type(events[0]).__name__)
+print(np.allclose(inside, counted), inside[0] > 2 * inside[1])
+print(sum(f.simplicity == 4 and type(f.event(0)) is AdditiveScore for f in proposed(ledger)))
+"""
+    return run(home, "-c", code, folder=folder).stdout.split()
 
-from collections.abc import Iterator
 
-from ..cuts import Family
-from ..ledger import Ledger
-from .half_lines import half_lines
-
-CALLS = []
+PLACE = "auditors/events/learners/upper_halves.py"
+SEEN = ["refuted", "2", "AdditiveScore", "True", "True", "2"]
 
 
-def lower_half(ledger: Ledger) -> Iterator[Family]:
-    """The first families of half-lines, once more."""
-    CALLS.append(ledger)
-    yield from half_lines(ledger)
-'''
-
-
-def test_a_learner_of_events_is_one_file_and_two_words(scratch, tmp_path):
-    learners = scratch / "auditors" / "events" / "learners"
-    (learners / "lower_half.py").write_text(LEARNER, encoding="utf-8")
-    door = learners / "__init__.py"
-    text = door.read_text(encoding="utf-8")
-    text = text.replace("= (half_lines,", "= (lower_half, half_lines,")
-    door.write_text(text, encoding="utf-8")
-    add_line(door, "from .ordered_bins", "from .lower_half import lower_half\n")
-    assert touched(scratch) == (
-        ["auditors/events/learners/lower_half.py"],
-        {"auditors/events/learners/__init__.py": 1},
+def test_a_learner_of_several_columns_is_one_file_and_its_name(scratch, tmp_path):
+    (scratch / PLACE).write_text(block_of(PLACE), encoding="utf-8")
+    door = scratch / "auditors" / "events" / "learners" / "__init__.py"
+    row = block_of("auditors/events/learners/__init__.py").splitlines()[1]
+    text = door.read_text(encoding="utf-8").splitlines()
+    text = [row if line.startswith("LEARNERS: ") else line for line in text]
+    door.write_text("\n".join(text) + "\n", encoding="utf-8")
+    door.write_text(
+        door.read_text().replace(
+            "from .ordered_bins import ordered_bins\n",
+            "from .ordered_bins import ordered_bins\nfrom .upper_halves import upper_halves\n",
+        )
     )
-    code = (
-        "import dpwitness\n"
-        "import importlib\n"
-        "new = importlib.import_module('dpwitness.auditors.events.learners.lower_half')\n"
-        "def noisy(database, rng): return len(database) + rng.laplace()\n"
-        "r = dpwitness.audit(noisy, epsilon=0.3, relation='add-remove', pair=([], [1]), "
-        "trials=4000)\n"
-        "print(r.verdict.value, len(new.CALLS) > 0)\n"
-    )
-    assert run(scratch, "-c", code, folder=tmp_path).stdout.split() == ["refuted", "True"]
+    assert touched(scratch) == ([PLACE], {"auditors/events/learners/__init__.py": 1})
+    names = "from dpwitness.auditors.events.learners.upper_halves import upper_halves as learner"
+    assert learner_seen(scratch, names, tmp_path) == SEEN
 
 
-def blocks_of_contributing():
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    return re.findall(r"```python\n(.*?)```", text, re.S)
+def shipped(folder, name, group, value):
+    """The metadata of an installed package with one entry point."""
+    home = folder / f"{name}-1.0.dist-info"
+    home.mkdir()
+    (home / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (home / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
+
+
+def test_another_package_ships_a_learner(scratch, tmp_path):
+    program = block_of(PLACE).replace("from ..", "from dpwitness.auditors.events.")
+    (tmp_path / "halves.py").write_text(program, encoding="utf-8")
+    shipped(tmp_path, "halves", "dpwitness.learners", "halves:upper_halves")
+    found = learner_seen(scratch, "from halves import upper_halves as learner", tmp_path)
+    assert found == SEEN
+
+
+RELEASE = """
+from counted import Counter
+from hypothesis import strategies as st
+
+COUNTER = Counter(0.5, 1.0)
+HONEST = Counter(1.0, 1.0)
+people = st.lists(st.integers(0, 3), max_size=4)
+"""
+LIBRARY = """
+class Counter:
+    def __init__(self, epsilon, scale):
+        self.epsilon, self.scale = epsilon, scale
+
+    def release(self, database, rng):
+        return len(database) + rng.laplace(scale=self.scale)
+"""
+
+
+def test_another_package_ships_an_adapter(scratch, tmp_path):
+    home = tmp_path / "counted"
+    home.mkdir()
+    (home / "__init__.py").write_text(LIBRARY)
+    (home / "audit.py").write_text(block_of("counted/audit.py"), encoding="utf-8")
+    shipped(tmp_path, "counted", "dpwitness.adapters", "counted.audit:adapt")
+    (tmp_path / "release.py").write_text(RELEASE)
+    for name, status in (("COUNTER", 1), ("HONEST", 0)):
+        words = ("audit", f"release.py:{name}", "--databases", "release.py:people")
+        done = run(scratch, "-m", "dpwitness", *words, "--trials", "20_000", folder=tmp_path)
+        assert done.returncode == status, done.stdout + done.stderr
+    (home / "audit.py").write_text("raise RuntimeError('half installed')")
+    done = run(scratch, "-m", "dpwitness", *words, folder=tmp_path)
+    assert done.returncode == 2
+    assert "entry point 'counted' of dpwitness.adapters" in done.stderr
+    assert "half installed" in done.stderr
 
 
 def test_a_mechanism_is_one_file_and_one_line_as_contributing_says(scratch, tmp_path):

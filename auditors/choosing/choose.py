@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ..events import learners
 from ..events.cuts import Aim, Family, lepski, predicted_bound, smoothed, straight
 from ..events.events import Among, AnyOf, Event, HalfLine
-from ..events.learners import LEARNERS, additive
+from ..events.learners import additive
 from ..events.learners.impossible import Noticing, impossible_values
 from ..events.learners.recurring import recurring_values
 from ..events.ledger import Ledger, Tallies
@@ -261,7 +262,7 @@ class Lesson:
     def _counted(self) -> "_Known":
         ledger = self._ledger or _counted(self._first, self._second)
         scored = additive.scores(ledger, self._retired if self._ledger else set())
-        singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+        singles = learners.proposed(ledger)
         first, second = self._latest()
         asked = forms(first, second)
         singles += impossible_values(asked, first, second)
@@ -279,7 +280,7 @@ def softly(
     """
     aim, half = Aim(trials, delta, float(-ndtri(level))), len(outputs) // 2
     ledger = Ledger.of_weighed(outputs, weights)
-    singles = [f for learner in LEARNERS for f in learner(ledger) if f.hits.shape[-1]]
+    singles = learners.proposed(ledger)
     joint = _joint(ledger, additive.scores(ledger, set()), aim)
     told = [[t for t in found if t.hits[1]] for found in (joint, _finalists(singles, aim))]
     if not any(told):

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from ...auditors.additions import ADAPTERS, added
 from ...auditors.errors import InvalidArgument
 from ...auditors.remote import claims_of, libraries
 from ...mechanisms.model import Mechanism
@@ -39,7 +40,9 @@ def adapted(found: Any, name: str, released: Sequence[str] = ()) -> Mechanism | 
 
     opendp: a Measurement. diffprivlib: an object with `randomise`. python-dp: an algorithm or a
     numerical mechanism. pure-ldp: a client with `privatise`. torch: a module. scikit-learn and
-    whatever else has `fit`: an estimator, with the attributes that it releases.
+    whatever else has `fit`: an estimator, with the attributes that it releases. What else there is
+    is for the adapters of other packages (entry points "dpwitness.adapters"): functions of the
+    object and its name that return a Mechanism, or None for what they do not know.
     """
     if isinstance(found, Mechanism):
         return None
@@ -48,7 +51,7 @@ def adapted(found: Any, name: str, released: Sequence[str] = ()) -> Mechanism | 
     except TypeError as error:
         raise InvalidArgument(str(error)) from None
     if opened is None:
-        return None
+        return _added(found, name)
     made = Mechanism(
         name=name,
         run=opened.run,
@@ -57,6 +60,21 @@ def adapted(found: Any, name: str, released: Sequence[str] = ()) -> Mechanism | 
         claims=claims_of(opened.said.get("claims", [])),
     )
     return with_databases(made, opened.said)
+
+
+def _added(found: Any, name: str) -> Mechanism | None:
+    """What the first adapter of another package that knows the object makes of it."""
+    for adapter in added(ADAPTERS):
+        made = adapter(found, name)
+        if made is None:
+            continue
+        if not isinstance(made, Mechanism):
+            raise InvalidArgument(
+                f"the adapter {adapter.__module__}.{adapter.__qualname__} must return a Mechanism "
+                f"or None, got {type(made).__name__}"
+            )
+        return made
+    return None
 
 
 def with_databases(made: Mechanism, said: Mapping[str, Any]) -> Mechanism:
