@@ -7,6 +7,7 @@ small lists, and misses what needs many rows, a boundary value or an empty datab
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -281,13 +282,16 @@ def _removed(
     """Databases beside what is left of them, which has at least `least` records."""
     from hypothesis import strategies as st
 
+    # Made once: what a filter rewrites of a strategy costs as much as an example.
+    enough = databases.filter(lambda made: _size(made) >= distance + least)
+
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
-        database = draw(databases.filter(lambda made: _size(made) >= distance + least))
+        database = draw(enough)
         whole = _records(database)
         left = list(range(len(whole)))
         for _ in range(distance):
-            chosen = left[draw(st.integers(0, len(left) - 1))] if left else None
+            chosen = left[draw(_below(len(left)))] if left else None
             if chosen is None:
                 break
             gone = {chosen}
@@ -305,6 +309,8 @@ def _replaced(
 ) -> "SearchStrategy[Pair]":
     from hypothesis import strategies as st
 
+    some = databases.filter(lambda made: _size(made) > 0)
+
     @st.composite
     def pairs(draw: "DrawFn") -> Pair:
         database = draw(databases)
@@ -313,14 +319,22 @@ def _replaced(
             return Pair(database, draw(databases))
         other = database
         for _ in range(distance if len(whole) else 0):
-            source = _records(draw(databases.filter(lambda made: _size(made) > 0)))
-            row = source.rows[draw(st.integers(0, len(source) - 1))]
-            place = draw(st.integers(0, len(whole) - 1))
+            source = _records(draw(some))
+            row = source.rows[draw(_below(len(source)))]
+            place = draw(_below(len(whole)))
             column = draw(st.sampled_from(whole.cells)) if cell and whole.cells else None
             other = _records(other).exchanged(place, row, column)
         return Pair(database, other)
 
     return pairs()
+
+
+@lru_cache(maxsize=256)
+def _below(size: int) -> "SearchStrategy[int]":
+    """The places of so many records."""
+    from hypothesis import strategies as st
+
+    return st.integers(0, size - 1)
 
 
 def _records(database: Any) -> Records:

@@ -12,6 +12,7 @@ import sys
 import types
 from array import array as packed
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -188,11 +189,33 @@ def _class_name(kind: type) -> str:
 
 def canonical(value: Any) -> bytes:
     """Bytes that are equal exactly when two values have the same JSON form, in any key order."""
+    if _is_json(value):
+        with suppress(ValueError):  # a number that is not finite
+            return _text(value).encode()
     return _text(_ordered(to_json(value))).encode()
 
 
+def _is_json(value: Any) -> bool:
+    """Whether a value is a list of plain values, and of dicts of them, that is its own JSON form.
+
+    Most databases are, and each is encoded for every pair it is in.
+    """
+    if type(value) is not list:
+        return False
+    kinds: set[type] = set()
+    names: set[Any] = set()
+    for row in value:
+        if type(row) is dict:
+            kinds.update(map(type, row.values()))
+            names.update(row)
+        else:
+            kinds.add(type(row))
+    plain = kinds <= PLAIN | {float}
+    return plain and all(type(name) is str and not name.startswith("$") for name in names)
+
+
 def stamp(value: Any) -> bytes:
-    """Bytes by which a change of a value shows, for one process; quick for long plain ones."""
+    """Bytes by which a change of a value shows, for one process; quick for plain ones."""
     if type(value) is np.ndarray and not value.dtype.hasobject:
         # Its form is part of it, which a mechanism may change too.
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
@@ -213,8 +236,8 @@ def is_long(database: Any) -> bool:
 
 
 def _of_plain_rows(value: Any) -> bool:
-    """Whether a value is a long list of plain values, and of lists, tuples and dicts of them."""
-    if type(value) is not list or len(value) < SHORT:
+    """Whether a value is a list of plain values, and of lists, tuples and dicts of them."""
+    if type(value) is not list:
         return False
     kinds: set[type] = set()
     for row in value:

@@ -83,6 +83,8 @@ EXECUTIONS = 8
 """Runs of the mechanism for a draw of each database that is weighed."""
 WORTH = 20
 """Times the trials that weighed draws need not tell more than."""
+WORTHLESS = 0.25
+"""Part of the draws that teach which the weighed ones must tell as much as."""
 SOFTLY = 0.04
 """Part of the trials that teaches before draws are weighed."""
 SHOWN = 16_384
@@ -309,12 +311,19 @@ class Judging:
         return choice.predicted + FAR * choice.spread < self.test.null[0]
 
     def _worth_a_bet(self) -> bool:
-        """Whether draws are bet on: not before an event is learnt, nor where it is far off."""
+        """Whether draws are bet on: not before an event is learnt, nor where none will refute.
+
+        What is bet on is single calls, and where rows teach as well they cost a tenth. So bets end
+        once an event that is as much better than foreseen as luck may hide needs more draws.
+        """
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        near = choice.predicted + FAR * choice.spread >= self.test.null[0]
-        return self.made < OPENING or near or betting.excess > -FAR
+        if self.made < OPENING or betting.excess > -FAR:
+            return True
+        hidden = replace(choice, predicted=choice.predicted + (FAR + 1) * choice.spread)
+        left = most_taught(self.test.trials) - self.made
+        return foreseen(hidden, self.test.null, betting.level) <= left
 
     def _moments_show(self) -> bool:
         """Whether bets go on in place of the count: moments look too large, and no event does."""
@@ -459,7 +468,9 @@ class Judging:
             return False
         key = Key(sampler.seed, sampler.tally.keys.of(self.pair), "tape", 0)
         databases = self.pair.database, self.pair.neighbour
-        found = sampler.door.ask(weighed, databases, calls, key, draws, WORTH * trials)
+        found = sampler.door.ask(
+            weighed, databases, calls, key, draws, WORTH * trials, WORTHLESS * most_taught(trials)
+        )
         sampler.tally.add(EXECUTIONS * found.made)
         self.made += min(found.made, trials - 1 - self.made)
         if found.reason:

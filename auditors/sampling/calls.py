@@ -43,7 +43,7 @@ from ..workers.streams import (
     untouched,
 )
 from ..workers.wire import packed
-from .capture import captured, require_small
+from .capture import UNCHANGING, captured, require_small
 
 STAGES = frozenset({
     "contract", "search", "frozen", "opening", "select", "bet", "attempt", "standing", "shrink",
@@ -163,7 +163,7 @@ class Calls:
         kind = ROWS if self.rows else SINGLE
         with guarded(worker, database):
             if not self.seeded:
-                raw = self._raw(worker, database, Stream(key, kind), first, size, lambda draw: None)
+                raw = self._raw(worker, database, Stream(key, kind), first, size, None)
             else:
                 raw = self._seeded(worker, database, Stream(key, kind), first, size)
         if self.rows:
@@ -182,7 +182,7 @@ class Calls:
         if worker.memory.get("globals"):
             return self._raw(worker, database, stream, first, size, seed)
         prime_globals()
-        raw = self._raw(worker, database, stream, first, size, lambda draw: None)
+        raw = self._raw(worker, database, stream, first, size, None)
         if untouched():
             return raw
         # It draws from them: from now on they are put where each draw finds its own.
@@ -196,25 +196,28 @@ class Calls:
         stream: Stream,
         first: int,
         size: int,
-        seed: Callable[[int], None],
+        seed: Callable[[int], None] | None,
     ) -> Any:
         if self.rows:
             worker.beat()
-            seed(first)
+            if seed is not None:
+                seed(first)
             made = worker.run(database, stream.at(first), size=size)
             require_small(made, size)
             return captured(made)
         call = single_call(worker.run, self.sized, self.exceptions)
         beat = worker.beat
         raw: list[Any] = []
+        keep = raw.append
         for draw in range(first, first + size):
             beat()
-            seed(draw)
+            if seed is not None:
+                seed(draw)
             value = call(database, stream, draw)
-            number = len(raw)
+            number = draw - first
             if not number & (number - 1):
                 require_small(value)  # of all would take time, and a few tell enough
-            raw.append(captured(value))
+            keep(value if type(value) in UNCHANGING else captured(value))
         return raw
 
 

@@ -93,12 +93,28 @@ def _array(value: Any) -> Any:
     return copy.deepcopy(value) if value.dtype.hasobject else value.copy()
 
 
+def _dict(value: Any) -> Any:
+    # Mostly plain values under plain keys, which need no look at each.
+    if UNCHANGING.issuperset(map(type, value)):
+        if UNCHANGING.issuperset(map(type, value.values())):
+            return value.copy()
+        return {key: _copied(item) for key, item in value.items()}
+    return {_copied(key): _copied(item) for key, item in value.items()}
+
+
+def _list(value: Any) -> Any:
+    plain = UNCHANGING.issuperset(map(type, value))
+    return value.copy() if plain else [_copied(item) for item in value]
+
+
+def _tuple(value: Any) -> Any:
+    plain = UNCHANGING.issuperset(map(type, value))
+    return value if plain else tuple([_copied(item) for item in value])
+
+
 _COPIERS: dict[type, Callable[[Any], Any]] = {
-    list: lambda value: [_copied(item) for item in value],
-    tuple: lambda value: tuple([_copied(item) for item in value]),
-    dict: lambda value: {_copied(key): _copied(item) for key, item in value.items()},
-    np.ndarray: _array,
-}
+    list: _list, tuple: _tuple, dict: _dict, np.ndarray: _array,
+}  # fmt: skip
 
 
 def _deep(value: Any) -> Any:

@@ -288,20 +288,24 @@ class Sampler:
         far fewer draws than independent ones; they never judge one. The streams of `chunk` 0 are
         those of `frozen`.
         """
+        with self.naming(pair):
+            return (
+                self.one_of_paired(pair.database, chunk, draws),
+                self.one_of_paired(pair.neighbour, chunk, draws),
+            )
+
+    def one_of_paired(self, database: Any, chunk: int, draws: int) -> Outputs:
+        """What `paired` draws of one database, whatever the other is."""
         blocks = [
             Block(self.seed, 0, "frozen", 0, chunk, index, stop - start, start)
             for index, (start, stop) in enumerate(self.plan("search", draws))
         ]
-        sides = []
-        with self.naming(pair):
-            for database in (pair.database, pair.neighbour):
-                parts: dict[int, Outputs] = {}
-                alone = Pair(database, database)
-                for place, drawn in self._drawn(alone, None, blocks, [WHOLE] * len(blocks)):
-                    parts[place] = drawn.answer
-                    self.tally.add(blocks[place].size)
-                sides.append(Outputs.concatenate([parts[place] for place in sorted(parts)]))
-        return sides[0], sides[1]
+        parts: dict[int, Outputs] = {}
+        alone = Pair(database, database)
+        for place, drawn in self._drawn(alone, None, blocks, [WHOLE] * len(blocks)):
+            parts[place] = drawn.answer
+            self.tally.add(blocks[place].size)
+        return Outputs.concatenate([parts[place] for place in sorted(parts)])
 
     def count(
         self, pair: Pair, event: Event, stage: str, chunk: int, draws: int

@@ -107,21 +107,15 @@ class ChoiceSpace:
 
     def random(self, random: Random, suggest: Suggest) -> Example | None:
         """An example whose choices `suggest` may answer; None where a filter gave up."""
-        from hypothesis.internal.conjecture.data import ConjectureData
-
-        return self._made(
-            ConjectureData(
-                random=random, provider=_provider_class(), provider_kw={"suggest": suggest}
-            )
-        )
+        given = {"provider": _provider_class(), "provider_kw": {"suggest": suggest}}
+        return self._made(_data_class()(random=random, **given))
 
     def made(self, choices: Sequence[Any]) -> Example | None:
         """The example of these choices; those not permitted or missing become the simplest."""
         from hypothesis.internal.conjecture.choice import ChoiceTemplate
-        from hypothesis.internal.conjecture.data import ConjectureData
 
         simplest = ChoiceTemplate("simplest", count=None)
-        return self._made(ConjectureData(random=None, prefix=(*choices, simplest)))
+        return self._made(_data_class()(random=None, prefix=(*choices, simplest)))
 
     def _made(self, data: Any) -> Example | None:
         from hypothesis.control import BuildContext
@@ -134,8 +128,7 @@ class ChoiceSpace:
         except (StopTest, UnsatisfiedAssumption):
             return None
         data.freeze()
-        choices = tuple(Choice(node.type, node.value, node.constraints) for node in data.nodes)
-        return Example(value, choices, data)
+        return Example(value, tuple(data.made), data)
 
 
 def _nothing() -> None:
@@ -181,6 +174,87 @@ def _blocks(data: Any) -> list[Block]:
         if span.label == label and not span.discarded:
             found[span.parent].append((span.start, span.end))
     return [Block(tuple(places[:-1]), places[-1]) for places in found.values()]
+
+
+@dataclass(slots=True)
+class _Span:
+    """What a strategy drew: the places of its choices, and the span around it."""
+
+    label: int
+    parent: int | None
+    start: int
+    end: int = -1
+    discarded: bool = False
+
+
+@lru_cache(maxsize=1)
+def _data_class() -> Any:
+    from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
+    from hypothesis.strategies._internal.lazy import unwrap_strategies
+
+    class Choosing(ConjectureData):
+        """A record of choices without what Hypothesis keeps for reports and for shrinking.
+
+        That is half of what an example costs.
+        """
+
+        def __init__(self, **given: Any) -> None:
+            self.made: list[Choice] = []
+            self.kept: list[_Span] = []
+            self.open: list[int] = []
+            super().__init__(**given)
+
+        def draw(self, strategy: Any, label: int | None = None, observe_as: Any = None) -> Any:
+            strategy.validate()
+            if strategy.is_empty or self.depth >= MAX_DEPTH:
+                self.mark_invalid("nothing can be drawn")
+            bare: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+            self.start_span(bare.label if label is None else label)
+            try:
+                return bare.do_draw(self)
+            finally:
+                self.stop_span()
+
+        def start_span(self, label: int) -> None:
+            self.depth += 1
+            parent = self.open[-1] if self.open else None
+            self.open.append(len(self.kept))
+            self.kept.append(_Span(label, parent, len(self.made)))
+
+        def stop_span(self, *, discard: bool = False) -> None:
+            if self.open:
+                self.depth -= 1
+                span = self.kept[self.open.pop()]
+                span.end, span.discarded = len(self.made), discard
+
+        def _draw(self, choice_type: Any, constraints: Any, *, observe: bool, forced: Any) -> Any:
+            if not observe or self.length >= self.max_length:
+                return super()._draw(choice_type, constraints, observe=observe, forced=forced)
+            value: Any = forced
+            if self.prefix is not None:
+                value = self._pop_choice(choice_type, constraints, forced=forced)
+                value = value if forced is None else forced
+            elif forced is None:
+                value = getattr(self.provider, f"draw_{choice_type}")(**constraints)
+            if value != value:
+                # A collection of different numbers asks for one that is not the same object.
+                value = float(repr(value))
+            self.made.append(Choice(choice_type, value, constraints))
+            self.length += len(value) if choice_type in ("string", "bytes") else 8
+            return value
+
+        def _pooled_constraints(self, _: Any, constraints: Any) -> Any:
+            return constraints
+
+        @property
+        def spans(self) -> Any:
+            return self.kept
+
+        def freeze(self) -> None:
+            while self.open:
+                self.stop_span()
+
+    return Choosing
 
 
 @lru_cache(maxsize=1)

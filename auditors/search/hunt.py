@@ -22,7 +22,7 @@ from .choices import choice_space
 from .constants import constants_of
 from .listed import every, how_many
 from .plan import SearchPlan
-from .probe import Shift, probe, rare_moves
+from .probe import Shift, rare_moves
 from .promise import promise
 from .reach import Lines, reached, searched_codes
 from .scout import Enough, Gross, Scout, Seen, sides_of, sizes_of
@@ -180,19 +180,19 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
 
 
 def _rate(scout: Scout, seen: Seen, *, weigh: bool) -> bool:
-    """Both scores of a pair on the same few draws, their noise shared where it can be.
+    """What weighed draws promise of a pair; whether they may do so for the next.
 
-    Where the tape holds, weighed draws promise instead; whether they may do so for the next pair.
+    Where the tape does not hold, both scores of the same few draws, their noise shared.
     """
     if not scout.sampler.seeded:
         scout.ordinary(seen)
         return False
-    sides = scout.sampler.paired(seen.pair, 1, scout.plan.draws)
-    if seen.score is None:
-        seen.score = quick_score(*sides, epsilon=scout.epsilon, delta=scout.delta)
     told = scout.weighed(seen, 1, WEIGHED) if weigh else None
     seen.weighed = told is not None
     if told is None:
+        sides = scout.paired(seen, 1, scout.plan.draws)
+        if seen.score is None:
+            seen.score = quick_score(*sides, epsilon=scout.epsilon, delta=scout.delta)
         told = promise(*sides, delta=scout.delta, trials=scout.plan.counted)
     seen.promise = told
     return seen.weighed
@@ -283,7 +283,7 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
             if draws < 2:
                 break
             if sampler.seeded:
-                new = sampler.paired(seen.pair, LAST + chunk, draws)
+                new = scout.paired(seen, LAST + chunk, draws)
             else:
                 new = sampler.draw(seen.pair, "search", chunk, draws)
             old = drawn.get(id(seen))
@@ -339,11 +339,10 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
     for seen in every:
         if scout.left() < 4 * draws or scout.out_of_time():
             break
-        sides = [
-            probe(scout.sampler.frozen(database, draws))
-            for database in (seen.pair.database, seen.pair.neighbour)
-        ]
-        moves = rare_moves(*sides)
+        # One move in half of the draws is asked for first: most pairs have none.
+        moves = rare_moves(*scout.long_probes(seen, draws // 2))
+        if moves:
+            moves = rare_moves(*scout.long_probes(seen, draws))
         if moves > most:
             best, most = seen, moves
     return best

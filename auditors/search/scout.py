@@ -40,6 +40,8 @@ CERTAIN = 5.0
 """Deviations by which a pair must break the claim for a look to end the search."""
 
 
+KEPT_NUMBERS = 2_000_000
+"""Numbers of outputs that are kept for pairs with the same database."""
 EXECUTIONS = 8
 """Runs of the mechanism for a draw of each database that is weighed."""
 
@@ -98,6 +100,8 @@ class Scout:
     looks: list[int] = field(default_factory=lambda: list(LOOKS))
     failed: list[float] = field(default_factory=lambda: [0.0] * 4)
     equal: int = 0
+    kept: dict[tuple[bytes, int, int], Outputs] = field(default_factory=dict)
+    """Draws with shared noise by database, chunk and number, those used last at the end."""
 
     def __post_init__(self) -> None:
         """Remember where the tally stood."""
@@ -177,8 +181,49 @@ class Scout:
 
     def promised(self, seen: Seen, chunk: int, draws: int, trials: int) -> float:
         """The bound on epsilon that draws with shared noise promise."""
-        sides = self.sampler.paired(seen.pair, chunk, draws)
-        return promise(*sides, delta=self.delta, trials=trials)
+        return promise(*self.paired(seen, chunk, draws), delta=self.delta, trials=trials)
+
+    def paired(self, seen: Seen, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
+        """Draws with shared noise of both sides; many pairs have a database in common."""
+
+        def draw(database: Any) -> Outputs:
+            return self.sampler.one_of_paired(database, chunk, draws)
+
+        return self._both(seen, chunk, draws, draw)
+
+    def long_probes(self, seen: Seen, draws: int) -> tuple[Probe, Probe]:
+        """Long frozen runs of both sides."""
+
+        def draw(database: Any) -> Outputs:
+            return self.sampler.frozen(database, draws)
+
+        one, two = self._both(seen, 0, draws, draw)
+        return probe(one), probe(two)
+
+    def _both(
+        self, seen: Seen, chunk: int, draws: int, draw: Callable[[Any], Outputs]
+    ) -> tuple[Outputs, Outputs]:
+        with self.sampler.naming(seen.pair):
+            one, two = (
+                self._drawn((encoded, chunk, draws), draw, database)
+                for database, encoded in zip(sides_of(seen.pair), seen.key, strict=True)
+            )
+        return one, two
+
+    def _drawn(
+        self, name: tuple[bytes, int, int], draw: Callable[[Any], Outputs], database: Any
+    ) -> Outputs:
+        """Draws of one database that were made before, or are made now."""
+        found = self.kept.pop(name, None)
+        if found is None:
+            found = draw(database)
+        self.kept[name] = found
+        room = KEPT_NUMBERS
+        for old in reversed(list(self.kept)):
+            room -= old[2] * max(1, len(self.kept[old][:1].paths()))
+            if room < 0:
+                del self.kept[old]
+        return found
 
     def weighs(self, pairs: int, draws: int, part: float) -> bool:
         """Whether so many pairs may have `draws` weighed, for this part of what is left."""
@@ -196,7 +241,7 @@ class Scout:
         key = Key(sampler.seed, sampler.tally.keys.of(pair), "tape", 0, chunk)
         found = sampler.door.ask(
             weighed, (pair.database, pair.neighbour), sampler.calls("search"), key, draws, np.inf,
-            False,
+            0.0, False,
         )  # fmt: skip
         sampler.tally.add(EXECUTIONS * found.made)
         if found.reason:

@@ -22,7 +22,7 @@ from .held import hold, single
 
 Floats = NDArray[np.float64]
 FIRST = 509
-"""Draws a side after which it shows whether weights teach more than ordinary draws."""
+"""Draws a side after which it shows what weights teach; `FEWEST_WEIGHED` where each is a call."""
 CHUNK = 1021
 """Draws of a call after that. Both are primes, so that no other axis is taken for the rows."""
 FEWEST_WEIGHED = 128
@@ -34,6 +34,7 @@ HEAVY = (
     "the alignment of the draws covers {:.0%} of the outputs, with weights too heavy to teach more "
     "than ordinary draws"
 )
+LITTLE = "weighed draws tell too little more than the ordinary ones that teach"
 HEAVIEST = 30.0
 """Log weights above which a weight is no larger."""
 
@@ -83,16 +84,17 @@ def weighed(
     key: Key,
     draws: int,
     enough: float,
+    least: float = 0.0,
     single_calls: bool = True,
 ) -> Weighed:
     """`draws` of each database with what they count; runs where the mechanism runs.
 
-    Fewer where these are worth `enough` ordinary ones. Rows that cannot be told apart are replaced
-    by `single_calls`, if these are allowed.
+    Fewer where these are worth `enough` ordinary ones, and none where all would be worth less than
+    `least`. Rows that cannot be told apart are replaced by `single_calls`, if these are allowed.
     """
     try:
         with np.errstate(all="ignore"):
-            return _weighed(worker, databases, calls, key, draws, enough, single_calls)
+            return _weighed(worker, databases, calls, key, draws, enough, least, single_calls)
     except Exception as error:  # noqa: BLE001 - the mechanism, or outputs of which nothing is read
         return _none(f"its draws cannot be weighed: {type(error).__name__}: {error}")
 
@@ -108,6 +110,7 @@ def _weighed(
     key: Key,
     draws: int,
     enough: float,
+    least: float,
     single_calls: bool,
 ) -> Weighed:
     sides = []
@@ -116,13 +119,14 @@ def _weighed(
                            key._replace(side=start)))  # fmt: skip
     made, draws = 0, most_weighed(calls, draws)
     while made < draws:
-        size = min(FIRST if made == 0 else CHUNK, draws - made)
+        first = FIRST if calls.rows else FEWEST_WEIGHED
+        size = min(first if made == 0 else CHUNK, draws - made)
         for side in sides:
             reason = side.draw(size)
             if reason and calls.rows and not made and single_calls:
                 # Single calls belong to one output each.
                 return _weighed(
-                    worker, databases, replace(calls, rows=False), key, draws, enough, True
+                    worker, databases, replace(calls, rows=False), key, draws, enough, least, True
                 )
             if reason:
                 return _none(reason, made + size)
@@ -132,6 +136,8 @@ def _weighed(
             if found.worth < 1:
                 part = np.mean([np.mean(np.concatenate(side.weights) > 0) for side in sides])
                 return _none(sides[0].reason if part == 0 else HEAVY.format(part), made)
+            if found.worth * draws < least:
+                return _none(LITTLE, made)
             wanted = min(draws, max(made, enough / found.worth))
             draws = max(made, most_weighed(calls, int(wanted)))
     return found

@@ -28,9 +28,11 @@ from ..errors import ContractError, MechanismHangs
 from .wire import Garbled, answered, packed
 
 FRAME = struct.Struct("<Q")
-BEATS = struct.Struct("<Q")
+BEATS = struct.Struct("=Q")
 LARGEST = 1 << 33
 """Bytes of one answer, at most: more than any block of outputs that is kept."""
+AT_ONCE = 1 << 16
+"""Bytes that are read at a time; most requests and answers are shorter."""
 CAN_FORK = hasattr(os, "fork")
 
 _ENDS: "weakref.WeakSet[socket.socket]" = weakref.WeakSet()
@@ -83,19 +85,20 @@ class Child:
     def send(self, request: bytes) -> None:
         """Ask; raises Ended where there is nobody."""
         try:
-            self._sock.sendall(FRAME.pack(len(request)))
-            self._sock.sendall(request)
+            _send(self._sock, request)
         except OSError:
             raise Ended(self.end()) from None
 
     def receive(self) -> Any:
         """The answer, once it is there; raises what the request raised, or Ended."""
-        (size,) = FRAME.unpack(self._exactly(FRAME.size))
-        if size > LARGEST:
-            self.end()
-            raise _garbled()
+        data = self._read(bytearray(), FRAME.size)
+        size = FRAME.size + FRAME.unpack_from(data)[0]
+        if size <= LARGEST:
+            data = self._read(data, size)
         try:
-            good, answer = answered(self._exactly(size))
+            if len(data) != size:
+                raise Garbled("one answer was asked for")
+            good, answer = answered(memoryview(data)[FRAME.size :])
         except Garbled:
             self.end()
             raise _garbled() from None
@@ -103,20 +106,22 @@ class Child:
             raise answer
         return answer
 
-    def _exactly(self, size: int) -> bytearray:
-        data = bytearray(size)
-        view = memoryview(data)
-        while view:
-            if not select.select([self._sock], [], [], self.limit)[0]:
-                self.end()
-                raise hangs(self.limit)
+    def _read(self, data: bytearray, size: int) -> bytearray:
+        """So many bytes at least; nothing follows an answer before the next request."""
+        while len(data) < size:
             try:
-                count = self._sock.recv_into(view)
+                most = max(AT_ONCE, min(size - len(data), 1 << 20))
+                piece = self._sock.recv(most, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                if not select.select([self._sock], [], [], self.limit)[0]:
+                    self.end()
+                    raise hangs(self.limit) from None
+                continue
             except OSError:
-                count = 0
-            if count == 0:
+                piece = b""
+            if not piece:
                 raise Ended(self.end())
-            view = view[count:]
+            data += piece
         return data
 
     def end(self) -> str:
@@ -211,19 +216,16 @@ def _live(
     try:
         _settle(sock, parent, show_output)
 
+        # Counted on the page, where copies of this process count too: see `aside`.
+        beats = memoryview(page).cast("Q")
+
         def beat() -> None:
-            # Counted on the page, where copies of this process count too: see `aside`.
-            BEATS.pack_into(page, 0, BEATS.unpack_from(page)[0] + 1)
+            beats[0] += 1
 
         forked: list[int] = []
         os.register_at_fork(after_in_child=lambda: forked.append(1))
         while True:
-            head = _all(sock, FRAME.size)
-            if head is None:
-                os._exit(0)
-            request = _all(sock, FRAME.unpack(head)[0])
-            if request is None:
-                os._exit(0)
+            request = _received(sock)
             beat()
             try:
                 answer = True, serve(request, beat)
@@ -231,9 +233,7 @@ def _live(
                 answer = False, _sendable(error)
             if forked:
                 os._exit(0)  # a copy that the mechanism forked must not go on as if it were we
-            data = packed(answer)
-            sock.sendall(FRAME.pack(len(data)))
-            sock.sendall(data)
+            _send(sock, packed(answer))
     finally:
         os._exit(1)
 
@@ -279,17 +279,30 @@ def _sendable(error: Exception) -> Exception:
     return ContractError(f"a worker failed with {type(error).__name__}: {str(error)[:300]}")
 
 
-def _all(sock: socket.socket, size: int) -> bytes | None:
-    data = bytearray()
+def _send(sock: socket.socket, data: bytes) -> None:
+    """A frame in one piece, so that who waits for it wakes once."""
+    head = FRAME.pack(len(data))
+    if len(data) <= AT_ONCE:
+        sock.sendall(head + data)
+    else:
+        sock.sendall(head)
+        sock.sendall(data)
+
+
+def _received(sock: socket.socket) -> bytes:
+    """The next request; this process ends where nobody is left to ask."""
+    data, size = bytearray(), FRAME.size
     while len(data) < size:
         try:
-            piece = sock.recv(min(size - len(data), 1 << 20))
+            piece = sock.recv(max(AT_ONCE, min(size - len(data), 1 << 20)))
         except InterruptedError:
             continue
         if not piece:
-            return None
+            os._exit(0)
         data += piece
-    return bytes(data)
+        if len(data) >= FRAME.size:
+            size = FRAME.size + FRAME.unpack_from(data)[0]
+    return bytes(data[FRAME.size :])
 
 
 class _Sink(io.TextIOBase):

@@ -61,10 +61,10 @@ class Seeds(ISpawnableSeedSequence):
 class Stream:
     """One generator, which can be put to the beginning of any draw of a key."""
 
-    __slots__ = ("_counter", "_source", "_state", "key", "rng", "seeds")
+    __slots__ = ("_counter", "_kind", "_source", "_state", "key", "rng", "seeds")
 
     def __init__(self, key: Key, kind: int = SINGLE) -> None:
-        self.key = key
+        self.key, self._kind = key, kind
         self.seeds = Seeds(key.words)
         self._source = np.random.Philox(self.seeds)  # type: ignore[arg-type]
         self.rng = np.random.Generator(self._source)
@@ -75,7 +75,8 @@ class Stream:
 
     def at(self, draw: int) -> np.random.Generator:
         """The generator, at the beginning of this draw."""
-        self.seeds.start, self.seeds.spawned = (draw, int(self._counter[3])), 0
+        seeds = self.seeds
+        seeds.start, seeds.spawned = (draw, self._kind), 0
         self._counter[1] = draw
         self._source.state = self._state
         return self.rng

@@ -40,7 +40,7 @@ def requested(data: bytes) -> Any:
     return pickle.loads(data)
 
 
-def answered(data: bytes | bytearray) -> Any:
+def answered(data: bytes | memoryview) -> Any:
     """What a worker packed; Garbled where that is no answer."""
     try:
         return _Answers(io.BytesIO(data)).load()

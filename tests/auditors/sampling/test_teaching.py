@@ -84,13 +84,15 @@ def test_what_comes_back_is_bounded_however_much_teaches(run, numbers, monkeypat
     monkeypatch.setattr(judge, "MOST_WEIGHED", 0)
     monkeypatch.setattr(run, "block", 4096)
     share, weights = (0.25 if numbers == 1 else 0.5), []
-    trials, exactly = (2**18, 2**20), Child._exactly
+    trials, read = (2**18, 2**20), Child._read
 
-    def weighed(self, size):
-        weights[-1] += size
-        return exactly(self, size)
+    def weighed(self, data, size):
+        before = len(data)
+        data = read(self, data, size)
+        weights[-1] += len(data) - before
+        return data
 
-    monkeypatch.setattr(Child, "_exactly", weighed)
+    monkeypatch.setattr(Child, "_read", weighed)
     for most in trials:
         weights.append(0)
         audit(run, pair=([], [1]), epsilon=1.5, trials=most, seed=1, precision=0, trust_rows=True)

@@ -1,0 +1,64 @@
+"""How often bets refute a true claim that no smaller epsilon meets, alone and with the count.
+
+    python benchmarks/boundary.py [--runs 2000] [--judged 2000] [--json FILE] [SUBJECT ...]
+
+The six subjects of tests/quality/test_bets_boundary.py, two of them with a delta, at the levels .05
+and .2. "alone" is the part of the runs whose wealth was ever 1 / level or more; "with the count"
+the part of the runs of a whole judging that refutes, half of them at precision .05, the others
+ending with the first refutation. By luck it may be more than the level: `allowed` is the part that
+a binomial at the level exceeds with probability 1e-7.
+"""
+
+import argparse
+import json
+import platform
+import sys
+from datetime import UTC, datetime
+from math import log
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "quality"))
+
+from test_bets_boundary import LEVELS, SUBJECTS, allowed, highest, together
+
+
+def alone(name, runs):
+    draw, delta = SUBJECTS[name]
+    found = np.array([highest(draw, (1.0, delta), seed) for seed in range(runs)])
+    return [float((found >= -log(level)).mean()) for level in LEVELS]
+
+
+def judged(name, runs):
+    return [sum(together(name, seed, level) for seed in range(runs)) / runs for level in LEVELS]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=2000)
+    parser.add_argument("--judged", type=int, help="runs with the count, if other than --runs")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("subject", nargs="*", default=list(SUBJECTS))
+    asked = parser.parse_args()
+    about = {
+        "levels": list(LEVELS), "allowed": [allowed(asked.runs, x) / asked.runs for x in LEVELS],
+        "machine": platform.machine(), "python": platform.python_version(),
+        "numpy": np.__version__, "date": datetime.now(UTC).date().isoformat(),
+    }  # fmt: skip
+    rows = {
+        name: {"subject": name, "delta": SUBJECTS[name][1], "runs": asked.runs,
+               "alone": alone(name, asked.runs)}
+        for name in asked.subject
+    }  # fmt: skip
+    for name, row in rows.items():
+        row["judged"] = asked.judged or asked.runs
+        row["with the count"] = judged(name, row["judged"])
+        print(row, flush=True)
+        if asked.json:
+            found = {**about, "rows": list(rows.values())}
+            asked.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
