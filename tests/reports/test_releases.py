@@ -52,7 +52,7 @@ def test_what_changed_names_the_releases_of_entry_and_exit(verdicts, told):
 def test_what_makes_no_sense_is_refused_before_anything_is_installed(changed, said):
     given = {
         "package": "x", "asked": (), "versions": "1", "target": f"{__file__}:f", "npm": False,
-        "beside": (), "alpha": 1e-3, "environments": None, "json_path": None, "markdown": None,
+        "beside": (), "alpha": 1e-3, "environments": None, "checkpoint": None, "paths": {},
     }  # fmt: skip
     with pytest.raises(InvalidArgument, match=said):
         releases.run(Said(), **{**given, **changed})
@@ -91,7 +91,8 @@ def swept(target, path, numbers, asked=ASKED):
     said = Said()
     status = releases.run(
         said, "made-here", asked, versions=numbers, target=target, npm=False, beside=(),
-        alpha=1e-6, environments=None, json_path=str(path), markdown=str(path) + ".md",
+        alpha=1e-6, environments=None, checkpoint=str(path), 
+        paths={"markdown": str(path) + ".md"},
     )  # fmt: skip
     return status, said
 
