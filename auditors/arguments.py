@@ -23,6 +23,7 @@ OTHER_WORDS = {
     "eps": "epsilon",
     "confidence": "alpha",
     "level": "alpha",
+    "flake": "alpha",
     "budget": "trials",
     "draws": "trials",
     "n": "trials",

@@ -75,6 +75,8 @@ def _read(node: ast.expr, text: str) -> SampledLaw | float:
             return _combined(_read(left, text), op, _read(right, text), text)
         case ast.Call(func=function, args=arguments, keywords=keywords):
             return _called(function, arguments, keywords, text)
+    if isinstance(node, ast.Name) and node.id in LAWS:
+        raise _unclear(text, f'"{node.id}" needs its numbers, as "{node.id}(2)"')
     raise _unclear(text, f'"{ast.unparse(node)}" is neither a law nor a number')
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from ..errors import EngineError
+from ..errors import EngineError, InvalidArgument
 
 PATIENCE = 10.0
 """Seconds to wait for a scheduler, and for its first worker."""
 
 
 def loaded(backend: str, name: str) -> Any:
-    """The module of this name; EngineError says what to install where there is none."""
+    """The module of this name; InvalidArgument says what to install where there is none."""
     with suppress(ImportError):
         module = importlib.import_module(name)
         if module.__file__ is not None:  # else a folder that only bears the name
             return module
-    raise EngineError(
+    raise InvalidArgument(
         f"the backend {backend} is not installed; pip install 'dpwitness[{backend}]', here and on "
         "every machine that draws",
         keywords=("backend",),

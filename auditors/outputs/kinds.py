@@ -291,7 +291,7 @@ def _kind_of(kind: type) -> Kind:
     if opened is not None:
         return Kind(name, "object", opened)
     if issubclass(kind, _NOTHING_TO_READ):
-        return Kind(name, "text", lambda v: (f"a {name}", -1), unread="all")
+        return Kind(name, "text", lambda v: (_a(name), -1), unread="all")
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return Kind(name, "object", _namedtuple, sized=True)
     for types_, how, read in _BY_TYPE:
@@ -356,11 +356,15 @@ def _object(kind: type, name: str) -> Kind:
     return Kind(name, "object", read)
 
 
+def _a(name: str) -> str:
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
 def text_of_last_resort(value: Any) -> tuple[str, str]:
     """(text, what it leaves unread) of a value that shows no parts."""
     if type(value).__repr__ is object.__repr__:  # type: ignore[comparison-overlap]
-        return f"a {type_name(type(value))}", "all"
+        return _a(type_name(type(value))), "all"
     text = _printed(value)[0]
     if " at 0x" in text:
-        return f"a {type_name(type(value))}", "all"
+        return _a(type_name(type(value))), "all"
     return text, "text"

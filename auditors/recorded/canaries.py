@@ -256,7 +256,9 @@ def _numbers(given: ArrayLike, name: str) -> Floats:
     try:
         found = np.asarray(given, dtype=float)
     except (TypeError, ValueError):
-        raise InvalidArgument(f"the scores {name} must be numbers, one for each record") from None
+        raise InvalidArgument(
+            f"the scores {name} must be numbers, one for each record, got {given!r:.60}"
+        ) from None
     if found.ndim == 2 and 1 in found.shape:
         found = found.ravel()
     if found.ndim != 1 or np.isnan(found).any():

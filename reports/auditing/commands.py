@@ -75,6 +75,7 @@ def audit(
     table.require_places(paths)
     where = engine_of(given)
     texts = named_by(target, Path.cwd())
+    Budget(alpha=given.get("alpha", 1e-3))  # before it is shared out, so that it is named as given
     if len(texts) > 1:
         if part or checkpoint or book:
             raise InvalidArgument(
@@ -195,7 +196,11 @@ def database_of(text: str, which: str) -> Any:
     try:
         return from_json(reading.parse_json(text, label))
     except EvidenceFormatError as error:
-        hint = "" if "is not JSON" not in str(error) else "; strings need quotes, as in '\"yes\"'"
+        hint = (
+            ""
+            if "is not JSON" not in str(error)
+            else "; write lists as [1, 2], texts as '\"yes\"', and true, false, null"
+        )
         raise InvalidArgument(f"{error}{hint}") from None
 
 

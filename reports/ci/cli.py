@@ -80,6 +80,7 @@ def gate(
 
 @click.command(
     "init",
+    cls=Grouped,
     epilog=examples(
         "dpwitness init release.py:total",
         "dpwitness init release.py:total --github \\",

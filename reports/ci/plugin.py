@@ -278,7 +278,8 @@ def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]
     budget = {name: given.pop(name, None) for name in ("trials", "seconds")}
     try:
         if given or (mark and mark.args):
-            raise SettingsError(f"it takes weight, audits, trials and seconds, got {mark}")
+            got = ", ".join([*given, *map(repr, mark.args if mark else ())])
+            raise SettingsError(f"it takes weight, audits, trials and seconds, got {got}")
         if not isinstance(weight, (int, float)) or not 0 < weight < 1e12:
             raise SettingsError(f"weight must be a positive number, got {weight!r}")
         if not isinstance(audits, int) or audits < 1:

@@ -131,7 +131,9 @@ def _entry(data: Mapping[str, Any], index: int, name: str) -> Entry:
         raise SettingsError(f'{place}: renyi must be texts such as "2:0.5", got {options["renyi"]}')
     pair = options.get("pair", ["", ""])
     if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-        raise SettingsError(f"{place}: pair must be two JSON texts, got {pair!r}")
+        raise SettingsError(
+            f'{place}: pair must be two JSON texts, such as ["[]", "[1]"], got {pair!r}'
+        )
     return Entry(target=target, weight=float(weight), options=options)
 
 

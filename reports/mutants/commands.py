@@ -58,6 +58,11 @@ def mutants(
         [*wrapped(headline(score), width), "", *rendered(score, width)]
         for width in (80, console.width)
     )
+    if kinds and not score.mutants:
+        raise InvalidArgument(
+            f"{score.mechanism} has no place for a fault of the kind {' or '.join(kinds)}; without "
+            "--kind every kind that it has a place for is tried, and the report names them"
+        )
     if console.quiet:
         lines = wrapped(headline(score), console.width)
     text = "\n".join(lines)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
 
+from ...auditors.arguments import OTHER_WORDS
 from ...auditors.sampling.limits import said
 from ...auditors.sampling.process_state import Changed, ProcessState, blamed
 from ..writing.streams import hand_over, place_of, require_errors
@@ -67,7 +68,14 @@ TASKS = {
 
 
 class Grouped(click.Command):
-    """A command whose many options stand in groups in its help."""
+    """A command whose many options stand in groups in its help, and which says what was typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; a sentence names what was expected, what came and what to do."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(_clearer(error, ctx), ctx=ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write them, the groups in one order for all commands."""
@@ -85,6 +93,53 @@ class Grouped(click.Command):
                     formatter.write_dl(records)
 
 
+def _clearer(error: click.UsageError, ctx: click.Context) -> str:
+    """The sentence of click with what it leaves out: the values, the place and the remedy."""
+    path, command, root = ctx.command_path, ctx.command, ctx.find_root()
+    assert isinstance(root.command, click.Group)
+    if isinstance(error, click.NoSuchOption):
+        name = error.option_name
+        if any(name in one.opts for one in root.command.params):
+            place = "stands before the command" if command is not root.command else "is misplaced"
+            return f"{name} {place}: {root.info_name} {name} ..."
+        all_of_them = every_command(root.command)
+        having = [
+            words
+            for words, one in all_of_them.items()
+            if any(name in option.opts for option in one.params)
+        ]
+        if command is root.command and having:
+            return (
+                f"{name} stands after the command that it is for: "
+                f"{root.info_name} {having[0]} {name} ..."
+            )
+        same = OTHER_WORDS.get(name.lstrip("-").replace("-", "_"))
+        if any(f"--{same}" in one.opts for one in command.params):
+            return f"No such option {name} of {path}; --{same} is the word for it here."
+        near = meant(name, [word for one in command.params for word in one.opts if "-" in word])
+        others = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
+        has = f"; {root.info_name} {having[0]}{others} has it" if having else ""
+        return f"No such option {name} of {path}{has or near}. `{path} --help` shows what there is."
+    if isinstance(error, click.BadOptionUsage):
+        for one in command.params:
+            if error.option_name in one.opts and "argument" in error.message:
+                what = one.metavar or one.type.name.upper()  # type: ignore[union-attr]
+                if one.nargs > 1:
+                    return f"{error.option_name} takes {one.nargs} values, {what}, and got fewer."
+                return f"{error.option_name} takes a value, {what}, and got none."
+    message = error.format_message()
+    if isinstance(error, click.MissingParameter):
+        return f"{message.rstrip('.')}; `{path} --help` shows an example."
+    if "is not a valid float" in message:
+        return message.replace("a valid float", "a number, such as 0.5")
+    if "unexpected extra argument" in message:
+        known = " ".join(command.collect_usage_pieces(ctx)[1:])
+        extra = message.partition("(")[2].rstrip(")")
+        takes = f"takes {known}, and" if known else "takes options only, and"
+        return f"{path} {takes} {extra} is too many; `{path} --help` shows what there is."
+    return message
+
+
 def every_command(group: click.Group, before: str = "") -> dict[str, click.Command]:
     """All commands by the words that name them, such as "tools merge"."""
     found: dict[str, click.Command] = {}
@@ -100,6 +155,13 @@ class Words(click.Group):
     """A group that shows its commands by task and answers a word that names none of them."""
 
     command_class = Grouped
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words before the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            raise click.UsageError(_clearer(error, ctx), ctx=ctx) from None
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -163,32 +225,6 @@ class Sentences(Words):
         state = ProcessState()
         try:
             return super().invoke(ctx)
-        except click.NoSuchOption as error:
-            name = error.option_name
-            if any(name in one.opts for one in self.params):
-                sentence = f"{name} stands before the command: {ctx.info_name} {name} ..."
-                raise click.UsageError(sentence, ctx=error.ctx) from None
-            elsewhere = [
-                word
-                for word, command in every_command(self).items()
-                if any(name in one.opts for one in command.params)
-            ]
-            if elsewhere and error.ctx is not None:
-                raise click.UsageError(
-                    f"No such option {name} of {error.ctx.info_name}; {', '.join(elsewhere)} "
-                    f"{'has' if len(elsewhere) == 1 else 'have'} it. `{error.ctx.command_path} "
-                    "--help` shows what there is.",
-                    ctx=error.ctx,
-                ) from None
-            raise
-        except click.BadOptionUsage as error:
-            for one in error.ctx.command.params if error.ctx is not None else ():
-                if error.option_name in one.opts and "requires an argument" in error.message:
-                    what = getattr(one, "metavar", None) or one.type.name.upper()
-                    raise click.UsageError(
-                        f"{error.option_name} takes a value, {what}, and got none."
-                    ) from None
-            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:

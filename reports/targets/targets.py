@@ -196,6 +196,11 @@ def _from_catalogue(text: str) -> Target:
     found += [names[0] for names in rows if wanted == _folded(names[0])]
     if found:
         return Target(text=text, name=found[0], mechanism=_entry(found[0]))
+    if os.path.isdir(text):
+        raise InvalidArgument(
+            f"{text} is a folder in which no function is marked with @dpwitness.claims(...); mark "
+            "them, or name a function in a file, as file.py:function"
+        )
     if text.endswith(".py") or os.path.exists(text):
         raise InvalidArgument(
             f"{text} names a file but nothing in it; add a colon and the function's name, as in "
@@ -207,6 +212,12 @@ def _from_catalogue(text: str) -> Target:
             "checks it"
         )
     names = {_folded(name): name for row in rows for name in row}
+    module, _, function = text.rpartition(".")
+    if function.isidentifier() and all(map(str.isidentifier, module.split("."))):
+        raise InvalidArgument(
+            f"nothing in the catalogue is called {text!r}; code of your own is named with a colon, "
+            f"as {module}:{function}"
+        )
     raise InvalidArgument(
         f"nothing in the catalogue is called {text!r}{_meant(wanted, names)}; `dpwitness list` "
         "shows what is there, and your own code is named as module:function or file.py:function"

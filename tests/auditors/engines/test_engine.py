@@ -189,7 +189,7 @@ def test_a_scheduler_without_workers_is_not_waited_for_for_ever(monkeypatch, pat
 def test_an_engine_that_is_not_installed_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     with (
-        pytest.raises(EngineError, match=r"pip install 'dpwitness\[dask\]'"),
+        pytest.raises(InvalidArgument, match=r"pip install 'dpwitness\[dask\]'"),
         Engine(backend="dask").connected(2),
     ):
         pass
