@@ -574,7 +574,10 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     if detail and (decided := decided_sentence(result)):
         yield "", decided
     yield from _labelled("exact", exact_sentences(result))
-    yield from _labelled(cause_label(result), cause_sentences(result))
+    causes = tuple(cause_sentences(result))
+    if not detail and len(causes) > 1:
+        causes = (f"{causes[0]} The page and -v have {len(causes) - 1} more lines.",)
+    yield from _labelled(cause_label(result), causes)
     if remark := note(result):
         yield "note", printable(remark)
     if reason := no_power(result):
@@ -591,7 +594,8 @@ def cause_sentences(result: AuditResult) -> Iterator[str]:
     if result.cause is None:
         return
     for one in result.cause.lines:
-        yield printable(f"{one.file}:{one.line}: {one.reason}.")
+        installed = one.file.rpartition("site-packages/")[2]
+        yield printable(f"{installed}:{one.line}: {one.reason}.")
     if result.cause.summary:
         yield printable(f"{result.cause.summary[:1].upper()}{result.cause.summary[1:]}. This is a "
                         "guide and no verdict.")  # fmt: skip

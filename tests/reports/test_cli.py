@@ -126,7 +126,7 @@ def test_without_a_file_the_replay_is_the_command_itself(run, engine, sound, cod
         (["audit", "mine.py:noisy", "--epsilon", 1], "--relation"),
         (["audit", "mine.py:noisy", "--epsilon", 1, "--relation", "add-remove"], "--databases"),
         (["audit", "laplace", "--pair", "[0", "[1]"], "not JSON"),
-        (["audit", "laplace", "--pair", "yes", "no"], "strings need quotes"),
+        (["audit", "laplace", "--pair", "yes", "no"], "write lists as [1, 2]"),
         (["audit", "laplace", "--pair", '{"$no": 1}', "1"], "one known tag"),
         (["audit", "laplace", "--pair", "[" * 500 + "]" * 500, "1"], "nested"),
         (["audit", "laplace", *PAIR, "--databases", "mine.py:noisy"], "exclude each other"),
