@@ -15,7 +15,7 @@ from PIL import Image
 
 DOCS = Path(__file__).parent
 PLACE = DOCS / "report.png"
-WIDTH, HEIGHT = 1060, 1470
+WIDTH, HEIGHT = 1060, 1330
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 

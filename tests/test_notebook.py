@@ -95,7 +95,7 @@ def test_a_notebook_shows_the_witness_and_both_histograms(report):
     assert "Refuted: noisy does not keep epsilon 1" in " ".join(told.split()).replace("\xa0", " ")
     assert page.tags.count("svg") == 1
     assert "script" not in page.tags
-    assert "What this run could not see" in told
+    assert "What this run did not examine" in told
     counts = report.witness.evidence or report.evidence
     hits, trials = counts.hits, counts.trials
     for number in (*hits, *trials):

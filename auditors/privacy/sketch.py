@@ -13,7 +13,8 @@ from ..results.results import Sketch
 
 Floats = NDArray[np.float64]
 
-BINS = 48
+LEAST_BINS, MOST_BINS = 12, 48
+"""Between them as many as Rice's rule gives, 2 n^(1/3): with few outputs 48 would be all noise."""
 MOST_CATEGORIES = 20
 
 
@@ -61,19 +62,23 @@ def _numeric(
     low, high = np.quantile(finite, [0.002, 0.998])
     if low == high:
         low, high = finite.min(), finite.max()
-    edges = np.linspace(low, high, BINS + 1)
-    counts, within = [], np.zeros(BINS)
+    bins = min(max(round(2 * len(finite) ** (1 / 3)), LEAST_BINS), MOST_BINS)
+    edges = np.linspace(low, high, bins + 1)
+    counts, within = [], np.zeros(bins)
     for column, mask in zip(columns, inside, strict=True):
         values = np.asarray(column.values, dtype=float)
         counts.append(np.histogram(values, edges)[0])
         within += np.histogram(values[mask], edges)[0]
     total = np.sum(counts, axis=0)
+    # An empty bin is shaded as the one before it.
+    filled = np.maximum.accumulate(np.where(total > 0, np.arange(bins), 0))
+    shaded = (within > 0.5 * np.maximum(total, 1))[filled]
     return Sketch(
         feature=name,
         edges=tuple(edges.tolist()),
         labels=(),
         counts=(tuple(counts[0].tolist()), tuple(counts[1].tolist())),
-        inside=tuple((within > 0.5 * np.maximum(total, 1)).tolist()),
+        inside=tuple(shaded.tolist()),
     )
 
 

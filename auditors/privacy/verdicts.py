@@ -11,7 +11,7 @@ from ..bounds import two_sample
 from ..choosing.choose import Lesson
 from ..databases.neighbours import Source
 from ..outputs.encoding import identity
-from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict, Witness
+from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict
 from ..sampling.fingerprint import fingerprint
 from ..sampling.kept import Keeping
 from ..sampling.sampling import OutOfTime, Sampler
@@ -159,7 +159,8 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
     if small is None:
         return replace(result, witness=result.worst)
     largest = max(result.epsilon_lower, small.epsilon_lower)
-    return replace(result, witness=small, epsilon_lower=largest)
+    # The picture is of the pair that is shown.
+    return replace(result, witness=small.worst, sketch=small.sketch, epsilon_lower=largest)
 
 
 def _affordable(audit: Audit) -> int:
@@ -184,8 +185,8 @@ def _after(spent: int, decided: int) -> int:
 
 def _smallest(
     audit: Audit, source: Source, found: Found, judging: Judging, allowance: Allowance
-) -> Witness | None:
-    """A smaller pair that breaks the claim by a count of its own; None if there is none.
+) -> AuditResult | None:
+    """The audit of a smaller pair that breaks the claim by a count of its own; None for none.
 
     It is the smallest that what is left can be expected to refute, from what asking about it took.
     """
@@ -219,7 +220,7 @@ def _smallest(
         return None
     counting.sharpen(allowance.left // 2)
     audit.sampler.gate(refuted=True)
-    return _result(audit, counting, Verdict.REFUTED).worst
+    return _result(audit, counting, Verdict.REFUTED)
 
 
 def _key(pair: Pair) -> tuple[bytes, bytes]:

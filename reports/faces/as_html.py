@@ -80,6 +80,9 @@ def _told(
     pair, counts = wording.shown_pair(result), wording.shown_counts(result)
     sides = SIDES
     judged = result.evidence.counts
+    pictures = list(_pictures(result, key)) if pictured else []
+    # The histogram stands under the databases, unless it is of another pair.
+    beside = 1 if result.sketch is not None and not wording.pictured_sentence(result) else 0
     return {
         "result": result,
         "note": wording.note(result) or (result.note if result.exact is None else ""),
@@ -109,7 +112,8 @@ def _told(
             ]
         ),
         "pictured": wording.pictured_sentence(result) if pictured else "",
-        "pictures": list(_pictures(result, key)) if pictured else [],
+        "outputs": pictures[:beside],
+        "pictures": pictures[beside:],
         "facts": _facts(result),
         "replay": record["replay"],
         "next": _sentence(f"{step}.") if (step := wording.next_step(result, rerun)) else "",
@@ -136,8 +140,8 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
         yield (
             "Outputs of both databases",
             raw(sketch_figure(sketch, ("D", "D′"), key=f"{key}-outputs")),
-            f"{sum(map(sum, sketch.counts)):,} outputs from before the counted runs, by "
-            f"{sketch.feature}; the event is shaded.",
+            f"{sum(map(sum, sketch.counts)):,} outputs, drawn before the counted runs"
+            f"{_by(sketch.feature)}; the event is shaded.",
         )
     if (shown := trade_off(result)) is not None:
         yield (
@@ -152,6 +156,10 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
     )
 
 
+def _by(feature: str) -> str:
+    return "" if feature == "output" else f", by {feature}"
+
+
 def _growth_caption(result: AuditResult) -> str:
     decided = wording.decided_sentence(result)
     bound, bets = result.epsilon_lower, result.evidence.bets
@@ -162,7 +170,8 @@ def _growth_caption(result: AuditResult) -> str:
             f"with probability at most {bets.level:.2g}. {decided}"
         )
     if result.refuted:
-        return f"{decided} All bounds shown are valid together.".strip()
+        of = " Of the pair with the largest bound." if wording.two_pairs(result) else ""
+        return f"{decided}{of} All bounds shown are valid together.".strip()
     if isfinite(bound) and bound > 0:
         return f"The claim would be refuted if the bound reached {result.claim.epsilon:g}."
     return "No privacy loss found so far."

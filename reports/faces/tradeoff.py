@@ -41,8 +41,10 @@ class TradeOff:
 
 
 def trade_off(result: AuditResult) -> TradeOff | None:
-    """The trade-off on the pair that was judged; None where nothing was counted."""
+    """The trade-off on the pair that is shown; None where nothing was counted."""
     evidence = result.evidence
+    if result.witness is not None and result.witness.evidence is not None:
+        evidence = result.witness.evidence
     # Of a refutation the likelier side comes first everywhere.
     turned = bool(evidence.counts) and evidence.counts[-1].reversed and not result.refuted
     if not evidence.counts or min(evidence.trials) < 1:

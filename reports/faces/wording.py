@@ -31,7 +31,7 @@ def not_examined(result: AuditResult) -> str:
 
 
 def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, str]]:
-    """What this run could not see, in (label, sentence) lines as those of `story`.
+    """What this run did not examine, in (label, sentence) lines as those of `story`.
 
     The table of what it could see, `power_rows`, goes before them.
     """
@@ -294,7 +294,7 @@ def share(hits: int, trials: int) -> str:
     return f"{100 * hits / trials:.3g} %" if trials else "none"
 
 
-def _two_pairs(result: AuditResult) -> bool:
+def two_pairs(result: AuditResult) -> bool:
     """Whether the pair shown is a smaller one than the pair that was judged."""
     small, judged = result.witness, result.likelier_first
     if small is None or small.evidence is None or not result.evidence.counts:
@@ -306,7 +306,7 @@ def _two_pairs(result: AuditResult) -> bool:
 def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
     """The pair with the largest bound, if the one shown is another one; else nothing."""
     worst = result.worst
-    if worst is None or worst is result.witness or not _two_pairs(result):
+    if worst is None or worst is result.witness or not two_pairs(result):
         return ""
     counts = tuple(zip(result.evidence.hits, result.evidence.trials, strict=True))
     one, two = databases_phrases(Pair(worst.database, worst.neighbour))
@@ -323,7 +323,7 @@ def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
 
 def pictured_sentence(result: AuditResult) -> str:
     """Which pair the pictures are of, where it is not the one shown; else nothing."""
-    if not _two_pairs(result) and not (result.by_law and result.evidence.counts):
+    if not (result.by_law and result.evidence.counts):
         return ""
     one, two = databases_phrases(result.likelier_first)
     event = printable(result.evidence.counts[-1].event.describe())
@@ -348,7 +348,7 @@ def bound_sentence(result: AuditResult) -> str:
     shown = result.evidence if small is None else small.evidence
     if shown is not None and shown.counts and shown.counts[-1].stage == "bet":
         held = f"by bets on all its outputs, not on this event alone, {held}"
-    if small is not None and _two_pairs(result):
+    if small is not None and two_pairs(result):
         own = _above(result, small.epsilon_lower)
         return f"smallest pair found that breaks the claim; its counts give {own}, {held}"
     if result.refuted:
@@ -387,7 +387,7 @@ def decided_sentence(result: AuditResult) -> str:
     if after is None or result.by_law:
         return ""
     pair = " of the pair with this bound"
-    if not _two_pairs(result):
+    if not two_pairs(result):
         pair = ""
     elif not worst_sentence(result):
         pair = " of another pair, which was tested before this one,"
@@ -632,7 +632,7 @@ def sentence(result: AuditResult) -> str:
     """The headline without the verdict's word; that of a refuted claim names the event."""
     rest = headline(result).partition(": ")[2]
     if result.refuted and result.witness is not None:
-        known = "smallest witness" if _two_pairs(result) else "witness"
+        known = "smallest witness" if two_pairs(result) else "witness"
         return f"{rest.removesuffix('.')}; the {known} is the event {event_phrase(result)}"
     return rest
 
