@@ -123,7 +123,7 @@ def _clearer(error: click.UsageError, ctx: click.Context) -> str:
     if isinstance(error, click.BadOptionUsage):
         for one in command.params:
             if error.option_name in one.opts and "argument" in error.message:
-                what = one.metavar or one.type.name.upper()  # type: ignore[union-attr]
+                what = one.metavar or one.type.name.upper()
                 if one.nargs > 1:
                     return f"{error.option_name} takes {one.nargs} values, {what}, and got fewer."
                 return f"{error.option_name} takes a value, {what}, and got none."
