@@ -5,7 +5,7 @@ construction and both sides shrink together. Templates come first: random genera
 small lists, and misses what needs many rows, a boundary value or an empty database.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -43,13 +43,19 @@ class Source:
 
 
 def pair_source(
-    databases: Any, relation: Relation, distance: int, seed: int, *, histogram: bool = False
+    databases: Any,
+    relation: Relation,
+    distance: int,
+    seed: int,
+    *,
+    histogram: bool = False,
+    constants: Sequence[Any] = (),
 ) -> Source:
     """Pairs `distance` steps of `relation` apart over a Domain or a Hypothesis strategy.
 
-    A strategy that yields `Pair` is taken as it is, its databases lists of records or, with
-    `histogram`, counts. Raises InvalidArgument when the relation
-    has no meaning for the databases.
+    Of a table, rows that the `constants` of a mechanism's code speak of come first. A strategy that
+    yields `Pair` is taken as it is, its databases lists of records or, with `histogram`, counts.
+    Raises InvalidArgument when the relation has no meaning for the databases.
     """
     from hypothesis.strategies import SearchStrategy
 
@@ -65,7 +71,7 @@ def pair_source(
         databases = Table(databases)
     match databases:
         case Table():
-            return Source(*table_pairs(databases, relation, distance))
+            return Source(*table_pairs(databases, relation, distance, constants))
         case Rows():
             rows = row_strategy(databases.row)
             strategy = edited_lists(rows, relation, distance, databases)

@@ -92,6 +92,8 @@ def straight(family: Family) -> Floats | None:
     thresholds = np.array([end.threshold for end in ends if isinstance(end, HalfLine)])
     if len(thresholds) < size:
         return None
+    # Neither the sum of two doubles nor the square of one need be a double.
+    thresholds = np.ldexp(thresholds, -int(np.frexp(thresholds)[1].max()))
     slices = np.diff(family.hits.sum(axis=0).astype(float), prepend=0, axis=-1)
     ratio, noise = log_ratios(*slices)
     # The first slice has no other end.

@@ -20,6 +20,7 @@ from ..results.results import AuditResult, Pair
 from ..sampling.calls import MechanismRaised
 from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler
+from ..search.constants import constants_of
 from ..search.hunt import Found, hunt
 from ..tape.exact import LONG, Wanted, with_exact
 from . import request as asked
@@ -160,7 +161,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             given=given,
             source=None
             if given is not None
-            else _source(claim, databases, budget.seed, own=own, histogram=histogram),
+            else _source(claim, databases, subject.run, budget.seed, own=own, histogram=histogram),
             sampler=Sampler(
                 run=subject.run,
                 seed=budget.seed,
@@ -194,10 +195,17 @@ def _domain(given: Pair | None, databases: Any, histogram: bool) -> str:
 
 
 def _source(
-    claim: PrivacyClaim, databases: Any, seed: int, *, own: bool, histogram: bool
+    claim: PrivacyClaim, databases: Any, run: Any, seed: int, *, own: bool, histogram: bool
 ) -> Source:
     """Pairs over the databases, and over the mechanism's own those the claim names."""
-    source = pair_source(databases, claim.relation, claim.distance, seed, histogram=histogram)
+    source = pair_source(
+        databases,
+        claim.relation,
+        claim.distance,
+        seed,
+        histogram=histogram,
+        constants=constants_of(run),
+    )
     named = tuple(Pair(*example) for example in claim.examples) if own else ()
     return replace(source, templates=(*source.templates, *named))
 

@@ -11,6 +11,7 @@ a csv file is the comma, semicolon, tab or bar that its first line has most of.
 
 import csv
 import importlib
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from importlib.util import find_spec
@@ -26,6 +27,9 @@ from ...auditors.errors import InvalidArgument
 ENDINGS = (".csv", ".parquet")
 FRAMES = ("pandas", "polars")
 SEPARATORS = ",;\t|"
+REAL = re.compile(
+    r"[-+]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?|[-+]?inf|nan", re.IGNORECASE
+)
 LOGICAL = {"true": True, "false": False}
 
 
@@ -129,8 +133,21 @@ def _rows_of_csv(place: str) -> list[dict[str, Any]]:
 
 
 def _typed(column: list[str]) -> list[Any]:
-    readers: tuple[Callable[[str], Any], ...] = (int, float, lambda text: LOGICAL[text.lower()])
+    readers: tuple[Callable[[str], Any], ...] = (_whole, _real, lambda text: LOGICAL[text.lower()])
     for read in readers:
         with suppress(ValueError, KeyError):
             return [None if entry == "" else read(entry) for entry in column]
     return [None if entry == "" else entry for entry in column]
+
+
+def _whole(text: str) -> int:
+    """A whole number in the only way to write it: 007 is a code, and so is 1_000."""
+    if str(number := int(text)) != text.removeprefix("+"):
+        raise ValueError
+    return number
+
+
+def _real(text: str) -> float:
+    if not REAL.fullmatch(text):
+        raise ValueError
+    return float(text)

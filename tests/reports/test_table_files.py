@@ -74,3 +74,20 @@ def test_what_is_no_table_is_refused(tmp_path):
     path.write_bytes(b"no parquet")
     with pytest.raises(InvalidArgument, match=r"cannot be read by|needs the package"):
         find_databases(str(path))
+
+
+@pytest.mark.parametrize(
+    ("column", "read"),
+    [
+        (["0012", "0345"], ["0012", "0345"]),
+        (["1_000", "2"], ["1_000", "2"]),
+        (["0", "-7", "+12"], [0, -7, 12]),
+        ([".5", "1e3", "007.5"], [".5", "1e3", "007.5"]),
+        ([".5", "1e3", "-0.25"], [0.5, 1000.0, -0.25]),
+        (["nan", "1"], None),
+    ],
+)
+def test_codes_stay_as_they_are_written(tmp_path, column, read):
+    rows = find_databases(written(tmp_path, "\n".join(["x", *column]) + "\n")).rows
+    found = [row["x"] for row in rows]
+    assert found == read if read else (found[0] != found[0] and found[1] == 1)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bins import Bins
+from ..bins import LARGEST, Bins
 from ..cuts import Family
 from ..ledger import BUCKETS, Counted, Ledger
 from ..scores import AdditiveScore, Shape, Table
@@ -277,16 +277,19 @@ def _levels(column: Counted) -> Floats:
     if bins.discrete:
         middle = np.array([0.0 if atom is None else atom for atom in bins.atoms])
     elif len(edges) > 1:
-        ends = np.array([2 * edges[0] - edges[1], 2 * edges[-1] - edges[-2]])
-        bounds = np.concatenate([ends[:1], edges, ends[1:]])
-        middle = (bounds[1:] + bounds[:-1]) / 2
+        with np.errstate(over="ignore"):
+            ends = np.array([2 * edges[0] - edges[1], 2 * edges[-1] - edges[-2]])
+        bounds = np.clip(np.concatenate([ends[:1], edges, ends[1:]]), -LARGEST, LARGEST)
+        middle = bounds[1:] / 2 + bounds[:-1] / 2
     weight = counts[: bins.numeric]
     if not weight.sum() or not np.isfinite(middle).all():
         return np.zeros(bins.size)
-    mean = np.average(middle, weights=weight)
-    spread = np.sqrt(np.average((middle - mean) ** 2, weights=weight))
+    # Neither the sum of two doubles nor the square of one need be a double.
+    middle = np.ldexp(middle, -int(np.frexp(middle)[1].max()))
+    middle -= np.average(middle, weights=weight)
+    spread = np.sqrt(np.average(middle**2, weights=weight))
     found = np.zeros(bins.size)
-    found[: bins.numeric] = (middle - mean) / max(spread, 1e-300)
+    found[: bins.numeric] = middle / max(spread, 1e-300)
     if bins.discrete and not bins.labels:
         found[-1] = found[np.abs(found).argmax()]
     return found if bins.discrete else np.clip(found, -WIDEST, WIDEST)

@@ -97,3 +97,41 @@ def test_a_table_needs_rows(rows):
 def test_a_table_too_small_for_the_distance_is_refused():
     with pytest.raises(InvalidArgument, match="3 of them are to change"):
         pair_source(Table(ROWS[:3]), Relation.ADD_REMOVE, 3, 0)
+
+
+DAYS = [f"{1950 + i % 50}-0{1 + i % 9}-1{i % 10}" for i in range(60)]
+MESSY = [
+    {"code": f"{i:05d}", "born": DAYS[i], "pay": f"{2000 + i}.50", "note": "ok"} for i in range(60)
+]
+MESSY[17]["born"] = "1899-12-31"
+MESSY[29]["pay"] = "n/a"
+MESSY[41]["note"] = "a very long note"
+MESSY[53]["pay"] = "9,990.00"
+
+
+@pytest.mark.parametrize("made", [list, pd.DataFrame], ids=["dicts", "pandas"])
+@pytest.mark.parametrize("place", [17, 29, 41, 53])
+def test_what_is_written_stands_out_by_what_it_says(made, place):
+    """A day before all others, a word among numbers, a long text, and the largest number."""
+    assert place in telling_rows(Table(made(MESSY)))[:16]
+
+
+def test_days_of_all_libraries_are_in_order():
+    frame = pd.DataFrame(MESSY).assign(born=pd.to_datetime(pd.DataFrame(MESSY)["born"]))
+    frame.loc[33, "born"] = pd.NaT
+    assert {17, 33} <= set(telling_rows(Table(frame))[:16])
+
+
+@pytest.mark.parametrize(
+    ("constants", "places"),
+    [(("01234567", "00031"), {31}), ((2044,), {43, 44}), (("1963",), {13}), ((9, 2055.5), {55})],
+)
+def test_rows_that_the_code_speaks_of_come_first(constants, places):
+    assert places <= set(telling_rows(Table(MESSY), constants)[:16])
+
+
+def test_a_row_that_meets_several_conditions_of_the_code_comes_first():
+    """Of 300 rows 12 meet both."""
+    rows = [{"town": "ABC"[i % 3], "pay": i * 7 % 300, "age": i % 90} for i in range(300)]
+    order = telling_rows(Table(rows), ("town", "A", 0.0, "pay", 264, 1.2))
+    assert any(rows[i]["town"] == "A" and rows[i]["pay"] > 264 for i in order[:24])

@@ -267,3 +267,19 @@ def test_events_over_many_coordinates_are_found(name):
         p, q = q, p
     assert p > q * exp(worth * 0.85)
     assert p > 1e-3
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_numbers_whose_squares_are_no_doubles_hide_nothing():
+    """Beside them stands a number that is shifted; a text that ends in 7e213 is such a number."""
+    rng = np.random.default_rng(0)
+
+    def beside(shift):
+        large = np.minimum(np.exp(np.minimum(rng.exponential(300, 4096), 709)), 1.7e308)
+        signs = np.where(rng.random(4096) < 0.5, 1, -1)
+        return np.column_stack([signs * large, shift + rng.laplace(size=4096)])
+
+    lesson = Lesson()
+    lesson.add(*(Outputs.of(beside(shift), 4096) for shift in (0, 2)))
+    # {second number <= 0} and {second number >= 2} lose 2.
+    assert lesson.choice(**AIM).predicted > 1.7
