@@ -290,7 +290,7 @@ def _count(node: Node, feature: Feature) -> Column:
 
 
 def _labelled(node: Node, feature: Feature) -> Column:
-    """A part of the first entry that has the label, by the place of labels and of the part."""
+    """A part of an entry that has the label, by the place of labels and of the part."""
     label, inner = feature.other[:1], feature.other[1:]
     found = []
     for rows, listed in at(node, feature.path):
@@ -299,8 +299,9 @@ def _labelled(node: Node, feature: Feature) -> Column:
             continue
         owners, content = entries
         hit = np.flatnonzero(_is(answer(content, Feature("value", label)), feature.argument))
-        _, first = np.unique(owners[hit], return_index=True)
-        places = hit[first]
+        _, first, times = np.unique(owners[hit], return_index=True, return_counts=True)
+        enough = times > feature.place
+        places = hit[(first + feature.place % times)[enough]]
         values = answer(content.take(places), Feature("value", inner))
         mine = owners[places]
         found.append((mine if rows is None else rows[mine], values))

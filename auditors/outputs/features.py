@@ -29,6 +29,9 @@ KINDS = (
 )  # fmt: skip
 PAIRED = frozenset({"difference", "equal", "labelled"})
 """Kinds that look at two places."""
+ORDINALS = ("first", "second", "third")
+PLACES = (0, 1, 2, -1)
+"""Of the entries of a list that have one label; -1 is the last."""
 DEEPEST = 64
 """Steps of a path; values nested beyond 60 levels are refused as outputs."""
 
@@ -80,7 +83,8 @@ class Feature:
     | residue | a whole number modulo `argument` |
     | first | index of the first part that is `argument` |
     | count | how often the two letters `argument` follow each other in a text |
-    | labelled | in a list, the part `other[1:]` of the first entry whose `other[0]` is `argument` |
+    | labelled | in a list, the part `other[1:]` of the entry whose `other[0]` is `argument`: of
+    those the one at `place`, -1 for the last |
     | sum, max, min, argmax | of all numbers at the path |
     """
 
@@ -88,6 +92,7 @@ class Feature:
     path: Path = ()
     other: Path = ()
     argument: float | str | None = None
+    place: int = 0
 
     def __str__(self) -> str:
         name = path_name(self.path)
@@ -110,7 +115,8 @@ class Feature:
                 label, *inner = self.other
                 entry = path_name((label,))[len("output") :]
                 part = path_name(tuple(inner))[len("output") :]
-                return f"{part or 'value'} of the first entry of {name} whose {entry} is " + (
+                which = "last" if self.place < 0 else ORDINALS[self.place]
+                return f"{part or 'value'} of the {which} entry of {name} whose {entry} is " + (
                     say_argument(self.argument)
                 )
             case "missing":
@@ -152,6 +158,8 @@ class Feature:
         if self.argument is not None:
             number = isinstance(self.argument, float) and not isfinite(self.argument)
             data["argument"] = {"$float": repr(self.argument)} if number else self.argument
+        if self.place:
+            data["place"] = self.place
         return data
 
 
@@ -221,7 +229,10 @@ def feature_from_json(data: Any) -> Feature:
     other = data.get("other", [])
     if (kind == "count" and len(str(argument)) != 2) or (kind == "labelled" and not other):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
-    return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument)
+    place = data.get("place", 0)
+    if place not in PLACES or isinstance(place, bool) or (place and kind != "labelled"):
+        raise EvidenceFormatError(f"a feature of kind {kind} cannot have the place {place!r:.40}")
+    return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument, place)
 
 
 def _path_from_json(data: Any) -> Path:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import ABSENT, Column, Feature, Path, Step
+from .features import ABSENT, PLACES, Column, Feature, Path, Step
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
 from .outputs import Outputs
 from .readings import at, many, reading, telling_letters
@@ -22,6 +22,8 @@ MOST_FORMS = 24
 FEW = 6
 MOST_LETTERS = 64
 MOST_LABELS = 8
+LEAST_HELD = 64
+"""Of the first 2,000 outputs of a side, how many must have a labelled entry that is asked for."""
 SHARE = 0.5
 """Texts of which more than this share are different are no categories."""
 LOOKED_AT = 2000
@@ -52,7 +54,7 @@ def questions(first: Outputs, second: Outputs) -> list[Feature]:
         if _has_missing(both):
             found.append(Feature("missing"))
         found += _firsts(both, first, second)
-        found += _pivots(both)
+        found += _pivots(both, first, second)
     found += _letters(paths, first, second)
     found += [residue for path in paths[:FEW] for residue in _residues(path, first, second)]
     return list(dict.fromkeys(found))
@@ -204,14 +206,26 @@ def _texts_at(outputs: Outputs, path: Path) -> Texts | None:
     return None
 
 
-def _pivots(both: Outputs) -> list[Feature]:
-    """Of lists whose entries are labelled: the parts of the first entry with a common label."""
+def _pivots(both: Outputs, first: Outputs, second: Outputs) -> list[Feature]:
+    """Of lists whose entries are labelled: the parts of the entries with a common label.
+
+    Asked for are the first, second and third of them and the last; those that tell most are kept.
+    """
     found: list[Feature] = []
     for path in both.paths():
         for _, node in at(both.node, path):
             if isinstance(node, Ragged) and node.codes is None and node.content.count:
                 found += _pivots_of(path, Outputs(node.content, node.content.count))
-    return found[:MOST_FORMS]
+    sides = first[:LOOKED_AT], second[:LOOKED_AT]
+    several = [one for one in found if any(_often(side.column(one)) for side in sides)]
+    gaps = [_gap(*(side.column(one) for side in sides)) for one in several]
+    best = np.argsort(-np.array(gaps), kind="stable")[:MOST_FORMS]
+    return [several[i] for i in sorted(best.tolist())]
+
+
+def _often(column: Column) -> bool:
+    """Whether enough of the outputs have it."""
+    return int((~column.labelled()).sum()) >= LEAST_HELD
 
 
 def _pivots_of(path: Path, content: Outputs) -> list[Feature]:
@@ -220,19 +234,24 @@ def _pivots_of(path: Path, content: Outputs) -> list[Feature]:
     labels = [p for p in content.paths() if len(p) == 1]
     for label in labels:
         column = content.column(Feature("value", label))
-        if column.codes is None or not (column.codes >= 0).all():
+        names: list[float | str]
+        if column.codes is not None and (column.codes >= 0).all():
+            names = list(column.names)
+            counts = np.bincount(column.codes, minlength=len(names))
+        elif column.codes is None:
+            distinct, counts = np.unique(np.asarray(column.values, float), return_counts=True)
+            names = distinct.tolist()
+        else:
             continue
-        counts = np.bincount(column.codes, minlength=len(column.names))
-        common = [
-            column.names[i] for i in np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist()
-            if counts[i] >= 8 and column.names[i] != ABSENT
-        ]  # fmt: skip
-        if 2 * counts[np.argsort(-counts)[:MOST_LABELS]].sum() < counts.sum():
+        ranked = np.argsort(-counts, kind="stable")[:MOST_LABELS].tolist()
+        common = [names[i] for i in ranked if counts[i] >= 8 and names[i] != ABSENT]
+        if 2 * counts[ranked].sum() < counts.sum() or not common:
             continue
         parts = [p for p in inner if p != label][:2]
         return [
-            Feature("labelled", path, (label[0], *part), name) for name in common for part in parts
-        ]
+            Feature("labelled", path, (label[0], *part), name, place)
+            for name in common for part in parts for place in PLACES
+        ]  # fmt: skip
     return []
 
 

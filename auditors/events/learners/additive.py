@@ -1,10 +1,11 @@
 """Scores over many columns: sums of smoothed tables of log-ratios, and of the shape of the output.
 
-Five kinds compete: a table of its own for each value, one table for all values that look alike
+Six kinds compete: a table of its own for each value, one table for all values that look alike
 (coordinates that carry the same small shift), tables for the first value and the steps between
-neighbours (cumulative releases), the shape of the whole output with tables for its numbers, and
-weights for all numbers at once, by logistic regression (numbers that depend on each other, and the
-letters of a chain). Tables are fitted on one fold and score the other.
+neighbours (cumulative releases), tables for entries of lists by their labels, the shape of the
+whole output with tables for its numbers, and weights for all numbers at once, by logistic
+regression (numbers that depend on each other, and the letters of a chain). Tables are fitted on
+one fold and score the other.
 """
 
 from collections.abc import Iterator
@@ -136,7 +137,15 @@ def _kinds(ledger: Ledger) -> list[str]:
         found = ["own"] + ["pooled"] * shared
     if steps:
         found += ["steps"] + ["steps-pooled"] * any(ledger.columns[i].group >= 0 for i in steps)
-    return found + linear
+    return found + ["labelled"] * (len(_labelled(ledger)) > 1) + linear
+
+
+def _labelled(ledger: Ledger) -> list[int]:
+    """Columns of entries with a label; the last of them may be the first, so it is left out."""
+    return [
+        i for i in sorted(ledger.wanted)
+        if (asked := ledger.columns[i].bins.feature).kind == "labelled" and asked.place >= 0
+    ]  # fmt: skip
 
 
 def _numbers(ledger: Ledger) -> list[int]:
@@ -156,6 +165,8 @@ def _all_discrete(ledger: Ledger, places: list[int]) -> bool:
 def _columns_of(ledger: Ledger, kind: str) -> list[int]:
     if kind == "linear":
         return _numbers(ledger)
+    if kind == "labelled":
+        return _labelled(ledger)
     values = _values(ledger)
     return values[:1] + _steps(ledger) if kind.startswith("steps") else values
 
@@ -171,7 +182,7 @@ def _cross_fitted(ledger: Ledger, kind: str) -> Scored:
     final = _fit(ledger, kind, 2) if kind.startswith("pattern") else None
     belief = None if final is None else final.belief
     zero, one = (_fit(ledger, kind, fold, belief) for fold in (0, 1))
-    useless = _useless(ledger, zero, one) if kind == "own" else set()
+    useless = _useless(ledger, zero, one) if kind in ("own", "labelled") else set()
     scored = _scored(ledger, kind, _without(zero, useless), _without(one, useless), final)
     scored.useless = useless
     return scored

@@ -1,4 +1,4 @@
-"""Numbers that come back amid others that do not, and speak for one side.
+"""Numbers, NaN and labels that come back amid others that do not, and speak for one side.
 
 Rounding, clamping and default values put atoms into continuous noise. The bins that are fixed on
 the first draws hold such a number apart only if it has a share of them; here a number counts that
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...outputs.features import Feature
+from ...outputs.features import ABSENT, Feature
 from ...outputs.outputs import Outputs
 from ..bins import MINUS_ZERO, MOST_DISTINCT
 from ..cuts import Family
@@ -33,25 +33,30 @@ def recurring_values(features: list[Feature], first: Outputs, second: Outputs) -
     for feature in features:
         columns = [Values(side.column(feature)) for side in (first, second)]
         folds = [fold for column in columns for fold in column.known]
-        if not any((fold[1:] == fold[:-1]).any() for fold in folds):
+        labels = tuple(sorted({name for one in columns for name in one.column.names} - {ABSENT}))
+        gaps = any(len(one) < size for column in columns
+                   for one, size in zip(column.known, column.sizes, strict=True))  # fmt: skip
+        if not gaps and not any((fold[1:] == fold[:-1]).any() for fold in folds):
             continue  # What comes back BACK times in all comes back in one of four folds.
         known = np.concatenate(folds)
         values, times = np.unique(known, return_counts=True)
         if len(values) <= MOST_DISTINCT:
             continue  # A few numbers and nothing else have bins of their own.
         values = values[times >= BACK]
-        if not 0 < len(values) <= MOST:
+        if len(values) + len(labels) > MOST:
             continue
-        counts = np.stack([column.counts(values, ())[:, :-1] for column in columns], axis=1)
+        counts = np.stack([column.counts(values, labels) for column in columns], axis=1)
+        names: list[float | str] = [-0.0 if v == MINUS_ZERO else v for v in values.tolist()]
+        names += [float("nan"), *labels]
         for reverse in (False, True):
             ours = counts[:, ::-1] if reverse else counts
             sides = (columns[1], columns[0]) if reverse else (columns[0], columns[1])
-            yield from _sets(feature, values, ours, sides, reverse)
+            yield from _sets(feature, names, ours, sides, reverse)
 
 
 def _sets(
     feature: Feature,
-    values: NDArray[np.float64],
+    names: list[float | str],
     counts: Counts,
     sides: tuple[Values, Values],
     reverse: bool,
@@ -65,9 +70,9 @@ def _sets(
             continue
         seen = named
         hits = np.array([counts[fold][:, sets[1 - fold]].sum(axis=-1) for fold in (0, 1)])
-        numbers = [-0.0 if v == MINUS_ZERO else v for v in values[sets[2]].tolist()]
+        values = tuple(names[place] for place in named)
         simplicity = (0 if len(named) <= FEW_NAMED else 2) + (feature.kind != "value")
-        yield alone(feature, hits, sides, reverse, Among(feature, tuple(numbers)), simplicity)
+        yield alone(feature, hits, sides, reverse, Among(feature, values), simplicity)
 
 
 def _surely(counts: Counts) -> NDArray[np.float64]:

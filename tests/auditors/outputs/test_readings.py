@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import learn
-from dpwitness.auditors.outputs.features import END, START, Feature, feature_from_json
+from dpwitness.auditors.errors import EvidenceFormatError
+from dpwitness.auditors.outputs.features import (
+    ABSENT,
+    END,
+    PLACES,
+    START,
+    Feature,
+    feature_from_json,
+)
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
 from dpwitness.auditors.outputs.readings import said, spelled
@@ -135,3 +143,29 @@ def test_numbers_of_one_text_are_not_compared():
     rng = np.random.default_rng(0)
     side = Outputs.of_list([f"run {k}: {v}" for k, v in enumerate(rng.laplace(size=200))])
     assert not any(f.kind in ("difference", "sum", "max") and f.path for f in questions(side, side))
+
+
+ENTRIES = st.lists(st.tuples(st.sampled_from(["a", "b", 3, 4.5]), st.integers(-9, 9)), max_size=6)
+
+
+@given(st.lists(ENTRIES, min_size=1, max_size=8), st.sampled_from(["a", 3, 4.5]),
+       st.sampled_from(PLACES))  # fmt: skip
+def test_labelled_entries_are_counted_from_the_first_and_from_the_last(lists, label, place):
+    named = repr(label) if isinstance(label, str) else label
+    feature = Feature("labelled", (), (0, 1), named, place)
+    assert feature_from_json(json.loads(json.dumps(feature.to_json()))) == feature
+    column = Outputs.of_list(lists).column(feature)
+    for i, entries in enumerate(lists):
+        held = [value for name, value in entries if name == label and type(name) is type(label)]
+        if place < len(held) and held:
+            assert column.label(i) is None
+            assert column.values[i] == held[place]
+        else:
+            assert column.label(i) == ABSENT
+
+
+@pytest.mark.parametrize("place", [3, -2, True, 0.5, "last"])
+def test_no_other_place_is_read(place):
+    data = {**Feature("labelled", (), (0, 1), "a", 1).to_json(), "place": place}
+    with pytest.raises(EvidenceFormatError, match="cannot have the place"):
+        feature_from_json(data)
