@@ -117,6 +117,7 @@ def own_name(entry: Mechanism | NegativeControl | BrokenStatement) -> str:
 MECHANISMS = {
     "laplace T-LAP-3": "noise.laplace",
     "laplace-vector": "noise.laplace",
+    "gaussian T-GAUSS": "noise.gaussian",
     "grid-laplace": "noise.grid_laplace",
     "geometric": "noise.geometric",
     "randomized-response": "noise.randomized_response",
@@ -169,6 +170,7 @@ CONTROLS = {
     "laplace-shared-noise": "noise.broken_laplace",
     "laplace-one-sided-noise": "noise.broken_laplace",
     "laplace-empty-database-unnoised": "noise.broken_laplace",
+    "gaussian-tenth-too-narrow": "noise.broken_gaussian",
     "grid-laplace-answer-off-grid": "noise.broken_grid_laplace",
     "grid-laplace-rounding-unaccounted": "noise.broken_grid_laplace",
     "geometric-wrong-ratio": "noise.broken_geometric",
@@ -242,6 +244,7 @@ PARTS = {
     "Laplace noise and composition": (
         "noise.theorems_tails",
         "noise.theorems_laplace",
+        "noise.theorems_gaussian",
         "composition.theorems_composition",
         "accounting.theorems_accounting",
         "accounting.theorems_zcdp",

@@ -11,13 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Database, Law, Mechanism, NotListable, PrivacyClaim
+from ...mechanisms.model import Curve, Database, Law, Mechanism, NotListable, PrivacyClaim
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..databases.universe import MOST, universe
 from ..outputs.encoding import canonical, show
 from ..results.results import Pair, Verdict
-from .loss_laws import Loss, Shift, delta_bounds, epsilon_of, losses_of, smallest_epsilon
+from .curve_laws import asked_at, size_bounds
+from .loss_laws import (
+    GaussianShift,
+    Loss,
+    Shift,
+    delta_bounds,
+    epsilon_of,
+    losses_of,
+    smallest_epsilon,
+)
 
 TOLERANCE = 1e-9
 HAND_MADE = 40
@@ -30,7 +39,9 @@ class ExactPrivacy:
     They differ where the largest loss is that of an output which nearly never comes. `epsilon`
     is the smallest that holds at the claim's delta on all pairs and `delta` bounds the largest
     delta at the claim's epsilon from both sides, for the claim's distance (not of a single step).
-    `rows` are (database, neighbour, epsilon or delta) of the worst pairs.
+    `rows` are (database, neighbour, epsilon or delta) of the worst pairs. Of a curve `size` bounds
+    the least parameter that holds on all pairs, mu, rho or a factor, from both sides, and is that
+    of the rows; epsilon and delta are those of the claim's point.
     """
 
     verdict: Verdict
@@ -40,6 +51,7 @@ class ExactPrivacy:
     telling: Pair
     scope: str
     rows: tuple[tuple[str, str, float], ...]
+    size: tuple[float, float] | None = None
 
 
 def exact_privacy(
@@ -59,6 +71,8 @@ def exact_privacy(
     if not judged:
         return None
     laws = _Laws(mechanism)
+    if claim.curve is not None:
+        return _exact_curve(laws, claim, claim.curve, judged, scope)
     epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
     scored = []
     deltas: list[tuple[float, float]] = []
@@ -101,6 +115,41 @@ def exact_privacy(
         telling=telling,
         scope=scope,
         rows=tuple((show(p.database), show(p.neighbour), value) for value, p, _ in rows),
+    )
+
+
+def _exact_curve(
+    laws: "_Laws", claim: PrivacyClaim, curve: Curve, judged: list[Pair], scope: str
+) -> ExactPrivacy:
+    """A whole curve on every pair: the least parameter that holds, against the one claimed."""
+    known: dict[tuple[bytes, ...], tuple[float, float]] = {}
+    scored: list[tuple[tuple[float, float], Pair]] = []
+    for turned in (way for pair in judged for way in (pair, pair.reversed())):
+        parts = laws.losses(turned)
+        key = tuple(sorted(_named(part) for part in parts))
+        if key not in known:
+            known[key] = size_bounds(parts, curve, claim.distance) if parts else (0.0, 0.0)
+        scored.append((known[key], turned))
+    # The first of equals, which is the smallest.
+    (low, _), pair = max(scored, key=lambda one: one[0])
+    most = max(upper for (_, upper), _ in scored)
+    slack = curve.size * (1 + TOLERANCE)
+    verdict = Verdict.INCONCLUSIVE
+    if low > slack:
+        verdict = Verdict.REFUTED
+    elif most <= slack:
+        verdict = Verdict.PROVED
+    parts = laws.losses(pair)
+    rows = sorted(scored, key=lambda one: -one[0][0])[:10]
+    return ExactPrivacy(
+        verdict=verdict,
+        epsilon=smallest_epsilon(parts, claim.delta) if claim.delta else epsilon_of(parts),
+        delta=laws.deltas(parts, claim.epsilon),
+        pair=pair,
+        telling=pair,
+        scope=scope + (f", {asked}" if (asked := asked_at(curve, claim.distance)) else ""),
+        rows=tuple((show(p.database), show(p.neighbour), value) for (value, _), p in rows),
+        size=(low, most),
     )
 
 
@@ -156,8 +205,8 @@ class _Laws:
 
 def _named(part: Loss) -> bytes:
     """What tells one loss from another, in a few bytes."""
-    if isinstance(part, Shift):
-        return repr(part.size).encode()
+    if isinstance(part, Shift | GaussianShift):
+        return repr(part).encode()
     digest = blake2b(repr(part.infinite).encode(), digest_size=16)
     for numbers in (part.losses, part.probabilities):
         digest.update(np.asarray(numbers, dtype=float).tobytes())

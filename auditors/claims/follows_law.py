@@ -3,10 +3,10 @@
 **A finite law.** Each outcome of a list fixed by the law is counted, and all the others together;
 exact binomial tests share the level evenly.
 
-**Laplace noise.** The draws of each coordinate are compared with the distribution function;
-sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart 1990). Signs
-of two coordinates agree with probability 1/2, by exact binomial tests of all pairs of the first 64
-and of neighbours beyond, which share the level evenly.
+**Laplace and Gaussian noise.** The draws of each coordinate are compared with the distribution
+function; sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart
+1990). Signs of two coordinates agree with probability 1/2, by exact binomial tests of all pairs of
+the first 64 and of neighbours beyond, which share the level evenly.
 
 **A product.** Each part is compared on its own, over the numbers of the output that are its; an
 event of one part and one of the next come together as often as independence says.
@@ -28,11 +28,13 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtr
 
 from ...mechanisms.model import (
     Array,
     Database,
     FiniteLaw,
+    GaussianLaw,
     LaplaceLaw,
     Law,
     Mechanism,
@@ -208,8 +210,8 @@ def _by_law(law: Law, outputs: Array, alpha: float, what: str) -> list[Row]:
     match law:
         case FiniteLaw():
             return _finite(law, outputs, alpha, what)
-        case LaplaceLaw():
-            return _laplace(law, outputs, alpha, what)
+        case LaplaceLaw() | GaussianLaw():
+            return _noise(law, outputs, alpha, what)
     flat, used = outputs.reshape(len(outputs), -1), 0
     share = alpha / (2 * len(law.parts))
     rows: list[Row] = []
@@ -228,9 +230,9 @@ def _by_law(law: Law, outputs: Array, alpha: float, what: str) -> list[Row]:
     return rows
 
 
-def _event(part: FiniteLaw | LaplaceLaw, drawn: Array) -> tuple[Array, float]:
+def _event(part: FiniteLaw | LaplaceLaw | GaussianLaw, drawn: Array) -> tuple[Array, float]:
     """Which draws of a part show an event, and the probability that its law gives it."""
-    if isinstance(part, LaplaceLaw):
+    if isinstance(part, LaplaceLaw | GaussianLaw):
         above = drawn.reshape(len(drawn), -1)[:, 0] > np.ravel(part.centres)[0]
         return above, 0.5
     place = int(np.argmax(part.log_probabilities))
@@ -260,7 +262,7 @@ def _finite(law: FiniteLaw, outputs: Array, alpha: float, what: str) -> list[Row
     return [*rows, (what, "P[an impossible outcome]", 0.0, impossible / n, impossible > 0)]
 
 
-def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
+def _noise(law: LaplaceLaw | GaussianLaw, outputs: Array, alpha: float, what: str) -> list[Row]:
     centres = np.asarray(law.centres, dtype=float).reshape(-1)
     noise = (np.asarray(outputs, dtype=float).reshape(len(outputs), -1) - centres) / law.scale
     n, coordinates = noise.shape
@@ -269,9 +271,11 @@ def _laplace(law: LaplaceLaw, outputs: Array, alpha: float, what: str) -> list[R
     rows = []
     for place in range(coordinates):
         values = np.sort(noise[:, place])
-        stated = np.where(
-            values < 0, np.exp(np.minimum(values, 0)) / 2, 1 - np.exp(-np.abs(values)) / 2
-        )
+        if isinstance(law, GaussianLaw):
+            stated = ndtr(values)
+        else:
+            tail = np.exp(-np.abs(values)) / 2
+            stated = np.where(values < 0, tail, 1 - tail)
         steps = np.arange(n + 1) / n
         gap = float(max((steps[1:] - stated).max(), (stated - steps[:-1]).max()))
         rows.append((what, f"sup |F_n - F| of number {place}", allowed, gap, gap > allowed))

@@ -13,12 +13,13 @@ two atoms of Laplace noise, which then are not rounded at all.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, expm1, inf
+from math import ceil, erfc, exp, expm1, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr, ndtr
 
-from ...mechanisms.model import FiniteLaw, LaplaceLaw, Law, LossLaw, ProductLaw
+from ...mechanisms.model import FiniteLaw, GaussianLaw, LaplaceLaw, Law, LossLaw, ProductLaw
 from ..errors import HarnessError
 
 GRID = 8000
@@ -26,6 +27,8 @@ GRID = 8000
 RELATIVE = 1e-9
 """More than the rounding of any sum or convolution here."""
 HALVINGS = 60
+FAR = 9.0
+"""Standard deviations of a normal loss beyond which lies less than 2e-19."""
 
 Floats = NDArray[np.float64]
 
@@ -37,7 +40,14 @@ class Shift:
     size: float
 
 
-Loss = LossLaw | Shift
+@dataclass(frozen=True, slots=True)
+class GaussianShift:
+    """Gaussian noise whose centres are `size` standard deviations apart."""
+
+    size: float
+
+
+Loss = LossLaw | Shift | GaussianShift
 
 
 def losses_of(first: Law, second: Law) -> list[Loss]:
@@ -48,6 +58,10 @@ def losses_of(first: Law, second: Law) -> list[Loss]:
         case LaplaceLaw(), LaplaceLaw() if first.scale == second.scale:
             gaps = np.abs(np.ravel(first.centres) - np.ravel(second.centres)) / first.scale
             return [Shift(float(gap)) for gap in gaps if gap > 0]
+        case GaussianLaw(), GaussianLaw() if first.scale == second.scale:
+            moved = np.ravel(first.centres) - np.ravel(second.centres)
+            length = float(np.sqrt(np.sum(moved**2))) / first.scale
+            return [GaussianShift(length)] if length > 0 else []
         case ProductLaw(), ProductLaw() if len(first.parts) == len(second.parts):
             pairs = zip(first.parts, second.parts, strict=True)
             return [loss for one, two in pairs for loss in losses_of(one, two)]
@@ -86,7 +100,7 @@ def epsilon_of(parts: list[Loss]) -> float:
 def _largest(part: Loss) -> float:
     if isinstance(part, Shift):
         return part.size
-    if part.infinite > 0:
+    if isinstance(part, GaussianShift) or part.infinite > 0:
         return inf
     losses = np.asarray(part.losses, dtype=float)
     return float(losses[np.asarray(part.probabilities) > 0].max(initial=-inf))
@@ -150,6 +164,11 @@ def _delta(part: Loss, epsilon: float) -> float:
     if isinstance(part, Shift):
         # For 0 <= epsilon <= size; the likelihood ratio is flat outside the two centres.
         return max(0.0, -expm1(-(part.size - epsilon) / 2))
+    if isinstance(part, GaussianShift):
+        # Balle and Wang (2018), Theorem 8.
+        near, far = part.size / 2 - epsilon / part.size, part.size / 2 + epsilon / part.size
+        excess = erfc(-near / sqrt(2)) - exp(epsilon + float(log_ndtr(-far)) + log(2))
+        return max(0.0, excess / 2)
     losses = np.asarray(part.losses, dtype=float)
     chances = np.asarray(part.probabilities, dtype=float)
     return _tail(losses, chances, part.infinite, epsilon)
@@ -165,6 +184,10 @@ def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
     # Laplace shifts of one size are one part many times over.
     count = Counter(part.size for part in parts if isinstance(part, Shift))
     tables = [part for part in parts if isinstance(part, LossLaw)]
+    normal = sqrt(sum(part.size**2 for part in parts if isinstance(part, GaussianShift)))
+    if normal:
+        # Independent normal losses are one; what lies far out is taken for infinite.
+        tables.append(_normal_loss(normal, up=up))
     step = _step(tables, count)
     start, mass, alive = 0, np.ones(1), 1.0
     for part in tables:
@@ -179,6 +202,16 @@ def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
     hair = 1e-11 if up else -1e-11
     grid = np.asarray(start + np.arange(len(mass)), dtype=np.float64) * step + hair
     return grid, mass, 1 - alive
+
+
+def _normal_loss(size: float, *, up: bool) -> LossLaw:
+    """The loss of a Gaussian shift, N(size^2 / 2, size^2), each value rounded to a fine grid."""
+    grid = size * (size / 2 + np.linspace(-FAR, FAR, GRID + 1))
+    below = ndtr((grid / size) - size / 2)
+    chances = np.diff(below)
+    rest = float(ndtr(-FAR))
+    losses = grid[1:] if up else grid[:-1]
+    return LossLaw(losses=losses, probabilities=chances, infinite=rest if up else 0.0)
 
 
 def _step(tables: list[LossLaw], count: Counter[float]) -> float:

@@ -30,6 +30,7 @@ CURVE_DRAWS = 100_000
 DENSITY_DRAWS = 50_000
 LAW_DRAWS = 100_000
 SHARE = 0.1
+BETWEEN = 0.01
 
 
 def audit_privacy_claim(
@@ -53,7 +54,7 @@ def audit_privacy_claim(
         subject, pair=telling, trials=budget.trials, alpha=alpha - share, seed=seed, exact=False
     )
     if exact is not None:
-        _require_agreement(result, exact, claim.steps)
+        _require_agreement(result, exact, claim)
     wrong = contradicted(mechanism, draws=min(budget.trials, LAW_DRAWS), seed=seed)
     if wrong:
         raise HarnessError(wrong)
@@ -78,14 +79,18 @@ def audit_privacy_claim(
     return _finding(claim, result, exact, density, alpha, details)
 
 
-def _require_agreement(result: AuditResult, exact: ExactPrivacy, steps: int) -> None:
+def _require_agreement(result: AuditResult, exact: ExactPrivacy, claim: PrivacyClaim) -> None:
     # The pair that sampling judged is among those checked exactly.
-    most = exact.epsilon / steps
+    name, drawn, most = "epsilon", result.epsilon_lower, exact.epsilon / claim.steps
+    if claim.curve is not None and exact.size is not None:
+        # Between the orders or points that the exact law was asked at a little more may be lost.
+        name, drawn = claim.curve.parameter, result.size_lower
+        most = (1 + BETWEEN) * exact.size[1]
     shown = result.refuted and exact.verdict is Verdict.PROVED
-    if shown or result.epsilon_lower > most + TOLERANCE * max(1.0, most):
+    if shown or drawn > most + TOLERANCE * max(1.0, most):
         raise HarnessError(
             f"{'sampling refutes the claim of' if shown else 'draws show of'} {result.mechanism} "
-            f"(epsilon >= {result.epsilon_lower:.4g}) on a pair where its exact law gives at most "
+            f"({name} >= {drawn:.4g}) on a pair where its exact law gives at most "
             f"{most:.4g}; the sampler or the law is wrong"
         )
 
@@ -98,7 +103,7 @@ def _finding(
     alpha: float,
     details: dict[str, Any],
 ) -> Finding:
-    low = max(0.0, result.epsilon_lower)
+    low = max(0.0, result.size_lower)
     sampled = result.verdict
     proved: Verdict | None = None
     witness: Any = result.witness
@@ -106,7 +111,7 @@ def _finding(
     scope, note, true_epsilon = "", result.note, None
     if exact is not None:
         proved, scope, rows = exact.verdict, exact.scope, exact.rows
-        true_epsilon = exact.epsilon / claim.steps
+        true_epsilon = exact.size[0] if exact.size is not None else exact.epsilon / claim.steps
         if proved is Verdict.REFUTED and witness is None:
             witness = exact.pair
     elif density is not None:
@@ -116,8 +121,10 @@ def _finding(
             scope = "by the density at drawn outputs"
     edge = _edge(claim, low, exact, density)
     worst = "epsilon" if claim.delta == 0 else "delta at the claimed epsilon"
+    if claim.curve is not None:
+        worst = claim.curve.parameter
     return Finding(
-        claimed=claim.epsilon,
+        claimed=claim.epsilon if claim.curve is None else claim.curve.size,
         measured=Estimate(value=low, low=low, high=inf, error=alpha),
         exact=true_epsilon,
         sampled=sampled,
@@ -143,6 +150,12 @@ def _edge(
     claim: PrivacyClaim, low: float, exact: ExactPrivacy | None, density: DrawnLoss | None
 ) -> Edge | None:
     """The smallest epsilon or delta that still holds, by the method that shows most."""
+    if claim.curve is not None:
+        name, size = claim.curve.parameter, claim.curve.size
+        found = [edge_of(low, size, name, "a lower bound from draws")]
+        if exact is not None and exact.size is not None:
+            found.append(edge_of(exact.size[0], size, name, "exact law"))
+        return hardest(*found)
     epsilon = claim.epsilon
     edges = [edge_of(low, epsilon, "epsilon", "a lower bound from draws")]
     if density is not None:

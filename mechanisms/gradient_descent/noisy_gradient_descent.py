@@ -15,6 +15,7 @@ from .._checks import require_delta, require_positive, require_whole, sample_sha
 from ..model import (
     Array,
     Claim,
+    ConcentratedCurve,
     Database,
     Domain,
     Mechanism,
@@ -155,6 +156,14 @@ def noisy_gradient_descent_mechanism(
             radius=radius, records=records, loss=loss, step_size=step_size, **of_law
         )
         claims = (*claims, excess)
+    # A replaced row moves each gradient by 2 G / n in length, 2 / multiplier scales of the noise.
+    concentrated = PrivacyClaim.of_curve(
+        ConcentratedCurve(2 * steps / of_law["multiplier"] ** 2),
+        Relation.REPLACE_ONE,
+        statement="the noisy gradients of T steps are (2 T / multiplier^2)-zCDP",
+        reference="Bun and Steinke (2016), Proposition 1.4 and Lemma 1.7",
+    )
+    claims = (*claims, concentrated)
     return Mechanism(
         trust_rows=True,
         name=name,

@@ -104,6 +104,13 @@ def _private(
     )
 
 
+def _concentrated(
+    epsilon: float, delta: float, dimension: int, steps: int, records: int
+) -> Subject:
+    made = _private(l2_multiplier, epsilon, delta, dimension, steps, records)
+    return Subject(claim=made.claims[-1], mechanism=made)
+
+
 def _steps_spend(epsilon: float, delta: float, dimension: int, steps: int) -> IdentityClaim:
     """Replacing a row moves a gradient by 2 G / n in length, 2 / multiplier scales of the noise."""
 
@@ -194,6 +201,12 @@ THEOREMS: tuple[Theorem, ...] = (
         "noise of scale (G / n) sqrt(2 T) / s(epsilon, delta) makes all steps private",
         _parameters(2, 1e-3, steps=20, records=40),
         partial(_private, l2_multiplier),
+    ),
+    _theorem(
+        "GD-PRIV-RHO",
+        "T noisy gradients with noise of scale m G / n are (2 T / m^2)-zCDP together",
+        _parameters(2, 1e-3, steps=4, records=1),
+        _concentrated,
     ),
     Theorem(
         identifier="GD-SPENT",

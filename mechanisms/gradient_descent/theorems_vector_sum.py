@@ -15,6 +15,7 @@ from ..model import (
     Parameter,
     PrivacyClaim,
     Relation,
+    Subject,
     Theorem,
     number,
     whole,
@@ -109,6 +110,11 @@ def _replacing(epsilon: float, delta: float, dimension: int, norm: float) -> Mec
     return _sum(dimension, norm, scale, epsilon, delta, Relation.REPLACE_ONE)
 
 
+def _concentrated(scale: float, dimension: int, norm: float) -> Subject:
+    made = _sum(dimension, norm, scale * norm, 1.0, 0.5)
+    return Subject(claim=made.claims[-1], mechanism=made)
+
+
 def _rows_spend(epsilon: float, delta: float, norm: float) -> IdentityClaim:
     """The squared moves of all coordinates add up to that of the row: one step of its length."""
 
@@ -184,6 +190,17 @@ THEOREMS: tuple[Theorem, ...] = (
             "norm": NORM,
         },
         _replacing,
+    ),
+    Theorem(
+        identifier="GD-T3-RHO",
+        statement="noise of scale b D on the sum of rows of norm D is (1 / (2 b^2))-zCDP",
+        reference="Bun and Steinke (2016), Proposition 1.4 and Lemma 1.7",
+        subject=_concentrated,
+        parameters={
+            "scale": number(1.0, 0.2, 20, "b, of the noise in D"),
+            "dimension": _dimension(16),
+            "norm": NORM,
+        },
     ),
     Theorem(
         identifier="GD-T3-SPENT",

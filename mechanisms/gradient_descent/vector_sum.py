@@ -16,6 +16,7 @@ from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
     Choices,
+    ConcentratedCurve,
     Database,
     Domain,
     ExpectationClaim,
@@ -174,6 +175,12 @@ def vector_sum_mechanism(
                 variance=20 * dimension * scale**4,
                 statement="the squared error is 2 dimension scale^2 on average",
                 reference="Dwork and Roth (2014), Definition 3.2",
+            ),
+            PrivacyClaim.of_curve(
+                ConcentratedCurve(moves**2 / (2 * scale**2)),
+                relation,
+                statement="noise of scale b is (D^2 / (2 b^2))-zCDP in every dimension",
+                reference="Bun and Steinke (2016), Proposition 1.4 and Lemma 1.7",
             ),
         ),
         reference="Dwork, McSherry, Nissim and Smith (2006)",

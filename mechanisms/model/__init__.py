@@ -13,6 +13,7 @@ from .claims import (
     UtilityClaim,
 )
 from .curves import (
+    ORDERS,
     ConcentratedCurve,
     Curve,
     GaussianCurve,
@@ -45,7 +46,7 @@ from .domains import (
     Value,
     misfit,
 )
-from .laws import FiniteLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
+from .laws import FiniteLaw, GaussianLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
 from .marked import carried
 from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
 from .plots import Axis, Plot, Series
@@ -53,6 +54,7 @@ from .sessions import Analyst, Interaction, Session, SessionOver, asked_mechanis
 from .theorem import Parameter, Theorem, number, whole
 
 __all__ = [
+    "ORDERS",
     "Analyst",
     "Array",
     "Asked",
@@ -68,6 +70,7 @@ __all__ = [
     "ExpectationClaim",
     "FiniteLaw",
     "GaussianCurve",
+    "GaussianLaw",
     "GrowthClaim",
     "Histogram",
     "IdentityClaim",

@@ -34,6 +34,8 @@ LEAST = 1e-9
 MOMENTS = (1.0, 1.5, 2.0, 4.0, 8.0)
 """Orders at which a rho bounds a moment that is bet on."""
 MOST_MOMENTS = 6
+STEEP = 27.0
+"""A line with a larger epsilon touches its curve below 1e-12."""
 LARGEST_LOG = 20.0
 """Moments with a larger logarithm are left to events: no sample shows them."""
 
@@ -296,6 +298,8 @@ def moments_of(curve: Curve, steps: int = 1) -> tuple[Moment, ...]:
 
 TOUCHES = tuple((0.5 * 1.2 ** -np.arange(73)).round(9).tolist())
 """Probabilities at which lines of a curve are looked at, a fixed list: .5 down to 1e-6."""
+RARE = tuple((10.0 ** -np.arange(7.0, 250.0, 3.0)).tolist())
+"""The same of a curve that allows nearly all at each of these, such as rho 50."""
 
 
 @lru_cache(maxsize=256)
@@ -304,11 +308,12 @@ def lines_of(curve: Curve, steps: int = 1) -> tuple[Line, ...]:
 
     A line with epsilon below 0 is left out: it is that of the complement in the other order.
     """
-    found = [grouped_line(curve, q, steps) for q in TOUCHES]
-    kept = [(float(e), float(d)) for e, d in found if e >= 0 and 0 <= d < 1 and isfinite(e)]
-    if not kept:
-        raise ValueError(f"{curve} promises nothing that draws could refute")
-    return tuple(dict.fromkeys(kept))
+    for touches in (TOUCHES, RARE):
+        found = [grouped_line(curve, q, steps) for q in touches]
+        kept = [(float(e), float(d)) for e, d in found if e >= 0 and 0 <= d < 1 and isfinite(e)]
+        if kept:
+            return tuple(dict.fromkeys(kept))
+    raise ValueError(f"{curve} promises nothing that draws could refute")
 
 
 @lru_cache(maxsize=256)
@@ -324,14 +329,14 @@ def size_lower(curve: Curve, epsilon: float, delta: float, steps: int = 1) -> fl
 
     def denied(size: float) -> bool:
         one = curve.scaled(size)
-        first, last = 1e-12, 0.5
+        first, last = (1e-12, 0.5) if epsilon < STEEP else (RARE[-1], RARE[0])
         # The slope falls with q: the steepest line that is flat enough, by halving of ln q.
         for _ in range(18):
             middle = exp((log(first) + log(last)) / 2)
             steep = grouped_line(one, middle, steps)[0] > epsilon
             first, last = (middle, last) if steep else (first, middle)
         # At the size claimed the line that was judged is one of these.
-        known = (last, *TOUCHES) if size == curve.size else (last,)
+        known = (last, *TOUCHES, *RARE) if size == curve.size else (last,)
         lines = (grouped_line(one, at, steps) for at in known)
         return any(e <= epsilon and d <= delta for e, d in lines)
 

@@ -26,17 +26,25 @@ class LaplaceLaw:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianLaw:
+    """`centres` plus independent Gaussian noise of one standard deviation `scale`."""
+
+    centres: Array
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProductLaw:
     """Independent parts of one output, each with a law of its own."""
 
-    parts: "tuple[FiniteLaw | LaplaceLaw, ...]"
+    parts: "tuple[FiniteLaw | LaplaceLaw | GaussianLaw, ...]"
 
 
 class NotListable(ValueError):
     """An exact law has more outcomes than are listed; whoever asks goes on without the law."""
 
 
-Law = FiniteLaw | LaplaceLaw | ProductLaw
+Law = FiniteLaw | LaplaceLaw | GaussianLaw | ProductLaw
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

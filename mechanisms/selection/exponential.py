@@ -8,8 +8,18 @@ from functools import partial
 
 import numpy as np
 
-from .._checks import sample_shape
-from ..model import Array, Choices, Database, Mechanism, Relation, Rows, Size
+from .._checks import require_positive, sample_shape
+from ..model import (
+    Array,
+    Choices,
+    ConcentratedCurve,
+    Database,
+    Mechanism,
+    PrivacyClaim,
+    Relation,
+    Rows,
+    Size,
+)
 from ..queries import revenue
 from .categorical import normalised
 from .selection import Selection, by_occurrences, scaled_scores
@@ -91,13 +101,21 @@ def exponential_mechanism(
 ) -> Mechanism:
     """`exponential` on one selection problem, with the theorems it is claimed to satisfy.
 
-    `epsilon` is in nats. Raises ValueError where it is not positive.
+    Its loss stays in an interval of length epsilon, so that its rho is epsilon^2 / 8, a quarter of
+    what epsilon alone promises. `epsilon` is in nats. Raises ValueError where it is not positive.
     """
+    require_positive(epsilon=epsilon)
     return problem.mechanism(
         exponential,
         log_probabilities,
         problem.regret_claim(epsilon, reference=f"{BOOK}, Theorem 3.11", ties=True),
         problem.regret_claim(epsilon, reference=f"{BOOK}, Corollary 3.12"),
+        PrivacyClaim.of_curve(
+            ConcentratedCurve(epsilon**2 / 8),
+            problem.relation,
+            statement="the exponential mechanism is (epsilon^2 / 8)-zCDP",
+            reference="Cesar and Rogers (2021), Lemma 3.4",
+        ),
         epsilon=epsilon,
         proof=f"{BOOK}, Theorem 3.10" + (", for monotone scores" if problem.monotone else ""),
         name=name,

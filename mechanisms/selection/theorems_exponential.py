@@ -42,6 +42,17 @@ def _private(epsilon: float, others: int) -> Subject:
     return _naive(1, epsilon, others, monotone=False)
 
 
+def _concentrated(epsilon: float, others: int) -> Subject:
+    """One vote moves one candidate against all others, from half the weight to a little less."""
+    made = exponential_mechanism(
+        by_votes(others + 1), epsilon=epsilon, name="exponential-of-voters"
+    )
+    claim = next(
+        one for one in made.claims if isinstance(one, PrivacyClaim) and one.curve is not None
+    )
+    return Subject(claim=replace(claim, examples=_opposed(others)), mechanism=made)
+
+
 def _naive(multiple: float, epsilon: float, others: int, monotone: bool = True) -> Subject:
     claim = PrivacyClaim(epsilon=multiple * epsilon, relation=ADD_REMOVE, examples=_opposed(others))
     mechanism = exponential_mechanism(
@@ -123,6 +134,13 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Dong, Durfee and Rogers (2020)",
         subject=_bounded_range,
         parameters={"epsilon": EPSILON},
+    ),
+    Theorem(
+        identifier="EM-RHO",
+        statement="weights exp(epsilon u / (2 Du)) are (epsilon^2 / 8)-zCDP",
+        reference="Cesar and Rogers (2021), Lemma 3.4",
+        subject=_concentrated,
+        parameters={"epsilon": EPSILON, "others": replace(OTHERS, default=2)},
     ),
     Theorem(
         identifier="EM-DDR",

@@ -187,6 +187,8 @@ def _rows(result: ClaimResult) -> list[dict[str, Any]]:
 def _privacy_bound(face: Face, result: ClaimResult) -> str:
     audit: AuditResult = result.finding.details["audit"]
     delta = audit.claim.delta
+    if (curve := audit.claim.curve) is not None:
+        return f"{curve.parameter} ≤ {number(curve.size)}"
     return _bounded(face, result) + (f", delta {delta:g}" if delta else "")
 
 
@@ -207,11 +209,18 @@ def _privacy_counterexample(result: ClaimResult) -> Sentences:
         event = printable(witness.event.describe())
         sentences.append(f"The event {event} occurs in {counts} under D′.")
         bound = wording.at_least(audit.epsilon_lower, audit.claim.epsilon)
+        held = f"with confidence {wording.confidence(audit)}"
+        curve = audit.claim.curve
         sentences.append(
-            f"So epsilon is at least {bound}, with confidence {wording.confidence(audit)}; "
-            f"{audit.claim.epsilon:g} was claimed."
+            f"So epsilon is at least {bound}, {held}; {audit.claim.epsilon:g} was claimed."
+            if curve is None
+            else f"So {curve.parameter} is at least {wording.at_least(audit.size_lower)}, {held}; "
+            f"{curve.size:g} was claimed."
         )
-    if result.finding.exact is not None:
+    if result.finding.exact is not None and audit.claim.curve is not None:
+        name = audit.claim.curve.parameter
+        sentences.append(f"By the exact laws {name} is {exact_phrase(result)}.")
+    elif result.finding.exact is not None:
         at = f", at the claimed delta {audit.claim.delta:g}" if audit.claim.delta else ""
         sentences.append(f"By the exact laws epsilon is {exact_phrase(result)}{at}.")
     return tuple(sentences)

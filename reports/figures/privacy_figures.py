@@ -9,7 +9,7 @@ from ...auditors.bounds.two_sample import at_distance
 from ...auditors.claims.exact import pair_losses
 from ...auditors.claims.loss_laws import delta_curve
 from ...auditors.results.results import AuditResult
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import PrivacyClaim, lines_of
 from ..drawing.svg import confirmed_bound, draw_sketch, few_ticks, thousands
 from ..statements.statements import Statement
 from . import marks
@@ -25,11 +25,13 @@ def loss_figure(statement: Statement) -> Drawn:
     assert isinstance(claim, PrivacyClaim)
     audit: AuditResult = result.finding.details["audit"]
     points = [(draws, max(0.0, bound)) for draws, bound in audit.growth if isfinite(bound)]
-    exact = result.finding.exact
+    # A whole curve is judged at a point of its own.
+    curve, point = claim.curve, claim if claim.curve is None else audit.claim
+    exact = result.finding.exact if curve is None else None
     confirmed = confirmed_bound(audit)
 
     def paint(axes: Any) -> None:
-        marks.bound_level(axes, claim.epsilon, "claim")
+        marks.bound_level(axes, point.epsilon, "claim")
         if points:
             at, bounds = np.array(points).T
             marks.measured_curve(axes, at, bounds, "lower bound", marker="o", markersize=4)
@@ -43,7 +45,7 @@ def loss_figure(statement: Statement) -> Drawn:
         if not points and confirmed is None:
             marks.remark(axes, "the draws show no loss", y=0.1)
         marks.room_above(
-            axes, claim.epsilon, confirmed or 0.0, exact or 0.0, *(bound for _, bound in points)
+            axes, point.epsilon, confirmed or 0.0, exact or 0.0, *(bound for _, bound in points)
         )
         axes.set_xlim(left=0)
         axes.set_xlabel("runs per database")
@@ -59,7 +61,8 @@ def loss_figure(statement: Statement) -> Drawn:
             f"{result.finding.error:.2g}: a line above the claim refutes it, one below does not "
             "prove it."
             + (f" Exact: the largest loss on {result.finding.scope}." if exact is not None else "")
-            + (f" All at delta {claim.delta:g}." if claim.delta else "")
+            + (f" All at delta {point.delta:.4g}." if point.delta else "")
+            + (f" It is a point of {curve}." if curve is not None else "")
         ),
         paint=paint,
     )
@@ -74,8 +77,15 @@ def curve_figure(statement: Statement) -> Drawn | None:
     assert isinstance(claim, PrivacyClaim)
     curve = details["curve"]
     epsilon, delta = at_distance(claim.epsilon, claim.delta, claim.steps)
-    exact = _exact_curve(statement, max(1.25 * epsilon, min(1.0, 2 * epsilon)))
-    width = max(1.25 * epsilon, 1e-3)
+    width, drawn = max(1.25 * epsilon, 1e-3), max(1.25 * epsilon, min(1.0, 2 * epsilon))
+    lines = lines_of(claim.curve, claim.distance) if claim.curve is not None else ()
+    if lines:
+        shown = [one for one, low in zip(curve.epsilons, curve.delta_lower, strict=True) if low > 0]
+        width = drawn = max(width, 1.25 * max(shown, default=0.0))
+    exact = _exact_curve(statement, drawn)
+    where = "delta is above the dashes"
+    if not lines:
+        where = "delta at the claimed epsilon is above the square"
     lower = np.array(curve.delta_lower)
     inside = (np.array(curve.epsilons) <= width) & (lower > FLOOR)
     if exact is None and not inside.any():
@@ -93,14 +103,18 @@ def curve_figure(statement: Statement) -> Drawn | None:
             x, low, high = exact
             marks.exact_curve(axes, x, np.maximum(high, FLOOR / 10))
             heights += [float(value) for value in low]
-        axes.plot(
-            [epsilon], [delta], color=marks.BOUND, marker="s", markersize=8, linestyle="none",
-            label="claim",
-        )  # fmt: skip
-        axes.plot(
-            [epsilon, epsilon, width], [1.0, delta, delta], color=marks.BOUND, linewidth=1.2,
-            linestyle=marks.DASHES,
-        )  # fmt: skip
+        if lines:
+            claimed = np.array(lines)
+            marks.bound_curve(axes, claimed[:, 0], claimed[:, 1], "claim")
+        else:
+            axes.plot(
+                [epsilon], [delta], color=marks.BOUND, marker="s", markersize=8, linestyle="none",
+                label="claim",
+            )  # fmt: skip
+            axes.plot(
+                [epsilon, epsilon, width], [1.0, delta, delta], color=marks.BOUND, linewidth=1.2,
+                linestyle=marks.DASHES,
+            )  # fmt: skip
         if exact is not None and exact[2].max() <= FLOOR:
             marks.remark(axes, f"exact: below {FLOOR:g}", y=0.1)
         seen = [height for height in heights if height > FLOOR]
@@ -114,10 +128,9 @@ def curve_figure(statement: Statement) -> Drawn | None:
         key="curve",
         title="delta as a function of epsilon",
         caption=(
-            "The claim is broken where delta at the claimed epsilon is above the square. The "
-            f"lower bound holds for all epsilon together but for chance {curve.alpha:.2g}, on the "
-            f"pair judged, with {curve.draws:,} runs per database."
-            + (" Exact: the worst pair of those checked." if exact is not None else "")
+            f"The claim is broken where {where}. The lower bound holds for all epsilon together "
+            f"but for chance {curve.alpha:.2g}, on the pair judged, with {curve.draws:,} runs per "
+            "database." + (" Exact: the worst pair of those checked." if exact is not None else "")
         ),
         paint=paint,
     )

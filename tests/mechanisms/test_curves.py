@@ -159,3 +159,13 @@ def test_the_gaussian_curve_is_gaussian_differential_privacy():
     epsilon, delta = GaussianCurve(1.0).line(q)
     assert exp(epsilon) * q + delta == pytest.approx(norm.cdf(norm.ppf(q) + 1))
     assert epsilon == pytest.approx(log(norm.pdf(norm.ppf(q) + 1) / norm.pdf(norm.ppf(q))))
+
+
+def test_a_curve_that_allows_nearly_everything_still_has_lines_and_each_is_kept():
+    for curve in (GaussianCurve(20.0), ConcentratedCurve(50.0), RenyiCurve(((2.0, 60.0),))):
+        lines = lines_of(curve)
+        assert min(epsilon for epsilon, _ in lines) > 20
+        for epsilon, delta in lines:
+            assert size_lower(curve, epsilon, delta) >= curve.size
+        # A mechanism that gives its input away with certainty breaks each of them.
+        assert all(delta < 1 for _, delta in lines)

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
 from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.auditors.claims.loss_laws import Shift, delta_bounds
@@ -16,6 +17,7 @@ from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import (
     Choices,
     FiniteLaw,
+    GaussianLaw,
     LaplaceLaw,
     ProductLaw,
     Relation,
@@ -80,14 +82,15 @@ def laplace(x):
     return np.where(x < 0, np.exp(np.minimum(x, 0)) / 2, 1 - np.exp(-np.maximum(x, 0)) / 2)
 
 
-def check_laplace(law, outputs, assert_distribution, assert_rate):
+def check_noise(law, outputs, assert_distribution, assert_rate):
     noise = (outputs - np.ravel(law.centres)) / law.scale
     for column in noise.T:
-        assert_distribution(column, laplace)
+        assert_distribution(column, norm.cdf if isinstance(law, GaussianLaw) else laplace)
     # Independent: of any two, as many have equal signs as not.
     for i in range(1, noise.shape[1]):
         assert_rate(noise[:, i] * noise[:, i - 1] > 0, 0.5)
-        assert_rate((np.abs(noise[:, i - 1 : i + 1]) < np.log(2)).all(axis=1), 0.25)
+        middle = norm.ppf(0.75) if isinstance(law, GaussianLaw) else np.log(2)
+        assert_rate((np.abs(noise[:, i - 1 : i + 1]) < middle).all(axis=1), 0.25)
 
 
 @those_with("law")
@@ -102,8 +105,8 @@ def test_draws_follow_the_law(mechanism, rng, assert_frequencies, assert_distrib
         for part, width in flat_parts(law):
             taken = columns[:, used : used + width]
             used += width
-            if isinstance(part, LaplaceLaw):
-                check_laplace(part, taken, assert_distribution, assert_rate)
+            if isinstance(part, LaplaceLaw | GaussianLaw):
+                check_noise(part, taken, assert_distribution, assert_rate)
             else:
                 shaped = taken.reshape(DRAWS, *np.shape(part.outcomes)[1:])
                 check_finite(part, shaped, assert_frequencies)

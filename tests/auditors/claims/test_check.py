@@ -14,6 +14,7 @@ from dpwitness.mechanisms.model import (
     Interval,
     InvariantClaim,
     Parameter,
+    PrivacyClaim,
     Subject,
     Theorem,
 )
@@ -85,7 +86,7 @@ def test_a_broken_statement_and_a_negative_control():
 
 @pytest.mark.parametrize("mechanism", CATALOGUE[:5], ids=lambda m: m.name)
 def test_utility_claims_of_the_catalogue(mechanism):
-    for claim in mechanism.claims[1:]:
+    for claim in (one for one in mechanism.claims if not isinstance(one, PrivacyClaim)):
         result = check(Subject(claim=claim, mechanism=mechanism), trials=20_000)
         assert not result.refuted
         assert result.kind == "utility"

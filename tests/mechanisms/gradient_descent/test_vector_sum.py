@@ -181,7 +181,7 @@ def test_replacing_a_row_needs_twice_the_noise():
 
 
 def test_claims_on_errors(rng):
-    privacy, worst, squares = PLANE.claims
+    privacy, worst, squares, _ = PLANE.claims
     assert privacy.epsilon == 2
     for database in squares.databases:
         draws = PLANE(database, rng, size=100_000)

@@ -150,14 +150,14 @@ def test_utility_on_fifty_candidates():
 @pytest.mark.parametrize("scores", [[0, 0, 5], [4, 4, 0, 1], [0, 1, 2, 3], [2, 2, 2]])
 def test_utility_claims_hold_at_every_level(scores):
     law = probabilities(scores, sensitivity=1, epsilon=1)
-    for utility in choosing(len(scores)).claims[1:]:
+    for utility in choosing(len(scores)).claims[1:3]:
         losses = utility.loss(scores, np.arange(len(scores)))
         for beta in np.linspace(0.001, 0.999, 97):
             assert law[losses >= utility.bound(beta)].sum() <= beta
 
 
 def test_ties_make_the_first_utility_claim_stronger():
-    with_ties, plain = choosing(4).claims[1:]
+    with_ties, plain = choosing(4).claims[1:3]
     scores = [4, 4, 0, 1]
     assert with_ties.loss(scores, 2) == pytest.approx(plain.loss(scores, 2) + 2 * math.log(2))
 

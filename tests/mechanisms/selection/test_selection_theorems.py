@@ -194,6 +194,8 @@ def test_privacy_on_random_neighbours(identifier, rng):
     mechanism, claim = theorem.at().mechanism, theorem.at().claim
     if mechanism.law is None or not theorem.holds or not isinstance(mechanism.databases, Rows):
         return
+    if claim.curve is not None:
+        return  # at one (epsilon, delta) of a curve the loss may be larger; see test_curve_laws
     domain = mechanism.databases
     for _ in range(60):
         rows = [[round(vote) for vote in drawn(domain.row, rng)] for _ in range(rng.integers(0, 6))]
