@@ -59,13 +59,13 @@ def examples(domain):
     match domain:
         case Rows():
             rows = rows_of(domain.row)
-            sizes = {domain.least, max(1, domain.least), len(rows), domain.most}
-            return [(rows * domain.most)[:size] for size in sorted(sizes)]
+            sizes = {domain.min_size, max(1, domain.min_size), len(rows), domain.max_size}
+            return [(rows * domain.max_size)[:size] for size in sorted(sizes)]
         case Histogram(total=int(total)):
             rest = [0] * (domain.bins - 2)
             return [[total, 0, *rest], [total - total // 2, total // 2, *rest]]
         case Histogram():
-            return [[0] * domain.bins, [domain.most] * domain.bins]
+            return [[0] * domain.bins, [domain.max_count] * domain.bins]
         case Value():
             return rows_of(domain.row)
         case Asked():

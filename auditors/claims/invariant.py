@@ -131,12 +131,12 @@ def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
 def _edge(claim: InvariantClaim, least: float) -> Edge | None:
     """How much of the bound the worst case needs, if the claim says what its margin is from."""
     method = "the worst case of the search"
-    if claim.most is not None:
-        return edge_of(claim.most - least, claim.most, "quantity", method)
-    if claim.least is not None and claim.least > 0:
-        reached = claim.least + least
+    if claim.high is not None:
+        return edge_of(claim.high - least, claim.high, "quantity", method)
+    if claim.low is not None and claim.low > 0:
+        reached = claim.low + least
         return Edge(
-            share=claim.least / reached if reached > 0 else np.inf, of="quantity", method=method
+            share=claim.low / reached if reached > 0 else np.inf, of="quantity", method=method
         )
     return None
 

@@ -42,7 +42,7 @@ def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":
         case Value():
             return case_strategy(cases.row)
         case Histogram(total=None):
-            counts = st.integers(0, cases.most)
+            counts = st.integers(0, cases.max_count)
             return st.lists(counts, min_size=cases.bins, max_size=cases.bins)
         case Histogram():
             cut = st.integers(0, cases.total or 0)
@@ -66,10 +66,10 @@ def _edges(row: Row) -> "SearchStrategy[Any]":
         case Product():
             return st.tuples(*(_edges(part) for part in row.parts)).map(list)
         case Rows():
-            most = min(row.most, max(row.least, SHORT))
-            short = st.lists(_edges(row.row), min_size=row.least, max_size=most)
-            full = st.lists(_edges(row.row), min_size=row.most, max_size=row.most)
-            return short | full if row.most <= 64 else short
+            most = min(row.max_size, max(row.min_size, SHORT))
+            short = st.lists(_edges(row.row), min_size=row.min_size, max_size=most)
+            full = st.lists(_edges(row.row), min_size=row.max_size, max_size=row.max_size)
+            return short | full if row.max_size <= 64 else short
 
 
 def leaves(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
@@ -82,7 +82,7 @@ def leaves(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
             yield from leaves(case, cases.row, place)
         case Histogram(total=None):
             for index in range(cases.bins):
-                yield (*place, index), Interval(low=0, high=cases.most, integer=True)
+                yield (*place, index), Interval(low=0, high=cases.max_count, integer=True)
         case Interval() | Choices():
             yield place, cases
         case Record():
@@ -109,12 +109,12 @@ def simpler(case: Any, cases: Row | Domain) -> Iterator[Any]:
     """Cases one step simpler, the boldest first: fewer rows, then simpler numbers and choices."""
     for place, rows in _lists(case, cases):
         found = _at(case, place)
-        spare = len(found) - rows.least
+        spare = len(found) - rows.min_size
         step = spare
         while step > 0:
             for start in range(0, len(found), step):
                 kept = [*found[:start], *found[start + step :]]
-                if rows.least <= len(kept) < len(found):
+                if rows.min_size <= len(kept) < len(found):
                     yield replaced(case, place, kept)
             step //= 2
     for place, leaf in leaves(case, cases):

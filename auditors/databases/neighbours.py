@@ -135,9 +135,14 @@ def _histogram_source(domain: Histogram, relation: Relation, distance: int) -> S
             keywords=("relation",),
         )
     if domain.total is None:
-        counts = st.lists(st.integers(0, domain.most), min_size=domain.bins, max_size=domain.bins)
+        counts = st.lists(
+            st.integers(0, domain.max_count), min_size=domain.bins, max_size=domain.bins
+        )
         bases = [[level] * domain.bins for level in (0, distance, 5 * distance)]
-        bases += [[distance] + [0] * (domain.bins - 1), [domain.most] + [0] * (domain.bins - 1)]
+        bases += [
+            [distance] + [0] * (domain.bins - 1),
+            [domain.max_count] + [0] * (domain.bins - 1),
+        ]
     elif relation is Relation.REPLACE_ONE and domain.total >= distance:
         left = domain.total - distance
         counts = _counts_of(left, domain.bins)

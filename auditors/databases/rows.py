@@ -55,7 +55,9 @@ def corners(row: Row) -> list[Any]:
         case Product():
             return _corner_lists([corners(part) for part in row.parts])
         case Rows():
-            counts = sorted({row.least, min(row.most, max(1, row.least)), min(row.most, 5)})
+            counts = sorted(
+                {row.min_size, min(row.max_size, max(1, row.min_size)), min(row.max_size, 5)}
+            )
             return [[value] * count for count in counts for value in corners(row.row)[:3]][:8]
 
 
@@ -80,11 +82,11 @@ def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[
     from hypothesis import strategies as st
 
     def expand(blocks: list[tuple[Any, int]]) -> list[Any]:
-        made = [row for row, copies in blocks for _ in range(copies)][: domain.most]
-        return made + made[-1:] * (domain.least - len(made))
+        made = [row for row, copies in blocks for _ in range(copies)][: domain.max_size]
+        return made + made[-1:] * (domain.min_size - len(made))
 
-    block = st.tuples(rows, st.integers(1, max(1, domain.most)))
-    short = st.lists(rows, min_size=domain.least, max_size=domain.most)
+    block = st.tuples(rows, st.integers(1, max(1, domain.max_size)))
+    short = st.lists(rows, min_size=domain.min_size, max_size=domain.max_size)
     return short | st.lists(block, min_size=1, max_size=3).map(expand)
 
 
@@ -98,12 +100,12 @@ def edited_lists(
     from hypothesis import strategies as st
 
     if relation is Relation.ADD_REMOVE:
-        smaller = replace(domain, most=domain.most - distance)
+        smaller = replace(domain, max_size=domain.max_size - distance)
     else:
-        smaller = replace(domain, least=max(1, domain.least))
-    if smaller.most < smaller.least:
+        smaller = replace(domain, min_size=max(1, domain.min_size))
+    if smaller.max_size < smaller.min_size:
         raise InvalidArgument(
-            f"databases of {domain.least} to {domain.most} rows have no {relation.value} "
+            f"databases of {domain.min_size} to {domain.max_size} rows have no {relation.value} "
             f"neighbours {distance} step(s) away among them; widen the domain or use another "
             "relation"
         )
@@ -125,7 +127,9 @@ def edited_lists(
 
 def list_templates(domain: Rows, relation: Relation, distance: int) -> tuple[Pair, ...]:
     """Empty, one row, all equal, many copies, one outlier, with each corner as the change."""
-    return row_templates(corners(domain.row), list, relation, distance, domain.least, domain.most)
+    return row_templates(
+        corners(domain.row), list, relation, distance, domain.min_size, domain.max_size
+    )
 
 
 def row_templates(

@@ -51,7 +51,7 @@ def universe(domain: Domain, relation: Relation, distance: int = 1, most: int = 
     match domain:
         case Rows():
             further = distance if relation is Relation.ADD_REMOVE else 0
-            databases, about = _lists(domain, min(domain.least + further, domain.most), most)
+            databases, about = _lists(domain, min(domain.min_size + further, domain.max_size), most)
         case Histogram():
             databases, about = _histograms(domain, most)
         case Value():
@@ -109,22 +109,22 @@ def _lists(domain: Rows, needed: int, most: int) -> tuple[list[Database], str]:
     values, complete = _values(domain.row)
     found = len(values)
     number = found
-    while number > 1 and _number_of_lists(number, domain.least, needed) > most:
+    while number > 1 and _number_of_lists(number, domain.min_size, needed) > most:
         number -= 1
     # Spread over all values, the first and the last among them.
     values = [values[i * (found - 1) // max(number - 1, 1)] for i in range(number)]
-    longest = domain.least - 1
-    while longest < domain.most:
-        if _number_of_lists(number, domain.least, longest + 1) > most:
+    longest = domain.min_size - 1
+    while longest < domain.max_size:
+        if _number_of_lists(number, domain.min_size, longest + 1) > most:
             break
         longest += 1
     lists = [
         list(rows)
-        for size in range(domain.least, longest + 1)
+        for size in range(domain.min_size, longest + 1)
         for rows in combinations_with_replacement(values, size)
     ]
     kind = "" if complete else " extreme"
-    sizes = f"{domain.least} to {longest}" if longest > domain.least else f"{longest}"
+    sizes = f"{domain.min_size} to {longest}" if longest > domain.min_size else f"{longest}"
     some = "" if number == found else f" of {found}"
     return lists, f"the lists of {sizes} rows of {number}{some}{kind} values, up to order"
 
@@ -138,7 +138,7 @@ def _histograms(domain: Histogram, most: int) -> tuple[list[Database], str]:
     bins = domain.bins
     if domain.total is None:
         level = 0
-        while level < domain.most and (level + 2) ** bins <= most:
+        while level < domain.max_count and (level + 2) ** bins <= most:
             level += 1
         found = [list(counts) for counts in product(range(level + 1), repeat=bins)]
         return found, f"the histograms of {bins} counts up to {level}"

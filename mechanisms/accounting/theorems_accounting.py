@@ -58,7 +58,7 @@ def _heterogeneous_everywhere() -> InvariantClaim:
     return InvariantClaim(
         cases=Record(
             fields={
-                "epsilons": Rows(row=Interval(low=0.01, high=2), least=1, most=12),
+                "epsilons": Rows(row=Interval(low=0.01, high=2), min_size=1, max_size=12),
                 "digits": Interval(low=0.1, high=12),
             }
         ),

@@ -50,10 +50,10 @@ def case_domain(*, queries: int) -> Record:
     """The domain of the scripts for so many queries."""
     return Record(
         fields={
-            "priorities": Rows(row=Interval(low=0, high=1), least=queries, most=queries),
+            "priorities": Rows(row=Interval(low=0, high=1), min_size=queries, max_size=queries),
             "greed": Interval(low=0, high=1),
-            "right": Rows(row=Interval(low=-1, high=1), least=1, most=6),
-            "wrong": Rows(row=Interval(low=-WILDEST, high=WILDEST), least=1, most=6),
+            "right": Rows(row=Interval(low=-1, high=1), min_size=1, max_size=6),
+            "wrong": Rows(row=Interval(low=-WILDEST, high=WILDEST), min_size=1, max_size=6),
         }
     )
 

@@ -121,7 +121,7 @@ def _cover(cover: Callable[[int, int], float], bins: int, small: int) -> Invaria
     gamma = cover(bins, small)
     row = Interval(low=0, high=bins - 1, integer=True)
     return InvariantClaim(
-        cases=Record(fields={"rows": Rows(row=row, least=1, most=40)}),
+        cases=Record(fields={"rows": Rows(row=row, min_size=1, max_size=40)}),
         margin=partial(_cover_margin, bins=bins, records=small, gamma=gamma),
         # Half of the shares with a remainder of one half, and all of them.
         examples=({"rows": [0] * (2 * small - 1) + [1]}, {"rows": list(range(bins))}),

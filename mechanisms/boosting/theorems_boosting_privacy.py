@@ -64,8 +64,8 @@ SHIFTS = Interval(low=-1, high=1)
 ANSWERS = Interval(low=0, high=1)
 CASES = Record(
     fields={
-        "answers": Rows(row=Product(parts=(ANSWERS, SHIFTS)), least=2, most=6),
-        "synopses": Rows(row=Interval(low=0, high=2), least=1, most=4),
+        "answers": Rows(row=Product(parts=(ANSWERS, SHIFTS)), min_size=2, max_size=6),
+        "synopses": Rows(row=Interval(low=0, high=2), min_size=1, max_size=4),
         "sensitivity": Interval(low=0, high=0.2),
         "advantage": Interval(low=0.05, high=0.45),
     }

@@ -82,7 +82,7 @@ def _answer(
     return replace(state, spent=spent), query(state.data, rng)
 
 
-BITS = Rows(row=Interval(low=0, high=1, integer=True), most=8)
+BITS = Rows(row=Interval(low=0, high=1, integer=True), max_size=8)
 
 
 def budgeted_counts(

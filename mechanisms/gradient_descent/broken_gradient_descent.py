@@ -144,7 +144,7 @@ ROWS_NOT_CLIPPED = _privacy(
         name="vector-sum-rows-not-clipped",
         run=partial(vector_sum, **_unclipped),
         law=partial(vector_sum_law, **_unclipped),
-        databases=Rows(row=point_rows(2, 3.0), most=6),
+        databases=Rows(row=point_rows(2, 3.0), max_size=6),
     ),
     "rows longer than the norm the noise is for are summed as they are: the loss grows with them",
 )
@@ -173,7 +173,7 @@ NOISE_ON_THE_AVERAGE = _privacy(
         trust_rows=True,
         name="noisy-average",
         run=partial(noisy_average, **_once),
-        databases=Rows(row=Interval(low=-1, high=1), least=1, most=6),
+        databases=Rows(row=Interval(low=-1, high=1), min_size=1, max_size=6),
         claims=(
             PrivacyClaim(
                 epsilon=1.0,

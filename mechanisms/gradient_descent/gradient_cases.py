@@ -47,7 +47,7 @@ def descent_domain(*, dimension: int) -> Record:
     return Record(
         fields={
             "loss": Choices(values=tuple(LOSSES)),
-            "rows": Rows(row=point, least=1, most=4),
+            "rows": Rows(row=point, min_size=1, max_size=4),
             "start": point,
             "target": point,
         }

@@ -169,7 +169,7 @@ def noisy_gradient_descent_mechanism(
         name=name,
         identifier=identifier,
         run=partial(noisy_gradient_descent, release=release, **parameters),
-        databases=databases or Rows(row=point_rows(len(start)), least=1, most=records),
+        databases=databases or Rows(row=point_rows(len(start)), min_size=1, max_size=records),
         claims=claims,
         reference="Bassily, Smith and Thakurta (2014)",
         law=partial(transcript_law, **of_law) if everything and loss is LINEAR else None,

@@ -22,8 +22,8 @@ def set_domain(*, dimension: int) -> Record:
     """Cases in `dimension` coordinates, some points in the sets and some outside."""
     return Record(
         fields={
-            "point": Rows(row=Interval(low=-FAR, high=FAR), least=dimension, most=dimension),
-            "inside": Rows(row=Interval(low=-1, high=1), least=dimension, most=dimension),
+            "point": Rows(row=Interval(low=-FAR, high=FAR), min_size=dimension, max_size=dimension),
+            "inside": Rows(row=Interval(low=-1, high=1), min_size=dimension, max_size=dimension),
             "share": Interval(low=0, high=1),
         }
     )

@@ -68,7 +68,7 @@ def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> Any
 
 
 def _polarisation(dimension: int) -> Any:
-    vector = Rows(row=Interval(low=-3, high=3), least=dimension, most=dimension)
+    vector = Rows(row=Interval(low=-3, high=3), min_size=dimension, max_size=dimension)
 
     def margin(case: Any) -> float:
         one, two = (np.asarray(case[name], dtype=float) for name in ("one", "two"))
@@ -105,7 +105,7 @@ def _gradient_norm(dimension: int, lipschitz: float) -> Any:
     )
     fields: dict[str, Row] = {
         "loss": Choices(values=tuple(LOSSES)),
-        "rows": Rows(row=point, least=1, most=4),
+        "rows": Rows(row=point, min_size=1, max_size=4),
         "point": point,
     }
     return Record(fields=fields), margin, examples
@@ -128,7 +128,7 @@ def _neighbours(dimension: int) -> tuple[Row, tuple[Any, ...]]:
     point = point_rows(dimension)
     fields: dict[str, Row] = {
         "loss": Choices(values=tuple(LOSSES)),
-        "shared": Rows(row=point, least=0, most=4),
+        "shared": Rows(row=point, min_size=0, max_size=4),
         "before": point,
         "after": point,
         "point": point,

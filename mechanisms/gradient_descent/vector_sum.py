@@ -143,7 +143,7 @@ def vector_sum_mechanism(
         "clip": partial(onto_ball, radius=norm),
     }
     if databases is None:
-        databases = Rows(row=point_rows(dimension, norm), most=6)
+        databases = Rows(row=point_rows(dimension, norm), max_size=6)
 
     def errors(database: Database, output: Any) -> Array:
         return np.asarray(output) - vector_sum_law(database, **parameters).centres
@@ -194,7 +194,7 @@ def spread_rows(*, dimension: int, norm: float) -> Rows:
     Such a row has the largest L1 norm, and spreads its loss over most coordinates.
     """
     size = norm / sqrt(dimension)
-    return Rows(row=Product(parts=(Choices(values=(size, -size)),) * dimension), most=3)
+    return Rows(row=Product(parts=(Choices(values=(size, -size)),) * dimension), max_size=3)
 
 
 VECTOR_SUM = vector_sum_mechanism(

@@ -288,7 +288,7 @@ def boxes_mechanism(
         name=name,
         identifier=identifier,
         run=run,
-        databases=Rows(row=row, least=records, most=records),
+        databases=Rows(row=row, min_size=records, max_size=records),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

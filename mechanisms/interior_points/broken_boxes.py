@@ -45,8 +45,8 @@ from .interior_point import (
 
 _labelled = Rows(
     row=Product(parts=(Interval(low=0, high=7, integer=True), Choices(values=(0, 1)))),
-    least=4,
-    most=4,
+    min_size=4,
+    max_size=4,
 )
 
 

@@ -93,7 +93,9 @@ def interior_point_mechanism(
         name=name,
         identifier=identifier,
         run=partial(interior_point, grid=grid, epsilon=epsilon),
-        databases=Rows(row=Interval(low=0, high=grid - 1, integer=True), least=points, most=points),
+        databases=Rows(
+            row=Interval(low=0, high=grid - 1, integer=True), min_size=points, max_size=points
+        ),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

@@ -302,7 +302,9 @@ def rec_concave_mechanism(
         name=name,
         identifier=identifier,
         run=partial(rec_concave, **parameters),
-        databases=Rows(row=Interval(low=0, high=grid - 1, integer=True), least=points, most=points),
+        databases=Rows(
+            row=Interval(low=0, high=grid - 1, integer=True), min_size=points, max_size=points
+        ),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

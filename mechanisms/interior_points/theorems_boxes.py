@@ -46,7 +46,7 @@ from .rec_concave import lopsided_points
 GRID = 8
 PLACE = Interval(low=0, high=GRID - 1, integer=True)
 ROW = Product(parts=(PLACE, PLACE, Choices(values=(0, 1))))
-ROWS = Rows(row=ROW, least=1, most=12)
+ROWS = Rows(row=ROW, min_size=1, max_size=12)
 POINT = Product(parts=(PLACE, PLACE))
 TARGET = Product(parts=(PLACE, PLACE, PLACE, PLACE))
 CHOSEN = Product(parts=(Interval(low=0, high=1),) * 4)
@@ -129,7 +129,7 @@ def _block_margin(case: Any) -> float:
 
 BLOCK = {"block": Interval(low=1, high=4, integer=True)}
 REPLACED = {"rows": ROWS, "other": ROW}
-REALIZABLE = {"points": Rows(row=POINT, least=1, most=16), "target": TARGET}
+REALIZABLE = {"points": Rows(row=POINT, min_size=1, max_size=16), "target": TARGET}
 INNER = {**REALIZABLE, **BLOCK, "chosen": CHOSEN}
 EDGE = (
     {

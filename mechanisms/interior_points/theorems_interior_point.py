@@ -97,7 +97,7 @@ def _facts_margin(case: Any) -> float:
 def _facts() -> InvariantClaim:
     place = Interval(low=0, high=15, integer=True)
     return InvariantClaim(
-        cases=Record(fields={"points": Rows(row=place, least=1, most=12), "other": place}),
+        cases=Record(fields={"points": Rows(row=place, min_size=1, max_size=12), "other": place}),
         margin=_facts_margin,
         examples=({"points": [3] * 5 + [4] * 5, "other": 15}, {"points": [0], "other": 15}),
     )

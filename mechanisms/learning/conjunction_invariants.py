@@ -39,8 +39,8 @@ def falsified_literals(*, dimension: int) -> InvariantClaim:
 
 def _sample(dimension: int, most: int) -> dict[str, Any]:
     """Fields of a case: which literals the target has, and the points."""
-    flags = Rows(row=Choices(values=(0, 1)), least=2 * dimension, most=2 * dimension)
-    points = Rows(row=Interval(low=0, high=2**dimension - 1, integer=True), most=most)
+    flags = Rows(row=Choices(values=(0, 1)), min_size=2 * dimension, max_size=2 * dimension)
+    points = Rows(row=Interval(low=0, high=2**dimension - 1, integer=True), max_size=most)
     return {"target": flags, "points": points}
 
 
@@ -87,7 +87,7 @@ def noisy_counts_event(
     """
     tau = deletion_threshold(dimension, scale, beta)
     used = tau if threshold is None else threshold
-    noise = Rows(row=Interval(low=-1, high=1), least=2 * dimension, most=2 * dimension)
+    noise = Rows(row=Interval(low=-1, high=1), min_size=2 * dimension, max_size=2 * dimension)
     none, ones = [0] * 2 * dimension, [1] * dimension + [0] * dimension
     upward, downward = [1.0] * 2 * dimension, [-1.0] * 2 * dimension
     opposite = [0, 2**dimension - 1] * int(2 * tau)

@@ -194,7 +194,7 @@ def noisy_conjunction_mechanism(
         identifier=identifier,
         run=partial(noisy_conjunction, **bound),
         law=partial(noisy_conjunction_law, **bound),
-        databases=Rows(row=labelled_row((2,) * dimension), most=most_rows),
+        databases=Rows(row=labelled_row((2,) * dimension), max_size=most_rows),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon * half,

@@ -128,7 +128,7 @@ def finite_class_mechanism(
         identifier=identifier,
         run=partial(finite_class, **bound),
         law=partial(finite_class_law, **bound),
-        databases=Rows(row=labelled_row(grid), most=most_rows),
+        databases=Rows(row=labelled_row(grid), max_size=most_rows),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

@@ -168,7 +168,7 @@ def greedy_conjunction_mechanism(
         run=partial(greedy_conjunction, **bound),
         law=partial(greedy_conjunction_law, **bound) if listed else None,
         log_probability=partial(greedy_conjunction_log_probability, **bound),
-        databases=Rows(row=labelled_row((2,) * dimension), most=most_rows),
+        databases=Rows(row=labelled_row((2,) * dimension), max_size=most_rows),
         claims=(
             PrivacyClaim(
                 epsilon=epsilon,

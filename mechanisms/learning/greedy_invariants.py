@@ -42,8 +42,8 @@ def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:
         out, into = (scores(case["counts"], case[end], case["chosen"]) for end in ("out", "into"))
         return 1 - float(np.abs(out - into).max())
 
-    counts = Rows(row=Interval(low=0, high=5, integer=True), least=cells, most=cells)
-    few = Rows(row=Interval(low=0, high=2 * dimension, integer=True), most=3)
+    counts = Rows(row=Interval(low=0, high=5, integer=True), min_size=cells, max_size=cells)
+    few = Rows(row=Interval(low=0, high=2 * dimension, integer=True), max_size=3)
     return InvariantClaim(
         cases=Record(
             fields={
@@ -68,10 +68,12 @@ def _case_fields(dimension: int, most_literals: int, most: int, picks: int) -> d
     literal = Interval(low=0, high=2 * dimension, integer=True)
     return {
         "counts": Rows(
-            row=Interval(low=0, high=most, integer=True), least=2**dimension, most=2**dimension
+            row=Interval(low=0, high=most, integer=True),
+            min_size=2**dimension,
+            max_size=2**dimension,
         ),
-        "target": Rows(row=literal, least=most_literals, most=most_literals),
-        "picks": Rows(row=literal, least=1, most=picks),
+        "target": Rows(row=literal, min_size=most_literals, max_size=most_literals),
+        "picks": Rows(row=literal, min_size=1, max_size=picks),
     }
 
 

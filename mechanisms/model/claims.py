@@ -125,16 +125,16 @@ class InvariantClaim:
     conditional on a noise event, the noise is part of the case and its domain is the event, so
     that the edge of the event is reached and not only its likely middle. The margin is the
     bound minus the measured quantity: the smaller, the nearer to a counterexample.
-    `examples` are cases near the edge, tried first. Where the margin is `most` less a quantity, or
-    a quantity less `least`, saying so tells how much smaller or larger the bound could be made.
+    `examples` are cases near the edge, tried first. Where the margin is `high` less a quantity, or
+    a quantity less `low`, saying so tells how much smaller or larger the bound could be made.
     """
 
     kind: ClassVar[str] = "invariant"
     cases: Row | Domain
     margin: Callable[[Any], float]
     examples: tuple[Any, ...] = ()
-    most: float | None = None
-    least: float | None = None
+    high: float | None = None
+    low: float | None = None
     tolerance: float = 1e-9
     identifier: str = ""
     statement: str = ""

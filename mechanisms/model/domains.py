@@ -59,15 +59,15 @@ class Product:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Lists of between `least` and `most` rows: databases, or a field of a larger record."""
+    """Lists of between `min_size` and `max_size` rows: databases, or a field of a larger record."""
 
     row: "Row"
-    least: int = 0
-    most: int = 40
+    min_size: int = 0
+    max_size: int = 40
 
     def __post_init__(self) -> None:
         """Refuse sizes that are no whole numbers from 0."""
-        _require_sizes(least=self.least, most=self.most)
+        _require_sizes(min_size=self.min_size, max_size=self.max_size)
 
 
 Row = Interval | Choices | Record | Product | Rows
@@ -75,18 +75,19 @@ Row = Interval | Choices | Record | Product | Rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Histogram:
-    """Databases that are lists of `bins` counts, each at most `most`.
+    """Databases that are lists of `bins` counts, each at most `max_count`.
 
-    With `total` the counts add up to it, whatever `most` says: the number of records is public.
+    With `total` the counts add up to it, whatever `max_count` says: the number of records is
+    public.
     """
 
     bins: int
-    most: int = 20
+    max_count: int = 20
     total: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse sizes that are no whole numbers from 0."""
-        _require_sizes(bins=self.bins, most=self.most, total=self.total or 0)
+        _require_sizes(bins=self.bins, max_count=self.max_count, total=self.total or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,8 +132,8 @@ def _require_sizes(**sizes: int) -> None:
 def misfit(domain: Domain, database: Database) -> str:
     """What of the database lies outside the domain, in a sentence; empty where nothing does.
 
-    Sizes are no part of it: `least` and `most` say where a search looks, while a privacy claim is
-    about records of any number.
+    Sizes are no part of it: `min_size` and `max_size` say where a search looks, while a privacy
+    claim is about records of any number.
     """
     match domain:
         case Value(row=row):

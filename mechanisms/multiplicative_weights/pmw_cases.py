@@ -43,11 +43,13 @@ class Played:
 
 def case_domain(*, bins: int) -> Record:
     """Cases over `bins` elements."""
-    noises = Rows(row=Interval(low=-1, high=1), least=1, most=6)
+    noises = Rows(row=Interval(low=-1, high=1), min_size=1, max_size=6)
     return Record(
         fields={
-            "rows": Rows(row=Interval(low=0, high=bins - 1, integer=True), least=1, most=12),
-            "queries": Rows(row=Interval(low=0, high=2**bins, integer=True), least=1, most=6),
+            "rows": Rows(row=Interval(low=0, high=bins - 1, integer=True), min_size=1, max_size=12),
+            "queries": Rows(
+                row=Interval(low=0, high=2**bins, integer=True), min_size=1, max_size=6
+            ),
             "threshold": noises,
             "query": noises,
             "answer": noises,

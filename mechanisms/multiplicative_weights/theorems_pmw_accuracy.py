@@ -50,7 +50,7 @@ def _about_runs(
 ) -> Theorem:
     """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case.
 
-    `bound(accuracy)` is the `most` or the `least` that the margin is from.
+    `bound(accuracy)` is the `high` or the `low` that the margin is from.
     """
 
     def subject(bins: int, accuracy: float) -> InvariantClaim:
@@ -95,11 +95,11 @@ def _normalised(weights: Any) -> Any:
 
 
 def _records(bins: int) -> Rows:
-    return Rows(row=Interval(low=0, high=bins - 1, integer=True), least=1, most=12)
+    return Rows(row=Interval(low=0, high=bins - 1, integer=True), min_size=1, max_size=12)
 
 
 def _weights(bins: int) -> Rows:
-    return Rows(row=Interval(low=1e-3, high=1), least=bins, most=bins)
+    return Rows(row=Interval(low=1e-3, high=1), min_size=bins, max_size=bins)
 
 
 def _sensitivity(bins: int) -> InvariantClaim:
@@ -120,7 +120,7 @@ def _sensitivity(bins: int) -> InvariantClaim:
             fields={
                 "rows": _records(bins),
                 "entering": Interval(low=0, high=bins - 1, integer=True),
-                "query": Rows(row=member, least=bins, most=bins),
+                "query": Rows(row=member, min_size=bins, max_size=bins),
                 "weights": _weights(bins),
             }
         ),
@@ -202,7 +202,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "no answer errs by more than 3 alpha / 4",
         _with_run(accuracy_margin),
         answers_plot,
-        lambda accuracy: {"most": 3 * accuracy / 4},
+        lambda accuracy: {"high": 3 * accuracy / 4},
         constant=3 / 4,
     ),
     _about_runs(
@@ -210,7 +210,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "at an update the public answer errs by alpha / 4 or more, and is moved the right way",
         _with_run(gap_margin),
         gaps_plot,
-        lambda accuracy: {"least": accuracy / 4},
+        lambda accuracy: {"low": accuracy / 4},
         constant=4,
     ),
     _about_runs(
@@ -218,7 +218,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "an update lowers KL(X || Xh) by alpha^2 / 64 or more",
         _drop(1 / 64),
         partial(potential_plot, 1 / 64, "α²/64"),
-        lambda accuracy: {"least": accuracy**2 / 64},
+        lambda accuracy: {"low": accuracy**2 / 64},
         constant=64,
     ),
     _about_runs(
@@ -226,7 +226,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "an update lowers KL(X || Xh) by 15 alpha^2 / 512 or more",
         _drop(15 / 512),
         partial(potential_plot, 15 / 512, "15 α²/512"),
-        lambda accuracy: {"least": 15 * accuracy**2 / 512},
+        lambda accuracy: {"low": 15 * accuracy**2 / 512},
         constant=512 / 15,
     ),
     _about_runs(
@@ -234,7 +234,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "updates are at most 64 ln(bins) / alpha^2, and 64 / alpha^2 for each nat of KL lost",
         _with_run(partial(count_margin, most=most_updates)),
         partial(updates_plot, 64.0, "64 ln(bins)/α²"),
-        lambda accuracy: {"most": 1.0},
+        lambda accuracy: {"high": 1.0},
         constant=64,
     ),
     _about_runs(
@@ -242,7 +242,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "an update lowers KL(X || Xh) by alpha^2 or more",
         _drop(1.0),
         partial(potential_plot, 1.0, "α²"),
-        lambda accuracy: {"least": accuracy**2},
+        lambda accuracy: {"low": accuracy**2},
         corrected="PMW-KL-3",
         remark="the goal of the proof drops the constant 1/64",
     ),
@@ -251,7 +251,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "updates are at most ln(bins) / alpha^2",
         _with_run(partial(count_margin, most=_printed_updates)),
         partial(updates_plot, 1.0, "ln(bins)/α²", by_loss=False),
-        lambda accuracy: {"most": 1.0},
+        lambda accuracy: {"high": 1.0},
         corrected="PMW-UPD",
         remark="with the constant 1 a greedy adversary makes the run halt",
     ),

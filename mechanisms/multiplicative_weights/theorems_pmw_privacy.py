@@ -167,7 +167,7 @@ def _size_not_public(noise_epsilon: float) -> Subject:
             trust_rows=True,
             name="pmw-answer-size-not-public",
             run=partial(_released_count, noise_epsilon=noise_epsilon),
-            databases=Histogram(bins=2, most=4),
+            databases=Histogram(bins=2, max_count=4),
             claims=(claim,),
             reference=SOURCE,
         ),

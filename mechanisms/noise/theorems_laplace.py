@@ -82,7 +82,7 @@ def _post(*, epsilon: float, threshold: float) -> Mechanism:
         sensitivity=1.0,
         epsilon=epsilon,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Interval(low=0, high=1, integer=True), most=8),
+        databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
     )
 
     def law(database: Database) -> FiniteLaw:
@@ -121,7 +121,7 @@ def _grid_vector(*, epsilon: float, coordinates: int) -> Subject:
         sensitivity=sum(row),
         epsilon=epsilon,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Choices(values=(row,)), most=20),
+        databases=Rows(row=Choices(values=(row,)), max_size=20),
         granularity=0.5,
         coordinates=coordinates,
         name="grid-laplace-vector",
@@ -141,7 +141,7 @@ def _grid_law(*, scale: int) -> Subject:
         sensitivity=float(scale),
         epsilon=1.0,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Interval(low=0, high=1, integer=True), most=8),
+        databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
         granularity=1.0,
     )
 

@@ -128,7 +128,7 @@ def _log_sum() -> InvariantClaim:
         return log_sum_gap([a for a, _ in case], [b for _, b in case])
 
     return InvariantClaim(
-        cases=Rows(row=Product(parts=(number, number)), least=1, most=12),
+        cases=Rows(row=Product(parts=(number, number)), min_size=1, max_size=12),
         margin=margin,
         examples=(
             [[0, 0]],

@@ -32,7 +32,7 @@ _claimed = EqualityClaim(
 )
 
 _one_sided = one_sided_noisy_arg_max_mechanism(
-    by_counts(2, most=20),
+    by_counts(2, max_count=20),
     epsilon=1.0,
     name="one-sided-noise-sold-as-gumbel",
     identifier="MUT-EM-5",

@@ -143,7 +143,7 @@ AUCTION = exponential_mechanism(
         candidates=5,
         sensitivity=3.02,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Choices(values=PRICES), most=12),
+        databases=Rows(row=Choices(values=PRICES), max_size=12),
     ),
     epsilon=1.0,
     name="exponential-auction",

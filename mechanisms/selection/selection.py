@@ -203,7 +203,7 @@ def by_votes(candidates: int, *, least_vote: int = -1, monotone: bool = False) -
         score=partial(column_totals, columns=candidates),
         candidates=candidates,
         relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Product(parts=(vote,) * candidates), most=6),
+        databases=Rows(row=Product(parts=(vote,) * candidates), max_size=6),
         monotone=monotone,
         ahead=lambda points: [[1] + [0] * (candidates - 1)] * points,
     )

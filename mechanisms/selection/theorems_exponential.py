@@ -99,7 +99,7 @@ def _bounded_range(epsilon: float) -> InvariantClaim:
 
     pair = Product(parts=(Interval(low=0, high=20), Interval(low=-1, high=1)))
     return InvariantClaim(
-        cases=Rows(row=pair, least=2, most=12),
+        cases=Rows(row=pair, min_size=2, max_size=12),
         margin=margin,
         examples=([[1, -1]] + [[0, 1]] * 9, [[0, 1], [0, -1]], [[3, 1], [0, -1], [9, 0]]),
     )
@@ -114,7 +114,7 @@ def _never_lower() -> InvariantClaim:
 
     bid = Interval(low=0, high=4)
     return InvariantClaim(
-        cases=Record(fields={"bids": Rows(row=bid, most=8), "bid": bid}),
+        cases=Record(fields={"bids": Rows(row=bid, max_size=8), "bid": bid}),
         margin=margin,
         examples=({"bids": [], "bid": 0.0}, {"bids": [1.0, 1.0], "bid": 3.01}),
     )

@@ -21,7 +21,7 @@ GAP = whole(10, 1, 30, "by how much the best candidates are ahead of all others"
 def _regret(epsilon: float, candidates: int, best: int, gap: int) -> Subject:
     """The best candidates are `gap` ahead of all others, which are as good as each other."""
     level = candidates * exp(-gap * epsilon / 2) / best * (1 + 1e-9)
-    problem = by_counts(candidates, most=40)
+    problem = by_counts(candidates, max_count=40)
     claim = problem.regret_claim(
         epsilon,
         ties=best > 1,
@@ -33,7 +33,7 @@ def _regret(epsilon: float, candidates: int, best: int, gap: int) -> Subject:
 
 
 def _gumbel_sampler(epsilon: float, gap: int) -> Subject:
-    problem = by_counts(4, most=40)
+    problem = by_counts(4, max_count=40)
     claim = EqualityClaim(
         other=partial(exponential_by_weights, **problem.given(epsilon)),
         law=problem.law(log_probabilities, epsilon),

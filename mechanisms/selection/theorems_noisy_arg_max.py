@@ -71,7 +71,7 @@ def _same_law(
     database: list[int],
 ) -> Subject:
     """The law that `build`'s mechanism has on `database` is that of `other`."""
-    problem = by_counts(len(database), most=30)
+    problem = by_counts(len(database), max_count=30)
     claim = EqualityClaim(
         other=partial(other, **problem.given(epsilon)),
         law=problem.law(other_log_probabilities, epsilon),
@@ -127,7 +127,7 @@ def _two_halves(epsilon: float, candidates: int) -> Subject:
         law=lambda _: FiniteLaw(outcomes=np.arange(candidates), log_probabilities=logs),
         databases=(counts,),
     )
-    problem = by_counts(candidates, most=4)
+    problem = by_counts(candidates, max_count=4)
     return Subject(claim=claim, mechanism=report_noisy_max_mechanism(problem, epsilon=epsilon))
 
 
@@ -139,7 +139,7 @@ def _less_regret(epsilon: float) -> InvariantClaim:
         return float((probabilities(scores, sensitivity=1, epsilon=epsilon) - flips) @ behind)
 
     return InvariantClaim(
-        cases=Rows(row=Interval(low=0, high=20), least=1, most=12),
+        cases=Rows(row=Interval(low=0, high=20), min_size=1, max_size=12),
         margin=margin,
         examples=([0, 1, 2, 3], [5, 5, 5], [0, 20], [0] * 11 + [1]),
     )

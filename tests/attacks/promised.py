@@ -30,7 +30,7 @@ from dpwitness import (
 
 E = math.e
 HEADS = E / (1 + E)
-DATABASES = Rows(row=Choices(values=(0, 1)), most=3)
+DATABASES = Rows(row=Choices(values=(0, 1)), max_size=3)
 CALLS = Record(fields={"rows": DATABASES, "seed": Interval(low=0, high=2**32 - 1, integer=True)})
 
 

@@ -61,7 +61,7 @@ def shaky(database, rng):
 
 
 TWO = Mechanism(
-    name="two", run=noisy, databases=Rows(row=Interval(low=0, high=1, integer=True), most=3),
+    name="two", run=noisy, databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=3),
     claims=(PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE),
             PrivacyClaim(epsilon=2.5, relation=Relation.REPLACE_ONE)),
 )  # fmt: skip
@@ -72,7 +72,7 @@ def session():
         threshold=2.0, sensitivity=1.0, threshold_epsilon=0.5, query_epsilon=0.5
     )
     return session_mechanism(
-        core, data=Rows(row=Interval(low=0, high=1, integer=True), most=3), queries=(len, sum),
+        core, data=Rows(row=Interval(low=0, high=1, integer=True), max_size=3), queries=(len, sum),
         epsilon=1.5, relation="add-remove", length=2, states=1,
     )  # fmt: skip
 

@@ -31,6 +31,11 @@ def slow(database, rng):
     time.sleep(0.01)
     return sum(database) + rng.laplace()
 
+def counted(database, rng):
+    with open("calls", "ab") as calls:
+        calls.write(b".")
+    return slow(database, rng)
+
 def deaf(database, rng):
     while True:
         try:
@@ -82,8 +87,13 @@ def test_deaf(dp_audit):
 """
 
 
-def told(folder, words, number, after, module="dpwitness", sent_to=lambda process: process):
-    """(status, what was said, what is left, seconds it took to end)."""
+def told(
+    folder, words, number, after, module="dpwitness", sent_to=lambda process: process, calls=0
+):
+    """(status, what was said, what is left, seconds it took to end).
+
+    The signal comes `after` so many seconds, and after so many `calls` of `counted`.
+    """
     (folder / "m.py").write_text(MECHANISMS)
     (folder / "dpwitness.toml").write_text(SETTINGS)
     temporary = folder / "temporary"
@@ -98,6 +108,8 @@ def told(folder, words, number, after, module="dpwitness", sent_to=lambda proces
     while not any(module.encode() in line for _, line in left(mark)):
         time.sleep(0.01)
     time.sleep(0.6 + after)  # Python's own start answers signals in its own way
+    while calls and not ((folder / "calls").exists() and (folder / "calls").stat().st_size > calls):
+        time.sleep(0.01)
     begun = time.monotonic()
     os.kill(sent_to(command.pid), number)
     _, said = command.communicate(timeout=60)
@@ -125,10 +137,11 @@ def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path, name):
 
 
 def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
-    status, said, processes, _ = told(tmp_path, COMMANDS["audit"], signal.SIGTERM, 1.0)
+    words = ["audit", "m.py:counted", *CLAIM]
+    status, said, processes, _ = told(tmp_path, words, signal.SIGTERM, 0.0, calls=300)
     assert (status, processes) == (143, [])
     kept, interrupted = said.splitlines()
-    assert kept.endswith("are kept: dpwitness judge draws-of-slow.jsonl")
+    assert kept.endswith("are kept: dpwitness judge draws-of-counted.jsonl")
     assert interrupted.startswith("dpwitness: interrupted")
 
 

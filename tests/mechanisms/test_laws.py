@@ -187,7 +187,7 @@ def test_losses_of_counts_add_up():
         sensitivity=2,
         epsilon=1.0,
         relation=Relation.REPLACE_ONE,
-        databases=Rows(row=Choices(values=(0, 1, 2)), least=2, most=2),
+        databases=Rows(row=Choices(values=(0, 1, 2)), min_size=2, max_size=2),
     )
     law = two.privacy_loss([0, 1], [0, 2])
     ratio = np.exp(-0.5)

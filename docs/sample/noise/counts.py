@@ -5,7 +5,7 @@ import numpy as np
 from dpwitness.mechanisms.model import Interval, Rows
 
 PEOPLE = Rows(row=Interval(low=0, high=2, integer=True))
-AGES = Rows(row=Interval(low=0, high=100), most=20)
+AGES = Rows(row=Interval(low=0, high=100), max_size=20)
 
 
 def _shape(size):

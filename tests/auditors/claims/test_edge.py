@@ -89,22 +89,22 @@ def scaled(database, rng, *, size=None, records):
     return rng.exponential(size=size) / records
 
 
-@pytest.mark.parametrize(("field", "share"), [("most", 0.75), ("least", 0.8)])
+@pytest.mark.parametrize(("field", "share"), [("high", 0.75), ("low", 0.8)])
 def test_an_invariant_says_what_its_margin_is_from(field, share):
     # The quantity is at most 3 of 4; or at least 1.25 where 1 is asked for.
-    cases = Rows(row=Interval(low=0, high=1), least=1, most=1)
-    margin = {"most": lambda case: 4 - 3 * case[0], "least": lambda case: 0.25 + case[0]}[field]
+    cases = Rows(row=Interval(low=0, high=1), min_size=1, max_size=1)
+    margin = {"high": lambda case: 4 - 3 * case[0], "low": lambda case: 0.25 + case[0]}[field]
     claim = InvariantClaim(
         cases=cases,
         margin=margin,
         examples=([1.0], [0.0]),
-        **{field: {"most": 4, "least": 1}[field]},
+        **{field: {"high": 4, "low": 1}[field]},
     )
     assert check(Subject(claim=claim)).finding.edge.share == pytest.approx(share)
 
 
 def test_an_invariant_without_a_number_has_no_edge():
-    cases = Rows(row=Interval(low=0, high=1), least=1, most=1)
+    cases = Rows(row=Interval(low=0, high=1), min_size=1, max_size=1)
     claim = InvariantClaim(cases=cases, margin=lambda case: case[0])
     assert check(Subject(claim=claim)).finding.edge is None
     assert hardest(None, None) is None
@@ -129,7 +129,7 @@ def test_a_privacy_claim_that_nothing_comes_near_is_weak():
     made = Mechanism(
         name="noisy",
         run=noisy,
-        databases=Rows(row=Interval(low=0, high=1), least=1, most=1),
+        databases=Rows(row=Interval(low=0, high=1), min_size=1, max_size=1),
         claims=(claim,),
         log_probability=lambda database, outputs: -np.abs(np.asarray(outputs) - database[0]),
     )

@@ -18,7 +18,7 @@ from dpwitness.mechanisms.model import (
     Value,
 )
 
-NOISE = Rows(row=Interval(low=-1, high=1), least=1, most=8)
+NOISE = Rows(row=Interval(low=-1, high=1), min_size=1, max_size=8)
 CASE = Record(fields={"start": Interval(low=0, high=10), "noise": NOISE})
 CLAIM = InvariantClaim(cases=CASE, margin=lambda case: 8.0 - sum(case["noise"]))
 
@@ -79,11 +79,15 @@ def test_a_margin_that_fails_is_an_error_of_the_harness():
 @pytest.mark.parametrize(
     ("cases", "margin", "witness"),
     [
-        (Histogram(bins=3, most=9), lambda c: 20 - sum(c), None),
+        (Histogram(bins=3, max_count=9), lambda c: 20 - sum(c), None),
         (Histogram(bins=3, total=6), lambda c: 5 - c[1], [0, 6, 0]),
         (Value(row=Choices(values=("a", "b", "c"))), lambda c: 1 - (c == "c"), None),
         (Value(row=Choices(values=("a", "b", "c"))), lambda c: 0.5 - (c == "c"), "c"),
-        (Rows(row=Interval(low=0, high=9, integer=True), most=5), lambda c: 44 - sum(c), [9] * 5),
+        (
+            Rows(row=Interval(low=0, high=9, integer=True), max_size=5),
+            lambda c: 44 - sum(c),
+            [9] * 5,
+        ),
         (
             Rows(row=Product(parts=(Interval(low=-3, high=3), Choices(values=(0, 1))))),
             lambda c: 1 - sum(label for _, label in c),

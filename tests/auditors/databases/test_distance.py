@@ -129,7 +129,7 @@ def test_a_strategy_of_pairs_says_what_its_lists_are():
 
 def test_a_domain_of_counts_replays_as_one():
     result = audit(
-        counts, epsilon=0.5, relation="add-remove", databases=Histogram(bins=2, most=5),
+        counts, epsilon=0.5, relation="add-remove", databases=Histogram(bins=2, max_count=5),
         trials=4000, precision=None,
     )  # fmt: skip
     assert result.refuted

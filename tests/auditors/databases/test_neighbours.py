@@ -52,7 +52,7 @@ def inside(row, value):
 @settings(max_examples=30, suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 def test_rows_give_neighbours_inside_the_domain(row, relation, distance, data):
-    domain = Rows(row=row, least=1, most=12)
+    domain = Rows(row=row, min_size=1, max_size=12)
     source = pair_source(domain, relation, distance, 0)
     pairs = [*source.templates, data.draw(source.strategy)]
     for pair in pairs:
@@ -85,7 +85,7 @@ def test_templates_are_all_different():
 @settings(max_examples=30, deadline=None)
 @given(data=st.data())
 def test_histograms_move_by_one_record(relation, moved, data):
-    source = pair_source(Histogram(bins=3, most=9), relation, 1, 0)
+    source = pair_source(Histogram(bins=3, max_count=9), relation, 1, 0)
     for pair in [*source.templates, data.draw(source.strategy)]:
         change = np.subtract(pair.neighbour, pair.database)
         assert np.abs(change).sum() == moved

@@ -23,7 +23,7 @@ def unordered(pairs):
 
 
 def test_lists_under_add_remove():
-    found = universe(Rows(row=BIT, most=2), ADD)
+    found = universe(Rows(row=BIT, max_size=2), ADD)
     assert unordered(found.pairs) == {
         ("[0]", "[]"),
         ("[1]", "[]"),
@@ -38,38 +38,38 @@ def test_lists_under_add_remove():
 
 
 def test_lists_under_replace_one():
-    found = universe(Rows(row=BIT, least=2, most=2), REPLACE)
+    found = universe(Rows(row=BIT, min_size=2, max_size=2), REPLACE)
     assert unordered(found.pairs) == {("[0, 0]", "[0, 1]"), ("[0, 1]", "[1, 1]")}
 
 
 def test_rows_take_fewer_values_where_long_lists_are_too_many():
     sixteen = Choices(values=tuple(range(16)))
-    found = universe(Rows(row=sixteen, least=6, most=6), REPLACE)
+    found = universe(Rows(row=sixteen, min_size=6, max_size=6), REPLACE)
     # Five equal or different rows and two different ones for the sixth: 126 times 10.
     assert found.scope == (
         "all 1260 neighbouring pairs of the lists of 6 rows of 5 of 16 values, up to order"
     )
     assert {value for pair in found.pairs for value in pair.database} == {0, 3, 7, 11, 15}
-    longer = universe(Rows(row=sixteen, least=6, most=9), ADD)
+    longer = universe(Rows(row=sixteen, min_size=6, max_size=9), ADD)
     assert {len(pair.neighbour) - len(pair.database) for pair in longer.pairs} <= {-1, 1}
     assert longer.pairs
     assert "lists of 6 to 7 rows" in longer.scope
 
 
 def test_a_universe_without_pairs_says_nothing():
-    found = universe(Rows(row=BIT, least=1000, most=1000), REPLACE)
+    found = universe(Rows(row=BIT, min_size=1000, max_size=1000), REPLACE)
     assert found.pairs == ()
     assert found.scope == ""
 
 
 def test_two_steps():
-    found = universe(Rows(row=BIT, least=2, most=2), REPLACE, distance=2)
+    found = universe(Rows(row=BIT, min_size=2, max_size=2), REPLACE, distance=2)
     assert ("[0, 0]", "[1, 1]") in unordered(found.pairs)
     assert "2 steps apart" in found.scope
 
 
 def test_histograms():
-    free = universe(Histogram(bins=2, most=1), ADD)
+    free = universe(Histogram(bins=2, max_count=1), ADD)
     assert len(free.pairs) == 4
     fixed = universe(Histogram(bins=3, total=4), REPLACE)
     assert len({str(p.database) for p in fixed.pairs}) <= comb(6, 2)
@@ -97,7 +97,7 @@ def test_values_are_all_neighbours_of_each_other():
     ],
 )
 def test_rows_with_infinitely_many_values_are_said_to_be_extreme(row, number, extreme):
-    found = universe(Rows(row=row, most=1), ADD)
+    found = universe(Rows(row=row, max_size=1), ADD)
     assert len(found.pairs) == number
     assert ("extreme" in found.scope) == extreme
 

@@ -248,7 +248,8 @@ class Memory:
 @pytest.mark.quality
 def test_a_users_own_session_is_refuted_by_an_analyst_who_asks_again():
     mechanism = session_mechanism(
-        Memory, data=Rows(row=Interval(low=0, high=1, integer=True), most=4), queries=("a", "b"),
+        Memory, data=Rows(row=Interval(low=0, high=1, integer=True), max_size=4),
+        queries=("a", "b"),
         epsilon=1.0, relation="add-remove", length=2, cuts=(1.0,), states=2,
     )  # fmt: skip
     result = audit(mechanism, trials=4000, precision=None)

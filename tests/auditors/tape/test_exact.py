@@ -302,7 +302,7 @@ def test_a_proof_that_the_draws_contradict_is_none():
     assert "the draws refute" in result.not_exact
 
 
-BITS = Rows(row=Choices(values=(0, 1)), most=6)
+BITS = Rows(row=Choices(values=(0, 1)), max_size=6)
 
 
 def test_a_universe_is_proved_where_that_is_asked_for():

@@ -38,7 +38,9 @@ def drawn(row, rng):
         case Record():
             return {name: drawn(field, rng) for name, field in row.fields.items()}
         case Rows():
-            return [drawn(row.row, rng) for _ in range(rng.integers(row.least, row.most + 1))]
+            return [
+                drawn(row.row, rng) for _ in range(rng.integers(row.min_size, row.max_size + 1))
+            ]
         case Product():
             return [drawn(part, rng) for part in row.parts]
         case Choices():
@@ -107,7 +109,7 @@ def test_theorems_where_numbers_nearly_vanish(identifier):
             case Record():
                 return {name: filled(field, number) for name, field in row.fields.items()}
             case Rows():
-                return [filled(row.row, number), filled(row.row, 0.0)][: row.most]
+                return [filled(row.row, number), filled(row.row, 0.0)][: row.max_size]
             case Product():
                 return [number for _ in row.parts]
         return "distance"

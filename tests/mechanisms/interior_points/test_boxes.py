@@ -51,7 +51,7 @@ def sample(domain, rng):
         return domain.values[rng.integers(len(domain.values))]
     if kind == "Product":
         return [sample(part, rng) for part in domain.parts]
-    count = rng.integers(domain.least, domain.most + 1)
+    count = rng.integers(domain.min_size, domain.max_size + 1)
     return [sample(domain.row, rng) for _ in range(count)]
 
 

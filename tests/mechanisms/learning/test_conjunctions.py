@@ -106,7 +106,7 @@ def test_one_positive_point_deletes_half_the_literals():
 def random_case(claim, rng):
     case = {}
     for name, field in claim.cases.fields.items():
-        least, most = field.least, field.most
+        least, most = field.min_size, field.max_size
         length = rng.integers(least, most + 1)
         if name == "noise":
             case[name] = rng.choice([-1, 1, rng.uniform(-1, 1)], size=length).tolist()

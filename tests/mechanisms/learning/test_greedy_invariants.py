@@ -19,7 +19,7 @@ def random_case(claim, rng):
         if isinstance(field, Interval):
             case[name] = int(rng.integers(field.low, field.high + 1))
         else:
-            length = rng.integers(field.least, field.most + 1)
+            length = rng.integers(field.min_size, field.max_size + 1)
             high = rng.choice([min(1, field.row.high), field.row.high])
             case[name] = rng.integers(field.row.low, high + 1, size=length).tolist()
     return case

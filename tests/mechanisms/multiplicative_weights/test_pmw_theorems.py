@@ -54,7 +54,9 @@ def drawn(row, rng):
         case Record():
             return {name: drawn(field, rng) for name, field in row.fields.items()}
         case Rows():
-            return [drawn(row.row, rng) for _ in range(rng.integers(row.least, row.most + 1))]
+            return [
+                drawn(row.row, rng) for _ in range(rng.integers(row.min_size, row.max_size + 1))
+            ]
     if row.integer:
         return int(rng.integers(row.low, row.high + 1))
     # The ends of an interval as often as what lies between.

@@ -47,7 +47,7 @@ def sample(domain, rng):
         case Product():
             return [sample(part, rng) for part in domain.parts]
         case Rows():
-            return [sample(domain.row, rng) for _ in range(rng.integers(domain.least, 13))]
+            return [sample(domain.row, rng) for _ in range(rng.integers(domain.min_size, 13))]
     raise AssertionError(domain)
 
 

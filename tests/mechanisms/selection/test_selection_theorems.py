@@ -36,7 +36,9 @@ def drawn(row, rng):
         case Product():
             return [drawn(part, rng) for part in row.parts]
         case Rows():
-            return [drawn(row.row, rng) for _ in range(rng.integers(row.least, row.most + 1))]
+            return [
+                drawn(row.row, rng) for _ in range(rng.integers(row.min_size, row.max_size + 1))
+            ]
     # The ends of an interval as often as what lies between.
     return float(rng.choice([row.low, row.high, rng.uniform(row.low, row.high)]))
 
