@@ -325,3 +325,18 @@ def test_the_command_line_starts_light(module):
     assert done.returncode == 0, done.stderr
     loaded = {name.split(".")[0] for name in done.stdout.split()}
     assert not loaded & HEAVY
+
+
+def test_commands_need_what_an_installation_without_extras_has():
+    """`pip install dpwitness` brings no pytest, and the gate must work where there is none."""
+    absent = ("pytest", "xdist", "jsonschema", "pandas", "yaml", "statsmodels", "sphinx", "PIL")
+    modules = [
+        f"dpwitness.{path.relative_to(ROOT).with_suffix('').as_posix().replace('/', '.')}"
+        for path in sorted((ROOT / "reports").rglob("*commands.py"))
+    ]
+    assert len(modules) > 5
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({absent!r}))\n"
+        f"import importlib\nfor name in {modules!r}: importlib.import_module(name)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)

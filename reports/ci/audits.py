@@ -31,7 +31,8 @@ from ..sharding.options import ENGINE, engine_of
 from ..targets import targets
 from ..writing import files
 from .locate import target_of
-from .state import HISTORY, PROPERTY, RUN, SHARE, Line, Run, Share
+from .stash import HISTORY, RUN, SHARE
+from .state import PROPERTY, Line, Run, Share
 from .watch import WATCH
 
 WIDTH = 88

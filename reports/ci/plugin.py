@@ -22,7 +22,8 @@ import pytest
 from ..settings.settings import SettingsError, find_table, read_settings
 from .collector import Collector
 from .ledger import LockError, lock_text, read_lock, shares
-from .state import HISTORY, RUN, SHARE, Run, Share
+from .stash import HISTORY, RUN, SHARE
+from .state import Run, Share
 from .watch import WATCH, Watch
 
 if TYPE_CHECKING:

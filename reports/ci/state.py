@@ -1,10 +1,8 @@
-"""What a pytest run knows of its audits, and where it is kept between the hooks."""
+"""What a pytest run knows of its audits. The gate reads it too, so nothing of pytest is here."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
-
-import pytest
 
 from ...auditors.evidence.record import JudgedRecord, Number
 from ..settings.settings import Settings
@@ -12,9 +10,6 @@ from .ledger import Lock
 
 PROPERTY = "dpwitness"
 """The user property of a test that carries the records of its audits to the controller."""
-
-HISTORY = pytest.StashKey[list[JudgedRecord]]()
-"""The results of one test as entries of an evidence file, for the history."""
 
 
 class Line(TypedDict):
@@ -63,7 +58,3 @@ class Share:
     alpha: float
     audits: int
     budget: dict[str, Any]
-
-
-RUN = pytest.StashKey[Run]()
-SHARE = pytest.StashKey[Share]()
