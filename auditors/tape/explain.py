@@ -309,9 +309,9 @@ class _Inquiry:
             wanted += [(old.parameters[-1:], "makes the parameter of the draw above")]
         apart = [one.c for one, two in zip(old.steps, new.steps, strict=False)
                  if not np.array_equal(one.c, two.c)]  # fmt: skip
-        wanted += [(apart[:1], "makes the number that the draw above hides")]
+        wanted += [(apart[:1], "computes the number to which that noise is added")]
         if old.name in SCALED and len(old.parameters) == 2:
-            wanted += [(old.parameters[:1], "makes the number that the draw above hides")]
+            wanted += [(old.parameters[:1], "computes the number to which that noise is added")]
         with suppress(Exception):
             history = self._history(tape)
             used = (new.met or old.places)[:1]
@@ -337,9 +337,9 @@ class _Inquiry:
                          [one.value for one in tape.calls], more)[0]  # fmt: skip
 
     def _hides(self, loss: float, old: Call, new: Call) -> str:
-        spent = f"loses up to {loss:.3g} of the {self.epsilon:g} claimed"
+        spent = f"privacy loss is up to {loss:.3g}, and {self.epsilon:g} is claimed"
         if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
-            return f"the probabilities of this draw depend on the data: it {spent}"
+            return f"the probabilities of this draw depend on the data: its {spent}"
         move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)
         if old.name in SCALED and len(old.parameters) == 2:
             apart = np.abs(np.asarray(new.parameters[0]) - np.asarray(old.parameters[0]))
@@ -349,7 +349,7 @@ class _Inquiry:
             else float(np.max(move))  # fmt: skip
         scale = f" of scale {_number(np.asarray(old.parameters[-1]) * _slope(old))}" \
             if old.name in SCALED else ""  # fmt: skip
-        return f"noise{scale} hides a move of {most:.3g}: it {spent}"
+        return f"noise{scale} against a change of {most:.3g}: its {spent}"
 
     def _conditional(self) -> float | None:
         """The largest loss of an output that comes often, by the mean of the weights given it."""
@@ -415,11 +415,9 @@ class _Inquiry:
                  lines: Sequence[CauseLine]) -> str:  # fmt: skip
         said = []
         if total > 1e-9:
-            said.append(f"the draws together hide at most {total:.3g} of the {self.epsilon:g} "
-                        "claimed")  # fmt: skip
+            said.append(f"the losses of all draws add up to at most {total:.3g}")
         if given is not None and held > 0.5:
-            said.append(f"the output told best has a loss of about {given:.2g}, by the mean of "
-                        "the weights given it")  # fmt: skip
+            said.append(f"the output that shows most of it has a loss of about {given:.2g}")
         if held < 1 - 1e-9:
             said.append(f"the alignment of the draws covers {held:.0%} of the outputs")
         if not accused and not self.refuted:

@@ -4,6 +4,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -186,7 +187,7 @@ def told_of(
     budget = f", {settings.budget}" if settings is not None else ""
     of = f"commit {commit}, " if commit else ""
     closing = (
-        f"{of}alpha {alpha:g} for all of them, seed {seed}{budget}. Not refuted is not proved."
+        f"{of}alpha {alpha:g} for the whole gate, seed {seed}{budget}. Not refuted is not proved."
     )
     cases = tuple(_case(one, last) for one in gated)
     document = _document(gated, worse, seed, commit, cases)
@@ -337,7 +338,8 @@ def init(
         )
     else:
         marked = " pytest collects the function by its mark." if promise.marked else ""
-        console.line(f"Now run `dpwitness gate` or `pytest`.{marked}")
+        tests = "`pytest`" if find_spec("pytest") else "`pytest`, once it is installed"
+        console.line(f"Now run `dpwitness gate`, or {tests}.{marked}")
     return 0
 
 

@@ -347,7 +347,7 @@ def bound_sentence(result: AuditResult) -> str:
     proof = "" if result.verdict is Verdict.PROVED else "; no proof"
     shown = result.evidence if small is None else small.evidence
     if shown is not None and shown.counts and shown.counts[-1].stage == "bet":
-        held = f"by bets on all its outputs, not on this event alone, {held}"
+        held = f"by a sequential test of all its outputs, not of this event alone, {held}"
     if small is not None and two_pairs(result):
         own = _above(result, small.epsilon_lower)
         return f"smallest pair found that breaks the claim; its counts give {own}, {held}"
@@ -576,7 +576,7 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     yield from _labelled("exact", exact_sentences(result))
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
-        causes = (f"{causes[0]} The page and -v have {len(causes) - 1} more lines.",)
+        causes = (f"{causes[0]} (-v and the page: {len(causes) - 1} more.)",)
     yield from _labelled(cause_label(result), causes)
     if remark := note(result):
         yield "note", printable(remark)

@@ -243,10 +243,10 @@ def test_the_changed_line_or_its_neighbour_is_named_in_four_of_five():
     [
         (divided_by_the_true_count, ONE_MORE, "multiplies the noise depends on the data"),
         (bins_that_exist, ONE_MORE, "under one database only"),
-        (spent_twice, ([1, 1], [1, 0]), "loses up to 1 of the 1 claimed"),
+        (spent_twice, ([1, 1], [1, 0]), "privacy loss is up to 1, and 1 is claimed"),
         (not_a_number, ONE_MORE, "NaN under one database only"),
         (scale_zero, ([1], []), "noise of scale 0"),
-        (no_clipping, ([1, 1], [1]), "loses up to"),
+        (no_clipping, ([1, 1], [1]), "privacy loss is up to"),
         (raw_beside, ([1, 1], [1]), "beside the noise"),
     ],
 )
@@ -258,8 +258,8 @@ def test_seven_kinds_of_fault_have_their_own_words(run, pair, reason):
 
 def test_a_selection_is_told_with_the_conditional_mean_beside_the_sum():
     cause = told(noisy_max, CHANGED)
-    assert "hide at most 20" in cause.summary
-    assert "by the mean of the weights given it" in cause.summary
+    assert "add up to at most 20" in cause.summary
+    assert "the output that shows most of it has a loss of about" in cause.summary
 
 
 # Sound mechanisms: at their claim nothing is accused.
