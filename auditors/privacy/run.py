@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
+from time import monotonic
 from typing import Any
 
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
@@ -97,6 +98,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
 
     The numbers of the request's own budget are not looked at.
     """
+    begun = monotonic()
     target = asked.target_seen(request.attacker, request.target)
     subject = asked.subject(request.mechanism, request.name, request.target, request.seeded)
     if request.trust_rows is not None:
@@ -174,7 +176,8 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
                 in_process=request.in_process,
                 engine=request.engine or Engine(),
             ),
-            clock=Clock(seconds),
+            # What is done before the first draw is of its time, too.
+            clock=Clock(seconds, begun + number * (seconds or 0.0)),
             domain=_domain(given, databases, histogram),
             own=alone,
             explain=request.explain,
@@ -183,7 +186,7 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
             news=request.news,
             kept=request.kept,
         )
-        for claim, own_budget in zip(claims, budgets, strict=True)
+        for number, (claim, own_budget) in enumerate(zip(claims, budgets, strict=True))
     )
 
 
@@ -212,7 +215,9 @@ def _source(
 
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     """One audit from the check of the contract to its result, telling `progress` of its draws."""
-    started = replace(audit, clock=Clock(audit.budget.seconds))
+    seconds, now = audit.budget.seconds, monotonic()
+    begun = now if seconds is None else min(now, audit.clock.started)
+    started = replace(audit, clock=Clock(seconds, begun))
     whole = False
     try:
         result = _run(started, progress)

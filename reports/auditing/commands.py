@@ -86,7 +86,7 @@ def audit(
         given["alpha"] = given.get("alpha", 1e-3) / len(texts)
     statuses: list[int] = []
     audited: list[Audited] = []
-    for text in texts:
+    for number, text in enumerate(texts):
         found, engine = asked(text, given)
         if part or checkpoint or book:
             pieces.require_one_attacker(engine.get("attackers", ()))
@@ -94,7 +94,10 @@ def audit(
         replay = rerun if json_path is None else targets.replay_command(json_path, text)
         attackers, others = shared_out(found, engine)
         results: list[AuditResult] = []
-        for attacker in attackers:
+        for place, attacker in enumerate(attackers):
+            if "seconds" in given:
+                parts = (len(texts) - number) * len(attackers) - place
+                engine["seconds"] = console.left_of(given["seconds"], parts)
             if attacker == "clock":
                 statuses.append(clock.tell(console, found, engine))
                 continue

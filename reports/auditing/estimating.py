@@ -39,6 +39,8 @@ def run(
     if "pair" in engine:
         one, two = engine["pair"]
         engine["pair"] = (database_of(one, "first"), database_of(two, "second"))
+    if "seconds" in engine:
+        engine["seconds"] = console.left_of(engine["seconds"])
     made = estimate(
         found.mechanism,
         **engine,

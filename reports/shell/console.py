@@ -1,7 +1,8 @@
 """Where a command speaks, how it ends, and how it keeps what it found."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..writing import files
@@ -13,6 +14,8 @@ REFUTED = 1
 UNUSABLE = 2
 INCONCLUSIVE = 3
 FAILED = 4
+LEAST = 0.1
+"""Part of the time that is left at least, if loading took nearly all of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +35,12 @@ class Console:
     sized: bool = False
     known: Callable[[str], None] = lambda text: None
     """Told of what is known so far, for the line of progress."""
+    begun: float = field(default_factory=monotonic)
+    """When the command began, by `time.monotonic`."""
+
+    def left_of(self, seconds: float, parts: int = 1) -> float:
+        """What is left of the whole command's seconds, for one of so many parts to come."""
+        return max(seconds - (monotonic() - self.begun), LEAST * seconds) / parts
 
     def news(self, kind: str, sentence: str) -> None:
         """Tell what an audit tells before its end: its "plan", and what is "known" so far."""

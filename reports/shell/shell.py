@@ -355,6 +355,8 @@ def console(output: Output, quiet: bool = False, silent: bool = False) -> Iterat
     """
     from .console import Console
 
+    context = click.get_current_context(silent=True)
+    begun = context.find_root().obj if context is not None else None
     watched = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
     width = shutil.get_terminal_size((80, 24)).columns if _sized() else 80
     with ProgressLine(sys.stderr, enabled=watched) as progress:
@@ -386,6 +388,7 @@ def console(output: Output, quiet: bool = False, silent: bool = False) -> Iterat
             sized=_sized(),
             quiet=quiet,
             verbose=_asked().get("verbose", False),
+            begun=time.monotonic() if begun is None else begun,
         )
 
 

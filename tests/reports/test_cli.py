@@ -92,9 +92,10 @@ def test_what_is_typed_reaches_the_engine(run, engine, sound):
     ((mechanism, options),) = calls
     assert mechanism is CATALOGUE[0]
     assert all(callable(options.pop(told)) for told in TOLD)
+    assert 6.0 <= options.pop("seconds") <= 60.0  # what the command has taken so far is off
     assert options == {
         "epsilon": 0.5, "delta": 1e-6, "relation": "replace-one", "distance": 2,
-        "trials": 10**6, "seconds": 60.0, "alpha": 0.05, "seed": 3, "workers": 2, "timeout": 5.0,
+        "trials": 10**6, "alpha": 0.05, "seed": 3, "workers": 2, "timeout": 5.0,
         "seeded": False, "pair": (-1, {"a": [1.5, None]}), "target": "LAPLACE", "name": "laplace",
     }  # fmt: skip
     calls.clear()

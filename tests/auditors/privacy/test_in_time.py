@@ -4,11 +4,15 @@ import math
 import time
 
 import pytest
+from hypothesis import strategies as st
 
+from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.planning import Price, foretold, remaking, trials_within
+from dpwitness.auditors.privacy.request import AuditRequest
 from dpwitness.auditors.privacy.run import audit
 from dpwitness.auditors.results.results import Pair, Verdict
-from dpwitness.mechanisms.model import PrivacyClaim, Relation
+from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
+from dpwitness.reports.shell.console import Console
 
 CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)
 
@@ -68,3 +72,32 @@ def test_a_slow_mechanism_is_planned_for_before_it_is_judged():
     assert "to fit the time budget" in result.note
     assert result.verdict is Verdict.REFUTED
     assert result.draws < 2000
+
+
+def test_what_comes_before_the_first_draw_is_of_the_time(monkeypatch):
+    """Two claims have half of the time each, and their databases are looked for within it."""
+    now = [100.0]
+    found = run._source
+
+    def dear(*given, **more):
+        now[0] += 3.0
+        return found(*given, **more)
+
+    monkeypatch.setattr(run, "monotonic", lambda: now[0])
+    monkeypatch.setattr(run, "_source", dear)
+    claims = tuple(PrivacyClaim(epsilon=e, relation=Relation.ADD_REMOVE) for e in (1.0, 2.0))
+    databases = st.lists(st.integers(0, 9))
+    mechanism = Mechanism(name="slow", run=slow_leak, claims=claims, databases=databases)
+    request = AuditRequest(mechanism, seconds=20.0)
+    clocks = [one.clock for one in run.prepared(request, request.budget, None)]
+    assert [(one.started, one.seconds) for one in clocks] == [(100.0, 10.0), (110.0, 10.0)]
+
+
+def test_a_command_has_what_loading_left_of_its_time():
+    console = Console(
+        say=str, numbers=str, warn=str, progress=lambda *_: None, paint=lambda text, _: text,
+        width=80, begun=time.monotonic() - 4.0,
+    )  # fmt: skip
+    assert 7.0 < console.left_of(12.0) <= 8.0
+    assert 3.5 < console.left_of(12.0, 2) <= 4.0
+    assert console.left_of(2.0) == pytest.approx(0.2)
