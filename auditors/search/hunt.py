@@ -165,7 +165,12 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
     for index in (0, 2):
         order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
     if stages is not None:
-        order += _climbed(scout, stages, promising)
+        climbed = _climbed(scout, stages, promising)
+        # Two ways of rating cannot be compared: where weights rank the others, they rank these.
+        for seen in climbed if weigh else ():
+            if not seen.weighed and scout.left() >= 2 * scout.plan.draws:
+                _rate(scout, seen, weigh=True)
+        order += climbed
     order = list(dict.fromkeys([*order, *promising]))
     winner = _narrowed(scout, [*listed, *order])
     if winner is not None:

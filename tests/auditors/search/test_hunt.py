@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from dpwitness import InvalidArgument, Pair, audit
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.auditors.search import hunt as hunt_module
 from dpwitness.auditors.search.choices import choice_space
 from dpwitness.auditors.search.hunt import hunt
 from dpwitness.auditors.search.listed import every, how_many
@@ -209,3 +210,29 @@ def test_listed_databases_are_all_run_with_all_their_neighbours():
     )
     assert len(list(every(space))) >= 3 * 30
     assert how_many(choice_space(VALUES)) == 0
+
+
+def weak(database, rng, *, size=None):
+    shape = (1 if size is None else size, len(database))
+    return np.asarray(database) + rng.laplace(scale=8.0, size=shape) > rng.laplace(
+        scale=8.0, size=(shape[0], 1)
+    )
+
+
+@pytest.mark.slow
+def test_pairs_that_a_climb_comes_to_are_ranked_by_weights_like_the_others(monkeypatch):
+    asked, whole = [], hunt_module._halve
+
+    def halve(scout, order):
+        asked.extend(order)
+        return whole(scout, order)
+
+    monkeypatch.setattr(hunt_module, "_halve", halve)
+    steps = st.lists(st.tuples(st.integers(-3, 3), st.sampled_from([-1, 0, 1])), min_size=4,
+                     max_size=4)  # fmt: skip
+    pairs = steps.map(lambda rows: Pair([x for x, _ in rows], [x + step for x, step in rows]))
+    plan = SearchPlan.for_trials(1_000_000)
+    hunted(weak, pairs, plan=plan, relation=Relation.DECLARED)
+    # One winner goes on; only pairs for which the tape does not hold are compared with it.
+    assert len(asked) == 1
+    assert asked[0].weighed
