@@ -46,6 +46,7 @@ ELSEWHERE_DRAWN = (
     "the generator, numpy.random and random, so no line can be named"
 )
 FURTHER = "belongs to the line above"
+INTO = "goes into the line above"
 OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 ELSEWHERE = tuple(
     os.path.join(os.path.dirname(os.path.abspath(one)), "")
@@ -325,8 +326,13 @@ class _Inquiry:
                         yield history[k].at[:1], reason
                         makers.append(k)
                         break
+            if not makers:
+                # A threshold is worked out on the line that draws.
+                makers = list(_ingredients(history[:end], used))
+                yield from ((history[k].at[:1], INTO) for k in makers)
             for k in makers:
-                yield from _ingredients(history[:k], history[k].at[:1])
+                for j in _ingredients(history[:k], history[k].at[:1]):
+                    yield history[j].at[:1], INTO
 
     def _history(self, tape: Tape) -> "History":
         """What each line of the recorded run made, in order."""
@@ -404,7 +410,8 @@ class _Inquiry:
             history = self._history(tapes[0])
             for at, *_ in seen:
                 end = next(k for k, one in enumerate(history) if one.at[:1] == (at,))
-                yield from _ingredients(history[:end], (at,))
+                for k in _ingredients(history[:end], (at,)):
+                    yield history[k].at[:1], INTO
 
     def _raised(self, side: int, error: Exception) -> Cause:
         at = _raised_at(error)
@@ -502,16 +509,14 @@ def _words(*places: Place, more: int = 2) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-def _ingredients(
-    history: History, at: tuple[Place, ...]
-) -> Iterator[tuple[tuple[Place, ...], str]]:
-    """The lines that made the numbers of which a line makes others, the last first."""
+def _ingredients(history: History, at: tuple[Place, ...]) -> Iterator[int]:
+    """What made the numbers of which a line makes others, by its place, the last first."""
     words, seen = _words(*at, more=0), set[str]()
     for k in range(len(history) - 1, -1, -1):
         made = history[k]
         if made.name in words - seen and made.at and made.at[:1] != at and _numeric(made.value):
             seen.add(made.name)
-            yield history[_maker(history, k)].at[:1], "goes into the line above"
+            yield _maker(history, k)
 
 
 def _maker(history: History, k: int) -> int:
