@@ -5,8 +5,10 @@ exact binomial tests share the level evenly.
 
 **Laplace and Gaussian noise.** The draws of each coordinate are compared with the distribution
 function; sup |F_n - F| >= sqrt(ln(2 / level) / (2 n)) has probability at most `level` (Massart
-1990). Signs of two coordinates agree with probability 1/2, by exact binomial tests of all pairs of
-the first 64 and of neighbours beyond, which share the level evenly.
+1990). Their size is tested exactly: absolute values of Laplace noise, in scales, add up to a
+Gamma(n) variable, half of the squares of Gaussian noise, in deviations, to a Gamma(n / 2) variable.
+Signs of two coordinates agree with probability 1/2, by exact binomial tests of all pairs of the
+first 64 and of neighbours beyond, which share the level evenly.
 
 **A product.** Each part is compared on its own, over the numbers of the output that are its; an
 event of one part and one of the next come together as often as independence says.
@@ -28,7 +30,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
+from scipy.special import gammainc, gammaincc, ndtr
 
 from ...mechanisms.model import (
     Array,
@@ -266,26 +268,30 @@ def _noise(law: LaplaceLaw | GaussianLaw, outputs: Array, alpha: float, what: st
     centres = np.asarray(law.centres, dtype=float).reshape(-1)
     noise = (np.asarray(outputs, dtype=float).reshape(len(outputs), -1) - centres) / law.scale
     n, coordinates = noise.shape
-    level = alpha / (2 * coordinates)
+    level = alpha / (3 * coordinates)
     allowed = sqrt(log(2 / level) / (2 * n))
     rows = []
     for place in range(coordinates):
         values = np.sort(noise[:, place])
         if isinstance(law, GaussianLaw):
             stated = ndtr(values)
+            shape, size = n / 2, float((values**2).sum()) / 2
         else:
             tail = np.exp(-np.abs(values)) / 2
             stated = np.where(values < 0, tail, 1 - tail)
+            shape, size = float(n), float(np.abs(values).sum())
         steps = np.arange(n + 1) / n
         gap = float(max((steps[1:] - stated).max(), (stated - steps[:-1]).max()))
         rows.append((what, f"sup |F_n - F| of number {place}", allowed, gap, gap > allowed))
+        strange = bool(min(gammainc(shape, size), gammaincc(shape, size)) < level / 2)
+        rows.append((what, f"size of number {place} over the stated", 1.0, size / shape, strange))
     # Noise used again comes a step later, which may be any number of coordinates.
     signs = np.where(noise > 0, 1.0, -1.0)
     products = signs[:, :MOST_COUPLED].T @ signs[:, :MOST_COUPLED]
     couples = {pair: products[pair] for pair in combinations(range(len(products)), 2)}
     for one, two in pairwise(range(MOST_COUPLED - 1, coordinates)):
         couples[one, two] = signs[:, one] @ signs[:, two]
-    level = alpha / (2 * max(1, len(couples)))
+    level = alpha / (3 * max(1, len(couples)))
     for (one, two), product in couples.items():
         same = round((n + float(product)) / 2)
         wrong = not credible(same, n, 0.5, level)
