@@ -217,7 +217,7 @@ def test_every_module_with_theorems_is_listed():
         ("import dpwitness.mechanisms.catalogue as c; c.CATALOGUE.entry('laplace')", {"noise"}),
         (
             "from dpwitness.reports.targets.targets import find_target as f; f('EM-NAIVE')",
-            {"selection"},
+            {"selection", "accounting"},
         ),
     ],
 )

@@ -1,6 +1,6 @@
 """How far Laplace noise reaches, and the log-sum inequality: facts that utility proofs rest on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, fsum, inf, log
 
 import numpy as np
@@ -32,6 +32,15 @@ def laplace_difference_tail(threshold: float, scale: float) -> float:
     It is (2 + t) exp(-t) / 4 with t = threshold / scale, at least 0.
     """
     return laplace_tail(threshold, scale) * (2 + threshold / scale) / 4
+
+
+def least_distance(chance: Callable[[float], float], most: float) -> float:
+    """The smallest distance, up to 700, at which a falling `chance` is `most` at most."""
+    low, high = 0.0, 700.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance(middle) <= most else (middle, high)
+    return high
 
 
 def log_sum_gap(first: Sequence[float], second: Sequence[float]) -> float:

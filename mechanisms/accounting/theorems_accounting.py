@@ -8,7 +8,13 @@ from math import log
 from typing import Any
 
 from ..model import Interval, InvariantClaim, Record, Rows, Theorem
-from .composition import advanced_composition, optimal_delta, response_delta, zcdp_composition
+from .composition import (
+    advanced_composition,
+    heterogeneous_composition,
+    optimal_delta,
+    response_delta,
+    zcdp_composition,
+)
 
 BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
@@ -70,6 +76,31 @@ def _heterogeneous_everywhere() -> InvariantClaim:
     )
 
 
+def alike_margin(case: Any) -> float:
+    """Of many equal pure parts 1 - (exact delta) / delta, at the epsilon that is taught."""
+    delta, rounds = 10 ** -case["digits"], int(case["rounds"])
+    level = heterogeneous_composition([case["epsilon"]] * rounds, delta)
+    exact = optimal_delta(epsilon=case["epsilon"], delta=0.0, rounds=rounds, level=level)
+    return 1 - exact / delta
+
+
+def _alike_everywhere() -> InvariantClaim:
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "rounds": Interval(low=1, high=1000, integer=True),
+                "epsilon": Interval(low=0.01, high=1),
+                "digits": Interval(low=0.1, high=12),
+            }
+        ),
+        margin=alike_margin,
+        examples=(
+            {"rounds": 1000, "epsilon": 0.01, "digits": 12},
+            {"rounds": 1, "epsilon": 1, "digits": 0.1},
+        ),
+    )
+
+
 def _domain_as_printed() -> InvariantClaim:
     def radicand(case: Any) -> float:
         return 2 * case["rounds"] * log(1 / (case["rounds"] * case["delta"]))
@@ -98,6 +129,12 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="the exact delta of pure parts stays below that of zCDP for any epsilons",
         reference=BUN,
         subject=_heterogeneous_everywhere,
+    ),
+    Theorem(
+        identifier="T-COMP-HET-ALIKE",
+        statement="k pure parts are k 2 eps^2 + sqrt(2 k ln(1/delta)) eps at delta, for many too",
+        reference=STEMMER,
+        subject=_alike_everywhere,
     ),
     Theorem(
         identifier="ERR-GD-7",

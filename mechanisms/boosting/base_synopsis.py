@@ -25,6 +25,7 @@ from ..model import (
     PrivacyClaim,
     Relation,
     Size,
+    UtilityClaim,
 )
 from .query_weights import indicator_queries, linear_answers
 
@@ -198,6 +199,15 @@ def base_mechanism(
     def answers_law(database: Database) -> LaplaceLaw:
         return LaplaceLaw(centres=answers(database)[np.asarray(sampled)], scale=scale)
 
+    def worst_error(database: Database, output: Any) -> Array:
+        given = table[np.asarray(output)] if search else np.asarray(output)
+        given = given[..., list(sampled)] if search else given
+        return np.abs(given - answers(database)[list(sampled)]).max(axis=-1)
+
+    # The synopsis that is best for the data is within the coverage of it, and one that fits the
+    # noisy answers as well is off by the noise twice.
+    covered, noises = (coverage(bins=len(weights[0]), records=small), 2) if search else (0.0, 1)
+
     def synopsis_law(database: Database) -> FiniteLaw:
         logs = one_sample_law(answers(database), table=table, scale=scale)[sampled[0]]
         return FiniteLaw(outcomes=np.arange(len(table)), log_probabilities=logs)
@@ -221,6 +231,13 @@ def base_mechanism(
                 relation=Relation.REPLACE_ONE,
                 identifier="BQ-BASE-PRIV",
                 statement="noise for every sampled answer makes the synopsis private",
+                reference=SOURCE,
+            ),
+            UtilityClaim(
+                loss=worst_error,
+                bound=lambda beta: covered + noises * scale * log(len(sampled) / beta),
+                identifier="BQ-BASE-ERR",
+                statement="no sampled answer errs by more than the coverage and the noise twice",
                 reference=SOURCE,
             ),
         ),

@@ -1,8 +1,9 @@
 """Base synopsis generator: how many sampled queries are enough, and how small a database."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from math import comb, inf, log, sqrt
+from math import comb, exp, inf, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..model import (
     Array,
     Database,
     FiniteLaw,
+    IdentityClaim,
     Interval,
     InvariantClaim,
     Mechanism,
@@ -28,6 +30,7 @@ from ..model import (
 from .base_synopsis import (
     SOURCE,
     answer_table,
+    base_mechanism,
     base_scale,
     coverage,
     nearest_synopsis,
@@ -246,7 +249,69 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
     )
 
 
+def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
+    """The chance of failure that the mechanism claims, over what its rounds' failures add up to."""
+    given: dict[str, Any] = {"small": 2, "records": records, "samples": 60, "accuracy": 0.9}
+    weights = _shares_of_single_bins(3)[:-1]
+
+    def ratio() -> float:
+        worst = 1.0
+        for rounds in (2, 5):
+            made = boosting_mechanism(
+                weights=weights, rounds=rounds, advantage=BOOSTED_ADVANTAGE, sample_epsilon=1.0,
+                sample_delta=1e-6, base_epsilon=epsilon, **given,
+            )  # fmt: skip
+            (claim,) = (one for one in made.claims if isinstance(one, UtilityClaim))
+            noise = base_scale(samples=60, sensitivity=1 / records, epsilon=epsilon)
+            # Of 6 synopses, each a way to put 2 records into 3 bins.
+            luck = 6 * (1 / 2 + BOOSTED_ADVANTAGE) ** 60
+            far = exp(-(0.9 - coverage(bins=3, records=2)) / (2 * noise))
+            found = claim.levels[0] / (rounds * (60 * far + luck))
+            worst = max(worst, found, 1 / found)
+        return worst
+
+    return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
+
+
+def _sampled_answers(epsilon: float, queries: int, searched: int) -> Subject:
+    made = base_mechanism(
+        weights=indicator_queries(4),
+        sampled=tuple(range(1, queries + 1)),
+        small=4,
+        records=1000,
+        epsilon=epsilon,
+        search=bool(searched),
+    )
+    claim = made.claims[1]
+    assert isinstance(claim, UtilityClaim)
+    hard = ([125, 125, 375, 375], [1000, 0, 0, 0])
+    return Subject(claim=replace(claim, databases=hard), mechanism=made)
+
+
 THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="BQ-BASE-ERR",
+        statement="P[one of k noisy answers errs by b ln(k / beta)] <= beta, and the best synopsis "
+        "for them by the coverage and twice as much",
+        reference=SOURCE,
+        subject=_sampled_answers,
+        parameters={
+            "epsilon": number(1.0, 0.01, 4, "loss of the answers, in nats"),
+            "queries": whole(3, 1, 12, "sampled queries, k"),
+            "searched": whole(0, 0, 1, "1 for the synopsis, 0 for the noisy answers"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.1-BETA",
+        statement="T rounds claim to fail with chance T (k exp(-tau / b) + |Y| (1/2 + eta)^k)",
+        reference=f"{BOOK}, Theorem 6.1(1)",
+        subject=_promised,
+        parameters={
+            "records": replace(RECORDS, default=20_000),
+            "epsilon": EPSILON,
+            "beta": BETA,
+        },
+    ),
     Theorem(
         identifier="BQ-6.1",
         statement="ln(2 |Y| / beta) / -ln(1/2 + eta) samples serve two queries too to lambda on "

@@ -18,17 +18,21 @@ from ..accounting.composition import (
     zcdp_composition,
 )
 from ..model import (
+    Array,
+    Database,
+    EqualityClaim,
     IdentityClaim,
     Interval,
     Mechanism,
     PrivacyClaim,
     Relation,
+    Size,
     Subject,
     Theorem,
     number,
     whole,
 )
-from ..noise.leaky_response import leaky_response_mechanism
+from ..noise.leaky_response import leaky_response, leaky_response_mechanism
 from .budgeted_stream import ROGERS, budgeted_counts
 from .composed import compose
 
@@ -106,6 +110,28 @@ def _advanced_calibrated(*, rounds: int, target: float, digits: float) -> Subjec
     return _privacy(mechanism)
 
 
+def _told_at_once(*, rounds: int, epsilon: float, leak: float) -> Subject:
+    """Responses one after the other, counted, or the truth as soon as one of them leaks."""
+
+    def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        each = np.stack(
+            [
+                leaky_response(database, rng, epsilon=epsilon, delta=leak, size=size)
+                for _ in range(rounds)
+            ]
+        )
+        leaked = ((each < 0) | (each > 1)).any(axis=0)
+        return np.where(leaked, (rounds + 1) if database else -1, each.sum(axis=0))
+
+    mechanism = leaky_response_mechanism(
+        epsilon=epsilon,
+        delta=leak,
+        rounds=rounds,
+        promised=(rounds * epsilon, 1 - (1 - leak) ** rounds),
+    )
+    return Subject(claim=EqualityClaim(other=other, databases=(0, 1)), mechanism=mechanism)
+
+
 def _spread(*, parts: int, smallest: float, largest: float) -> list[float]:
     return [float(epsilon) for epsilon in np.linspace(smallest, largest, parts)]
 
@@ -170,6 +196,17 @@ THEOREMS: tuple[Theorem, ...] = (
             "first": replace(TARGET, default=0.5, meaning="epsilon of the first part"),
             "second": replace(TARGET, default=1.0, meaning="epsilon of the second part"),
             "leak": number(0.05, 0, 0.45, "delta of either part"),
+        },
+    ),
+    Theorem(
+        identifier="T-COMP-PARTS",
+        statement="k responses told at once are those of k made one after the other",
+        reference="Kairouz, Oh and Viswanath (2015)",
+        subject=_told_at_once,
+        parameters={
+            "rounds": whole(4, 1, 50, "responses, k"),
+            "epsilon": EPSILON,
+            "leak": number(0.05, 0, 0.45, "delta of a response"),
         },
     ),
     Theorem(

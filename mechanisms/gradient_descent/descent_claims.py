@@ -106,7 +106,9 @@ def expected_square_norm(
     scale = noise_scale(multiplier=multiplier, lipschitz=lipschitz, records=records)
     return ExpectationClaim(
         quantity=lambda database, output: (np.asarray(output) ** 2).sum(axis=(-2, -1)),
-        bound=lipschitz**2 + per_noise * dimension * scale**2,
+        bound=mean_square_norm(
+            square_norm=lipschitz**2, dimension=dimension, scale=scale, per_noise=per_noise
+        ),
         databases=([[1.0] + [0.0] * (dimension - 1)] * records,),
         variance=_square_norm_variance(lipschitz, dimension, scale),
         identifier="GD-VAR",

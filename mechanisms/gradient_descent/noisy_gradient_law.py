@@ -46,9 +46,14 @@ def noise_scale(*, multiplier: float, lipschitz: float, records: int) -> float:
     return multiplier * lipschitz / records
 
 
-def mean_square_norm(*, square_norm: float, dimension: int, scale: float) -> float:
-    """E ||g + h||^2 = ||g||^2 + 2 d b^2, independent Laplace noise of scale b in d coordinates."""
-    return square_norm + 2 * dimension * scale**2
+def mean_square_norm(
+    *, square_norm: float, dimension: int, scale: float, per_noise: float = 2.0
+) -> float:
+    """E ||g + h||^2 = ||g||^2 + 2 d b^2, independent Laplace noise of scale b in d coordinates.
+
+    `per_noise` is the variance of noise of scale 1.
+    """
+    return square_norm + per_noise * dimension * scale**2
 
 
 def transcript_law(

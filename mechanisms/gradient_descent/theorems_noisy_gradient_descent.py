@@ -12,11 +12,14 @@ from ..accounting.composition import zcdp_root
 from ..accounting.spending import Spending, bound, spends
 from ..model import (
     Array,
+    Database,
+    EqualityClaim,
     ExpectationClaim,
     IdentityClaim,
     Mechanism,
     Parameter,
     Plot,
+    Size,
     Subject,
     Theorem,
     number,
@@ -24,7 +27,7 @@ from ..model import (
 )
 from .descent_claims import expected_progress, expected_square_norm
 from .descent_pictures import mean_excess_plot
-from .gradient_descent import SOURCE, balanced_step_size
+from .gradient_descent import SOURCE, balanced_step_size, excess_bound
 from .losses import DISTANCE, LINEAR
 from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
 from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
@@ -182,6 +185,79 @@ def _chosen_steps(epsilon: float, delta: float, dimension: int, steps: int) -> S
     return replace(made, claim=replace(claim, bound=1.5 * 2.0 / sqrt(steps)))
 
 
+def _averaged(epsilon: float, delta: float, dimension: int, steps: int, records: int) -> Subject:
+    """What is released is worked out again from all noisy gradients, without the descent."""
+    given: dict[str, Any] = {
+        "loss": DISTANCE,
+        "start": _start(dimension),
+        "steps": steps,
+        "epsilon": epsilon,
+        "delta": delta,
+        "records": records,
+    }
+    everything = noisy_gradient_descent_mechanism(**given, release=every_gradient)
+    step_size = 2 / sqrt(steps)
+
+    def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        weights: Any = np.array(given["start"])
+        total = 0.0
+        for noisy in np.moveaxis(everything.run(database, rng, size=size), -2, 0):
+            weights = weights - step_size * noisy
+            outside = np.sqrt((weights**2).sum(axis=-1, keepdims=True))
+            weights = weights / np.maximum(outside, 1.0)
+            total = total + weights
+        return np.asarray(total / steps)
+
+    opposite = [(1.0,) + (0.0,) * (dimension - 1)] * records
+    return Subject(
+        claim=EqualityClaim(other=other, databases=(opposite,)),
+        mechanism=noisy_gradient_descent_mechanism(**given),
+    )
+
+
+def _chain_rule(epsilon: float, delta: float, dimension: int, steps: int) -> IdentityClaim:
+    """Noisy gradients, far from the ball, so that every point is projected."""
+
+    def apart() -> float:
+        made = noisy_gradient_descent_mechanism(
+            loss=DISTANCE,
+            start=_start(dimension),
+            steps=steps,
+            epsilon=epsilon,
+            delta=delta,
+            records=1,
+            release=every_gradient,
+        )
+        rows = np.eye(1, dimension)
+        noisy = 2 * np.random.default_rng(0).standard_normal((50, steps, dimension))
+        scale = l2_multiplier(epsilon=epsilon, delta=delta, steps=steps, dimension=dimension)
+        weights, total = np.broadcast_to(_start(dimension), (50, dimension)), np.zeros(50)
+        for place in range(steps):
+            apart = weights - rows
+            length = np.sqrt((apart**2).sum(axis=-1, keepdims=True))
+            slope = np.divide(apart, length, out=np.zeros_like(apart), where=length > 0)
+            total -= np.abs(noisy[:, place] - slope).sum(axis=-1) / scale
+            total -= dimension * log(2 * scale)
+            moved = weights - 2 / sqrt(steps) * noisy[:, place]
+            outside = np.sqrt((moved**2).sum(axis=-1, keepdims=True))
+            weights = moved / np.maximum(outside, 1.0)
+        assert made.log_probability is not None
+        return float(np.abs(made.log_probability(rows.tolist(), noisy) - total).max())
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-6)
+
+
+def _balanced(diameter: float, lipschitz: float, steps: int) -> IdentityClaim:
+    def bound_of_balanced() -> float:
+        step_size = balanced_step_size(diameter=diameter, lipschitz=lipschitz, steps=steps)
+        return excess_bound(
+            diameter=diameter, square_norm=lipschitz**2, step_size=step_size, steps=steps
+        )
+
+    stated = diameter * lipschitz / sqrt(steps)
+    return IdentityClaim(compute=bound_of_balanced, stated=stated, tolerance=1e-9 * stated)
+
+
 def _excess_plot(steps: int, **setting: Any) -> Plot:
     return mean_excess_plot(
         lambda count: _excess(steps=count, **setting),
@@ -244,6 +320,32 @@ THEOREMS: tuple[Theorem, ...] = (
         "E[L(average) - L(w*)] <= 1.5 R G / sqrt(T) for T <= n^2 s^2 / (4 d^2), balanced eta",
         _parameters(3, 1e-5, steps=4),
         _chosen_steps,
+    ),
+    _theorem(
+        "GD-AVERAGE",
+        "the released point is the average of those that the released gradients would lead to",
+        _parameters(2, 1e-3, steps=4, records=100),
+        _averaged,
+    ),
+    Theorem(
+        identifier="GD-DENSITY",
+        statement="the density of all gradients is the product of those of every step, each about "
+        "the slope at the point that the gradients before it lead to",
+        reference=f"{SOURCE}, with constants",
+        subject=_chain_rule,
+        parameters=_parameters(2, 1e-3, steps=4),
+    ),
+    Theorem(
+        identifier="GD-BALANCED",
+        statement="with eta = R / (G sqrt(T)) the bound (eta / 2) G^2 + R^2 / (2 eta T) is "
+        "R G / sqrt(T)",
+        reference=f"{SOURCE}, Theorem 1",
+        subject=_balanced,
+        parameters={
+            "diameter": number(2.0, 0.1, 20, "R, of the set"),
+            "lipschitz": number(1.0, 0.1, 10, "G"),
+            "steps": whole(16, 1, 2000, "T"),
+        },
     ),
     _theorem(
         "ERR-GD-9",

@@ -37,9 +37,10 @@ from ..model import (
     Relation,
     Rows,
     Size,
+    UtilityClaim,
 )
-from .interior_point import SOURCE, interior_point, interior_point_law
-from .rec_concave import rec_concave, rec_concave_law
+from .interior_point import SOURCE, failure_bound, interior_point, interior_point_law
+from .rec_concave import failure_promised, rec_concave, rec_concave_law
 
 EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""
@@ -241,6 +242,23 @@ def hard_records(records: int, grid: int, dimension: int = 2) -> Array:
     return np.column_stack([points, predict(target, points)])
 
 
+def balanced_records(records: int, grid: int, block: int, dimension: int) -> list[list[int]]:
+    """Realizable records on which a call that fails calls a negative positive.
+
+    The positives are one block, half of them at a place of the middle and half beside it on every
+    axis; a negative stands at every other place of an axis. Where there are too few records for
+    all of these they are the `hard_records`.
+    """
+    low = grid // 2 - 1
+    made = [[low + i % 2] * dimension + [1] for i in range(block)]
+    for axis in range(dimension):
+        for place in {*range(grid)} - {low, low + 1}:
+            made.append([place if one == axis else low for one in range(dimension)] + [0])
+    if len(made) > records:
+        return hard_records(records, grid, dimension).tolist()
+    return made + made[-1:] * (records - len(made))
+
+
 def boxes_mechanism(
     *,
     dimension: int,
@@ -255,12 +273,14 @@ def boxes_mechanism(
     name: str = "boxes",
     identifier: str = "",
 ) -> Mechanism:
-    """The box learner over exponential-mechanism interior points, with its privacy claim.
+    """The box learner over exponential-mechanism interior points, with what it claims.
 
     Each of the 2 d calls has `call_epsilon`, by default what `call_privacy` gives it. With
     `recursive` the points are those of `rec_concave`, with even shares of epsilon and delta. With
     `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
     law is a list of all boxes and known where there are at most MOST_BOXES.
+    On realizable data it promises that no negative is called positive and at most 2 d (m - 1)
+    positives are missed, unless the promised chance of failure is 1 or more.
     """
     require_whole(dimension=dimension, grid=grid, block=block, records=records)
     require_positive(epsilon=epsilon)
@@ -275,12 +295,24 @@ def boxes_mechanism(
         call["delta"] = delta / (2 * dimension)
     interior = partial(rec_concave if recursive else interior_point, **call)
     one_law = partial(rec_concave_law if recursive else interior_point_law, **call)
+    missing = failure_promised if recursive else failure_bound
+    failure = 2 * dimension * missing(points=block, **call)
+    most = 2.0 * dimension * (block - 1)
+    beside: list[UtilityClaim] = []
     run: Any = partial(learn_box, grid=grid, block=block, interior=interior)
     exact: Any = partial(_product_law, grid=grid, block=block, law=one_law)
     if count_epsilon is not None:
         count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
         run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)
         exact = partial(counted_boxes_law, grid=grid, block=block, epsilon=each, **count)
+        beside.append(_counts_first(dimension, grid, block, records, count["count_beta"]))
+        # So many positives are found to be enough, but for that chance once more.
+        failure += count["count_beta"]
+        bar = count_bar(block, **count)
+        most = max(most, 2 * bar - 2 * block)
+    if failure < 1:
+        hard = balanced_records(records, grid, block, dimension)
+        beside.append(_accurate(failure, most, hard))
     axis = Interval(low=0, high=grid - 1, integer=True)
     row = Product(parts=(axis,) * dimension + (Choices(values=(0, 1)),))
     return Mechanism(
@@ -297,9 +329,52 @@ def boxes_mechanism(
                 identifier=identifier,
                 reference=f"{SOURCE}, {'with constants' if delta else 'with basic composition'}",
             ),
+            *beside,
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
         law=exact if count_epsilon is None or grid ** (2 * dimension) <= MOST_BOXES else None,
+    )
+
+
+def _accurate(failure: float, most: float, hard: Database) -> UtilityClaim:
+    """That realizable data lose no negative and `most` positives at most."""
+
+    def lost(database: Database, output: Any) -> Array:
+        missed, wrong = np.moveaxis(errors(database, output).astype(float), -1, 0)
+        if errors(database, hull(database, np.random.default_rng(0))).any():
+            return np.zeros(np.shape(missed))
+        return np.where(wrong > 0, np.inf, missed)
+
+    return UtilityClaim(
+        loss=lost,
+        bound=lambda beta: most + 0.5,
+        levels=(failure,),
+        databases=(hard,),
+        identifier="PAC-BOX-FAILURE",
+        statement="no negative is called positive and at most 2 d (m - 1) positives are missed",
+        reference=SOURCE,
+    )
+
+
+def _counts_first(
+    dimension: int, grid: int, block: int, records: int, count_beta: float
+) -> UtilityClaim:
+    """That too few positives are noticed."""
+    few = min(2 * block - 1, records)
+
+    def unnoticed(database: Database, output: Any) -> Array:
+        lacking = np.count_nonzero(np.asarray(database)[:, -1]) < 2 * block
+        return (np.asarray(output) != EMPTY).any(axis=(-2, -1)) * float(lacking)
+
+    rows = [[grid // 2] * dimension + [int(i < few)] for i in range(records)]
+    return UtilityClaim(
+        loss=unnoticed,
+        bound=lambda beta: 1.0,
+        levels=(count_beta,),
+        databases=(rows,),
+        identifier="PAC-BOX-COUNT",
+        statement="with fewer than 2 m positives the box is empty",
+        reference=SOURCE,
     )
 
 

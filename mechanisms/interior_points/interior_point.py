@@ -84,10 +84,22 @@ def balanced_points(points: int, grid: int) -> list[int]:
 def interior_point_mechanism(
     *, points: int, grid: int, epsilon: float, name: str = "interior-point", identifier: str = ""
 ) -> Mechanism:
-    """`interior_point` for `points` points, with its privacy and utility claims."""
+    """`interior_point` for `points` points, with its privacy and what it promises to find.
+
+    So few points that the promised chance of failure is 1 or more promise nothing.
+    """
     require_whole(points=points, grid=grid)
     require_positive(epsilon=epsilon)
     bound = failure_bound(points=points, grid=grid, epsilon=epsilon)
+    found = UtilityClaim(
+        loss=not_interior,
+        bound=lambda beta: 1.0,
+        levels=(bound,),
+        databases=(balanced_points(points, grid),),
+        identifier="PAC-IP-EM-FAILURE",
+        statement="the output is an interior point",
+        reference=SOURCE,
+    )
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -103,12 +115,7 @@ def interior_point_mechanism(
                 identifier=identifier,
                 reference=f"{SOURCE}; McSherry and Talwar (2007)",
             ),
-            UtilityClaim(
-                loss=not_interior,
-                bound=lambda beta: 1.0 if beta >= min(bound, 1.0) else 2.0,
-                databases=(balanced_points(points, grid),),
-                reference=SOURCE,
-            ),
+            *([found] if bound < 1 else []),
         ),
         reference="Bun, Nissim, Stemmer and Vadhan (2015)",
         law=partial(interior_point_law, grid=grid, epsilon=epsilon),

@@ -6,7 +6,7 @@ stability-based choices and one exponential mechanism a level.
 """
 
 from functools import partial
-from math import ceil, log, log2
+from math import ceil, exp, log, log2
 from typing import Any
 
 import numpy as np
@@ -23,10 +23,11 @@ from ..model import (
     Relation,
     Rows,
     Size,
+    UtilityClaim,
 )
 from ..queries import counts
 from ..selection.categorical import draw_index, normalised
-from .interior_point import SOURCE, depth_scores
+from .interior_point import SOURCE, depth_scores, not_interior
 
 BASE = 32
 """Problems up to this size go to the exponential mechanism."""
@@ -257,6 +258,20 @@ def points_promised(
     return ceil(8**levels * least)
 
 
+def failure_promised(
+    *, points: int, grid: int, epsilon: float, delta: float, base: int = BASE
+) -> float:
+    """The chance of failure that `points` numbers promise at most; see `points_promised`."""
+    levels = depth(grid, base)
+    step, stable = step_budget(grid, epsilon, delta, base)
+    least = points / 8**levels
+    # Without a recursion the base owes an interior point and misses it by half of the points.
+    owed = least / 4 if levels else ceil(points / 2)
+    above = max(0.0, 3 * least / 4 - _bar(step, stable)) if levels else 0.0
+    level = exp(-above * step / 2) / 2 + 16 * exp(-3 * step * least / 8)
+    return min(base, grid) * exp(-step * owed / 2) + levels * level
+
+
 def lopsided_points(points: int, grid: int) -> tuple[list[int], list[int]]:
     """Neighbours among the worst found: most points at the end of the grid, one joins them."""
     last, few = grid - 1, points // 6
@@ -293,10 +308,23 @@ def rec_concave_mechanism(
     name: str = "rec-concave",
     identifier: str = "",
 ) -> Mechanism:
-    """`rec_concave` for `points` points with its privacy claim and its exact law."""
+    """`rec_concave` for `points` points with its privacy, its exact law and what it promises.
+
+    So few points that the promised chance of failure is 1 or more promise nothing.
+    """
     require_whole(points=points, grid=grid, base=base)
     require_positive(epsilon=epsilon, delta=delta)
     parameters: dict[str, Any] = {"grid": grid, "epsilon": epsilon, "delta": delta, "base": base}
+    failure = failure_promised(points=points, **parameters)
+    found = UtilityClaim(
+        loss=not_interior,
+        bound=lambda beta: 1.0,
+        levels=(failure,),
+        databases=(terraced_points(points, grid),),
+        identifier="PAC-IP-REC-FAILURE",
+        statement="the output is an interior point",
+        reference="Beimel, Nissim and Stemmer (2013)",
+    )
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -314,6 +342,7 @@ def rec_concave_mechanism(
                 reference=f"{SOURCE}; Beimel, Nissim and Stemmer (2013)",
                 examples=(lopsided_points(points, grid),),
             ),
+            *([found] if failure < 1 else []),
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
         law=partial(rec_concave_law, **parameters),

@@ -111,7 +111,7 @@ def _error_margin(case: Any) -> float:
 
 
 def _block_margin(case: Any) -> float:
-    """A replaced record replaces at most one number of every block."""
+    """A replaced record replaces at most one number of every block, which has m of them."""
     rows = np.array(case["rows"], dtype=np.int64)
     other = rows.copy()
     other[0] = case["other"]
@@ -122,6 +122,8 @@ def _block_margin(case: Any) -> float:
         strict=True,
     ):
         for first, second in zip(one, two, strict=True):
+            if not len(first) == len(second) == case["block"]:
+                return -1.0
             left, right = (np.bincount(b, minlength=GRID) for b in (first, second))
             changes.append(int(np.maximum(left - right, 0).sum()))
     return float(1 - max(changes))
@@ -236,6 +238,25 @@ def _counted(*, epsilon: float, dimension: int) -> Mechanism:
     )
 
 
+def _lost(*, epsilon: float, grid: int, dimension: int, block: int) -> Subject:
+    """What the learner claims to lose, on just so many records as its hard instance has."""
+    made = boxes_mechanism(
+        dimension=dimension,
+        grid=grid,
+        block=block,
+        records=block + dimension * (grid - 2),
+        epsilon=epsilon,
+    )
+    if len(made.claims) == 1:
+        raise ValueError("with so small a block nothing is promised; take a larger one")
+    return Subject(claim=made.claims[1], mechanism=made)
+
+
+def _count_claim(**parameters: Any) -> Subject:
+    made = _counted(**parameters)
+    return Subject(claim=made.claims[1], mechanism=made)
+
+
 def _number_of_boxes(*, grid: int) -> IdentityClaim:
     def compute() -> float:
         points = np.stack(np.meshgrid(range(grid), range(grid)), axis=-1).reshape(-1, 2)
@@ -277,7 +298,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     _plain(
         "PAC-BLOCK",
-        "A replaced record replaces at most one number of every padded block.",
+        "Every padded block has m numbers, of which a replaced record replaces at most one.",
         _invariant({**REPLACED, **BLOCK}, _block_margin),
     ),
     _plain(
@@ -348,6 +369,24 @@ THEOREMS: tuple[Theorem, ...] = (
         "With a noisy count of the positives first, the costs add up.",
         _counted,
         parameters={"epsilon": replace(EPSILON, default=3.0), "dimension": DIMENSION},
+    ),
+    _plain(
+        "PAC-BOX-COUNT",
+        "With fewer than 2 m positives the box is empty, but for chance 1/20.",
+        _count_claim,
+        parameters={"epsilon": replace(EPSILON, default=3.0), "dimension": DIMENSION},
+    ),
+    _plain(
+        "PAC-BOX-FAILURE",
+        "But for 2 d (|D| - 1) exp(-e ceil(m / 2) / 2), e of a call, no negative is called "
+        "positive and at most 2 d (m - 1) positives are missed.",
+        _lost,
+        parameters={
+            "epsilon": EPSILON,
+            "grid": whole(16, 4, 256, "places of the grid on every axis"),
+            "dimension": DIMENSION,
+            "block": whole(26, 2, 1000, "points of a block, m"),
+        },
     ),
     _plain(
         "PAC-CREC",

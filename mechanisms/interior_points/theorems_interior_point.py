@@ -1,5 +1,7 @@
 """Theorems on interior points, by the exponential mechanism and by recursion."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import ceil, inf
 from typing import Any
@@ -18,8 +20,10 @@ from ..model import (
     Record,
     Relation,
     Rows,
+    Subject,
     Theorem,
     ThresholdClaim,
+    UtilityClaim,
     number,
     whole,
 )
@@ -71,6 +75,17 @@ def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
         level=0.5,
         beta=beta,
     )
+
+
+def _failure(build: Callable[..., Mechanism], database: Any, **parameters: Any) -> Subject:
+    """What the mechanism claims to find, on a hard database of so many points."""
+    made = build(**parameters)
+    if len(made.claims) == 1:
+        raise ValueError("with so few points nothing is promised; take more points")
+    claim = made.claims[1]
+    assert isinstance(claim, UtilityClaim)
+    hard = database(parameters["points"], parameters["grid"])
+    return Subject(claim=replace(claim, databases=(hard,)), mechanism=made)
 
 
 def _facts_margin(case: Any) -> float:
@@ -216,6 +231,32 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=SOURCE,
         subject=_threshold,
         parameters={"epsilon": EPSILON, "grid": _grid(64, 3), "beta": BETA},
+    ),
+    Theorem(
+        identifier="PAC-IP-EM-FAILURE",
+        statement="m points fail with chance (|D| - 1) exp(-epsilon ceil(m / 2) / 2) at most",
+        reference=SOURCE,
+        subject=partial(_failure, interior_point_mechanism, balanced_points),
+        parameters={
+            "epsilon": EPSILON,
+            "grid": _grid(64, 3),
+            "points": whole(24, 1, 1000, "points m"),
+        },
+    ),
+    Theorem(
+        identifier="PAC-IP-REC-FAILURE",
+        statement="m points, q = m / 8^N, fail with chance 32 exp(-e q / 8) + N "
+        "(exp(-(3 q / 4 - bar) e / 2) / 2 + 16 exp(-3 e q / 8)) at most, e the epsilon of a step",
+        reference=RECURSIVE,
+        subject=partial(_failure, rec_concave_mechanism, terraced_points),
+        weak="each of its three failures needs noise of its own, and none of the databases found "
+        "is as bad as allowed for two of them; half of the points promised fail with beta",
+        parameters={
+            "epsilon": EPSILON,
+            "delta": Parameter(default=1e-6, within=DELTA.within, meaning=DELTA.meaning),
+            "grid": _grid(1000, 33),
+            "points": whole(1700, 1, 10_000, "points m"),
+        },
     ),
     Theorem(
         identifier="PAC-IP-REC",

@@ -185,9 +185,12 @@ def noisy_conjunction_mechanism(
 
     most_mistakes = 4 * dimension * threshold
     rows = 4 * ceil(most_mistakes + 1)
+    # So many rows that all literals are kept that lose them with a chance above beta.
+    lost = dimension, threshold - scale * log(2 * (1.1 * beta) ** (1 / dimension))
     hard: tuple[Database, ...] = ()
     if rows * 2**dimension <= MOST_CELLS:
-        hard = (labelled_rows(guarded_sample(rows, dimension), grid=(2,) * dimension),)
+        samples = guarded_sample(rows, dimension), leaning_sample(rows, dimension, *lost)
+        hard = tuple(labelled_rows(one, grid=(2,) * dimension) for one in samples)
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -234,6 +237,38 @@ def guarded_sample(rows: int, dimension: int) -> Array:
     return counts
 
 
+def mixed_sample(rows: int, dimension: int, alpha: float) -> Array:
+    """Counts of a realizable database that deleting a literal spoils, and keeping others.
+
+    A third of the literals are guarded as in `guarded_sample`, one at least. Each of the others is
+    false on a few positive points; all of these together are just too many to lose.
+    """
+    counts = np.zeros((2**dimension, 2), dtype=np.int64)
+    guarded = max(1, dimension // 3)
+    leaning = dimension - guarded
+    each = int(alpha * rows / leaning) + 1 if leaning else 0
+    flipped = 2**dimension - 1 - 2 ** np.arange(dimension - 1, -1, -1)
+    counts[flipped[guarded:], 1] = each
+    counts[-1, 1] = rows // 10
+    rest = max(0, rows - int(counts.sum()))
+    counts[flipped[:guarded], 0] = (rest + np.arange(guarded)) // guarded
+    return counts
+
+
+def leaning_sample(rows: int, dimension: int, literals: int, each: float) -> Array:
+    """Counts of positive points alone: `each` with a 0 in one of the first `literals` places.
+
+    The other rows are 1 ... 1. Each literal is false on few points, and keeping all of them loses
+    the rows of all; the conjunction that makes no mistake is that of none.
+    """
+    counts = np.zeros((2**dimension, 2), dtype=np.int64)
+    wrong = max(0, min(int(each), rows // (2 * literals)))
+    for literal in range(literals):
+        counts[2**dimension - 1 - 2 ** (dimension - 1 - literal), 1] = wrong
+    counts[-1, 1] = rows - wrong * literals
+    return counts
+
+
 def noisy_conjunction_threshold(
     *,
     dimension: int,
@@ -255,7 +290,7 @@ def noisy_conjunction_threshold(
 
     def instance(rows: int) -> tuple[Callable[..., Any], Database]:
         run = partial(noisy_conjunction_of_counts, scale=scale, threshold=used)
-        return run, guarded_sample(rows, dimension)
+        return run, mixed_sample(rows, dimension, alpha)
 
     def error(database: Database, output: Any) -> Array:
         return conjunction_mistakes(database, output) / database.sum()

@@ -191,7 +191,11 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="The greedy learner draws every transcript with the product of its rounds' laws",
         reference=TAKE_2,
         subject=_same_law,
-        parameters=_choosing,
+        parameters={
+            **_choosing,
+            "rounds": whole(3, 1, 3, "rounds"),
+            "epsilon": replace(_epsilon, default=8.0),
+        },
     ),
     Theorem(
         identifier="CONJ-P2-SENS",

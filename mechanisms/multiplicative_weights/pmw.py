@@ -7,13 +7,14 @@ with noise, and the distribution learns from the answer.
 """
 
 from functools import partial
-from math import log, prod, sqrt
+from math import ceil, log, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
+from ..accounting.tails import least_distance
 from ..model import (
     Array,
     Database,
@@ -26,7 +27,14 @@ from ..model import (
 )
 from ..sparse_vector.sparse_vector_law import HALTED
 from .pmw_adversaries import Noise, asked_in_turn, laplace_noise, lightest_element
-from .pmw_chances import DROP, ROUNDING, cost_of_updates, little_update, per_nat
+from .pmw_chances import (
+    DROP,
+    ROUNDING,
+    cost_of_updates,
+    excess_error,
+    little_update,
+    per_nat,
+)
 from .pmw_law import log_probability
 from .pmw_updates import (
     Direction,
@@ -153,7 +161,6 @@ def private_multiplicative_weights_mechanism(
         "noise_epsilon": noise_epsilon,
         "updates": updates,
     }
-    noises = noises_drawn(length=length, updates=updates)
     unit = 1 / (noise_epsilon * records)
 
     def worst_error(database: Database, output: Any) -> Array:
@@ -162,6 +169,13 @@ def private_multiplicative_weights_mechanism(
         )
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 
+    def error_bound(beta: float) -> float:
+        too_far = partial(excess_error, length, updates, margin=accuracy / (2 * unit))
+        return accuracy / 2 + unit * least_distance(lambda distance: too_far(distance), beta)
+
+    # The public distribution errs on the first element by just so much that an error counts.
+    levels = (0.5, 0.2, 0.1, 0.05, 0.01)
+    first = [min(records, ceil(records * (1 / bins + error_bound(beta)))) for beta in levels]
     # Chances of 1 and more promise nothing.
     spoilt = little_update(length, min(updates, length), accuracy / (4 * unit))
     promised = 0 if spoilt >= 1 else 2 if updates * DROP * accuracy**2 > log(bins) else 1
@@ -183,10 +197,15 @@ def private_multiplicative_weights_mechanism(
             ),
             UtilityClaim(
                 loss=worst_error,
-                bound=lambda beta: accuracy / 2 + 2 * unit * log(noises / beta),
-                identifier="PMW-ACC-EVENT",
-                statement="no answer errs by more than the threshold and two of the noises",
-                reference=SOURCE,
+                bound=error_bound,
+                levels=levels,
+                databases=tuple(
+                    [share, *[0] * (bins - 2), records - share][:bins] for share in first
+                ),
+                identifier="PMW-ACC-TAIL",
+                statement="an answer errs by t more than the threshold with chance "
+                "c' ((2 + t / b) / 4 + exp(-alpha / 2 b)) exp(-t / b) at most, c' = min(c, k)",
+                reference=f"{SOURCE}, with constants",
             ),
             *learns,
         ),

@@ -7,9 +7,11 @@ noises exceeds accuracy / 4 with probability p = (2 + x) exp(-x) / 4.
   asks, and whatever was answered, a threshold that has not been reached yet is more likely to be
   high than one just drawn, and the query's noise is fresh: the probability is at most p for each
   query, k p in all.
-- A public answer that errs by more than 3 accuracy / 4 needs a threshold that is too high, and one
-  that has not been reached is. Every query is counted with every threshold that it may meet: those
-  drawn before it, and c at most: min(k (k + 1) / 2, c k) pairs.
+- A public answer errs by more than 3 accuracy / 4 only if a threshold exceeds the noise of such a
+  query by accuracy / 4. The first such query that a threshold meets decides: either the threshold
+  overlooks it, which is the failure, or it is spent. When that query comes depends on what was
+  answered, but its noise is fresh, so that the two noises are that far apart, the threshold not
+  yet spent, with probability p at most: min(c, k) p for all thresholds.
 - An update at a gap of accuracy / 4 or more goes the wrong way only if the answer's noise passes
   accuracy / 4 on one side: probability exp(-x) / 2. An answer by the data errs by more than
   3 accuracy / 4 with probability exp(-3 x).
@@ -43,8 +45,16 @@ def little_update(length: int, updates: int, distance: float) -> float:
 
 def large_error(length: int, updates: int, distance: float) -> float:
     """A bound on the chance that an answer of the run errs by more than 3 accuracy / 4."""
-    pairs = min(length * (length + 1) / 2, updates * length)
-    return pairs * _apart(distance) + updates * exp(-3 * distance)
+    thresholds = min(length, updates)
+    return thresholds * (_apart(distance) + exp(-3 * distance))
+
+
+def excess_error(length: int, updates: int, distance: float, margin: float) -> float:
+    """A bound on the chance that an answer errs by more than the threshold and `distance` noises.
+
+    The threshold is `margin` noises itself, so that an answer by the data needs both.
+    """
+    return min(length, updates) * (_apart(distance) + exp(-margin - distance))
 
 
 def cost_of_updates(database: Database, output: Any, **dynamics: Any) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ chosen inside that event, at its edge first.
 
 from collections.abc import Callable
 from functools import partial
-from math import floor, log
+from math import exp, floor, log
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ from .pmw_cases import (
     near_edge,
 )
 from .pmw_pictures import answers_plot, gaps_plot, potential_plot, updates_plot
-from .pmw_updates import expected, kl_divergence, shares_of
+from .pmw_updates import expected, kl_divergence, multiplicative_update, shares_of
 
 BINS = whole(4, 2, 16, "elements of the domain")
 ACCURACY = number(0.5, 0.2, 0.9, "the accuracy asked for, alpha")
@@ -157,6 +157,47 @@ def _from_uniform(bins: int) -> InvariantClaim:
     )
 
 
+def _update(bins: int) -> InvariantClaim:
+    """The update against its definition: minus the largest error of a log-odds after it."""
+
+    def margin(case: Any) -> float:
+        public = _normalised(case["weights"])
+        query, turned = np.asarray(case["query"], dtype=float), 2.0 * case["up"] - 1
+        rate = case["learning_rate"]
+        made = multiplicative_update(public[None], query, np.array([turned]), rate)[0]
+        moved = np.log(made / made[0]) - np.log(public / public[0])
+        return -float(np.abs(moved - rate * turned * (query - query[0])).max())
+
+    member = Interval(low=0, high=1, integer=True)
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "weights": _weights(bins),
+                "query": Rows(row=member, least=bins, most=bins),
+                "up": member,
+                "learning_rate": Interval(low=1e-3, high=1),
+            }
+        ),
+        margin=margin,
+        examples=(
+            {
+                "weights": [1.0] * (bins - 1) + [1e-3],
+                "query": [1] + [0] * (bins - 1),
+                "up": 1,
+                "learning_rate": 0.05,
+            },
+        ),
+    )
+
+
+def _exponential() -> InvariantClaim:
+    return InvariantClaim(
+        cases=Interval(low=-30, high=1),
+        margin=lambda y: 1 + y + y * y - exp(y),
+        examples=(1.0, 0.0, 1e-4, -1e-4, -30.0),
+    )
+
+
 def _example(element: int) -> IdentityClaim:
     rows = np.array([1, 1, 7, 3, 1, 3, 2])
     shares = {1: 3 / 7, 2: 1 / 7, 3: 2 / 7, 7: 1 / 7}
@@ -175,6 +216,19 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=SOURCE,
         subject=_example,
         parameters={"element": whole(3, 1, 10, "an element")},
+    ),
+    Theorem(
+        identifier="PMW-EXP",
+        statement="e^y <= 1 + y + y^2 for y <= 1",
+        reference=SOURCE,
+        subject=_exponential,
+    ),
+    Theorem(
+        identifier="PMW-UPDATE",
+        statement="an update moves the log-odds of two elements by eta (f(x) - f(y)), and no more",
+        reference=SOURCE,
+        subject=_update,
+        parameters=ON_BINS,
     ),
     Theorem(
         identifier="PMW-SENS",

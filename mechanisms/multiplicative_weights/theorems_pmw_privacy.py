@@ -9,8 +9,10 @@ import numpy as np
 
 from ..accounting.spending import Spending, bound, spends
 from ..model import (
+    Analyst,
     Array,
     Database,
+    EqualityClaim,
     Histogram,
     IdentityClaim,
     Interval,
@@ -18,13 +20,14 @@ from ..model import (
     Parameter,
     PrivacyClaim,
     Relation,
+    Size,
     Subject,
     Theorem,
     number,
     whole,
 )
 from ..sparse_vector.above_threshold import above_threshold_mechanism, take
-from ..sparse_vector.sparse_vector_law import ABOVE
+from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
 from ..sparse_vector.sparse_vector_law import BELOW as BELOW_THRESHOLD
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn
@@ -117,6 +120,61 @@ def _session(noise_epsilon: float, updates: int, records: int) -> Mechanism:
     return pmw_session_mechanism(
         accuracy=0.4, noise_epsilon=noise_epsilon, updates=updates, records=records
     )
+
+
+ASKED = (0, 0, 1, 0, 0, 0)
+"""Which element a session is asked for whose analyst heeds no answer."""
+
+
+def _unheeding(noise_epsilon: float, updates: int, records: int) -> tuple[Mechanism, Mechanism]:
+    """A session, and the run in which the same elements are asked for."""
+    run = private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=ASKED),
+        length=len(ASKED),
+        bins=3,
+        records=records,
+        accuracy=0.4,
+        updates=updates,
+        epsilon=4 * noise_epsilon * updates,
+        noise_epsilon=noise_epsilon,
+    )
+    return _session(noise_epsilon, updates, records), run
+
+
+def as_session(transcripts: Array) -> Array:
+    """Transcripts (..., k, 2) of a run as a session whose analyst heeds no answer is heard."""
+    kinds, answers = np.moveaxis(transcripts, -1, 0)
+    asked = np.where(kinds == HALTED, np.nan, np.broadcast_to(ASKED, kinds.shape))
+    return np.stack([asked, answers], axis=-1)
+
+
+def _uneven(records: int) -> tuple[list[int], list[Any]]:
+    """Data with errors of half the threshold, so that noise decides and is told, and who asks."""
+    far = 13 * records // 30
+    return [far, records // 4, records - far - records // 4], Analyst.scripted(*ASKED).written()
+
+
+def _sessions_law(**parameters: Any) -> Subject:
+    session, run = _unheeding(**parameters)
+
+    def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        return as_session(run.run(database[0], rng, size=size))
+
+    claim = EqualityClaim(other=other, databases=(list(_uneven(parameters["records"])),))
+    return Subject(claim=claim, mechanism=session)
+
+
+def _sessions_density(**parameters: Any) -> IdentityClaim:
+    def apart() -> float:
+        session, run = _unheeding(**parameters)
+        data, analyst = _uneven(parameters["records"])
+        assert session.log_probability is not None
+        assert run.log_probability is not None
+        some = np.asarray(run.run(data, np.random.default_rng(0), size=100))
+        heard = session.log_probability([data, analyst], as_session(some))
+        return float(np.abs(heard - run.log_probability(data, some)).max())
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-6)
 
 
 def _session_learns(**parameters: Any) -> Subject:
@@ -282,6 +340,21 @@ THEOREMS: tuple[Theorem, ...] = (
                 "records": whole(400, 50, 10_000, "n"),
             }
         ),
+    ),
+    Theorem(
+        identifier="PMW-SESSION-LAW",
+        costly=6,
+        statement="a session whose analyst heeds no answer is the run with those queries",
+        reference=SOURCE,
+        subject=_sessions_law,
+        parameters=(noisy := {**session, "records": whole(80, 50, 10_000, "n")}),
+    ),
+    Theorem(
+        identifier="PMW-SESSION-DENSITY",
+        statement="such a session has the density of the run, each worked out in its own way",
+        reference=SOURCE,
+        subject=_sessions_density,
+        parameters=noisy,
     ),
     Theorem(
         identifier="PMW-SESSION-KL",

@@ -9,6 +9,9 @@ import numpy as np
 from ..model import (
     Array,
     Database,
+    Interval,
+    InvariantClaim,
+    Record,
     Theorem,
     ThresholdClaim,
     number,
@@ -19,10 +22,13 @@ from .pmw import (
     SOURCE,
     noise_epsilon_for,
     private_multiplicative_weights,
+    private_multiplicative_weights_mechanism,
 )
-from .pmw_adversaries import query_of_gap
+from .pmw_adversaries import query_of_gap, worst_query
 from .pmw_bounds import largest_noise, records_needed, updates_needed
+from .pmw_chances import DROP
 from .pmw_updates import answer_errors
+from .theorems_pmw_tails import runs_with_noises
 
 
 def _spread(records: int, bins: int) -> list[int]:
@@ -87,6 +93,57 @@ def _accurate(
     )
 
 
+def _noises(
+    bins: int, accuracy: float, epsilon: float, delta: float, length: int, beta: float
+) -> ThresholdClaim:
+    """So small an accuracy that nearly every query is answered by the data, with all its noises."""
+    updates = updates_needed(bins=bins, accuracy=accuracy)
+
+    def instance(records: int) -> tuple[Any, Database]:
+        made = private_multiplicative_weights_mechanism(
+            queries=worst_query,
+            length=length,
+            bins=bins,
+            records=records,
+            accuracy=accuracy,
+            updates=updates,
+            epsilon=epsilon,
+            delta=delta,
+        )
+        return partial(runs_with_noises, run=made.run), [records, *[0] * (bins - 1)]
+
+    return ThresholdClaim(
+        trust_rows=True,
+        needed=records_needed(
+            bins=bins, accuracy=accuracy, epsilon=epsilon, delta=delta, length=length, beta=beta
+        ),
+        instance=instance,
+        loss=lambda database, output: np.asarray(output),
+        level=accuracy / 8,
+        beta=beta,
+    )
+
+
+def _enough_updates() -> InvariantClaim:
+    """What so many updates lower the potential by, at least, over the most it can be at first."""
+
+    def margin(case: Any) -> float:
+        bins, accuracy = int(case["bins"]), float(case["accuracy"])
+        lowered = updates_needed(bins=bins, accuracy=accuracy) * DROP * accuracy**2
+        return lowered - log(bins)
+
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "bins": Interval(low=2, high=10**6, integer=True),
+                "accuracy": Interval(low=0.01, high=1),
+            }
+        ),
+        margin=margin,
+        examples=({"bins": 2, "accuracy": 1.0}, {"bins": 10**6, "accuracy": 0.01}),
+    )
+
+
 def _root_of_log(length: int) -> ThresholdClaim:
     """The printed number of records, exact for 100 length, for many more."""
     accuracy, beta = 0.25, 0.05
@@ -125,8 +182,32 @@ THEOREMS: tuple[Theorem, ...] = (
             "length": whole(100, 1, 5000, "queries"),
             "beta": number(0.05, 0.001, 0.5, "chance of failure"),
         },
-        weak="no single noise above alpha / 8 spoils an answer: it takes two at once on a query as "
-        "near the threshold; PMW-NOISE reaches the bound on the noise, PMW-ACC-TAIL that on errors",
+        weak="no instance can: at so many records x is 2 ln(N / beta) in PMW-RUN-ERR and "
+        "PMW-RUN-UPD, whose chances are (1 + ln(N / beta)) beta^2 / N together at most; "
+        "PMW-MAIN-EVENT reaches the bound on the noise",
+    ),
+    Theorem(
+        identifier="PMW-MAIN-EVENT",
+        statement="with n >= 8 ln(N / beta) / (alpha noise_epsilon) no noise of a run exceeds "
+        "alpha / 8, but for chance beta",
+        reference=SOURCE,
+        subject=_noises,
+        constant=8,
+        parameters={
+            "bins": whole(4, 2, 16, "of the domain"),
+            "accuracy": number(0.02, 0.01, 0.05, "alpha"),
+            "epsilon": number(1.0, 0.1, 4, "nats"),
+            "delta": number(1e-6, 1e-9, 0.1, "of the whole run"),
+            "length": whole(20, 1, 200, "queries"),
+            "beta": number(0.05, 0.001, 0.5, "chance of failure"),
+        },
+    ),
+    Theorem(
+        identifier="PMW-BUDGET",
+        statement="64 ln(bins) / alpha^2 + 1 updates that lower KL by 15 alpha^2 / 512 each are "
+        "more than there can be",
+        reference=SOURCE,
+        subject=_enough_updates,
     ),
     Theorem(
         identifier="ERR-PMW-3",

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import sample_shape
+from ..accounting.tails import least_distance
 from ..model import (
     Array,
     Database,
@@ -151,13 +152,7 @@ def shipped(
     may answer every query by the data unless `updates` says less.
     """
     updates = length if updates is None else min(updates, length)
-    low, distance = 0.0, 700.0
-    for _ in range(60):
-        middle = (low + distance) / 2
-        if chance(length, updates, middle) <= beta:
-            distance = middle
-        else:
-            low = middle
+    distance = least_distance(partial(chance, length, updates), beta)
     noise_epsilon = 4 * distance / (accuracy * records)
     return private_multiplicative_weights_mechanism(
         queries=queries or partial(asked_in_turn, elements=(0,) * length),
@@ -252,7 +247,34 @@ def _errors(length: int, accuracy: float, records: int, beta: float) -> Subject:
     )
 
 
+def _claimed(length: int, records: int, noise_epsilon: float) -> Subject:
+    """What the mechanism claims of its errors, on the databases that it names."""
+    made = private_multiplicative_weights_mechanism(
+        queries=partial(asked_in_turn, elements=(0,) * length),
+        length=length,
+        bins=4,
+        records=records,
+        accuracy=0.5,
+        updates=length,
+        epsilon=4 * length * noise_epsilon,
+        noise_epsilon=noise_epsilon,
+    )
+    return Subject(claim=made.claims[1], mechanism=made)
+
+
 THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="PMW-ACC",
+        statement="an answer errs by t more than the threshold with chance "
+        "c' ((2 + t / b) / 4 + exp(-alpha / 2 b)) exp(-t / b) at most, c' = min(c, k)",
+        reference=f"{SOURCE}, with constants",
+        subject=_claimed,
+        parameters={
+            "length": whole(1, 1, 100, "queries, k"),
+            "records": whole(1000, 100, 1e6, "n"),
+            "noise_epsilon": number(0.02, 0.01, 2, "1 / (n times the scale of the noises)"),
+        },
+    ),
     Theorem(
         identifier="PMW-NOISE",
         statement="of the k + 2 min(c, k) noises of a run none exceeds t but for chance "
@@ -286,8 +308,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-ACC-TAIL",
         statement="an answer errs by more than 3 alpha / 4 with chance "
-        "K (2 + x) exp(-x) / 4 + c exp(-3 x) at most, x = alpha / (4 b), K = min(k (k + 1) / 2, "
-        "c k)",
+        "c' ((2 + x) exp(-x) / 4 + exp(-3 x)) at most, x = alpha / (4 b), c' = min(c, k)",
         reference=f"{SOURCE}, with constants",
         subject=_errors,
         constant=3 / 4,

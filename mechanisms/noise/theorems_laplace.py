@@ -28,7 +28,7 @@ from ..model import (
     whole,
 )
 from ..queries import count, histogram
-from .geometric import geometric_mechanism
+from .geometric import ROUNDING, geometric_mechanism
 from .grid_laplace import grid_laplace_mechanism, grid_total
 from .laplace import laplace_mechanism
 from .post_processing import post_process
@@ -174,13 +174,11 @@ def _geometric_tail(*, epsilon: float, steps: int) -> Subject:
         relation=Relation.ADD_REMOVE,
         databases=Rows(row=Interval(low=0, high=1, integer=True)),
     )
-    claim = UtilityClaim(
-        loss=lambda database, output: np.abs(np.asarray(output) - len(database)).astype(float),
-        bound=lambda beta: float(steps),
-        levels=(2 * ratio**steps / (1 + ratio),),
-        databases=([], [1] * 8),
-    )
-    return Subject(claim=claim, mechanism=made)
+    tail = made.claims[1]
+    assert isinstance(tail, UtilityClaim)
+    # At the first level the bound is so many steps, at the others a number between two of them.
+    levels = (2 * ratio**steps / (1 + ratio) * (1 + ROUNDING), *tail.levels)
+    return Subject(claim=replace(tail, levels=levels, databases=([], [1] * 8)), mechanism=made)
 
 
 THEOREMS: tuple[Theorem, ...] = (

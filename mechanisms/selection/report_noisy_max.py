@@ -5,13 +5,14 @@ index may be released: the noisy maximum itself is not covered by the privacy cl
 """
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from math import ceil, inf, log
 
 import numpy as np
 
 from .._checks import require_listable, sample_shape
-from ..accounting.tails import log_laplace_cdf
+from ..accounting.tails import laplace_difference_tail, log_laplace_cdf
 from ..model import Array, Database, Mechanism, Size
 from ..sparse_vector.sparse_vector_law import log_bits
 from .selection import Selection, by_occurrences, by_votes, noise_scale, scaled_scores
@@ -144,8 +145,12 @@ def report_noisy_max_mechanism(
 
     `epsilon` is in nats. Raises ValueError where it is not positive.
     """
-    # Two noises, of the selected candidate and of the best one, can both be large.
-    union = problem.regret_claim(epsilon, noises=2, reference=f"{BOOK}, Fact 3.7 and a union bound")
+    # The noise of the selected candidate exceeds that of the best one by the regret.
+    union = problem.regret_claim(
+        epsilon,
+        tail=partial(laplace_difference_tail, scale=1.0),
+        reference="Kotz, Kozubowski and Podgorski (2001), chapter 2, and a union bound",
+    )
     return problem.mechanism(
         report_noisy_max,
         noisy_max_log_probabilities,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._checks import require_positive
+from ..accounting.tails import least_distance
 from ..model import (
     Array,
     Choices,
@@ -110,17 +111,22 @@ class Selection:
         return partial(candidate_law, log_probabilities=log_probabilities, **self.given(epsilon))
 
     def regret_claim(
-        self, epsilon: float, *, noises: int = 1, ties: bool = False, **described: Any
+        self,
+        epsilon: float,
+        *,
+        tail: Callable[[float], float] = lambda distance: exp(-distance),
+        ties: bool = False,
+        **described: Any,
     ) -> UtilityClaim:
-        """P[regret >= noises scale ln(candidates / beta)] <= beta, with the scale of one noise.
+        """P[regret >= scale x] <= candidates tail(x), with the scale of one noise.
 
-        The regret is how far the score of the selected candidate lies below the greatest score.
-        With `ties` the claim is stronger: candidates / (candidates with the greatest score) stands
-        in place of candidates. `described` are other fields of the claim.
+        The regret is how far the score of the selected candidate lies below the greatest score,
+        and `tail` the chance to select one candidate so many scales behind; with the usual one the
+        bound is scale ln(candidates / beta). With `ties` the claim is stronger: candidates /
+        (candidates with the greatest score) stands in place of candidates. `described` are other
+        fields of the claim.
         """
-        scale = noises * noise_scale(
-            sensitivity=self.sensitivity, epsilon=epsilon, monotone=self.monotone
-        )
+        scale = noise_scale(sensitivity=self.sensitivity, epsilon=epsilon, monotone=self.monotone)
 
         def loss(database: Database, output: Any) -> Array:
             scores = np.asarray(self.score(database))
@@ -130,14 +136,14 @@ class Selection:
             return scores.max() - scores[output] + scale * log(best)
 
         def bound(beta: float) -> float:
-            return scale * log(self.candidates / beta)
+            return scale * least_distance(tail, beta / self.candidates)
 
         if self.ahead is not None and "databases" not in described:
             # Scores are whole numbers: the levels are those whose bounds a score can reach.
             leads = [ceil(bound(beta)) for beta in (0.01, 0.05, 0.5)]
             described["databases"] = tuple(self.ahead(lead) for lead in leads)
             described["levels"] = tuple(
-                self.candidates * exp(-lead / scale) * (1 + ROUNDING) for lead in reversed(leads)
+                self.candidates * tail(lead / scale) * (1 + ROUNDING) for lead in reversed(leads)
             )
         return UtilityClaim(loss=loss, bound=bound, **described)
 

@@ -28,7 +28,11 @@ from ..model import (
 )
 from .exponential import exponential, exponential_by_weights, log_probabilities, probabilities
 from .one_sided_noisy_arg_max import one_sided_log_probabilities, one_sided_noisy_arg_max_mechanism
-from .permute_and_flip import permute_and_flip, permute_and_flip_log_probabilities
+from .permute_and_flip import (
+    permute_and_flip,
+    permute_and_flip_log_probabilities,
+    permute_and_flip_mechanism,
+)
 from .report_noisy_max import (
     laplace_max_one_by_one,
     report_gumbel_max_mechanism,
@@ -78,6 +82,12 @@ def _same_law(
         databases=(database,),
     )
     return Subject(claim=claim, mechanism=build(problem, epsilon=epsilon))
+
+
+def _regret(build: Callable[..., Mechanism], epsilon: float, candidates: int) -> Subject:
+    """What the mechanism claims of its regret, where all candidates but the best are alike."""
+    made = build(by_counts(candidates, most=4), epsilon=epsilon)
+    return Subject(claim=made.claims[1], mechanism=made)
 
 
 def _steps(gap: int) -> list[int]:
@@ -160,6 +170,7 @@ _RATE = {
     "ahead": AHEAD,
 }
 _VOTERS = {"epsilon": EPSILON, "others": OTHERS, "monotone": MONOTONE}
+_MANY = {"epsilon": EPSILON, "candidates": whole(20, 2, 40, "candidates, m")}
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -175,6 +186,21 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Kotz, Kozubowski and Podgorski (2001), Section 2.2",
         subject=_two_halves,
         parameters={"epsilon": EPSILON, "candidates": whole(40, 21, 200, "candidates")},
+    ),
+    Theorem(
+        identifier="EM-RNM-ACC",
+        statement="P[Laplace noise of scale b selects one that is b x behind] <= "
+        "m (2 + x) exp(-x) / 4",
+        reference="Kotz, Kozubowski and Podgorski (2001), chapter 2, and a union bound",
+        subject=partial(_regret, report_noisy_max_mechanism),
+        parameters=_MANY,
+    ),
+    Theorem(
+        identifier="EM-PF-ACC",
+        statement="P[permute-and-flip selects one that is b ln(m / beta) behind] <= beta",
+        reference="McKenna and Sheldon (2020), with Dwork and Roth (2014), Corollary 3.12",
+        subject=partial(_regret, permute_and_flip_mechanism),
+        parameters=_MANY,
     ),
     Theorem(
         identifier="EM-OSNM",

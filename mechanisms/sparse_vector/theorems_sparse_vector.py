@@ -1,11 +1,33 @@
 """The sparse vector technique with several positive answers: privacy and accuracy."""
 
+from dataclasses import replace
 from functools import partial
+from math import ceil
 from typing import Any
 
-from ..model import Histogram, Mechanism, Parameter, Relation, Subject, Theorem, number, whole
+import numpy as np
+
+from ..model import (
+    Analyst,
+    Array,
+    Database,
+    EqualityClaim,
+    FiniteLaw,
+    Histogram,
+    IdentityClaim,
+    Mechanism,
+    Parameter,
+    Relation,
+    Size,
+    Subject,
+    Theorem,
+    UtilityClaim,
+    number,
+    whole,
+)
 from .above_threshold import above_threshold_mechanism, take
 from .numeric_sparse_vector import numeric_sparse_vector_mechanism
+from .sparse_vector_law import HALTED
 from .sparse_vector_session import sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
@@ -49,6 +71,87 @@ def _stream(threshold_epsilon: float, query_epsilon: float, length: int) -> Mech
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
     )
+
+
+def _wrong_side(threshold_epsilon: float, query_epsilon: float) -> Subject:
+    """One query, just so far below the threshold or above it that an error counts."""
+    threshold, levels = 1000, (0.5, 0.2, 0.05, 0.01, 1e-3)
+    made = above_threshold_mechanism(
+        queries=partial(take, bins=(0,)),
+        length=1,
+        threshold=float(threshold),
+        sensitivity=1.0,
+        threshold_epsilon=threshold_epsilon,
+        query_epsilon=query_epsilon,
+        relation=Relation.REPLACE_ONE,
+        databases=Histogram(bins=2, total=2 * threshold),
+    )
+    claim = made.claims[1]
+    assert isinstance(claim, UtilityClaim)
+    far = [min(ceil(claim.bound(beta)), threshold) for beta in levels]
+    hard = [threshold + side * one for one in far for side in (1, -1)]
+    databases = tuple([one, 2 * threshold - one] for one in hard)
+    return Subject(claim=replace(claim, levels=levels, databases=databases), mechanism=made)
+
+
+IN_TURN = (0, 0, 1, 0, 1, 1)
+"""Which bin a session is asked for whose analyst heeds no answer."""
+
+
+def _unheeding(
+    threshold_epsilon: float, query_epsilon: float, positives: int
+) -> tuple[Mechanism, Mechanism, tuple[Database, ...]]:
+    """A session whose analyst heeds no answer, the same queries in one run, and their data."""
+    given: dict[str, Any] = {
+        "threshold": 10.0,
+        "threshold_epsilon": threshold_epsilon,
+        "query_epsilon": query_epsilon,
+        "positives": positives,
+    }
+    session = sparse_vector_session_mechanism(length=len(IN_TURN), **given)
+    at_once = above_threshold_mechanism(
+        queries=partial(take, bins=IN_TURN),
+        length=len(IN_TURN),
+        sensitivity=1.0,
+        relation=Relation.REPLACE_ONE,
+        databases=Histogram(bins=2, total=20),
+        **given,
+    )
+    return session, at_once, ([10, 10], [9, 11])
+
+
+def as_session(kinds: Array) -> Array:
+    """Kinds (..., k) as a session whose analyst heeds no answer is heard: (..., k, 2)."""
+    heard = np.stack([np.broadcast_to(IN_TURN, kinds.shape), kinds], axis=-1).astype(float)
+    heard[kinds == HALTED] = np.nan
+    return heard
+
+
+def _sessions_law(**parameters: Any) -> Subject:
+    session, at_once, databases = _unheeding(**parameters)
+
+    def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        return as_session(at_once.run(database[0], rng, size=size))
+
+    asked = tuple([data, Analyst.scripted(*IN_TURN).written()] for data in databases)
+    return Subject(claim=EqualityClaim(other=other, databases=asked), mechanism=session)
+
+
+def _sessions_density(**parameters: Any) -> IdentityClaim:
+    def apart() -> float:
+        session, at_once, databases = _unheeding(**parameters)
+        assert session.log_probability is not None
+        assert at_once.law is not None
+        worst = 0.0
+        for data in databases:
+            law = at_once.law(data)
+            assert isinstance(law, FiniteLaw)
+            asked = [data, Analyst.scripted(*IN_TURN).written()]
+            chances = np.exp(session.log_probability(asked, as_session(law.outcomes)))
+            worst = max(worst, float(np.abs(chances - np.exp(law.log_probabilities)).max()))
+        return worst
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
 def _numbers(answer_epsilon: float, **bits: Any) -> Mechanism:
@@ -102,6 +205,38 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Dwork and Roth (2014), Theorem 3.28",
         subject=_answers,
         parameters={**BITS, "answer_epsilon": _epsilon(2.0, "the answers")},
+    ),
+    Theorem(
+        identifier="SVT-ACC",
+        statement="P[a query is D ln(2 / beta) / e1 + 2 D ln(2 / beta) / e2 on the wrong side] "
+        "<= beta",
+        reference="Dwork and Roth (2014), Theorem 3.24",
+        subject=_wrong_side,
+        parameters={
+            "threshold_epsilon": _epsilon(0.25, "the threshold"),
+            "query_epsilon": BITS["query_epsilon"],
+        },
+    ),
+    Theorem(
+        identifier="SVT-SESSION-LAW",
+        costly=4,
+        statement="a session whose analyst heeds no answer is the mechanism on those queries",
+        reference=f"{LYU}, Algorithm 7",
+        subject=_sessions_law,
+        parameters=(
+            sharp := {
+                "threshold_epsilon": BITS["threshold_epsilon"],
+                "query_epsilon": _epsilon(4.0, "the comparisons"),
+                "positives": whole(2, 1, 3, "answers above after which it is over, c"),
+            }
+        ),
+    ),
+    Theorem(
+        identifier="SVT-SESSION-DENSITY",
+        statement="the density of such a session is the law of the mechanism",
+        reference=f"{LYU}, Algorithm 7",
+        subject=_sessions_density,
+        parameters=sharp,
     ),
     Theorem(
         identifier="SVT-SESSION",
