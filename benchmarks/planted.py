@@ -86,6 +86,7 @@ def judged(systems, stage):
     """Who notices first, among the statements or the mechanisms of these systems."""
     from dpwitness import HarnessError, audit_claims
     from dpwitness.auditors.claims.check import check_within, claims_beside
+    from dpwitness.auditors.claims.follows_law import contradicted
     from dpwitness.auditors.privacy.budget import Budget
     from dpwitness.mechanisms.catalogue import CATALOGUE, THEOREMS
     from dpwitness.reports.reproduce.run import section_of
@@ -95,12 +96,14 @@ def judged(systems, stage):
         return "" if section.as_expected else section.reproductions[0].result.verdict.value
 
     def mechanism(one):
-        # As the command does: the privacy claims, and what is claimed beside them.
+        # As the command does: the privacy claims, what is claimed beside them, and the law.
         refuted = any(result.refuted for result in audit_claims(one, trials=draws, seed=0))
         beside = claims_beside(one)
         share = Budget(trials=draws, alpha=1e-3 / max(len(beside), 1), seed=0)
         refuted = refuted or any(check_within(share, subject).refuted for subject in beside)
-        return "refuted" if refuted else ""
+        if refuted:
+            return "refuted"
+        return contradicted(one, draws=draws, seed=0) and "the draws contradict the stated law"
 
     how, draws = STAGES[stage]
     if how == "reproduce":
