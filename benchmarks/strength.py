@@ -3,7 +3,7 @@
     dpwitness reproduce --json results.json
     python benchmarks/strength.py results.json ... [--note TEXT]
 
-Several files are parts of one run: the same seed and budget; of a statement that is in two of
+Several files are parts of one run: the same seed and trials; of a statement that is in two of
 them the later one counts. The note says on the page what else a reader must know.
 """
 
@@ -95,7 +95,8 @@ def page(results, note=""):
         "# How near the bounds",
         "",
         "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
-        f"at budget {first['budget']}, seed {first['seed']}, four shared x86-64 cores, 2026-11-23.",
+        f"with {first['trials']:,} trials, seed {first['seed']}, four shared x86-64 cores, "
+        "2026-11-24.",
         *([note] if note else []),
         "A test of a bound says little where only a small part of the bound is ever reached. The",
         "ratio is the larger of measured / bound and exact / bound at the defaults: of epsilon for",
@@ -150,8 +151,10 @@ def main():
     parser.add_argument("--note", default="")
     given = parser.parse_args()
     results = [json.loads(Path(path).read_text(encoding="utf-8")) for path in given.paths]
-    if len({(one["seed"], one["budget"]) for one in results}) > 1:
-        raise SystemExit("the files are of different runs; give those of one seed and one budget")
+    if len({(one["seed"], one["trials"]) for one in results}) > 1:
+        raise SystemExit(
+            "the files are of different runs; give those of one seed and as many trials"
+        )
     PAGE.write_text(page(results, given.note), encoding="utf-8")
 
 

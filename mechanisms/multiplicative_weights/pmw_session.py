@@ -226,11 +226,15 @@ def pmw_session_mechanism(
     # One query errs by much and the other not at all, so that what was learnt is told by the next.
     third = records // 3
     uneven = [[records - third - records // 15, third, records // 15], IN_TURN.written()]
+    # An error just too small for an update to help enough: one that noise lets through fails.
+    first = int(records * (1 / 3 + 0.24 * accuracy))
+    second = (records - first) // 2
+    small = [[first, second, records - first - second], Analyst.scripted(0).written()]
     learns = UtilityClaim(
         loss=cost,
         bound=lambda beta: 1 + ROUNDING,
         levels=(chance,),
-        databases=(uneven,),
+        databases=(small, uneven),
         identifier="PMW-KL-3S",
         statement="every update lowers the KL divergence by 15 alpha^2 / 512",
         reference=f"{SOURCE}, with constants",

@@ -22,7 +22,7 @@ from .pmw_chances import DROP, cost_of_updates, large_error, little_update, per_
 from .pmw_updates import answer_errors
 from .theorems_pmw_tails import ACCURACY, BETA, dearest_update, dynamics_of, shipped, tail
 
-BINS, MANY = 8, 256
+BINS, MANY = 8, 128
 RECORDS = whole(100_000, 1000, 1e6, "n")
 
 
@@ -156,21 +156,23 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="PMW-RUN-ERR",
         slow=True,
+        costly=4,
         statement="an answer of a run errs by more than 3 alpha / 4 with chance "
         "c' ((2 + x) exp(-x) / 4 + exp(-3 x)) at most, x = alpha / (4 b), c' = min(c, k)",
         reference=f"{SOURCE}, with constants",
         subject=partial(_errors, large_error),
         constant=3 / 4,
-        parameters={**_parameters(0.765), "length": whole(8, 1, 1000, "queries, k")},
+        parameters={**_parameters(0.77), "length": whole(8, 1, 1000, "queries, k")},
     ),
     Theorem(
         identifier="PMW-RUN-ACC",
         slow=True,
+        costly=4,
         statement="a run with 64 ln(bins) / alpha^2 + 1 updates errs by 3 alpha / 4 at most and "
         "does not halt, but for the chances of a large error and of a little update",
         reference=f"{SOURCE}, with constants",
         subject=partial(_errors, _large_error_or_halt),
         constant=3 / 4,
-        parameters={**_parameters(0.765), "length": whole(16, 1, 1000, "queries, k")},
+        parameters={**_parameters(0.77), "length": whole(16, 1, 1000, "queries, k")},
     ),
 )
