@@ -8,7 +8,7 @@ Reports are loaded when one of that is asked for.
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from hashlib import blake2b
 from inspect import signature
@@ -299,9 +299,14 @@ class Reproductions(Sequence[ClaimResult]):
         from .reports.record import evidence
 
         place = Path(path)
-        if place.suffix:
+        if place.suffix.lower() == ".json":
             write_as(fspath(path), {".json": lambda: evidence.to_text(self.to_dict())})
             return
+        if place.suffix:
+            raise InvalidArgument(
+                "save writes the numbers to a name that ends in .json and the gallery of pages, "
+                f"figures and tables into a folder, a name without an ending, got {fspath(path)!r}"
+            )
         try:
             place.mkdir(parents=True, exist_ok=True)
             write_gallery(self.gallery, place)
@@ -454,8 +459,9 @@ def reproduce(
     which several values are given, and `seed` decides all randomness. Each statement has
     `trials` runs; one known to be false that fewer do not refute has 100,000. `alpha` bounds the
     chance that sampling refutes any true statement of the run: theorems made here share it, and
-    those of the catalogue have the shares that they have in a run of all. `workers` are processes
-    and change no number; theorems made here are checked in this one. `pictures` are drawn too.
+    those of the catalogue have the shares that they have in a run of all; where there are both,
+    each kind has half of it. `workers` are processes and change no number; theorems made here come
+    first and are checked in this one. `pictures` are drawn too.
 
     Raises InvalidArgument for a name, a parameter or a value there is not.
     """
@@ -475,18 +481,16 @@ def reproduce(
     if len(made) + len(names) < len(asked):
         raise InvalidArgument("statements must be names of the catalogue or Theorems")
     if made and names:
-        raise InvalidArgument(
-            "theorems made here and those of a name each share one alpha; give the ones or the "
-            f"others, got {', '.join(names)} too"
-        )
+        allowed = replace(allowed, alpha=alpha / 2)
     style = PaperStyle() if pictures else None
+    sections = []
     if made:
         settings = combinations(made, swept)
-        sections = [section_of(one, settings, len(made), allowed, style) for one in made]
-    else:
+        sections += [section_of(one, settings, len(made), allowed, style) for one in made]
+    if names or not made:
         assigned = [f"{name}={','.join(map(repr, map(float, v)))}" for name, v in swept.items()]
         chosen = select(names, assigned, with_controls=controls)
-        sections = list(run(chosen, allowed, workers=workers, pictures=pictures))
+        sections += run(chosen, allowed, workers=workers, pictures=pictures)
     return Reproductions(
         gallery=Gallery(
             sections=tuple(sections),

@@ -114,9 +114,13 @@ def test_what_a_theorem_is_not_stated_for_is_said(asked, said):
         dpwitness.reproduce(tail(1.0), **asked)
 
 
-def test_names_and_theorems_do_not_mix():
-    with pytest.raises(InvalidArgument, match="share one alpha"):
-        dpwitness.reproduce([tail(1.0), "T-LAP-1"])
+def test_names_and_theorems_stand_in_one_table_and_share_alpha():
+    own, named = tail(1.0), "T-LAP-1"
+    made = dpwitness.reproduce([named, own], trials=10_000)
+    assert [one.identifier for one in made] == ["OWN-1", "T-LAP-1"]
+    assert made["OWN-1"].finding.error == pytest.approx(0.5e-3)
+    alone = dpwitness.reproduce(named, trials=10_000)
+    assert made[named].finding.error == pytest.approx(alone[0].finding.error / 2)
     with pytest.raises(InvalidArgument, match="statements must be"):
         dpwitness.reproduce(3)
 
