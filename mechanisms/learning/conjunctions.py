@@ -277,11 +277,12 @@ def noisy_conjunction_threshold(
     beta: float,
     delta: float = 0.0,
     threshold: float | None = None,
+    mixed: bool = False,
 ) -> ThresholdClaim:
     """With n >= 4 d threshold / alpha realizable rows, error > alpha has probability <= beta.
 
     That is (8 d**2 / (alpha epsilon)) ln(2 d / beta) without delta. `threshold`, where given,
-    is run in place of the right one.
+    is run in place of the right one. The rows are the `guarded_sample`, or the `mixed_sample`.
     """
     require_positive(epsilon=epsilon, alpha=alpha, beta=beta)
     scale = laplace_scale(dimension, epsilon, delta)
@@ -290,7 +291,9 @@ def noisy_conjunction_threshold(
 
     def instance(rows: int) -> tuple[Callable[..., Any], Database]:
         run = partial(noisy_conjunction_of_counts, scale=scale, threshold=used)
-        return run, mixed_sample(rows, dimension, alpha)
+        if mixed:
+            return run, mixed_sample(rows, dimension, alpha)
+        return run, guarded_sample(rows, dimension)
 
     def error(database: Database, output: Any) -> Array:
         return conjunction_mistakes(database, output) / database.sum()

@@ -237,6 +237,13 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={"dimension": _six, "epsilon": _epsilon, "alpha": _alpha, "beta": _beta},
     ),
     Theorem(
+        identifier="CONJ-P1-UTILITY-LEANING",
+        statement="As many rows do where literals are each false on few positive points",
+        reference=_take_1,
+        subject=partial(noisy_conjunction_threshold, mixed=True),
+        parameters={"dimension": _six, "epsilon": _epsilon, "alpha": _alpha, "beta": _beta},
+    ),
+    Theorem(
         identifier="CONJ-P1-ADVANCED-UTILITY",
         statement="n >= (4 d**1.5 / (alpha s)) ln(2 d / beta) rows suffice with noise sqrt(d) / s",
         reference=_take_1,

@@ -365,7 +365,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             **session,
             "noise_epsilon": number(0.125, 0.1, 2, "1 / (n times the scale of the noises)"),
-            "records": whole(400, 100, 10_000, "n"),
+            "records": whole(400, 250, 10_000, "n"),
         },
     ),
 )

@@ -139,12 +139,12 @@ class Selection:
             return scale * least_distance(tail, beta / self.candidates)
 
         if self.ahead is not None and "databases" not in described:
-            # Scores are whole numbers: the levels are those whose bounds a score can reach.
-            leads = [ceil(bound(beta)) for beta in (0.01, 0.05, 0.5)]
+            # Scores are whole numbers: at some levels the bound is one that a score can reach.
+            usual = (0.5, 0.05, 0.01)
+            leads = [ceil(bound(beta)) for beta in reversed(usual)]
             described["databases"] = tuple(self.ahead(lead) for lead in leads)
-            described["levels"] = tuple(
-                self.candidates * tail(lead / scale) * (1 + ROUNDING) for lead in reversed(leads)
-            )
+            reached = [self.candidates * tail(lead / scale) * (1 + ROUNDING) for lead in leads]
+            described["levels"] = (*(level for level in reversed(reached) if level < 1), *usual)
         return UtilityClaim(loss=loss, bound=bound, **described)
 
     def mechanism(
