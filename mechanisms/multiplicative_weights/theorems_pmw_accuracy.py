@@ -173,7 +173,7 @@ def _update(bins: int) -> InvariantClaim:
         cases=Record(
             fields={
                 "weights": _weights(bins),
-                "query": Rows(row=member, least=bins, most=bins),
+                "query": Rows(row=member, min_size=bins, max_size=bins),
                 "up": member,
                 "learning_rate": Interval(low=1e-3, high=1),
             }

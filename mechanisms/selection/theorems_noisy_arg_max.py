@@ -86,7 +86,7 @@ def _same_law(
 
 def _regret(build: Callable[..., Mechanism], epsilon: float, candidates: int) -> Subject:
     """What the mechanism claims of its regret, where all candidates but the best are alike."""
-    made = build(by_counts(candidates, most=4), epsilon=epsilon)
+    made = build(by_counts(candidates, max_count=4), epsilon=epsilon)
     return Subject(claim=made.claims[1], mechanism=made)
 
 
