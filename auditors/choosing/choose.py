@@ -276,7 +276,8 @@ def softly(
     """The choice from draws that count for both sides, and what it promises at least.
 
     The first half are draws of the first side; `weights` of shape (2 sides, draws) say what each
-    counts, in ordinary draws that would tell as much. None and -inf where nothing is learnt.
+    counts, in ordinary draws that would tell as much. None and -inf where nothing is learnt; -inf
+    also for an event that holds hardly any of the draws, however much these weigh.
     """
     aim, half = Aim(trials, delta, float(-ndtri(level))), len(outputs) // 2
     ledger = Ledger.of_weighed(outputs, weights)
@@ -287,8 +288,15 @@ def softly(
         return None, -np.inf
     chosen = _chosen(told[0], told[1], several=len(ledger.columns) > 1)
     choice = _as_choice(chosen, aim)
+    inside = weights[:, choice.event.contains(outputs)]
+    if inside.shape[1] < FEWEST:
+        return choice, -np.inf
+    # What a few draws of large weight say of their ratio is no surer than these draws are alike.
+    x, y = inside.sum(axis=1)
+    spread = np.sqrt(((inside[0] - x / max(y, 1e-300) * inside[1]) ** 2).sum()) / max(x, 1e-300)
+    worth = _margin(replace(chosen, error=max(chosen.error, float(spread))))
     seen = Seen((outputs[:half], outputs[half:]))
-    return replace(choice, event=plainest(choice.event, seen)), _margin(chosen)
+    return replace(choice, event=plainest(choice.event, seen)), worth
 
 
 def promised(

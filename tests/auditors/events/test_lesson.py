@@ -9,7 +9,7 @@ from cloudpickle import dumps, loads
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from dpwitness.auditors.choosing.choose import Lesson
+from dpwitness.auditors.choosing.choose import Lesson, softly
 from dpwitness.auditors.events.bins import LARGEST, Bins, bins_of_group
 from dpwitness.auditors.events.events import event_from_json
 from dpwitness.auditors.events.ledger import Ledger
@@ -324,3 +324,18 @@ def test_a_labelled_entry_of_a_ragged_list_is_seen(labels, place):
     lesson.add(lists(0, 1), lists(2, 2))
     # {below 0 there} has .5 of them against .5 exp(-2).
     assert lesson.choice(**AIM).predicted > 1.5
+
+
+def test_a_handful_of_heavy_draws_promise_nothing():
+    """Four draws of 4,000 that weigh as much as 50 others each, and speak for the second side."""
+    rng = np.random.default_rng(0)
+    values, weights = rng.random(4000), np.ones((2, 4000))
+    values[:4] = 2 + rng.random(4)
+    weights[:, :4] = [[250.0], [1000.0]]
+    aim = {"delta": 0.0, "trials": 150_000, "level": 0.05}
+    choice, worth = softly(Outputs.of(values, 4000), weights, **aim)
+    held = 0 if choice is None else choice.event.contains(Outputs.of(values, 4000)).sum()
+    assert worth == -np.inf or held >= 12
+    values[:400], weights[:, :400] = 2 + rng.random(400), [[1.0], [4.0]]
+    choice, worth = softly(Outputs.of(values, 4000), weights, **aim)
+    assert worth > 1
