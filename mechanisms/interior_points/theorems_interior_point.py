@@ -37,6 +37,7 @@ from .interior_point import (
 )
 from .rec_concave import (
     depth,
+    failure_promised,
     partitions,
     points_promised,
     rec_concave_mechanism,
@@ -136,6 +137,33 @@ def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float
         loss=not_interior,
         level=0.5,
         beta=beta,
+    )
+
+
+def _enough_points() -> InvariantClaim:
+    """The chance that is left at the promised number of points, by the sum of all failures."""
+
+    def margin(case: Any) -> float:
+        given = {name: case[name] for name in ("grid", "epsilon")} | {
+            "delta": 10 ** -case["digits"]
+        }
+        points = points_promised(beta=case["beta"], **given)
+        return case["beta"] - failure_promised(points=points, **given)
+
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "grid": Interval(low=33, high=2**20, integer=True),
+                "epsilon": Interval(low=0.1, high=10),
+                "digits": Interval(low=0.4, high=12),
+                "beta": Interval(low=1e-3, high=0.5),
+            }
+        ),
+        margin=margin,
+        examples=(
+            {"grid": 33, "epsilon": 1.0, "digits": 0.4, "beta": 0.1},
+            {"grid": 1000, "epsilon": 1.0, "digits": 6.0, "beta": 0.1},
+        ),
     )
 
 
@@ -270,6 +298,12 @@ THEOREMS: tuple[Theorem, ...] = (
             "grid": _grid(64, 33),
             "points": whole(41, 1, 10_000, "points m"),
         },
+    ),
+    Theorem(
+        identifier="PAC-IP-REC-POINTS",
+        statement="At 8^N times its three thresholds the failures of RecConcave add up to beta.",
+        reference=RECURSIVE,
+        subject=_enough_points,
     ),
     Theorem(
         identifier="PAC-IP-REC-SPENT",

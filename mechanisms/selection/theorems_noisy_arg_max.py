@@ -203,6 +203,14 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters=_MANY,
     ),
     Theorem(
+        identifier="EM-OSNM-ACC",
+        statement="P[exponential noise of mean b selects one that is b ln(m / beta) behind] <= "
+        "beta",
+        reference=f"{BOOK}, Section 3.4, and a union bound",
+        subject=partial(_regret, one_sided_noisy_arg_max_mechanism),
+        parameters=_MANY,
+    ),
+    Theorem(
         identifier="EM-OSNM",
         statement="exponential noise of mean 2 Du / epsilon, half of it if monotone, loses epsilon",
         reference=f"{BOOK}, Section 3.4",
