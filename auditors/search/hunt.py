@@ -164,6 +164,7 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
     order = sorted(listed, key=lambda seen: -(seen.score or 0.0))[:places]
     for index in (0, 2):
         order += sorted(listed, key=lambda seen: -seen.shift[index])[:2]
+    climbed: list[Seen] = []
     if stages is not None:
         climbed = _climbed(scout, stages, promising)
         # Two ways of rating cannot be compared: where weights rank the others, they rank these.
@@ -172,7 +173,7 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
                 _rate(scout, seen, weigh=True)
         order += climbed
     order = list(dict.fromkeys([*order, *promising]))
-    winner = _narrowed(scout, [*listed, *order])
+    winner = _narrowed(scout, [*listed, *order], climbed)
     if winner is not None:
         # Where the tape does not hold, paired draws rank the pairs with it.
         order = [winner, *(seen for seen in order if not seen.weighed)]
@@ -203,14 +204,15 @@ def _rate(scout: Scout, seen: Seen, *, weigh: bool) -> bool:
     return seen.weighed
 
 
-def _narrowed(scout: Scout, listed: list[Seen]) -> Seen | None:
+def _narrowed(scout: Scout, listed: list[Seen], climbed: list[Seen]) -> Seen | None:
     """The pair that weighed draws promise most of; None where the tape holds for none.
 
-    Ever more draws of ever fewer pairs, few of each database.
+    Ever more draws of ever fewer pairs, few of each database; what a climb came to is among them,
+    however the few draws that rate all pairs fell out.
     """
     told = sorted((seen for seen in listed if seen.weighed), key=lambda seen: -seen.promise)
-    left: list[Seen] = []
-    for seen in dict.fromkeys(told):
+    left = [seen for seen in dict.fromkeys(climbed) if seen.weighed]
+    for seen in dict.fromkeys(one for one in told if one not in left):
         if sum(one.key[0] == seen.key[0] for one in left) < A_DATABASE and len(left) < NARROWED:
             left.append(seen)
     chunk, draws = LAST, 4 * WEIGHED
