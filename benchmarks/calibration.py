@@ -13,7 +13,7 @@ randomized response, an event handed to the count, and an impossible value in ou
 forms, planted exactly at the figure that an audit states as refuted with probability .9.
 `catalogue`: every mechanism with a privacy claim and every negative control of one, at the default
 budget. `claims`: each kind of privacy claim at its edge, by audits of a given pair, by scores and
-by guesses about canaries; 20 rounds of 100 are the 2,000 runs of the page.
+by guesses about canaries; 20 rounds of 100 make 2,000 runs.
 
 Each writes to a file of its name in benchmarks/results, a line for every portion of runs, and goes
 round the subjects until `--rounds` or `--minutes` are over; called again it goes on with the seeds

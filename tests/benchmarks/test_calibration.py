@@ -21,9 +21,10 @@ def test_the_page_is_written_from_the_files(calibration):
     assert calibration.PAGE.read_text("utf-8") == calibration.page()
 
 
-def test_no_subject_is_refuted_more_often_than_alpha_allows(calibration):
+@pytest.mark.parametrize("table", ["alarms", "claims"])
+def test_no_subject_is_refuted_more_often_than_alpha_allows(calibration, table):
     cells = {}
-    for line in calibration.read("alarms"):
+    for line in calibration.read(table):
         cell = cells.setdefault((line["subject"], line["alpha"], line["trials"]), [0, 0])
         cell[0] += int(line["refuted"])
         cell[1] += int(line["runs"])

@@ -29,23 +29,57 @@ def told(run, tmp_path):
     return run
 
 
+CLAIMS = [
+    ("--epsilon", "1"), ("--epsilon", "1", "--delta", "0.01"), ("--mu", "1"), ("--rho", "0.5"),
+    ("--rho", "0.4", "--delta", "0.1"), ("--renyi", "2:1", "--renyi", "8:4"),
+    ("--curve", "points.csv"),
+]  # fmt: skip
+"""Every kind of claim that narrow noise breaks. Gaussian noise of scale 1 keeps all the curves."""
+GROUPS = [(*claim, "--distance", "2") for claim in (CLAIMS[0], CLAIMS[1], CLAIMS[2], CLAIMS[3])]
+APART = {"1": "[1]", "2": "[1, 1]"}
+
+
+def target(claim, trials="8000"):
+    steps = APART["2" if "--distance" in claim else "1"]
+    return ("--relation", "add-remove", "--pair", "[]", steps, "--trials", trials)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "claim",
-    [("--mu", "1"), ("--rho", "0.5"), ("--rho", "0.4", "--delta", "0.1"),
-     ("--renyi", "2:1", "--renyi", "8:4"), ("--curve", "points.csv")],
-    ids=" ".join,
-)  # fmt: skip
-def test_the_command_line_takes_every_curve_and_its_evidence_replays(told, claim, tmp_path):
-    done = told("audit", "release.py:narrow", *claim, *TARGET, "--json", "e.json")
+@pytest.mark.parametrize("claim", [*CLAIMS, *GROUPS], ids=" ".join)
+def test_the_command_line_takes_every_claim_and_its_evidence_replays(told, claim, tmp_path):
+    done = told("audit", "release.py:narrow", *claim, *target(claim), "-v", "-o", "e.json",
+                "-o", "page.html")  # fmt: skip
     assert done.exit_code == 1, done.output
-    assert "  point   epsilon" in done.output
+    assert ("  point   epsilon" in done.output) == ("--epsilon" not in claim)
     data = json.loads((tmp_path / "e.json").read_text())
     jsonschema.validate(data, SCHEMA)
+    result = data["results"][0]
+    assert result["witness"]["database"] is not None
     again = told("replay", "e.json", "release.py:narrow")
     assert again.exit_code == 1
     assert "The same counts, bit for bit" in " ".join(again.output.split())
-    assert told("audit", "release.py:right", *claim, *TARGET, "--quiet").exit_code == 0
+    for name in ("How well one output tells", "Witness"):
+        assert name in (tmp_path / "page.html").read_text("utf-8")
+    if "--epsilon" not in claim:
+        sound = told("audit", "release.py:right", *claim, *target(claim))
+        assert sound.exit_code in (0, 3)  # 3: two steps apart, little of rho 2 would be seen
+        # The power of the run, or that it has none.
+        assert ("9 times in 10", "Inconclusive")[sound.exit_code == 3] in sound.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("claim", CLAIMS[:-1], ids=" ".join)
+def test_the_search_shows_a_smaller_pair(told, claim, tmp_path):
+    (tmp_path / "bits.py").write_text(
+        "from hypothesis import strategies as st\nbits = st.lists(st.integers(0, 1), max_size=8)\n"
+    )
+    done = told("audit", "release.py:narrow", *claim, "--relation", "add-remove",
+                "--databases", "bits.py:bits", "--trials", "16000", "--json", "e.json")  # fmt: skip
+    assert done.exit_code == 1, done.output
+    shown = json.loads((tmp_path / "e.json").read_text())["results"][0]["witness"]
+    rows = sorted(len(json.loads(shown[side]) if isinstance(shown[side], str) else shown[side])
+                  for side in ("database", "neighbour"))  # fmt: skip
+    assert rows[1] <= 4
 
 
 @pytest.mark.parametrize(
@@ -64,12 +98,12 @@ def test_what_is_no_curve_is_one_sentence(told, claim, said):
 
 
 @pytest.mark.slow
-def test_shards_of_a_curve_are_the_audit_in_one_piece(told, tmp_path):
-    claim = ("--curve", "points.csv")
-    whole = told("audit", "release.py:narrow", *claim, *TARGET, "--json", "whole.json")
+@pytest.mark.parametrize("claim", [*CLAIMS, GROUPS[2]], ids=" ".join)
+def test_shards_of_every_claim_are_the_audit_in_one_piece(told, claim, tmp_path):
+    whole = told("audit", "release.py:narrow", *claim, *target(claim), "--json", "whole.json")
     assert whole.exit_code == 1
     for number in (1, 2):
-        told("audit", "release.py:narrow", *claim, *TARGET, "--shard", f"{number}/2",
+        told("audit", "release.py:narrow", *claim, *target(claim), "--shard", f"{number}/2",
              "--json", f"{number}.json")  # fmt: skip
     (tmp_path / "points.csv").unlink()  # a shard has the points, not the place of a file
     merged = told("tools", "merge", "1.json", "2.json", "--target", "release.py:narrow",
@@ -81,6 +115,29 @@ def test_shards_of_a_curve_are_the_audit_in_one_piece(told, tmp_path):
     ]
     assert results[0]["claim"] == results[1]["claim"]
     assert results[0]["evidence"] == results[1]["evidence"]
+
+
+SETTINGS = ("epsilon = 1.0", "epsilon = 1.0\ndelta = 0.01", "mu = 1.0", "rho = 0.5",
+            "rho = 0.4\ndelta = 0.1", 'renyi = ["2:1", "8:4"]', 'curve = "points.csv"',
+            "mu = 0.5\ndistance = 2")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_the_gate_refutes_every_claim_and_the_history_keeps_each(told, tmp_path):
+    entries = [
+        f'[[gate]]\ntarget = "release.py:narrow"\nrelation = "add-remove"\n{claim}\n'
+        f'pair = ["[]", "{APART["2" if "distance" in claim else "1"]}"]\n'
+        for claim in SETTINGS
+    ]
+    (tmp_path / "dpwitness.toml").write_text("trials = 4000\n" + "".join(entries))
+    done = told("gate", "--json", "g.json")
+    assert done.exit_code == 1, done.output
+    made = json.loads((tmp_path / "g.json").read_text())["results"]
+    assert [one["verdict"] for one in made] == ["refuted"] * len(SETTINGS)
+    listed = told("history")
+    assert listed.exit_code == 0
+    for phrase in ("mu 1", "rho 0.5", "rho 0.4, delta 0.1", "Renyi", "the curve of"):
+        assert phrase in " ".join(listed.output.split())
 
 
 @pytest.mark.slow
