@@ -29,8 +29,8 @@ MISSING = "not run"
 HEAD = """# Benchmarks
 
 Eight tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws
-the figures and writes this page from the JSON, so no figure here is typed. CPU times are of one process
-on two x86-64 cores; those of table 1 were read while much other work ran. A row that says
+the figures and writes this page from the JSON, so no figure here is typed. CPU times are of one
+process on two x86-64 cores; those of table 1 were read while much other work ran. A row that says
 "not run" was not measured, and nothing is said about it.
 """
 
@@ -193,9 +193,9 @@ def causes():
     slowest = max((row["seconds"] for row in every), default=0.0)
     about_it = (
         "`cause.py mutants --faults 4` (18 mechanisms of the catalogue, seed 29; a sample of the "
-        "one-line faults that an audit refutes) and `cause.py foreign`, x86_64, 2026-11-24: the line "
-        f"or its neighbour is among the at most four told for {near} of {len(every)}, in at most "
-        f"{slowest:.2g} CPU seconds. Not told:\n"
+        "one-line faults that an audit refutes) and `cause.py foreign`, x86_64, 2026-11-24: the "
+        f"line or its neighbour is among the at most four told for {near} of {len(every)}, in at "
+        f"most {slowest:.2g} CPU seconds. Not told:\n"
     )
     missed = [f"- {row['name']}: {row['fault']}" for row in every if row["told"] == "no"]
     columns = ["faults in", "refuted", "the line", "one beside it", "neither"]
