@@ -308,6 +308,7 @@ def row(name: str, seeds: range) -> dict[str, Any]:
         "name": name, "trials": sight.trials, "oracle": best, "of": len(found),
         "some": sum(map(isfinite, found)), "ratio": float(np.mean(ratios)),
         "worst": min(ratios), "ratios": ratios, "cpu": cpu / len(found),
+        "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
 
 

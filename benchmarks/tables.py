@@ -148,16 +148,16 @@ def sights():
     for name in sight.SIGHTS:
         row = seen.get(name)
         if row is None:
-            rows.append([name, MISSING, *["-"] * 5])
+            rows.append([name, MISSING, *["-"] * 6])
             continue
         rows.append([
             name, row["trials"], row["oracle"], f"{row['some']} of {row['of']}", row["ratio"],
-            row["worst"], row["cpu"],
+            row["worst"], row["cpu"], row["date"],
         ])  # fmt: skip
     bars("sight", {n: row["ratio"] for n, row in seen.items()}, "mean bound over the best event's")
     columns = [
         "output", "trials a side", "bound of the best event", "with a bound", "mean ratio",
-        "worst ratio", "CPU s",
+        "worst ratio", "CPU s", "measured",
     ]  # fmt: skip
     return about(found, "sight.py") + "\n" + table(columns, rows)
 
