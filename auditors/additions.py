@@ -35,7 +35,7 @@ def _loaded(entry: Any) -> Callable[..., Any]:
         found = entry.load()
     except Exception as error:  # noqa: BLE001 - whatever the import of a package raises
         raise InvalidArgument(
-            f"{place}, cannot be imported ({type(error).__name__}: {error!s:.100}); mend or "
+            f"{place}, cannot be imported ({type(error).__name__}: {error!s:.100}); fix or "
             "uninstall the package that states it"
         ) from None
     if not callable(found):

@@ -26,15 +26,33 @@ GIVEN_UP = {
 PATTERN = re.compile(rf"\b({'|'.join(GIVEN_UP)})\b", re.I)
 PAGES = [
     ROOT / "README.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("index", "continuous-integration", "databases")),
+    *(
+        ROOT / "docs" / f"{name}.md"
+        for name in (
+            "index",
+            "continuous-integration",
+            "databases",
+            "architecture",
+            "attackers",
+            "calibration",
+            "measured",
+            "protocol",
+            "tape",
+        )
+    ),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
     *sorted((ROOT / "docs" / "explanation").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
 ]
 TEMPLATES = sorted(
     path for path in (ROOT / "reports").rglob("*.html") if path.name != "history.html"
 )
-PRINTING = sorted((ROOT / "reports").rglob("*.py"))
+PRINTING = sorted(
+    path
+    for room in ("reports", "auditors", "mechanisms", "dpwitness")
+    for path in (ROOT / room).rglob("*.py")
+)
 
 
 def sentences(path):

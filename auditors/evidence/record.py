@@ -126,7 +126,7 @@ class LookRecord(TypedDict):
     """
 
     attempt: Whole
-    draws: Annotated[Whole, Meta(description="Draws a side that the pair had cost by then.")]
+    draws: Annotated[Whole, Meta(description="Runs per database that the pair had cost by then.")]
     hits: TwoWholes
     trials: TwoWholes
     level: float
@@ -188,8 +188,8 @@ class EvidenceRecord(TypedDict):
     decided_after: Annotated[
         Whole | None,
         Meta(
-            description="Draws a side of this pair, learning included, up to the first look that "
-            "refuted."
+            description="Runs per database of this pair, learning included, up to the first look "
+            "that refuted."
         ),
     ]
     counts: Annotated[
@@ -437,7 +437,7 @@ class ResultRecord(JudgedRecord):
     ]
     growth: Annotated[
         Sequence[Annotated[Sequence[Number], TWO]],
-        Meta(description="(draws a side, lower bound on epsilon)."),
+        Meta(description="(runs per database, lower bound on epsilon)."),
     ]
     sketch: SketchRecord | None
     cause: NotRequired[CauseRecord]

@@ -158,7 +158,7 @@ def mutants_of(
     if refuted:
         raise InvalidArgument(
             f"{mechanism.name} breaks its promises already without a fault ({', '.join(refuted)}); "
-            "mend it first, `dpwitness audit` shows how it breaks them"
+            "fix it first, `dpwitness audit` shows how it breaks them"
         )
     needed = monotonic() - started
     databases = trial.probes(mechanism, court)

@@ -93,7 +93,7 @@ def _searching(
     own = {_numbers(one) for one in audited.claims if isinstance(one, PrivacyClaim)}
     if audited.databases is None or not own:
         raise EvidenceFormatError(
-            f"the evidence says that the pair was searched for among the databases and the claims "
+            f"by the evidence the pair was searched for among the databases and the claims "
             f"that {audited.name} brings, and it brings none"
         )
     carried = _numbers(claim) in own

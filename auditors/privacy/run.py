@@ -470,5 +470,7 @@ def _tell_known(audit: Audit, judging: Judging) -> None:
         return
     choice, draws = judging.choice, judging.lesson.draws
     p, q = choice.rates[::-1] if choice.reversed else choice.rates
-    known = f"{choice.event.describe()}: about {p:.2g} of D, {q:.2g} of D', {draws:,} draws a side"
+    known = (
+        f"{choice.event.describe()}: about {p:.2g} of D, {q:.2g} of D', {draws:,} runs per database"
+    )
     audit.news("known", known)

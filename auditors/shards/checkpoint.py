@@ -232,7 +232,7 @@ def _require_same(data: Any, path: str, identity: Identity) -> None:
         raise InvalidArgument(
             f"the checkpoint {path!r} is of another audit: "
             f"{identity.differences(data[2]) or 'its hash is another'}; its "
-            "counts say nothing about this one, so give this run a new file"
+            "counts are not about this one, so give this run a new file"
         )
 
 

@@ -34,7 +34,7 @@ HEAVY = (
     "the alignment of the draws covers {:.0%} of the outputs, with weights too heavy to teach more "
     "than ordinary draws"
 )
-LITTLE = "weighed draws tell too little more than the ordinary ones that teach"
+LITTLE = "weighed draws add too little to the ordinary ones that choose events"
 HEAVIEST = 30.0
 """Log weights above which a weight is no larger."""
 
