@@ -34,7 +34,7 @@ FEWEST = 12
 """Draws a side below which there is nothing to learn."""
 FIRST = 2048
 FIRST_NARROW = 16_384
-"""Draws a side that fix the bins, of outputs with many columns and with one."""
+"""Draws a side that fix the bins, of outputs with many columns and with one; fewer of wide ones."""
 RECENT = 2**19
 """Values of a side that are looked at one by one, over all coordinates."""
 FINALISTS = 6
@@ -135,7 +135,7 @@ class Lesson:
             if not self._fixed:
                 self._example = first[:1]
                 narrow = len(first[:64].paths()) == 1
-                self._fixed = FIRST_NARROW if narrow else FIRST
+                self._fixed = first.room(FIRST_NARROW if narrow else FIRST)
             room = self._fixed - len(self._first)
             self._first = _joined(self._first, first[:room])
             self._second = _joined(self._second, second[:room])
@@ -156,6 +156,11 @@ class Lesson:
     def whole(self) -> int:
         """How many draws a side must come as they are before others may come as tallies."""
         return 0 if self._ledger else (self._fixed or FIRST_NARROW) - len(self._first)
+
+    @property
+    def unseen(self) -> bool:
+        """Whether nothing is known yet of what an output is like."""
+        return not self._fixed
 
     @property
     def recent(self) -> int:
@@ -180,7 +185,8 @@ class Lesson:
         """Keep the latest draws, as many as are looked at value by value."""
         if not self._most_recent:
             columns = max(1, len(first[:64].paths()))
-            self._most_recent = max(FIRST, RECENT // columns)
+            most = max(FIRST, RECENT // columns)
+            self._most_recent = min(most, max(self._fixed, first.room(most)))
         most = self._most_recent
         self._recent.append((first[-most:], second[-most:]))
         held = sum(len(one) for one, _ in self._recent)

@@ -37,10 +37,11 @@ class Seen:
 
     def joined(self, first: Outputs, second: Outputs) -> "Seen":
         """With these draws added while more are wanted."""
-        if len(self.sides[0]) >= KEPT:
+        kept = first.room(KEPT)
+        if len(self.sides[0]) >= kept:
             return self
         one, two = (
-            Outputs.concatenate([old, new[: KEPT - len(old)]]) if len(old) else new[:KEPT]
+            Outputs.concatenate([old, new[: kept - len(old)]]) if len(old) else new[:kept]
             for old, new in zip(self.sides, (first, second), strict=True)
         )
         return Seen((one, two))

@@ -404,7 +404,7 @@ class Judging:
             chunk,
             draws,
             self.lesson,
-            shown=SHOWN - len(self.shown[0]),
+            shown=self._to_show,
             later=later,
             listen=self._show,
             partition=partition,
@@ -415,8 +415,13 @@ class Judging:
         self.lesson.add(first, second)
         self._show(first, second)
 
+    def _to_show(self, like: Outputs | None = None) -> int:
+        """How many more draws a side are wanted as they are, for pictures and remarks."""
+        known = self.shown[0] if like is None else like
+        return (known.room(SHOWN) if len(known) else SHOWN) - len(self.shown[0])
+
     def _show(self, first: Outputs, second: Outputs) -> None:
-        room = SHOWN - len(self.shown[0])
+        room = self._to_show(first)
         if room > 0:
             old, new = self.shown, (first[:room], second[:room])
             self.shown = (_joined(old[0], new[0]), _joined(old[1], new[1]))

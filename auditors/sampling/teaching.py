@@ -34,7 +34,7 @@ def teach(
     draws: int,
     lesson: Lesson,
     *,
-    shown: int = 0,
+    shown: Callable[[], int] = lambda: 0,
     later: int = 0,
     listen: Callable[[Outputs, Outputs], None] = lambda first, second: None,
     partition: Partition | None = None,
@@ -44,7 +44,7 @@ def teach(
     The second of what comes back are the draws in each cell of the partition, if there is one, of
     shape (2 sides, cells).
 
-    At least the first `shown` of them come as they are, and `listen` is given those that do, in
+    As many as `shown` says come as they are, and `listen` is given those that do, in
     order. `later` says how many more draws a side follow before the lesson is asked for an event.
     """
     blocks = sampler.blocks(pair, stage, chunk, draws)
@@ -62,22 +62,32 @@ def teach(
 
     count = len(stops)
     before = lesson.draws
-    head = int(np.searchsorted(starts, max(lesson.whole, shown)))
-    hits, (one, two) = _asked(sampler, pair, event, blocks, [WHOLE] * head, 0)
-    whole(one, two)
+    hits: tuple[list[int], list[int]] = [], []
+
+    def come(parts: Sequence[int | None], start: int, ask: Ask | None = None) -> Any:
+        found, sides = _asked(sampler, pair, event, blocks, parts, start, ask)
+        for known, more in zip(hits, halves(found), strict=True):
+            known.extend(more)
+        return sides
+
+    # The first block tells how wide an output is, and so how many draws must come as they are.
+    head = 0
+    while (end := int(np.searchsorted(starts, max(lesson.whole, shown())))) > head:
+        step = head + 1 if lesson.unseen else end
+        whole(*come([WHOLE] * (step - head), head))
+        head = step
     if head < count:
         tail = max(0, lesson.recent - later)
         last = max(head, int(np.searchsorted(stops, draws - tail, side="right")))
         parts = [int(before + start) for start in starts[head:last]] + [WHOLE] * (count - last)
         ask = partial(_tallied, lesson.blank(), partition)
-        more, (one, two) = _asked(sampler, pair, event, blocks, parts, head, ask)
+        one, two = come(parts, head, ask)
         told = [side[: last - head] for side in (one, two)]
         lesson.enter(*([tallies for tallies, _ in side] for side in told))
         if last > head:
             cells += [np.sum([counts for _, counts in side], axis=0) for side in told]
         whole(one[last - head :], two[last - head :])
-        hits = [*halves(hits)[0], *halves(more)[0], *halves(hits)[1], *halves(more)[1]]
-    return (sampler.total(blocks, hits) if event is not None else (0, 0)), cells
+    return (sampler.total(blocks, [*hits[0], *hits[1]]) if event is not None else (0, 0)), cells
 
 
 def _tallied(
