@@ -2,13 +2,15 @@
 
     python benchmarks/power.py sniper --search --seeds 1 --json benchmarks/results/search.json
     python benchmarks/power.py given --seeds 3 --json benchmarks/results/given.json
-    python benchmarks/stopping.py --seeds 20 --json benchmarks/results/stopping.json
+    python benchmarks/stopping.py --seeds 24 --json benchmarks/results/stopping.json
     python benchmarks/needles.py --seeds 10 --json benchmarks/results/needles.json
     python benchmarks/output_cost.py --json benchmarks/results/output_cost.json
     python benchmarks/sight.py --json benchmarks/results/sight.json
     python benchmarks/cause.py mutants --faults 4 --json benchmarks/results/cause.json
     python benchmarks/cause.py foreign --json benchmarks/results/cause.json
     python benchmarks/clients.py --json benchmarks/results/clients.json
+    python benchmarks/boundary.py --json benchmarks/results/boundary.json
+    python benchmarks/quiet.py --python OLD NEW --json benchmarks/results/quiet.json
     python benchmarks/tables.py
 
 A row that a JSON file does not have was not run, and is named as such.
@@ -20,6 +22,8 @@ from pathlib import Path
 import needles
 import output_cost
 import sight
+from boundary import LEVELS, SUBJECTS
+from stopping import GROSS
 from subjects import TABLES
 
 HERE = Path(__file__).parent
@@ -28,9 +32,10 @@ MISSING = "not run"
 
 HEAD = """# Benchmarks
 
-Eight tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws
+Ten tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws
 the figures and writes this page from the JSON, so no figure here is typed. CPU times are of one
-process on two x86-64 cores; those of table 1 were read while much other work ran. A row that says
+process on two x86-64 cores, without those of the process in which the mechanism runs; those of
+tables 1, 3 and 10 were read while much other work ran. A row that says
 "not run" was not measured, and nothing is said about it.
 """
 
@@ -100,18 +105,65 @@ def powers(name, wanted, command, *, published):
 
 
 def stopping():
-    found = loaded("stopping")
+    found, old = loaded("stopping"), loaded("stopping-878604e")
+    before = {(r["group"], r["case"]): r["draws"] for r in old["rows"]}
     rows = [
         [r["group"], r["case"], f"{r['refuted']} of {r['of']}", r["decided"], r["draws"],
-         r["most draws"], r["target"], r["cpu"]]
+         before.get((r["group"], r["case"])), r["most draws"], r["target"], r["cpu"]]
         for r in found["rows"]
     ]  # fmt: skip
+    run = {(r["group"], r["case"]) for r in found["rows"]}
+    rows += [
+        [*case, MISSING, None, None, draws, None, None, None]
+        for case, draws in before.items()
+        if case not in run
+    ]
+    over = [
+        sum(r["draws"] > GROSS for r in some if r["group"] == "control")
+        for some in (found["rows"], old["rows"])
+    ]
     bars("stopping", {r["case"]: r["draws"] for r in found["rows"]}, "draws in all", log=True)
     columns = [
-        "group", "case", "refuted", "decided after, a side", "draws in all", "at most", "target",
-        "CPU s",
+        "group", "case", "refuted", "decided after, a side", "draws in all", "draws at 878604e",
+        "at most", "target", "CPU s",
     ]  # fmt: skip
-    return about(found, "stopping.py") + "\n" + table(columns, rows)
+    said = (
+        f"At 878604e, {old.get('about', '')}. Controls that take more than {GROSS:,} draws: "
+        f"{over[0]} now, {over[1]} then.\n"
+    )
+    return about(found, "stopping.py") + "\n" + said + "\n" + table(columns, rows)
+
+
+def edges():
+    found = loaded("boundary")
+    rows = [
+        [r["subject"], r["delta"], r["runs"], *r["alone"], r["judged"], *r["with the count"]]
+        for r in found["rows"]
+    ]
+    seen = {r["subject"] for r in found["rows"]}
+    rows += [[name, MISSING, *["-"] * 6] for name in SUBJECTS if name not in seen]
+    levels = [f"{level:g}" for level in LEVELS]
+    columns = [
+        "subject", "delta", "runs", *(f"bets alone, {level}" for level in levels),
+        "runs with the count", *(f"with the count, {level}" for level in levels),
+    ]  # fmt: skip
+    return about(found, "boundary.py") + "\n" + table(columns, rows)
+
+
+def quiet():
+    found = loaded("quiet")
+    by = {(r["audit"], r["version"]): r for r in found["rows"]}
+    rows = []
+    for name in dict.fromkeys(r["audit"] for r in found["rows"]):
+        old, new = by[name, 0], by[name, 1]
+        whole = [one["cpu"] + one["cpu apart"] for one in (old, new)]
+        rows.append([name, whole[0], new["cpu"], new["cpu apart"], whole[1] / whole[0],
+                     old["draws"], new["draws"]])  # fmt: skip
+    columns = [
+        "audit", "CPU s at 878604e", "CPU s now", "and where the mechanism runs", "ratio",
+        "draws at 878604e", "draws now",
+    ]  # fmt: skip
+    return about(found, "quiet.py") + "\n" + table(columns, rows)
 
 
 def met():
@@ -225,6 +277,8 @@ def main():
         ("6. Sight: texts, lists, atoms and tails, pair given", "sight", sights()),
         ("7. The line at fault, told by `--explain`", "cause", causes()),
         ("8. Clients of local privacy, decided exactly", "clients", decided()),
+        ("9. How often bets and counts refute a claim that is just true", "boundary", edges()),
+        ("10. CPU of audits that find nothing", "quiet", quiet()),
     ]  # fmt: skip
     text = HEAD
     for title, name, body in parts:
