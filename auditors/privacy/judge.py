@@ -311,19 +311,12 @@ class Judging:
         return choice.predicted + FAR * choice.spread < self.test.null[0]
 
     def _worth_a_bet(self) -> bool:
-        """Whether draws are bet on: not before an event is learnt, nor where none will refute.
-
-        What is bet on is single calls, and where rows teach as well they cost a tenth. So bets end
-        once an event that is as much better than foreseen as luck may hide needs more draws.
-        """
+        """Whether draws are bet on: not before an event is learnt, nor where it is far off."""
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        if self.made < OPENING or betting.excess > -FAR:
-            return True
-        hidden = replace(choice, predicted=choice.predicted + (FAR + 1) * choice.spread)
-        left = most_taught(self.test.trials) - self.made
-        return foreseen(hidden, self.test.null, betting.level) <= left
+        near = choice.predicted + FAR * choice.spread >= self.test.null[0]
+        return self.made < OPENING or near or betting.excess > -FAR
 
     def _moments_show(self) -> bool:
         """Whether bets go on in place of the count: moments look too large, and no event does."""
