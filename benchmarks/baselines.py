@@ -31,6 +31,11 @@ def laplace(database, rng, draws, *, query, sensitivity, epsilon):
     return answer + rng.laplace(scale=sensitivity / epsilon, size=(draws, *np.shape(answer)))
 
 
+def gaussian(database, rng, draws, *, query, sensitivity, mu):
+    answer = query(database)
+    return answer + rng.normal(scale=sensitivity / mu, size=(draws, *np.shape(answer)))
+
+
 def grid_laplace(database, rng, draws, *, query, sensitivity, epsilon, granularity):
     # The exact sampler: whole numbers and comparisons only, drawn until there are enough.
     scale = int(np.ceil(np.ceil(sensitivity / granularity) / epsilon))
@@ -125,6 +130,7 @@ def base_synopsis(database, rng, draws, *, queries, table, sampled, scale):
 BASELINES = {
     "laplace": laplace,
     "laplace-vector": laplace,
+    "gaussian": gaussian,
     "grid-laplace": grid_laplace,
     "geometric": geometric,
     "randomized-response": randomized_response,

@@ -64,10 +64,11 @@ ENOUGH = 0.05
 def audit(request: AuditRequest) -> AuditResult:
     """Audit one privacy claim of a mechanism: search a pair that breaks it, and test it there.
 
-    Raises InvalidArgument when the mechanism carries several claims and the arguments do not
-    single one out: use `audit_claims` then.
+    Of a mechanism that states one epsilon, and curves beside it, the epsilon is audited. Raises
+    InvalidArgument when it carries several and the arguments do not single one out: use
+    `audit_claims` then.
     """
-    audits = prepared(request, request.budget, request.epsilon)
+    audits = prepared(request, request.budget, request.epsilon, single=True)
     if len(audits) > 1:
         raise InvalidArgument(
             f"{audits[0].subject.name} has {len(audits)} privacy claims; call audit_claims for all "
@@ -93,9 +94,12 @@ def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
         return tuple(run_audit(one, request.progress) for one in audits)
 
 
-def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[Audit, ...]:
+def prepared(
+    request: Request, budget: Budget, epsilon: float | None, *, single: bool = False
+) -> tuple[Audit, ...]:
     """One audit for each claim, at its share of the budget; the errors are those of `audit_claims`.
 
+    With `single` the only claim of an epsilon stands for all, whatever curves are stated beside it.
     The numbers of the request's own budget are not looked at.
     """
     begun = monotonic()
@@ -119,6 +123,9 @@ def prepared(request: Request, budget: Budget, epsilon: float | None) -> tuple[A
         subject, epsilon, request.delta, request.relation, request.distance, pair,
         of_pairs=of_pairs, domain=domain, curve=request.stated_curve,
     )  # fmt: skip
+    points = [claim for claim in claims if claim.curve is None]
+    if single and len(points) == 1:
+        claims = (points[0],)
     if of_pairs and request.relation is None and not subject.claims:
         known = relation_of_pairs(
             databases, request.distance or 1, budget.seed, histogram=histogram
