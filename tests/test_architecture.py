@@ -104,6 +104,7 @@ def test_there_are_files_to_judge():
     assert {module_name(path).split(".")[1] for path in FILES} == set(PACKAGES)
 
 
+@pytest.mark.long
 @every_file
 def test_imports_go_one_way(path):
     name, home = module_name(path), path.relative_to(ROOT).parts[0]

@@ -207,6 +207,7 @@ def test_every_module_with_theorems_is_listed():
     assert sorted(listed) == sorted(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("code", "rooms"),
     [

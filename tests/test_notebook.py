@@ -61,6 +61,7 @@ def test_a_report_is_the_result_of_the_audit(report):
     assert [type(one) for one in every] == [dpwitness.AuditReport]
 
 
+@pytest.mark.long
 def test_what_is_saved_is_the_evidence_and_replays(report, tmp_path):
     path = tmp_path / "evidence.json"
     report.save(path)

@@ -59,6 +59,7 @@ def test_an_unknown_name_is_one_sentence(ask):
         ask("NO-SUCH-THING")
 
 
+@pytest.mark.long
 def test_a_mechanism_of_the_catalogue_is_audited_by_its_name():
     named = dpwitness.audit("Randomized-Response", **FEW)
     held = dpwitness.audit(CATALOGUE.entry("randomized-response"), **FEW)

@@ -117,6 +117,7 @@ RESERVED = {
 """Claims of which no pair known needs delta, though their steps do not add up to epsilon."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "theorem",
     [
@@ -150,6 +151,7 @@ def test_the_rounds_of_a_greedy_learner_do_not_add_up_to_epsilon():
     assert given["rounds"] * each > given["epsilon"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mechanism", CATALOGUE, ids=lambda one: one.name)
 def test_no_mechanism_of_the_catalogue_claims_a_delta_it_does_not_need(mechanism):
     for claim in mechanism.claims:

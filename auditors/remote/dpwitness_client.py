@@ -159,14 +159,14 @@ def write_other(value, kind):
     if isinstance(value, int):
         return taken_apart(value, "int", int.__int__(value))
     if isinstance(value, (abc.Coroutine, types.AsyncGeneratorType, abc.Iterator)):
-        raise TypeError("the output is a " + named(kind) + "; return its values, for instance as a list")
+        raise TypeError("the output is " + called(kind) + "; return its values, for instance as a list")
     opened = tables.open_table(kind) if tables is not None else None
     if opened is not None:
         return parts(value, "object", opened(value))
     nothing = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
                types.ModuleType, types.CodeType, types.FrameType, types.TracebackType)
     if isinstance(value, nothing):
-        return text(value, "a " + named(kind), "all")
+        return text(value, called(kind), "all")
     if isinstance(value, tuple) and hasattr(kind, "_fields"):
         found = {("field", name): item for name, item in zip(kind._fields, tuple.__iter__(value))}
         return parts(value, "record", found)
@@ -176,16 +176,22 @@ def write_other(value, kind):
     return write_object(value, kind)
 
 
+def called(kind):
+    """The class with its article, as `kinds` has it."""
+    name = named(kind)
+    return ("an " if name[:1].lower() in "aeiou" else "a ") + name
+
+
 def write_object(value, kind):
     """A class that nothing else is known of: attributes if it holds any, else its text."""
     held = attributes(value)
     if held:
         return parts(value, "object", held)
     if kind.__repr__ is object.__repr__:
-        return text(value, "a " + named(kind), "all")
+        return text(value, called(kind), "all")
     printed = repr(value)
     if " at 0x" in printed:
-        return text(value, "a " + named(kind), "all")
+        return text(value, called(kind), "all")
     return text(value, printed, "printed")
 
 

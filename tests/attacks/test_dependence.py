@@ -144,6 +144,7 @@ def accused(kind, name, promised):
 ASKED = ("audit", "audit by search", "curve", "smaller pair", "follows law", *KINDS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "name"), FEW)
 def test_a_few_are_not_accused(fresh, kind, name):
     assert not accused(kind, name, fresh)

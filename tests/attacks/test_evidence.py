@@ -240,6 +240,7 @@ def test_every_change_is_refused_or_named(small_records, tmp_path):
     assert attacked(small_records, tmp_path / "changed.json", seed=12, number=40) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("path", "value", "word"),
     [
@@ -379,6 +380,7 @@ def with_claims(once):
     return data
 
 
+@pytest.mark.long
 def test_replay_in_python_checks_the_claims_beside_privacy_too(with_claims):
     (again,) = replay(with_claims, BOTH)
     assert again.same, again.differences

@@ -425,6 +425,7 @@ def test_one_shard_that_asks_for_endless_draws_is_refused(commands):
     assert "nearly all of them would be made here" in done["said"]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "settings"])
 def test_what_has_no_end_is_no_file(commands, name):

@@ -115,6 +115,7 @@ def under_audit(folder, name):
     return faults(name, status, warned, left, written=written, allowed={0, 4})
 
 
+@pytest.mark.long
 def test_a_few_of_them_under_audit(tmp_path):
     names = (
         "limits_memory",

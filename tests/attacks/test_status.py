@@ -60,6 +60,7 @@ def test_an_exception_before_the_verdict_is_no_success(tmp_path):
     assert "efuted" not in done.stdout
 
 
+@pytest.mark.long
 def test_an_exception_after_a_refutation_leaves_it_one(tmp_path):
     done = audit(tmp_path, "SystemExit", "_written")
     assert done.returncode == 1, done

@@ -42,6 +42,7 @@ def test_there_is_a_case_for_everything_in_the_catalogue():
     assert CORPUS.SEEDS * kinds.count("judge") == 30
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [lambda bound, level: bound(2 * level), lambda bound, level: 1.01 * bound(level)],

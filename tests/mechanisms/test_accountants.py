@@ -37,6 +37,7 @@ def gauss(scale):
     return release
 
 
+@pytest.mark.long
 def test_true_noise_keeps_what_its_accountant_says_and_narrow_noise_does_not():
     pair = {"pair": ([], [1]), "relation": "add-remove", "trials": 40_000}
     assert audit(gauss(1.0), curve=Gaussian(1.0), **pair).verdict is Verdict.NOT_REFUTED

@@ -100,6 +100,7 @@ def test_a_group_is_the_curve_applied_again_and_again():
     assert grouped_line(point, 0.1, 3) == pytest.approx(at_distance(0.4, 1e-3, 3))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("curve", CURVES, ids=str)
 def test_what_a_point_denies_is_a_size_that_denies_it(curve):
     lines = lines_of(curve)
@@ -161,6 +162,7 @@ def test_the_gaussian_curve_is_gaussian_differential_privacy():
     assert epsilon == pytest.approx(log(norm.pdf(norm.ppf(q) + 1) / norm.pdf(norm.ppf(q))))
 
 
+@pytest.mark.long
 def test_a_curve_that_allows_nearly_everything_still_has_lines_and_each_is_kept():
     for curve in (GaussianCurve(20.0), ConcentratedCurve(50.0), RenyiCurve(((2.0, 60.0),))):
         lines = lines_of(curve)

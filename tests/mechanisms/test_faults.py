@@ -92,6 +92,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("place", "fault", "theorem"), FAULTS, ids=[name for *_, name in FAULTS])
 def test_a_fault_in_a_branch_breaks_its_own_theorem(monkeypatch, place, fault, theorem):
     assert check(BY_NAME[theorem], trials=20_000).verdict is not Verdict.REFUTED

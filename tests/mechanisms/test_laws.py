@@ -113,6 +113,7 @@ def test_draws_follow_the_law(mechanism, rng, assert_frequencies, assert_distrib
         assert used == columns.shape[1]
 
 
+@pytest.mark.long
 @those_with("log_probability")
 def test_densities_are_those_of_the_draws(mechanism, rng):
     """An event likelier under the neighbour is so by the mean of the ratio of the densities."""

@@ -157,6 +157,7 @@ def test_the_greatest_of_noisy_scores_by_quadrature_and_in_closed_form(rng, cand
     assert laplace_max_by_quadrature(scaled) == pytest.approx(closed, rel=1e-12, abs=1e-12)
 
 
+@pytest.mark.long
 def test_laws_of_many_candidates_are_laws(rng):
     scores = rng.normal(0, 20, 1100)
     for law in (noisy_max_log_probabilities, permute_and_flip_log_probabilities):

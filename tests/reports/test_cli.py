@@ -316,6 +316,7 @@ def test_a_full_standard_output_is_said(tmp_path):
     assert done.stderr.startswith(b"dpwitness: could not write to standard output")
 
 
+@pytest.mark.long
 def test_an_audit_is_replayed_bit_for_bit(run, code):
     result = run(
         "audit", "mine.py:noisy", "--epsilon", 0.5, *PAIR, "--trials", 4000, "--json", "a.json"
@@ -668,6 +669,7 @@ def test_a_replay_of_other_code_says_so_first(run):
     assert len(run("replay", "e.json", "weaker_release.py:g", "-v").stdout) > len(done.stdout)
 
 
+@pytest.mark.long
 def test_numbers_take_the_place_of_the_text(run):
     for words in (("audit", "laplace", "--trials", 2000), ("list", "noise"),
                   ("tools", "plan", "--epsilon", 1, "--trials", 5000),

@@ -41,6 +41,7 @@ def noise(scale):
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scale", "false"), [(1.0, False), (0.7, True)])
 def test_a_claim_below_the_proved_edge_is_told_to_be_false(scale, false):
     claim = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
@@ -53,6 +54,7 @@ def test_a_claim_below_the_proved_edge_is_told_to_be_false(scale, false):
     assert "mu 1" in curve_caption(made)
 
 
+@pytest.mark.long
 def test_the_page_is_saved_with_and_without_a_curve(tmp_path):
     for name, asked, pictures in (("with", {"delta": 0.01}, 2), ("without", {}, 1)):
         made = dpwitness.estimate(noise(1.0), trials=8000, **PAIR, **asked)

@@ -80,6 +80,7 @@ def test_values_are_judged_whatever_the_types_are():
     assert asked(leaks).refuted
 
 
+@pytest.mark.long
 def test_a_witness_of_types_is_counted_again_by_their_attacker():
     result = asked(builtin_sum, "types")
     again = recheck(

@@ -50,6 +50,7 @@ def test_tails_beyond_the_draws_and_at_the_ends():
     assert (at_least(1, 5, 0.0), at_least(5, 5, 1.0), at_most(4, 5, 1.0)) == (0, 1, 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(20))
 def test_both_holms_reject_what_multipletests_rejects(seed):
     rng = np.random.default_rng(seed)

@@ -114,6 +114,7 @@ def curves_of(mechanism):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STATED)
 def test_what_the_catalogue_states_is_proved_and_a_little_less_is_not(name):
     mechanism = CATALOGUE.entry(name)

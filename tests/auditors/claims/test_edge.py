@@ -89,6 +89,7 @@ def scaled(database, rng, *, size=None, records):
     return rng.exponential(size=size) / records
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("field", "share"), [("high", 0.75), ("low", 0.8)])
 def test_an_invariant_says_what_its_margin_is_from(field, share):
     # The quantity is at most 3 of 4; or at least 1.25 where 1 is asked for.

@@ -100,12 +100,14 @@ def test_given_pairs_are_checked_too():
     assert found.scope == "1 hand-made pairs"
 
 
+@pytest.mark.long
 def test_a_law_of_another_mechanism_is_an_error_of_the_harness():
     wrong = replace(choosing(1.0), law=partial(law_of, sensitivity=0.1))
     with pytest.raises(HarnessError, match="contradict the law it states"):
         check(Subject(claim=CLAIM, mechanism=wrong), trials=20_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("sensitivity", "verdict"), [(1.0, "proved"), (0.5, "refuted")])
 def test_exact_and_sampled_side_by_side(sensitivity, verdict):
     subject = Subject(claim=CLAIM, mechanism=choosing(sensitivity))
@@ -133,6 +135,7 @@ BITS = Mechanism(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "delta", "refuted"),
     [(1.0, 0.0, True), (1.02, 0.0, False), (1.0, 0.01, False), (1.0, 0.005, True)],
@@ -158,6 +161,7 @@ def test_the_pairs_a_claim_names_are_judged_too():
     assert hash(claim) == hash(CLAIM)
 
 
+@pytest.mark.long
 def test_draws_are_made_on_the_pair_of_the_most_telling_event():
     # The loss of one row more grows with the rows before it, while the event gets rarer:
     # the pair of the largest loss is one that no draws could show.

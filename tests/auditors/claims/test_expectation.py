@@ -57,6 +57,7 @@ def test_a_variance_confirms_and_a_loose_bound_is_weak():
     assert run(replace(MEAN, bound=30.0)).weak
 
 
+@pytest.mark.long
 def test_without_a_lower_end_the_variance_must_do():
     signed = replace(MEAN, low=-inf, variance=1.0)
     assert run(replace(signed, bound=0.9)).verdict is Verdict.REFUTED

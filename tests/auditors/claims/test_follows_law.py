@@ -138,6 +138,7 @@ def of_bits(database, outputs):
     return np.log(np.where(margin > 0, 1 - tail, tail)).sum(axis=-1)
 
 
+@pytest.mark.long
 def test_the_noise_behind_two_bits_is_compared_on_databases_far_apart():
     stated = replace(dense(1.0), log_probability=of_bits)
     right, wrong = (replace(stated, run=partial(bits, scale=one)) for one in (8.0, 12.0))

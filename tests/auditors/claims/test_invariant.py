@@ -76,6 +76,7 @@ def test_a_margin_that_fails_is_an_error_of_the_harness():
         run(replace(CLAIM, margin=lambda case: 1 / 0))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("cases", "margin", "witness"),
     [

@@ -33,6 +33,7 @@ CLAIMS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", CLAIMS)
 def test_nan_is_bad(kind):
     subject = Subject(claim=CLAIMS[kind], mechanism=Mechanism(name="often nan", run=often_nan))

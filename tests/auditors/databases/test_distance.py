@@ -98,6 +98,7 @@ def counts(database, rng):
     return [count + rng.laplace() for count in database]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "pair", "options", "relation"),
     [

@@ -35,6 +35,7 @@ def test_rows_that_stand_out_come_first(table):
     assert sorted(telling_rows(Table(table))) == list(range(40))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize("distance", [1, 2])
 @pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE_ONE])

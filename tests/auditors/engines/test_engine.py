@@ -52,6 +52,7 @@ def alone():
     return essence(audit(scalar, **OPTIONS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{"workers": 2}, {"workers": 3}, {"in_process": True}])
 def test_any_number_of_workers_gives_the_same_counts(options, alone):
     assert essence(audit(scalar, **options, **OPTIONS)) == alone

@@ -263,6 +263,7 @@ def test_numbers_that_tell_nothing_stay_out_of_a_score():
     assert {table.bins.feature.path for table in choice.event.tables} == {(0,), (1,)}
 
 
+@pytest.mark.long
 def test_a_line_through_the_luckiest_of_many_columns_does_not_replace_their_sum():
     """Twenty coordinates, each shifted by a two-hundredth of its noise.
 

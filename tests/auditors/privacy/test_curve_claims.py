@@ -46,6 +46,7 @@ def test_noise_a_tenth_too_narrow_is_refuted_by_its_mu_and_not_by_a_point_of_it(
     assert not audit(gauss(0.9), **point, **PAIR, trials=60_000).refuted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [{"rho": 0.5}, {"renyi": ((2, 1.0),)}], ids=str)
 def test_noise_a_tenth_too_narrow_is_refuted_by_a_moment_that_no_event_shows(claim):
     """No event lies outside these curves; the probability that 100,000 do not do is below .01."""
@@ -98,6 +99,7 @@ def test_a_true_curve_stands_and_a_false_one_falls_and_both_replay(claim):
         assert wording.claim_phrase(found.claim).startswith(str(found.claim.curve))
 
 
+@pytest.mark.long
 def test_a_point_that_was_tampered_with_is_named():
     found = audit(gauss(0.5), mu=1.0, **PAIR, trials=8000)
     record = evidence.document([found], replay="")["results"][0]
@@ -115,6 +117,7 @@ def test_the_search_finds_pairs_for_a_curve_and_shows_a_smaller_one():
     assert found.witness.epsilon_lower >= found.claim.epsilon
 
 
+@pytest.mark.long
 def test_a_mechanism_carries_a_curve():
     claim = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
     carried = Mechanism(name="narrow", run=gauss(0.5), claims=(claim,))
@@ -126,6 +129,7 @@ def test_a_mechanism_carries_a_curve():
     assert (stated.claim.curve, stated.claim.epsilon) == (None, 9.0)
 
 
+@pytest.mark.long
 def test_a_witness_is_counted_again_at_the_point_that_its_rates_break_most():
     found = audit(gauss(0.5), mu=1.0, **PAIR, trials=8000)
     record = evidence.document([found], replay="")["results"][0]
@@ -145,6 +149,7 @@ def test_a_claim_that_is_none_is_refused_in_a_sentence(claim):
         audit(gauss(1.0), **claim, **PAIR, trials=100)
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_bits_for_any_number_of_workers():
     one, two = (
         audit(gauss(0.8), mu=1.0, **PAIR, trials=40_000, workers=workers) for workers in (1, 2)

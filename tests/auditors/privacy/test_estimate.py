@@ -42,6 +42,7 @@ def noisy(database, rng, *, size=None):
     return database + rng.normal(size=() if size is None else size)
 
 
+@pytest.mark.long
 def test_mu_rho_and_the_curve_are_bounded_together():
     found = estimate(noisy, pair=(0, 1), mu=True, trials=200_000)
     assert found.curve.alpha + found.result.evidence.alpha == pytest.approx(1e-3)
@@ -54,6 +55,7 @@ def test_mu_rho_and_the_curve_are_bounded_together():
     assert estimate(noisy, pair=(0, 1), trials=4000).curve is None
 
 
+@pytest.mark.long
 def test_precision_saves_draws():
     all_of_it = estimate(shifted, pair=(0, 2), trials=100_000)
     less = estimate(shifted, pair=(0, 2), trials=100_000, precision=0.1)

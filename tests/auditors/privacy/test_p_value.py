@@ -56,6 +56,7 @@ def record_of(mechanism, **options):
     return evidence.document([result], replay="")["results"][0]
 
 
+@pytest.mark.long
 def test_a_witness_holds_on_new_draws_and_not_on_a_mended_mechanism():
     record = record_of(too_quiet, epsilon=1.0)
     options = {"claims": (CLAIM,), "trials": 10_000, "alpha": 1e-3, "seed": 5}
@@ -76,6 +77,7 @@ def test_a_witness_of_another_relation_is_not_counted():
         recheck(too_quiet, {"verdict": "refuted"}, claims=(CLAIM,), **options)
 
 
+@pytest.mark.long
 def test_a_counted_witness_replays():
     from dpwitness.auditors.privacy.replay import recount
 

@@ -40,6 +40,7 @@ def test_the_planned_power_is_what_the_test_has():
     assert 330 <= refuted <= 390
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "claim",
     [{"epsilon": 1.0}, {"epsilon": 0.5, "delta": 1e-3}, {"mu": 1.0}, {"rho": 0.5},

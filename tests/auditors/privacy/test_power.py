@@ -43,6 +43,7 @@ def _power(p, q, trials, null, level):
     return float(_chances(n, p) @ region @ _chances(m, q))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("q", "trials", "epsilon", "delta", "distance"),
     [

@@ -41,6 +41,7 @@ def scalar(database, rng):
     return database if rng.random() < e / (1 + e) else 1 - database
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_the_number_of_workers_changes_nothing(epsilon):
     options = {"pair": (0, 1), "epsilon": epsilon, "trials": 6000}
@@ -118,6 +119,7 @@ def test_a_leak_is_found_in_every_vectorised_form(kind):
     assert result.verdict is Verdict.REFUTED
 
 
+@pytest.mark.long
 def test_delta_counts():
     """P[1] = e 0.2 + 0.05 against 0.2: (1, 0.05) holds exactly, (1, 0.01) does not."""
 
@@ -138,6 +140,7 @@ def test_group_distance_scales_the_claim():
         audit(LAPLACE, pair=([], [1, 1, 1]), distance=2, trials=50_000)
 
 
+@pytest.mark.long
 def test_both_orders_of_the_pair_are_tested():
     leak = LEAKS["none"]
     for pair in ((0, 1), (1, 0)):
@@ -145,6 +148,7 @@ def test_both_orders_of_the_pair_are_tested():
         assert (witness.database, witness.neighbour) == (1, 0)
 
 
+@pytest.mark.long
 def test_a_strategy_of_databases_or_of_pairs_is_searched():
     def count(database, rng, *, size=None):
         return len(database) * 3 + rng.laplace(size=size)
@@ -268,6 +272,7 @@ def test_what_nobody_can_read_is_inconclusive_and_says_so_first(run, why):
     assert recount(run, record_of(result)).same
 
 
+@pytest.mark.long
 def test_a_leak_is_found_at_any_depth():
     result = audit(
         lambda database, rng: nested(len(database) + rng.integers(2), 50),
@@ -326,6 +331,7 @@ def in_the_dtype(table, rng):
     return noisy.astype(float) if (table["age"] > 50).any() else noisy
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leak", [raw_cell, in_the_index, in_the_dtype])
 def test_a_raw_cell_of_a_table_costs_few_draws_where_only_the_verdict_is_wanted(leak):
     """Search, the smaller pair and its count included: table functions are slow."""
@@ -352,6 +358,7 @@ class Reluctant(list):
         raise ValueError("ask me not")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", ["sparse", "reluctant"])
 @pytest.mark.parametrize("seeded", [True, False])
 def test_databases_that_refuse_to_say_their_length_are_searched(make, seeded):

@@ -13,6 +13,7 @@ def narrow(database, rng, *, size=None):
     return sum(database) + rng.laplace(scale=50, size=size)
 
 
+@pytest.mark.long
 def test_the_histogram_lies_where_the_witness_says():
     # Seed 3: the smallest pair is not the one with the largest bound.
     found = audit(narrow, epsilon=1, relation="add-remove", databases=AGES, trials=20_000, seed=3)

@@ -108,6 +108,7 @@ def test_no_attempt_is_foreseen_for_an_event_within_the_claim():
     assert 16 <= foreseen(beyond, (1.0, 0.0), 0.01) < 1000
 
 
+@pytest.mark.long
 def test_a_gross_violation_costs_little_and_the_sooner_the_less():
     stop, told, everything = (
         audit(answer, pair=(0, 1), epsilon=0.5, precision=precision, exact=False)
@@ -160,6 +161,7 @@ def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
     assert larger > 0 or precision is not None
 
 
+@pytest.mark.long
 def test_the_smallest_pair_stands_beside_the_worst_and_both_replay():
     rows = st.lists(st.integers(0, 9), max_size=5)
     options = {"epsilon": 1.0, "relation": "add-remove", "databases": rows, "trials": 50_000}

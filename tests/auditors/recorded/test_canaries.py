@@ -36,6 +36,7 @@ def test_no_order_and_no_scale_of_the_scores_changes_a_bound():
         assert not found.dependent
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claim", "broken"),
     [({"epsilon": 1.0, "delta": 0.01}, True), ({"mu": 1.3}, True), ({"mu": 1.5}, False),

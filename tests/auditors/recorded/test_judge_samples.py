@@ -84,6 +84,7 @@ def test_a_rare_threshold_is_counted_at_three_places_with_one_alpha():
     assert np.mean([one.epsilon_lower for one in found]) >= 0.93 * 5.58
 
 
+@pytest.mark.long
 def test_three_thresholds_refute_a_tight_claim_no_more_often_than_alpha():
     """Laplace noise exactly at its claim; 40 of 200 are expected at most, and 66 by 1e-5."""
     refuted = 0

@@ -238,6 +238,7 @@ def noisy(database, rng):
 """
 
 
+@pytest.mark.long
 def test_a_generator_that_comes_with_a_late_import_is_seeded_from_the_first_draw_on(tmp_path):
     (tmp_path / "late.py").write_text(LAZY)
     for mechanism in both(tmp_path / "late.py", "noisy"):

@@ -213,6 +213,7 @@ def test_every_route_gives_one_verdict(target, name):
         assert len(words) == 1 or name == "half", words
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [n for n in NAMES if n not in (*RAISING, *VECTORISED)])
 def test_recorded_outputs_are_judged_as_those_that_are_drawn(target, name, tmp_path):
     run, samples = here(target, name), []
@@ -272,6 +273,7 @@ def _often(worker, databases, place):
     return {int(worker.run(databases[place], np.random.default_rng(i))) for i in range(150)}
 
 
+@pytest.mark.long
 def test_an_attacker_who_sees_more_asks_a_program_as_any_other_does(target):
     for seeded in (True, False):
         remote = from_python(sys.executable, f"{target}:half")

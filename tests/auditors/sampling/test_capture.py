@@ -70,6 +70,7 @@ def test_a_buffer_filled_anew_gives_as_many_draws_as_calls(make):
         assert len({repr(row) for row in outputs.rows()}) == 3000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [reused_array, reused_list, reused_by_rows])
 def test_a_loss_of_three_behind_a_buffer_is_refuted(make):
     result = audit(make(), epsilon=1.0, pair=([0], [3]), trials=4000)

@@ -111,6 +111,7 @@ def one_argument(database):
     return 0.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "sentence"),
     [
@@ -225,6 +226,7 @@ def one_noise_for_ever():
     return run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("make", [sticky, sticky_rows, one_noise_for_ever])
 def test_an_answer_that_is_remembered_is_no_draw(make):
     with pytest.raises(ContractError, match="keeps state between calls"):
@@ -250,6 +252,7 @@ def test_unseeded_mechanisms_stay_in_one_process():
     assert len({*first.rows(), *second.rows()}) == 10_000
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [global_numpy, global_random])
 def test_global_generators_are_seeded_for_the_call_and_put_back(run):
     assert check(run) == check(run)

@@ -66,6 +66,7 @@ def test_the_draw_is_named_with_both_values():
         count(repeats)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "law",
     [
@@ -144,6 +145,7 @@ class Nested(Lossy):
         return Nested(0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "wrap", [Lossy, Nested, lambda x: [Nested(x)], lambda x: {"a": (Lossy(x),)}]
 )
@@ -157,6 +159,7 @@ class Faithful:
         self.held = held
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "wrap", [Faithful, lambda x: [Faithful(x), {x}], lambda x: np.array([x, np.nan])]
 )

@@ -55,6 +55,7 @@ def test_what_is_kept_is_a_beginning_of_both_sides():
     assert len(draws.pairs()) == 6
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("workers", [1, 2])
 def test_pieces_are_the_same_draws(monkeypatch, workers):
     event, blocks = HalfLine(Feature(), 0.5, False), {}

@@ -74,6 +74,7 @@ def test_counts_teach_what_the_outputs_would_have_taught(run, epsilon, monkeypat
     assert counted == elsewhere == whole
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("small_lessons")
 @pytest.mark.parametrize(("run", "numbers"), [(scalar, 1), (vector, 10), (fields, 3)])
 def test_what_comes_back_is_bounded_however_much_teaches(run, numbers, monkeypatch):

@@ -66,6 +66,7 @@ def noise_of_one_sign(database, rng, *, size=None):
     return len(database) + rng.exponential(scale=2.0, size=size)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [too_little_noise, noise_of_one_sign])
 def test_a_gross_violation_of_every_pair_costs_little_in_all(run):
     """No frozen run looks odd where all pairs are alike: ordinary draws of a few must say it."""

@@ -313,11 +313,13 @@ SESSIONS = ("sparse-vector-session", "budgeted-stream", "pmw-session")
 UNSCALED = "sparse-vector-session-unscaled-noise"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SESSIONS)
 def test_a_session_of_the_catalogue_follows_its_density(name):
     assert not follows_law(CATALOGUE.entry(name), draws=4000, seed=1).refuted
 
 
+@pytest.mark.long
 def test_a_density_of_other_noise_is_found_out():
     broken = NEGATIVE_CONTROLS.entry(UNSCALED).mechanism
     lying = replace(broken, log_probability=SPARSE_VECTOR_SESSION.log_probability)
@@ -384,10 +386,12 @@ def test_a_slow_session_breaks_the_promise_to_learn():
     rng = np.random.default_rng(0)
     for entry, broken in ((PMW_SESSION, False), (SLOW_SESSION.mechanism, True)):
         claim = entry.claims[1]
-        (database,) = claim.databases
-        drawn = np.array([entry(database, rng) for _ in range(40)])
-        losses = claim.loss(database, drawn)
-        assert (losses >= claim.bound(claim.levels[0])).all() == broken
+        lost = []
+        for database in claim.databases:
+            drawn = np.array([entry(database, rng) for _ in range(40)])
+            losses = claim.loss(database, drawn)
+            lost.append(bool((losses >= claim.bound(claim.levels[0])).all()))
+        assert any(lost) == broken
 
 
 @pytest.mark.quality

@@ -61,6 +61,7 @@ def test_what_is_kept_is_not_drawn_again(tmp_path, asked):
     assert 0 < drawn[1] < 0.7 * drawn[0]
 
 
+@pytest.mark.long
 def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch, asked):
     monkeypatch.setattr("dpwitness.auditors.sampling.sampling.LONG", 0.0)
     drawn, results = [], []
@@ -75,6 +76,7 @@ def test_of_slow_calls_nothing_is_drawn_again(tmp_path, monkeypatch, asked):
     assert drawn[1] < 100 < drawn[0]
 
 
+@pytest.mark.long
 def test_a_damaged_line_is_told_and_its_block_drawn_again(small, tmp_path):
     mechanism, options, alone = small
     path = tmp_path / "kept"

@@ -49,6 +49,7 @@ def test_all_shards_are_one_process(small, count):
     assert len(found.counts) > 0
 
 
+@pytest.mark.long
 def test_neither_order_nor_repetition_nor_another_way_to_split_matters():
     options = {**SMALL, "epsilon": 1.0, "trials": 2000}
     parts = {shard: drawn(noisy_count, options, shard) for shard in [*all_of(2), Shard(1, 3)]}
@@ -62,6 +63,7 @@ def test_neither_order_nor_repetition_nor_another_way_to_split_matters():
     assert all(results == seen[0] for results in seen)
 
 
+@pytest.mark.long
 def test_what_was_counted_is_not_drawn_again(asked):
     options = {**SMALL, "epsilon": 1.0, "trials": 400_000}
 
@@ -76,6 +78,7 @@ def test_what_was_counted_is_not_drawn_again(asked):
     assert sum(asked) < 0.7 * result.draws
 
 
+@pytest.mark.long
 def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch, asked):
     monkeypatch.setattr("dpwitness.auditors.sampling.sampling.LONG", 0.0)
     options, kept = {**SMALL, "epsilon": 1.0}, tmp_path / "kept"
@@ -112,6 +115,7 @@ def test_a_block_with_two_counts_names_the_file():
         found.add(Shard(1, 2), "b.json", blocks_in(data[0], 2))
 
 
+@pytest.mark.long
 def test_an_edited_count_of_what_is_drawn_here_too_names_its_shard():
     options = {**SMALL, "epsilon": 1.0}
     found = Collected()

@@ -83,6 +83,7 @@ def compare(mechanism):
     return True
 
 
+@pytest.mark.long
 def test_every_finite_law_of_the_catalogue_is_the_enumerated_one():
     enumerated = [one.name for one in stating() if one.name != LONG and compare(one)]
     # What draws Gumbel or Laplace noise states a finite law too, and is not enumerable.

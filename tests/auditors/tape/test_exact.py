@@ -235,6 +235,7 @@ def test_what_draws_cannot_see_is_refuted_by_a_pair_an_event_and_two_fractions()
     assert "passed" not in text
 
 
+@pytest.mark.long
 def test_an_exact_loss_is_the_headline_if_draws_refute_too():
     spends = partial(response, epsilon=2.0)
     result = audit(spends, pair=(0, 1), **ASKED)
@@ -350,6 +351,7 @@ def written(result):
     return json.loads(json.dumps(evidence.document([result], replay="")))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [response, leaking, counting])
 def test_the_evidence_is_replayed_and_read_back(run):
     result = audit(run, pair=(0, 1), **ASKED)
@@ -367,6 +369,7 @@ def forged(document, change):
     return document
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "change", "place"),
     [

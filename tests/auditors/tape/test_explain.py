@@ -388,6 +388,7 @@ def test_an_audit_tells_the_cause_if_asked_and_in_every_face():
     assert "<mark>noise = rng.laplace(0, 0.2)" in shown
 
 
+@pytest.mark.long
 def test_an_audit_that_is_not_asked_says_nothing():
     assert audited(too_little_noise).cause is None
     assert audited(too_little_noise, explain=None).cause is not None
@@ -410,6 +411,7 @@ def test_a_mechanism_that_cannot_be_followed_keeps_its_verdict():
     assert result.cause is not None
 
 
+@pytest.mark.long
 def test_the_same_seed_names_the_same_lines():
     assert audited(noisy_max, explain=True).cause == audited(noisy_max, explain=True).cause
 

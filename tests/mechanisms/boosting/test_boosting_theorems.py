@@ -52,6 +52,7 @@ def test_a_theorem_holds_and_an_erratum_does_not(identifier):
     assert theorem.holds or THEOREMS[theorem.corrected].holds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", CONTROLS)
 def test_a_mutant_is_refuted(identifier):
     assert check(CONTROLS[identifier], trials=50_000, alpha=1e-6, seed=0).refuted

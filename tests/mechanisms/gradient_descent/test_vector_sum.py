@@ -101,6 +101,7 @@ def test_the_limit_at_the_sufficient_constant(epsilon, delta, expected):
     assert gaussian_delta(epsilon=epsilon, shift=shift) == pytest.approx(expected, rel=0.02)
 
 
+@pytest.mark.long
 def test_the_spread_direction_tends_to_the_gaussian_limit():
     constant = necessary_constant(epsilon=2, delta=1e-3)
     shift = 2 / (constant * sqrt(log(1e3)))
@@ -131,6 +132,7 @@ def test_a_row_on_one_axis_is_hidden_purely():
     assert found[-1] == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", ["GD-T3-LIT", "ERR-GD-3"])
 def test_theorem_3_as_printed_is_false(identifier):
     theorem = THEOREMS[identifier]

@@ -206,6 +206,7 @@ ON_RUNS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", ON_RUNS)
 @pytest.mark.parametrize(("length", "beta"), [(2, 0.5), (60, 0.5), (60, 0.001)])
 def test_the_tails_hold_for_several_queries(identifier, length, beta, rng):
@@ -246,6 +247,7 @@ def changed(mechanism, **numbers):
     return replace(mechanism, run=partial(mechanism.run, **numbers))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("identifier", "numbers"),
     [
@@ -354,6 +356,7 @@ def slow(synthetic, query, direction, learning_rate):
     return multiplicative_update(synthetic, query, direction, learning_rate / 16)
 
 
+@pytest.mark.long
 def test_a_mechanism_promises_to_learn_and_not_to_halt():
     made = long_runs()
     learning = {"PMW-RUN-UPD", "PMW-RUN-ACC"}
@@ -380,6 +383,7 @@ def test_the_edge_of_an_iteration_is_its_bound_and_wrong_multiples_are_seen():
     assert check(Subject(claim=less, mechanism=wrong), trials=3000).refuted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("share", "refuted"), [(1.0, False), (0.25, True)])
 def test_a_number_of_records_with_the_constant_two_for_eight_is_refuted(share, refuted):
     claim = THEOREMS["PMW-MAIN"].at().claim

@@ -44,6 +44,7 @@ class Profile:
         return max(0.0, 1 + 2 * np.log(1 - delta))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("measure", "mapped", "curve"),
     [
@@ -206,6 +207,7 @@ class Model:
         self.mean_ = noisy_mean(labels, self.epsilon, (0, 1), self.random_state)
 
 
+@pytest.mark.long
 def test_tools_and_models_are_audited_at_the_relation_that_is_said():
     tool = from_tool(noisy_mean, relation="replace-one", epsilon=0.5, bounds=(0, 1))
     model = from_model(Model(), relation="replace-one", released=["mean_"])

@@ -1,5 +1,7 @@
 """The fixture and claims of whole curves."""
 
+import pytest
+
 TESTS = """
 def narrow(database, rng, *, size=None):
     return sum(database) + rng.normal(scale=0.6, size=size)
@@ -18,6 +20,7 @@ def test_right(dp_audit):
 """
 
 
+@pytest.mark.long
 def test_a_curve_is_refuted_and_its_witness_counted_again(project):
     project.makepyfile(test_it=TESTS)
     for _ in range(2):  # the second time the kept witness comes first, at a point of its own

@@ -527,6 +527,7 @@ def test_halved_noise_is_caught_and_a_refactoring_is_not(sample):
     assert len(json.loads((sample / "g.json").read_text())["results"]) == 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("relation", ["", 'relation = "add-remov"\n'])
 def test_a_relation_that_is_missing_or_misspelt_is_no_failed_audit(tmp_path, relation):
     """The entry is to blame, in the words of the settings, once."""

@@ -73,6 +73,7 @@ def test_files_folders_and_packages_are_named_so_that_they_can_be_audited(projec
     assert named_by("release.py:other", project) == ("release.py:other",)
 
 
+@pytest.mark.long
 def test_audit_takes_all_marked_functions_of_a_file_with_one_alpha(project, run):
     done = run("audit", "release.py", "--trials", 2000, "--json", "e.json", "--junit", "e.xml")
     assert done.exit_code == 1, done.output
@@ -94,6 +95,7 @@ def test_a_shard_is_of_one_function(project, run):
     assert "has 2 marked functions" in done.stderr
 
 
+@pytest.mark.long
 def test_the_gate_has_an_entry_for_each(project, run):
     Path("dpwitness.toml").write_text("trials = 2000\n[[gate]]\ntarget = 'release.py'\n")
     done = run("gate")
@@ -104,6 +106,7 @@ def test_the_gate_has_an_entry_for_each(project, run):
     assert "2,000 trials, precision none" in " ".join(done.stdout.split())
 
 
+@pytest.mark.long
 def test_pytest_collects_them_without_a_test(pytester):
     pytester.makepyfile(release=RELEASE)
     listed = pytester.runpytest_subprocess("--collect-only", "-q")

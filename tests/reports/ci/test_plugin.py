@@ -139,6 +139,7 @@ def test_selecting_tests_beside_a_lock_shifts_no_share(project):
     assert (project.path / "dpwitness.lock").read_bytes() == lock
 
 
+@pytest.mark.long
 def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
     text = "\ndef test_it(dp_audit):\n    dp_audit({}, **CLAIM)\n"
     write_tests(project, text.format("broken"))
@@ -166,6 +167,7 @@ def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
     assert [p.name for p in (folder / "retired").iterdir()] == [kept.name]
 
 
+@pytest.mark.long
 def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below(project):
     """`marginal` loses .9; 2,000 draws neither bear out a claim of 1 nor rule it out."""
     text = (
@@ -222,6 +224,7 @@ def test_every_way_to_run_a_failed_test_again_is_refused(project, name, place):
     result.stdout.fnmatch_lines([f"*dpwitness: {flag} gives a refuted audit further chances*"])
 
 
+@pytest.mark.long
 def test_a_damaged_witness_costs_nothing_but_itself(project):
     write_tests(project, "\ndef test_it(dp_audit):\n    dp_audit(broken, **CLAIM)\n")
     project.run_here().assert_outcomes(failed=1)
@@ -414,6 +417,7 @@ def test_a_run_without_audits_hears_nothing_of_us(project):
     assert not (project.path / ".dpwitness").exists()
 
 
+@pytest.mark.long
 def test_holm_can_fail_a_run_whose_tests_all_passed(project, monkeypatch):
     """Gross refutations leave the whole alpha to one more that its own share did not reject.
 

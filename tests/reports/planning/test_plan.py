@@ -37,6 +37,7 @@ def test_audit_takes_as_many_trials_as_notice_it(run, tmp_path):
     assert run(*words, "--notice", 1.5, "--checkpoint", tmp_path / "kept").exit_code == 2
 
 
+@pytest.mark.long
 def test_seconds_and_the_price_of_a_call_say_what_can_be_seen(run):
     words = ("tools", "plan", "--epsilon", 1, "--seconds", 300, "--call", 0.5)
     data = json.loads(run(*words, "--json", "-").stdout)

@@ -31,6 +31,7 @@ def test_bounds_without_a_claim(run, here):
     assert data["event"]["hits"] <= data["event"]["trials"] == 2880
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claim", "status"),
     [(("--mu", 0.7), 1), (("--mu", 1), 0), (("--rho", 0.1), 1), (("--renyi", "2:0.3"), 1),

@@ -45,6 +45,7 @@ def test_merged_shards_are_the_evidence_of_one_process(shards, tmp_path):
     assert evidence(tmp_path / "merged.json") == evidence(tmp_path / "alone.json")
 
 
+@pytest.mark.long
 def test_a_file_of_shards_runs_no_code_that_was_not_named(shards):
     done = shards("tools", "merge", "1.json", "2.json")
     assert done.exit_code == 2
@@ -83,6 +84,7 @@ def test_what_is_no_shard_is_a_sentence(run, tmp_path, content):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.long
 def test_another_mechanism_than_the_shards_had_is_refused(shards, tmp_path):
     (tmp_path / "new.py").write_text(CODE.replace("len(database)", "2 * len(database)"))
     done = shards("tools", "merge", "1.json", "2.json", "--target", "new.py:noisy")
@@ -122,6 +124,7 @@ def test_the_hash_is_that_of_the_text(run):
     assert run("tools", "fingerprint", "laplace", "--quiet", "--seed", "9").stdout.strip() != digest
 
 
+@pytest.mark.long
 def test_a_checkpoint_is_gone_on_from(own, tmp_path):
     done = [own(*AUDIT, "--checkpoint", "kept", "--json", f"{name}.json") for name in "ab"]
     assert [one.exit_code for one in done] == [1, 1]
@@ -131,6 +134,7 @@ def test_a_checkpoint_is_gone_on_from(own, tmp_path):
     assert "of another audit: it has 'seed 0' where this audit has 'seed 3'" in other.stderr
 
 
+@pytest.mark.long
 def test_who_looks_and_what_lists_mean_travel_with_a_shard(own, tmp_path):
     words = (
         *AUDIT[:4], "--pair", "[3]", "[4]", "--relation", "add-remove", "--histogram",
