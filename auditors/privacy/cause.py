@@ -29,7 +29,7 @@ def cause_of(audit: Audit, result: AuditResult) -> Cause | None:
     try:
         lines, summary, accused = audit.sampler.door.ask(
             explained, (shown.database, shown.neighbour), epsilon, delta, result.refuted,
-            result.seed,
+            result.seed, _stated(result),
         )  # fmt: skip
     except ContractError as error:
         return _unsaid(f"no line can be named: {error}")
@@ -41,6 +41,14 @@ def cause_of(audit: Audit, result: AuditResult) -> Cause | None:
         summary=summary,
         accused=accused,
     )
+
+
+def _stated(result: AuditResult) -> str:
+    """The claim beside which a loss is told: a curve is not the epsilon of its point."""
+    claim = result.claim
+    if claim.curve is not None:
+        return str(claim.curve)
+    return f"epsilon {claim.epsilon:g} at delta {claim.delta:g}" if claim.delta else ""
 
 
 def _unsaid(why: str) -> Cause:

@@ -80,12 +80,18 @@ def _foreign(name: str) -> bool:
 
 
 def explained(
-    worker: Worker, databases: Sequence[Any], epsilon: float, delta: float, refuted: bool, seed: int
+    worker: Worker,
+    databases: Sequence[Any],
+    epsilon: float,
+    delta: float,
+    refuted: bool,
+    seed: int,
+    stated: str = "",
 ) -> tuple[list[tuple[str, int, str, str]], str, bool]:
     """The parts of a `Cause` as plain data; runs where the mechanism runs."""
     worker.beat()
     cause = explain(worker.run, databases[0], databases[1], epsilon, delta=delta, refuted=refuted,
-                    seed=seed, beat=worker.beat)  # fmt: skip
+                    seed=seed, beat=worker.beat, stated=stated)  # fmt: skip
     lines = [(one.file, one.line, one.source, one.reason) for one in cause.lines]
     return lines, cause.summary, cause.accused
 
@@ -100,22 +106,27 @@ def explain(
     refuted: bool = False,
     seed: int = 0,
     beat: Callable[[], None] = lambda: None,
+    stated: str = "",
 ) -> Cause:
     """Which lines spend the privacy loss of a pair, beside the `epsilon` (nats) claimed of it.
 
-    `refuted` says that the claim is known to be broken, so that a suspicion may be told.
+    `refuted` says that the claim is known to be broken, so that a suspicion may be told. `stated`
+    is the claim in a word or two, if it is not this epsilon alone.
     """
     with np.errstate(all="ignore"):
-        return _Inquiry(run, (database, neighbour), epsilon, delta, refuted, seed, beat).cause()
+        stated = stated or f"{epsilon:g}"
+        pair = database, neighbour
+        return _Inquiry(run, pair, epsilon, delta, refuted, seed, beat, stated).cause()
 
 
 class _Inquiry:
     """One explanation on its way."""
 
     def __init__(self, run: Run, pair: tuple[Any, Any], epsilon: float, delta: float,
-                 refuted: bool, seed: int, beat: Callable[[], None]) -> None:  # fmt: skip
+                 refuted: bool, seed: int, beat: Callable[[], None], stated: str
+                 ) -> None:  # fmt: skip
         self.run, self.pair, self.epsilon, self.delta = run, pair, epsilon, delta
-        self.refuted, self.seed, self.beat = refuted, seed, beat
+        self.refuted, self.seed, self.beat, self.stated = refuted, seed, beat, stated
         self.rows: int | None = None
         self.sides: tuple[list[Tape], list[Tape]] = ([], [])
         self.raising = ""
@@ -343,7 +354,7 @@ class _Inquiry:
                          [one.value for one in tape.calls], more)[0]  # fmt: skip
 
     def _hides(self, loss: float, old: Call, new: Call) -> str:
-        spent = f"privacy loss is up to {loss:.3g}, and {self.epsilon:g} is claimed"
+        spent = f"privacy loss is up to {loss:.3g}, and {self.stated} is claimed"
         if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
             return f"the probabilities of this draw depend on the data: its {spent}"
         move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)

@@ -420,3 +420,18 @@ def test_two_claims_and_a_catalogue_entry():
     mechanism = Mechanism(name="two", run=too_little_noise, claims=(
         PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE),))  # fmt: skip
     assert audit(mechanism, pair=([1], []), trials=2000, explain=True).cause is not None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [({"mu": 1.0}, "and mu 1 is claimed"), ({"epsilon": 1.0}, "and 1 is claimed"),
+     ({"epsilon": 1.0, "delta": 1e-3}, "and epsilon 1 at delta 0.001 is claimed")],
+)  # fmt: skip
+def test_a_cause_is_told_beside_what_was_claimed(claim, words):
+    found = audit(
+        lambda database, rng: len(database) + rng.normal(scale=0.3), **claim,
+        relation="add-remove", pair=([], [1]), trials=20_000, explain=True,
+    )  # fmt: skip
+    assert found.refuted
+    assert any(words in line.reason for line in found.cause.lines)
