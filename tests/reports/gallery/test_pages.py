@@ -60,7 +60,8 @@ IDS = "[...document.querySelectorAll('[id]')].map((one) => one.id)"
 UNSEEN = """
 [...document.querySelectorAll(".unseen")].map((one) => {
   const about = one.closest("article") || document.body;
-  const figure = about.querySelector("figure");
+  // The histogram of the outputs stands beside the witness; all other pictures come later.
+  const figure = [...about.querySelectorAll("figure")].find((one) => !one.closest(".two"));
   return [one.querySelector("h3").textContent, one.querySelectorAll("dd p").length,
           !figure || !!(one.compareDocumentPosition(figure) & Node.DOCUMENT_POSITION_FOLLOWING)];
 })
