@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import sqrt
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpwitness.auditors.claims.exact import exact_privacy
@@ -183,3 +184,21 @@ def test_readme_counts_what_there_is():
         f"{len(BROKEN_STATEMENTS)} broken statements",
     ):
         assert words in text
+
+
+@pytest.mark.long
+def test_an_identity_is_worked_out_over_the_range_of_each_parameter():
+    """A page draws both sides over a parameter: no value of its range may end in an error."""
+    worked = 0
+    for theorem in THEOREMS:
+        if not isinstance(theorem.at().claim, IdentityClaim):
+            continue
+        for name, parameter in theorem.parameters.items():
+            within = parameter.within
+            last = min(within.high, max(4 * abs(parameter.default), within.low))
+            values = np.linspace(within.low, last, 5)
+            for value in np.unique(values.round()) if within.integer else values:
+                chosen = round(value) if within.integer else float(value)
+                float(theorem.at(**{name: chosen}).claim.compute())
+                worked += 1
+    assert worked > 100

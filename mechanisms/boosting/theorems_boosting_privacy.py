@@ -276,7 +276,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{SOURCE}(2), with constants",
         subject=_whole_spends,
         parameters={
-            "delta": number(0.01, 0, 0.1, "of all samples"),
+            "delta": number(0.01, 1e-9, 0.1, "of all samples"),
             "base_delta": number(0.001, 0, 0.01, "of one synopsis"),
             "rounds": whole(4, 1, 50, "T"),
         },
