@@ -88,13 +88,14 @@ class JudgeReport(Shown, Judged):
     def _head(self) -> str:
         from .reports.samples import commands
 
-        return " ".join(commands.judged_lines(self, NAMES, 10_000, quiet=True))
+        return commands.headline(self, NAMES)
 
     def __str__(self) -> str:
         """The report."""
+        from .reports.faces.as_text import told
         from .reports.samples import commands
 
-        return "\n".join(commands.judged_lines(self, NAMES, WIDTH, quiet=False))
+        return told(self._head(), commands.story(self, NAMES), WIDTH)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -142,10 +143,9 @@ class MutantsReport(Shown, Score):
 
     def __str__(self) -> str:
         """The report."""
-        from .reports.faces.as_text import wrapped
         from .reports.mutants import commands
 
-        return "\n".join([*wrapped(self._head(), WIDTH), "", *commands.rendered(self, WIDTH)])
+        return commands.as_text(self, WIDTH)
 
 
 NAMES = ("first", "second")

@@ -45,9 +45,7 @@ PAGES = [
     *sorted((ROOT / "docs" / "explanation").glob("*.md")),
     *sorted((ROOT / "docs" / "reference").glob("*.md")),
 ]
-TEMPLATES = sorted(
-    path for path in (ROOT / "reports").rglob("*.html") if path.name != "history.html"
-)
+TEMPLATES = sorted((ROOT / "reports").rglob("*.html"))
 PRINTING = sorted(
     path
     for room in ("reports", "auditors", "mechanisms", "dpwitness")

@@ -133,7 +133,7 @@ class AdditiveScore:
         parts += [self._say_shape(shape) for shape in shapes[:SHOWN]]
         if len(shapes) > SHOWN:
             parts.append(f"{len(shapes) - SHOWN} more shapes")
-        return f"learnt points of {'; '.join(parts)} add up to at least {self.threshold:.6g}"
+        return f"points >= {self.threshold:.6g}, summed over {'; '.join(parts)}"
 
     def _say_shape(self, shape: Shape) -> str:
         says = [t.bins.says(s) for t, s in zip(self.tables, shape.symbols, strict=True)]

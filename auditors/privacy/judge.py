@@ -472,10 +472,12 @@ class Judging:
         sampler.tally.add(EXECUTIONS * found.made)
         self.made += min(found.made, trials - 1 - self.made)
         if found.reason:
-            self.tape = f"Draws were not weighed on a tape: {found.reason}."
+            self.tape = f"Randomness was not weighted: {found.reason}."
             return False
-        self.tape = f"{found.made:,} draws of each database, weighed on a tape, tell as much as " \
-            f"{found.made * found.worth:.2g}."  # fmt: skip
+        self.tape = (
+            f"{found.made:,} runs per database with weighted randomness helped to choose the "
+            f"event, as much as {float(f'{found.made * found.worth:.2g}'):,.0f} others."
+        )
         rest, level = max(trials - self.made, 1), self.errors.left or self.test.alpha
         choice, worth = softly(found.outputs, found.times, delta=self.test.null[1], trials=rest,
                                level=level)  # fmt: skip

@@ -31,10 +31,10 @@ SINGLES = 2048
 """Most draws a side where each is a call."""
 MOST_WORTH = 1e6
 HEAVY = (
-    "the alignment of the draws covers {:.0%} of the outputs, with weights too heavy to teach more "
-    "than ordinary draws"
+    "the weights, of {:.0%} of the outputs, are too unequal for weighted runs to teach more than "
+    "ordinary ones"
 )
-LITTLE = "weighed draws add too little to the ordinary ones that choose events"
+LITTLE = "weighted runs would add too little to the ordinary ones that choose events"
 HEAVIEST = 30.0
 """Log weights above which a weight is no larger."""
 

@@ -135,8 +135,11 @@ def _story(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str
 def _bounds(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
     """The bounds, how they were found and what they leave open."""
     result = made.result
-    held = "it" if made.curve is None else "it and all that follow together"
-    yield "bound", f"with confidence {100 * (1 - made.alpha):.6g} %, for {held}"
+    at = f" at delta {made.delta:g}" if made.delta else ""
+    least = wording.at_least(max(0.0, made.epsilon_lower))
+    held = "" if made.curve is None else "; all bounds below hold together with it"
+    sure = f"with {100 * (1 - made.alpha):.6g} % confidence"
+    yield "bound", f"epsilon >= {least}{at}, {sure}{held}"
     if made.curve is not None:
         for name, bound in (("mu", made.curve.mu_lower), ("rho", made.curve.rho_lower)):
             if name in wanted:

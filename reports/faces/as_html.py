@@ -147,7 +147,7 @@ def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
         yield (
             "How well one output tells D from D′",
             raw(trade_off_figure(shown, key=f"{key}-tradeoff")),
-            trade_off_caption(shown, of_event=not bets_refute_a_curve(result)),
+            trade_off_caption(shown, of_event=not wording.by_bets(result)),
         )
     yield (
         "What bets against the claim won" if bets_refute_a_curve(result) else "How the bound grew",

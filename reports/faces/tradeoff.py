@@ -150,12 +150,12 @@ def _frame(axes: Any, shown: TradeOff) -> None:
 
 
 def trade_off_caption(shown: TradeOff, *, of_event: bool = True) -> str:
-    """What to see, and what holds; `of_event` says that the event decides, and not bets."""
+    """What to see, and what holds; `of_event`: the counts of the event decide."""
     one, two = shown.names
     leaves = (
         "the claim is refuted if it leaves the green area"
         if of_event
-        else "bets on all outputs refute the claim, so it need not leave the green area"
+        else "a sequential test of all outputs refuted the claim, and not this event alone"
     )
     return (
         f"A point is an event: how often it happens under {two} (across) and under {one} (up). "

@@ -338,6 +338,12 @@ def _judged_as(result: AuditResult) -> str:
     return "with the largest bound" if worst_sentence(result) else "that was tested first"
 
 
+def by_bets(result: AuditResult) -> bool:
+    """Whether a sequential test of all outputs refuted the claim, and not the event shown."""
+    shown = result.evidence if result.witness is None else result.witness.evidence
+    return shown is not None and bool(shown.counts) and shown.counts[-1].stage == "bet"
+
+
 def bound_sentence(result: AuditResult) -> str:
     """The lower bound that the counts shown give, with its confidence."""
     bound, small = result.drawn_lower, result.witness
@@ -345,8 +351,7 @@ def bound_sentence(result: AuditResult) -> str:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
     proof = "" if result.verdict is Verdict.PROVED else "; no proof"
-    shown = result.evidence if small is None else small.evidence
-    if shown is not None and shown.counts and shown.counts[-1].stage == "bet":
+    if by_bets(result):
         held = f"by a sequential test of all its outputs, not of this event alone, {held}"
     if small is not None and two_pairs(result):
         own = _above(result, small.epsilon_lower)

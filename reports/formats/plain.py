@@ -1,11 +1,14 @@
 """A command that judges no mechanism, told in every format: its text, and its numbers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..shell.console import UNUSABLE, Console
 from ..writing.terminal import printable
 from .told import Case, Judged, Reason, Told
+
+VERDICTS = ("Refuted", "Not refuted", "Inconclusive")
+"""The words with which the headline of a verdict begins."""
 
 
 def plain(
@@ -13,23 +16,32 @@ def plain(
     text: str,
     data: Mapping[str, Any],
     *,
+    story: Iterable[tuple[str, str]] = (),
     judged: Judged | None = None,
     place: str = "",
     sentence: str = "",
 ) -> Told:
     """What the command found: its report as `text`, its numbers as `data`.
 
+    Its page shows the lines of `story` as a list of facts, and the text as it is if there are none.
+
     A command that judges a claim gives it as `judged`, with the `place` of what was judged and the
     `sentence` that says why the run ends with another status than 0, empty if it does not.
     """
+    story = tuple(story)
 
     def page() -> str:
         from ..faces.templates import page
+        from ..faces.wording import by_label
 
-        head, _, rest = text.partition("\n\n")
+        top, _, rest = text.partition("\n\n")
+        head = " ".join(top.split())
+        word, _, said = head.partition(": ")
+        verdict = word.lower().replace(" ", "_") if word in VERDICTS else ""
         return page(
-            "text.html", title=" ".join(head.split()), subject=command,
-            headline=" ".join(head.split()), text=rest,
+            "text.html", title=head, subject=command, verdict=verdict,
+            word=word if verdict else "", rest=said if verdict else head,
+            facts=by_label(story), text=rest,
         )  # fmt: skip
 
     reasons: Sequence[Reason] = ()

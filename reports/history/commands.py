@@ -92,7 +92,8 @@ def _line(subject: Subject) -> str:
     verdict = last["verdict"].replace("_", " ")
     said = refuted_before(subject)
     before = f"; {said}" if said else ""
-    together = f"all runs of this version: epsilon >= {joint:.2f} (p = {level:.2g})"
+    together = "all runs of this version: "
+    together += f"epsilon >= {joint:.2f} (p = {level:.2g})" if joint else "no bound from counts"
     if refuted_together(last):
         together += ": refuted"
     if not last["counted"]:

@@ -27,10 +27,14 @@ JOINTLY = "The runs of this version together refute the claim, whatever one of t
 
 def render(subjects: Sequence[Subject], broken: str) -> str:
     """The page; `broken` is what is wrong with the chain of the rows, empty for nothing."""
+    first = _refuted(subjects)
+    subjects = [*first, *(one for one in subjects if one not in first)]
     return page(
         "history.html",
-        title=f"dpwitness: history of {len(subjects)} claims",
+        title=f"dpwitness history: {_headline(subjects)}",
         subject="history",
+        head=_headline(subjects),
+        verdict="refuted" if first else "not_refuted",
         broken=broken,
         could_not_see=list(_unseen(subjects)),
         told=[
@@ -40,13 +44,28 @@ def render(subjects: Sequence[Subject], broken: str) -> str:
     )
 
 
+def _refuted(subjects: Sequence[Subject]) -> list[Subject]:
+    """Those whose last audit, or all audits of their version together, refute the claim."""
+    lasts = [(subject, subject.audits[-1]) for subject in subjects]
+    return [one for one, last in lasts if last["verdict"] == "refuted" or refuted_together(last)]
+
+
+def _headline(subjects: Sequence[Subject]) -> str:
+    """How many claims are refuted now, in a sentence."""
+    runs = len({row["run"] for one in subjects for row in one.audits})
+    claims = f"{len(subjects)} claim{'s' * (len(subjects) != 1)}"
+    found = len(_refuted(subjects)) or "none"
+    return f"Refuted now: {found} of {claims}, after {runs} run{'s' * (runs != 1)}."
+
+
 def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
     """What the runs together could not see, as (label, sentences)."""
     yield (
         "power",
         [
-            'Where the bound is "none" the draws of a run showed nothing; what they could have '
-            "shown is in the report of that run."
+            'If a bound is "none", the counts of events gave none. The claim may be refuted all '
+            "the same, by a test of all outputs; the report of that run says so, and what it "
+            "would have detected."
         ],
     )
     yield (

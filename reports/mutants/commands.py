@@ -1,7 +1,7 @@
 """What `dpwitness tools mutants` does, apart from reading its options."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -18,6 +18,8 @@ from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..targets import targets
 
 SEEN, UNSEEN = "seen", "not seen"
+SHOWN = {SEEN: "detected", UNSEEN: "not detected"}
+"""The words of a report for those of the file."""
 
 
 def mutants(
@@ -54,19 +56,20 @@ def mutants(
         progress=console.progress,
         only=lambda fault: not kinds or fault.kind in kinds,
     )
-    whole, lines = (
-        [*wrapped(headline(score), width), "", *rendered(score, width)]
-        for width in (80, console.width)
-    )
+    whole, text = (as_text(score, width) for width in (80, console.width))
     if kinds and not score.mutants:
         raise InvalidArgument(
             f"{score.mechanism} has no place for a fault of the kind {' or '.join(kinds)}; without "
             "--kind every kind that it has a place for is tried, and the report names them"
         )
     if console.quiet:
-        lines = wrapped(headline(score), console.width)
-    text = "\n".join(lines)
-    if tell(console, paths, plain("mutants", "\n".join(whole), as_data(score)), text):
+        text = "\n".join(wrapped(headline(score), console.width))
+    story = [
+        ("" if index else label, one)
+        for label, told in groups(score)
+        for index, one in enumerate(told)
+    ]
+    if tell(console, paths, plain("mutants", whole, as_data(score), story=story), text):
         return UNUSABLE
     if score.share is None:
         return INCONCLUSIVE
@@ -133,7 +136,9 @@ def _theorems(name: str) -> tuple[Theorem, ...]:
 def headline(score: Score) -> str:
     """The score in one sentence."""
     counts = Counter(mutant.verdict for mutant in score.mutants)
-    told = ", ".join(f"{number} {verdict}" for verdict, number in counts.most_common())
+    told = ", ".join(
+        f"{number} {SHOWN.get(verdict, verdict)}" for verdict, number in counts.most_common()
+    )
     return (
         f"{score.mechanism}: {count(len(score.mutants), 'fault')} in "
         f"{count(len(score.functions), 'function')}: "
@@ -141,44 +146,53 @@ def headline(score: Score) -> str:
     )
 
 
-def rendered(score: Score, width: int) -> list[str]:
-    """The score as lines: faults of size, what was not seen, who was blind."""
-    lines: list[str] = []
-    sized = [one for one in score.mutants if one.fault.factor is not None]
-    if judged := [one for one in sized if one.verdict in (SEEN, UNSEEN)]:
-        lines.append("Faults of size, the smallest that was seen:")
-        for one in judged:
-            lines += wrapped(f"{_place(one)}: {sized_words(one)}", width, "    ", "  - ")
+def groups(score: Score) -> Iterator[tuple[str, list[str]]]:
+    """The score as labels, each with its sentences."""
+    judged = [
+        one
+        for one in score.mutants
+        if one.fault.factor is not None and one.verdict in (SEEN, UNSEEN)
+    ]
+    if judged:
+        told = [f"{_place(one)}: {sized_words(one)}" for one in judged]
+        yield "smallest detected size", told
     seen = [one for one in score.mutants if one.verdict == SEEN and one.fault.factor is None]
     if seen:
         kinds = Counter(one.fault.kind for one in seen)
-        told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-        lines += ["", *wrapped(f"Seen, of those without a size: {told}.", width)]
+        yield "detected", [f"{kind}: {count}" for kind, count in sorted(kinds.items())]
     for verdict in (UNSEEN, "equivalent", "raises", "does not end", "not planted", "not tried"):
-        these = [
-            one
+        told = [
+            f"{one.fault.kind}, {one.fault.told}"
             for one in score.mutants
             if one.verdict == verdict and (one.fault.factor is None or verdict != UNSEEN)
         ]
-        if not these:
-            continue
-        lines += ["", f"{verdict.capitalize()}:"]
-        for one in these:
-            lines += wrapped(f"{one.fault.kind}, {one.fault.told}", width, "    ", "  - ")
-    lines += ["", "Detected by (audit: asked about, detected):"]
-    for name, (asked_about, saw) in score.asked.items():
-        blind = " (blind)" if name in score.blind else ""
-        lines += wrapped(f"{name}: {asked_about}, {saw}{blind}", width, "    ", "  - ")
-    lines += [
-        "",
-        *wrapped(
+        if told:
+            yield SHOWN.get(verdict, verdict), told
+    yield (
+        "detected by",
+        [
+            f"{name}: {saw} of {asked_about}{' (blind)' if name in score.blind else ''}"
+            for name, (asked_about, saw) in score.asked.items()
+        ],
+    )
+    yield (
+        "limits",
+        [
             "An undetected fault may still matter, and not every fault breaks a claim: review each "
-            "one. Equivalent means equal outputs for equal generators on the databases tried. "
+            "one. Equivalent means equal outputs for equal generators on the databases tried.",
             f"{score.trials:,} trials per database, alpha {score.alpha:g}, seed {score.seed}.",
-            width,
-        ),
-    ]
-    return lines
+        ],
+    )
+
+
+def as_text(score: Score, width: int) -> str:
+    """The score for a terminal: a headline, and a list below each label."""
+    lines = wrapped(headline(score), width)
+    for label, told in groups(score):
+        lines += ["", f"{label.capitalize()}:"]
+        for one in told:
+            lines += wrapped(one, width, "    ", "  - ")
+    return "\n".join(lines)
 
 
 def _place(mutant: Mutant) -> str:
@@ -186,13 +200,13 @@ def _place(mutant: Mutant) -> str:
 
 
 def sized_words(mutant: Mutant) -> str:
-    """'7 % too small is seen; 5 % is not', or that nothing of the ladder is."""
+    """'7 % too small is detected; 5 % is not', or that nothing of the ladder is."""
     if mutant.saw is None:
-        return f"not even {percent(mutant.blind or mutant.fault.factor or 1.0)} is seen"
+        return f"not even {percent(mutant.blind or mutant.fault.factor or 1.0)} is detected"
     by = f" (by {', '.join(mutant.by)})" if mutant.by else ""
     if mutant.blind is None:
-        return f"{percent(mutant.saw)} is seen{by}, and no smaller one was tried"
-    return f"{percent(mutant.saw)} is seen{by}; {percent(mutant.blind)} is not"
+        return f"{percent(mutant.saw)} is detected{by}, and no smaller one was tried"
+    return f"{percent(mutant.saw)} is detected{by}; {percent(mutant.blind)} is not"
 
 
 def percent(factor: float) -> str:

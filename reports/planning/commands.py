@@ -26,7 +26,9 @@ def plan(console: Console, /, *, runs: int, paths: Mapping[str, str | None], **a
     whole, text = (told(headline(made), story(made, runs), n) for n in (80, console.width))
     if console.quiet:
         text = "\n".join(wrapped(headline(made), console.width))
-    return tell(console, paths, found("plan", whole, _data(made, runs)), text)
+    return tell(
+        console, paths, found("plan", whole, _data(made, runs), story=story(made, runs)), text
+    )
 
 
 def _in_time(
@@ -68,10 +70,10 @@ def headline(made: BudgetPlan) -> str:
     name, claimed = made.claim
     delta = f", delta {made.delta:g}" if made.delta else ""
     if not (isfinite(made.notice) and isfinite(made.trials)):
-        return f"No such loss above {name} {claimed:g}{delta} is noticed by an event this likely."
+        return f"No such loss above {name} {claimed:g}{delta} is detected by an event this likely."
     loss = f"{name} {made.notice * claimed:.4g} where {claimed:g}{delta} is claimed"
     return (
-        f"An audit with {made.trials:,.0f} trials a side notices a loss of {loss}, "
+        f"An audit with {made.trials:,.0f} trials per database detects a loss of {loss}, "
         f"{made.notice:.4g} times as much, with probability {made.power:g}."
     )
 
@@ -81,17 +83,17 @@ def story(made: BudgetPlan, runs: int = 1) -> Iterator[tuple[str, str]]:
     if isfinite(made.draws):
         yield (
             "test",
-            f"of the event alone, counted once on {made.draws:,.0f} runs per database; an audit "
-            "also learns it, and looks before the end",
+            f"the event alone is counted once, on {made.draws:,.0f} runs per database; an audit "
+            "spends the others to find the event and to look before the end",
         )
-    yield "event", f"of probability {made.event_probability:g}, which says all of the loss"
+    yield "event", f"of probability {made.event_probability:g}, which shows the whole loss"
     yield (
         "alpha",
         f"a sound mechanism fails one run with probability {made.alpha:g} at most"
-        + (f", and one of {runs:,} runs with {_life(made, runs):.3g}" if runs > 1 else ""),
+        + (f", and at least one of {runs:,} runs with {_life(made, runs):.3g}" if runs > 1 else ""),
     )
-    yield "", "set it as alpha; a gate or a test suite divides it among its audits"
-    yield "power", "exact, by the sums of both binomials; an event that is rarer needs more draws"
+    yield "", "give it as --alpha; a gate or a test suite divides its alpha among its audits"
+    yield "power", "exact, from both binomial laws; an event that is rarer needs more runs"
 
 
 def _life(made: BudgetPlan, runs: int) -> float:

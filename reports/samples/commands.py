@@ -1,7 +1,7 @@
 """What `dpwitness judge` does, apart from reading its options."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from math import ceil, exp, log
 from typing import Any
@@ -14,10 +14,11 @@ from ...auditors.outputs.features import Feature
 from ...auditors.recorded import Judged, JudgedKept, judge_kept, judge_samples
 from ...auditors.results.results import Verdict
 from ..faces import wording
-from ..faces.as_text import wrapped
+from ..faces.as_text import told as told_text
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import Judged as Told
+from ..formats.told import Lines
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..writing.terminal import printable
 from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample
@@ -77,12 +78,9 @@ def _tell(
     place: str = "",
 ) -> int:
     """Say the verdict and write it; the exit status."""
-
-    def text(width: int, quiet: bool) -> str:
-        return "\n".join(judged_lines(judged, names, width, quiet=quiet, kept=kept, place=place))
-
     return _told(
-        console, paths, judged.verdict, data, text,
+        console, paths, judged.verdict, data,
+        headline(judged, names, kept, place), tuple(story(judged, names, kept)),
         place=place or " and ".join(names),
         claim=_claim(judged),
         bound=f">= {wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)}",
@@ -95,24 +93,25 @@ def _told(
     paths: Mapping[str, str | None],
     verdict: Verdict,
     data: dict[str, Any],
-    text: Callable[[int, bool], str],
+    head: str,
+    lines: Lines,
     *,
     place: str,
     claim: str,
     bound: str,
     draws: int,
 ) -> int:
-    whole, status = text(80, False), STATUS.get(verdict, 0)
-    head, *rest = (" ".join(part.split()) for part in whole.split("\n\n"))
+    status = STATUS.get(verdict, 0)
     one = Told(
         mechanism=place, claim=claim, verdict=verdict.value, bound=bound, power="", draws=draws,
-        seconds=0.0, story=tuple(("", part) for part in rest),
+        seconds=0.0, story=lines,
     )  # fmt: skip
     told = plain(
-        "judge", whole, data, judged=one, place=place,
+        "judge", told_text(head, lines, 80), data, story=lines, judged=one, place=place,
         sentence=head.partition(": ")[2] if status else "",
     )  # fmt: skip
-    return tell(console, paths, told, text(console.width, console.quiet), status)
+    text = told_text(head, () if console.quiet else lines, console.width).rstrip("\n")
+    return tell(console, paths, told, text, status)
 
 
 def _judge_kept(
@@ -166,55 +165,49 @@ def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
     }
 
 
-def judged_lines(
-    judged: Judged,
-    names: tuple[str, str],
-    width: int,
-    *,
-    quiet: bool,
-    kept: Kept | None = None,
-    place: str = "",
-) -> list[str]:
-    """The report, its headline alone if `quiet`; `names` are those of the samples.
+def headline(
+    judged: Judged, names: tuple[str, str], kept: Kept | None = None, place: str = ""
+) -> str:
+    """The verdict in a sentence; `names` are those of the samples.
 
     For the draws that an audit kept, `kept` says what they are and `place` which file has them.
     """
     claim = _claim(judged)
     pair = printable(f"the draws in {place}" if kept is not None else " and ".join(names))
     bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
-    head = {
-        Verdict.REFUTED: f"Refuted: {pair} contradict {claim}: privacy loss >= {bound}, "
-        f"with {100 * (1 - judged.alpha):.6g} % confidence.",
-        Verdict.NOT_REFUTED: f"Not refuted: no violation of {claim} found in {pair}.",
-    }.get(
-        judged.verdict,
-        f"Inconclusive: {pair} do not hold independent draws, so nothing follows for {claim}."
-        if judged.dependent
-        else f"Inconclusive: {pair} are too few outputs to judge {claim}.",
-    )
-    lines = wrapped(head, width)
-    if quiet:
-        return lines
+    if judged.verdict is Verdict.REFUTED:
+        sure = f"with {100 * (1 - judged.alpha):.6g} % confidence"
+        return f"Refuted: {pair} contradict {claim}: privacy loss >= {bound}, {sure}."
+    if judged.verdict is Verdict.NOT_REFUTED:
+        return f"Not refuted: no violation of {claim} found in {pair}."
+    if judged.dependent:
+        return (
+            f"Inconclusive: {pair} do not hold independent draws, so nothing follows for {claim}."
+        )
+    return f"Inconclusive: {pair} are too few outputs to judge {claim}."
+
+
+def story(
+    judged: Judged, names: tuple[str, str], kept: Kept | None = None
+) -> Iterator[tuple[str, str]]:
+    """The (label, text) lines below the headline."""
     count = judged.count
-    order = (1, 0) if count.reversed else (0, 1)
-    lines += ["", *wrapped(f"event     {printable(count.event.describe())}", width, " " * 12, "  ")]
-    for side in order:
+    yield "event", printable(count.event.describe())
+    for side in (1, 0) if count.reversed else (0, 1):
         hits, trials = count.hits[side], count.trials[side]
         one = f"{wording.share(hits, trials)} of the outputs ({wording.count_phrase(hits, trials)})"
-        text = f"{'':<9} in {one} of {printable(names[side])}"
-        lines += wrapped(text, width, " " * 12, "  ")
+        yield "", f"in {one} of {printable(names[side])}"
     learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
     if kept is not None and isinstance(judged, JudgedKept):
-        for line in _kept_lines(judged, kept):
-            lines += wrapped(line, width, " " * 12, "  ")
+        yield from _kept_lines(judged, kept)
     else:
-        lines += wrapped(
-            f"split     the first {learnt[0]:,} and {learnt[1]:,} outputs chose "
-            + ("the event" if judged.events == 1 else f"{judged.events} events")
-            + ", the rest were counted once"
-            + ("" if judged.events == 1 else "; this one tells most"),
-            width, " " * 12, "  ",
-        )  # fmt: skip
+        chosen = "the event" if judged.events == 1 else f"{judged.events} events"
+        most = "" if judged.events == 1 else "; this one gives the largest bound"
+        yield (
+            "split",
+            f"the first {learnt[0]:,} and {learnt[1]:,} outputs chose {chosen}, the rest were "
+            f"counted once{most}",
+        )
     judged_once = kept is None or judged.detectable < float("inf")
     if judged.verdict is not Verdict.REFUTED and not judged.dependent and judged_once:
         seen = (
@@ -222,31 +215,28 @@ def judged_lines(
             if judged.detectable < float("inf")
             else "no epsilon at all"
         )
-        lines += wrapped(
-            f"power     would have detected {seen} on this event, 9 times in 10",
-            width,
-            " " * 12,
-            "  ",
-        )
+        yield "power", f"would have detected {seen} on this event, 9 times in 10"
     for remark in judged.remarks:
-        lines += ["", *wrapped(f"Beware: {remark}.", width)]
-    return [*lines, "", *wrapped(UNSAID if kept is None else UNSAID_OF_KEPT, width)]
+        yield "beware", f"{remark}."
+    yield "unseen", (UNSAID if kept is None else UNSAID_OF_KEPT).removeprefix("Not examined: ")
 
 
-def _kept_lines(judged: JudgedKept, kept: Kept) -> Iterator[str]:
+def _kept_lines(judged: JudgedKept, kept: Kept) -> Iterator[tuple[str, str]]:
     """What is told of draws that were kept: whose they are, the bets, and whose error is whose."""
     shown = printable(kept.pair)
-    yield f"pair      {shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + ' ...'}"
+    yield "pair", f"{shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + ' ...'}"
     yield (
-        f"draws     {judged.sizes[0]:,} of each database by {printable(kept.mechanism)}, in the "
-        "order in which they were made"
+        "draws",
+        f"{judged.sizes[0]:,} of each database by {printable(kept.mechanism)}, in the "
+        "order in which they were made",
     )
     won, needed = exp(min(judged.wealth, 700.0)), exp(min(judged.needed, 700.0))
-    yield f"bets      made {won:.3g} of 1 on them; {needed:,.4g} refute"
+    yield "bets", f"made {won:.3g} of 1 on them; {needed:,.4g} refute"
     yield (
-        f"error     {judged.alpha:g} at most, whatever ended the audit; it had {kept.spent:g} of "
+        "error",
+        f"{judged.alpha:g} at most, whatever ended the audit; it had {kept.spent:g} of "
         f"its own, so that either of the two refutes a true claim with probability "
-        f"{judged.alpha + kept.spent:g} at most"
+        f"{judged.alpha + kept.spent:g} at most",
     )
 
 
@@ -275,47 +265,44 @@ def _judge_law(
     found = conformance.conform(np.asarray(column.values), declared, name=law, alpha=alpha)
     name = "standard input" if place == PIPE else place
 
-    def text(width: int, quiet: bool) -> str:
-        return "\n".join(_conform_lines(found, name, width, quiet))
-
     return _told(
-        console, paths, found.verdict, {**asdict(found), "verdict": found.verdict.value}, text,
+        console, paths, found.verdict, {**asdict(found), "verdict": found.verdict.value},
+        law_headline(found, name), tuple(law_story(found)),
         place=name, claim=f"follows {found.law}", bound="", draws=found.size,
     )  # fmt: skip
 
 
-def _conform_lines(
-    found: conformance.Conformance, place: str, width: int, quiet: bool
-) -> list[str]:
-    subject = printable(f"{found.size:,} numbers in {place}")
-    head = {
-        Verdict.REFUTED: f"Refuted: {subject} do not follow {printable(found.law)}.",
-        Verdict.NOT_REFUTED: f"Not refuted: {subject} do not contradict {printable(found.law)}.",
-    }.get(
-        found.verdict,
-        f"Inconclusive: {subject} are too few to say whether they follow {printable(found.law)}; "
-        f"record {ceil(200 * log(5 / found.alpha)):,} or more.",
+def law_headline(found: conformance.Conformance, place: str) -> str:
+    """Whether the numbers follow their law, in a sentence."""
+    subject, law = printable(f"{found.size:,} numbers in {place}"), printable(found.law)
+    if found.verdict is Verdict.REFUTED:
+        return f"Refuted: {subject} do not follow {law}."
+    if found.verdict is Verdict.NOT_REFUTED:
+        return f"Not refuted: {subject} do not contradict {law}."
+    return (
+        f"Inconclusive: {subject} are too few to say whether they follow {law}; "
+        f"record {ceil(200 * log(5 / found.alpha)):,} or more."
     )
-    lines = wrapped(head, width)
-    if quiet:
-        return lines
+
+
+def law_story(found: conformance.Conformance) -> Iterator[tuple[str, str]]:
+    """The (label, text) lines below that sentence."""
     for finding in found.findings[:5]:
         low, high = finding.expected
         chance = f"{low:.6g}" if high - low < 1e-6 * max(high, 1e-9) else f"{low:.5g} to {high:.5g}"
         text = f"{printable(finding.what)}: probability {chance}, seen {finding.seen:.6g}"
         if finding.test == "support":
             text = printable(finding.what)
-        lines += ["", *wrapped(f"{finding.test}: {text}", width, "    ", "  ")]
+        yield "differs", f"{finding.test}: {text}"
     if len(found.findings) > 5:
-        lines += wrapped(f"and {len(found.findings) - 5} more places (--json has all)", width, "  ")
-    lines += [
-        "",
-        *wrapped(
-            f"A sampler that follows this law, with independent outputs, is refuted with "
-            f"probability at most {found.alpha:g}. One whose distribution function is anywhere "
-            f"farther from it than {found.visible:.3g} would have been refuted with probability "
-            f"{1 - found.alpha:g} or more.",
-            width,
-        ),
-    ]
-    return lines
+        yield "", f"and {len(found.findings) - 5} more places (--json has all)"
+    yield (
+        "alpha",
+        "a sampler that follows this law, with independent outputs, is refuted with probability "
+        f"at most {found.alpha:g}",
+    )
+    yield (
+        "power",
+        "a sampler whose distribution function is anywhere farther from this law than "
+        f"{found.visible:.3g} would have been refuted with probability {1 - found.alpha:g} or more",
+    )

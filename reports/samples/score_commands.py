@@ -75,7 +75,8 @@ def scores(
             story=tuple(face.story(made, names)),
         )  # fmt: skip
     found = plain(
-        "scores", whole, face.data(made, names), judged=one, place=place,
+        "scores", whole, face.data(made, names), story=face.story(made, names), judged=one,
+        place=place,
         sentence=face.headline(made).partition(": ")[2] if status else "",
     )  # fmt: skip
     return tell(console, paths, found, text, status)

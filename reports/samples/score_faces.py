@@ -83,7 +83,7 @@ def story(made: Scores, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         "counted",
         f"{made.thresholds} thresholds on {made.sizes[0] - made.taught[0]:,} and "
         f"{made.sizes[1] - made.taught[1]:,} scores; {made.taught[0]:,} and {made.taught[1]:,}, "
-        "drawn by lot, said which of them are likely to tell most",
+        "drawn by lot, chose how much of alpha each threshold gets",
     )
     if made.detectable is not None and not made.dependent:
         yield "power", _power(made)
@@ -95,7 +95,7 @@ def story(made: Scores, names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 def _power(made: Scores) -> str:
     assert made.claim is not None
     if made.detectable is None or not isfinite(made.detectable):
-        return "no loss at all would have been seen"
+        return "no loss at all would have been detected"
     curve = made.claim.curve
     name = "epsilon" if curve is None else curve.parameter
     seen = f"{name} {made.detectable:.4g}"

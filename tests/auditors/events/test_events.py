@@ -123,9 +123,9 @@ def test_a_score_is_the_points_of_tables_and_shape():
     assert event.score(batch).tolist() == [3.0, 5.0, -2.75, 1.0, 1.0]
     assert event.contains(batch).tolist() == [False, True, False, False, False]
     assert event.describe() == (
-        "learnt points of output[1] (below 2: -1, from 2: +1, None +0.25); "
+        "points >= 3.5, summed over output[1] (below 2: -1, from 2: +1, None +0.25); "
         "the shape where output[0] is 1, output[1] is a number +4; "
-        "the shape where output[0] is 0, output[1] is None -3 add up to at least 3.5"
+        "the shape where output[0] is 0, output[1] is None -3"
     )
 
 

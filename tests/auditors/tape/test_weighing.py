@@ -90,7 +90,7 @@ def test_what_is_not_held_or_too_heavy_says_so_and_teaches_nothing():
         return sum(rows) + rng.normal(0.0, 0.5, size)
 
     far = weigh(narrow, ([0], [1]), ROWS, 2000)
-    assert far.reason.endswith("weights too heavy to teach more than ordinary draws")
+    assert far.reason.endswith("for weighted runs to teach more than ordinary ones")
 
 
 def test_draws_whose_weights_are_near_one_are_worth_many_and_enough_of_them_are_made():
@@ -121,7 +121,7 @@ def test_an_event_is_learnt_from_few_weighed_draws_that_as_many_ordinary_ones_do
 def test_an_audit_says_what_its_tape_taught_and_goes_on_where_it_does_not_hold():
     held = audit(above, epsilon=2.0, pair=([0.0, 1.0], [1.0, 0.0]), relation="declared",
                  trials=6000)  # fmt: skip
-    assert held.plan["tape"].startswith("150 draws of each database, weighed on a tape, tell as")
+    assert held.plan["tape"].startswith("150 runs per database with weighted randomness helped")
     assert held.draws <= 2 * 6000 + 8 * 150 + 10
 
     def own(rows, rng):
@@ -129,6 +129,6 @@ def test_an_audit_says_what_its_tape_taught_and_goes_on_where_it_does_not_hold()
 
     found = audit(own, epsilon=9.0, pair=([0], [1]), relation="declared", trials=6000)
     assert found.plan["tape"] == (
-        "Draws were not weighed on a tape: rng.normal is asked for under one database and "
+        "Randomness was not weighted: rng.normal is asked for under one database and "
         "rng.laplace under the other."
     )

@@ -33,8 +33,8 @@ def test_a_users_function_is_scored_and_the_smallest_fault_told(run):
     done = run(*STATED, "--kind", "noise", "--json", "score.json")
     assert done.exit_code == 0, done.output
     said = " ".join(done.output.split())
-    assert "% too small is seen (by privacy claim 1)" in said
-    assert "not even 100 % too large is seen" in said
+    assert "% too small is detected (by privacy claim 1)" in said
+    assert "not even 100 % too large is detected" in said
     with open("score.json", encoding="utf-8") as file:
         data = json.load(file)
     assert data["format"] == "dpwitness-mutants"
