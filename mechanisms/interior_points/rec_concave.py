@@ -261,7 +261,51 @@ def points_promised(
 def failure_promised(
     *, points: int, grid: int, epsilon: float, delta: float, base: int = BASE
 ) -> float:
-    """The chance of failure that `points` numbers promise at most; see `points_promised`."""
+    """The chance of failure that `points` numbers promise at most.
+
+    The failures of `points_promised` added up, or less with one level of recursion.
+    """
+    added = failures_added(points=points, grid=grid, epsilon=epsilon, delta=delta, base=base)
+    if depth(grid, base) != 1:
+        return added
+    return min(
+        added, one_level_failure(points=points, grid=grid, epsilon=epsilon, delta=delta, base=base)
+    )
+
+
+def one_level_failure(
+    *, points: int, grid: int, epsilon: float, delta: float, base: int = BASE
+) -> float:
+    """The chance of failure with one level of recursion, scale by scale.
+
+    Write p = ceil(m / 2), q = p / 4, e for the epsilon of a step and r_j for the score of scale j,
+    of which there are S. Failures that the proof of `points_promised` adds up exclude each other's
+    worst cases: a scale that is likely to be chosen is named.
+
+    1. The best scale has r_j >= q, and all weights exp(e r_j / 2) add up to 2 exp(e q / 2) at
+       least: let L fall from 3 p / 4 + a to 3 p / 4 - b, then the scale there has the score
+       q + min(a, b), and those beside it have q - a and q - b (the scale 0, which has one neighbour
+       only, has a >= q). So scale j is chosen with chance exp(-(q - r_j) e / 2) / 2 at most.
+    2. At scale j a block of one partition leads by r_j at least, for scores above p - r_j are fewer
+       than 2^(j + 1) in a row and stand about the peak. It is not named with a chance of
+       exp(-(r_j - bar) e / 2) / 2, or 1 - exp(-(bar - r_j) e / 2) / 2 below the bar; times that of
+       1. it is exp(-(q - bar) e / 2) / 4 at most, whatever r_j is.
+    3. Named, it holds 2^j places of depth p / 2 + r_j, and all candidates are 16 2^j. Those that
+       are not interior have depth 0: 16 exp(-(p / 2 + r_j) e / 2), and half of that at q with 1.
+    """
+    step, stable = step_budget(grid, epsilon, delta, base)
+    promise, scales = ceil(points / 2), ceil(log2(grid)) + 1
+    owed, bar = promise / 4, _bar(step, stable)
+    if owed < bar or bar * step < 2 * log(2):
+        return 1.0
+    unnamed = exp(-(owed - bar) * step / 2) / 4
+    return scales * (unnamed + 8 * exp(-(promise / 2 + owed) * step / 2))
+
+
+def failures_added(
+    *, points: int, grid: int, epsilon: float, delta: float, base: int = BASE
+) -> float:
+    """The three failures of `points_promised` at each level, added up."""
     levels = depth(grid, base)
     step, stable = step_budget(grid, epsilon, delta, base)
     least = points / 8**levels
@@ -298,6 +342,31 @@ def terraced_points(points: int, grid: int) -> list[int]:
     return [place for place, many in ends for _ in range(many)]
 
 
+def stepped_points(
+    *, points: int, grid: int, epsilon: float, delta: float, base: int = BASE
+) -> list[int]:
+    """The hardest points found for `one_level_failure`: every small scale just misses the bar.
+
+    Depth is p = ceil(m / 2) on two places, about as much less as the bar asks for on a plateau, and
+    3 p / 4 up to both ends of the grid. So nearly every scale below the plateau has a block that
+    leads by the bar less 2 ln(3 / 2) / e, in both partitions, since a border of each lies on the
+    plateau; both are left unnamed with chance (2 / 3)^2, times 2 / 3 for being chosen, and nothing
+    between makes the product larger.
+    """
+    step, stable = step_budget(grid, epsilon, delta, base)
+    promise = ceil(points / 2)
+    outer = ceil(3 * promise / 4)
+    lead = round(_bar(step, stable) - 2 * log(1.5) / step)
+    peak, steps = max(0, min(lead, promise - outer)), promise - outer
+    width = 2 ** ceil(log2(grid))
+    low = min(width // 4 + 1, grid // 3)
+    high = min(3 * width // 4 - 1 + max(width // 64, 2), grid - 2, low + width // 2 - 2)
+    top = (low + high) // 2
+    ends = (0, outer), (low, steps - peak), (top, peak), (top + 1, peak), (high, steps - peak)
+    made = [place for place, many in ends for _ in range(many)]
+    return made + [grid - 1] * (points - len(made))
+
+
 def rec_concave_mechanism(
     *,
     points: int,
@@ -320,7 +389,7 @@ def rec_concave_mechanism(
         loss=not_interior,
         bound=lambda beta: 1.0,
         levels=(failure,),
-        databases=(terraced_points(points, grid),),
+        databases=(terraced_points(points, grid), stepped_points(points=points, **parameters)),
         identifier="PAC-IP-REC-FAILURE",
         statement="the output is an interior point",
         reference="Beimel, Nissim and Stemmer (2013)",

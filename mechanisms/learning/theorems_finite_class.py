@@ -80,8 +80,9 @@ def _thresholds_utility(
 
 def _boxes_utility(*, side: int, epsilon: float, alpha: float, beta: float) -> ThresholdClaim:
     def hard(rows: int, wrong: int) -> Database:
-        # Few boxes hold the corner without its neighbour, and many hold neither of the two.
-        return (*[(0, 0, 1)] * wrong, *[(0, 1, 0)] * (rows - wrong))
+        # One box holds the corner without its two neighbours, and most hold none of the three.
+        last = max(rows - 2 * wrong, 0)
+        return (*[(0, 0, 1)] * wrong, *[(0, 1, 0)] * wrong, *[(1, 0, 0)] * last)
 
     claim = finite_class_threshold(
         grid=(side, side),
@@ -181,8 +182,6 @@ THEOREMS: tuple[Theorem, ...] = (
             "side": whole(4, 2, 8, "values a side"),
             **_learning,
         },
-        weak="the bound counts |D|^4 pairs of corners, of which 101 are different boxes; a corner "
-        "is missed by 73 of them and got right, its neighbour too, by 4",
     ),
     Theorem(
         identifier="PAC-EML-CONJUNCTIONS",

@@ -19,9 +19,12 @@ from dpwitness.mechanisms.interior_points.interior_point import (
 from dpwitness.mechanisms.interior_points.rec_concave import (
     REC_CONCAVE,
     depth,
+    one_level_failure,
     points_promised,
     rec_concave,
     rec_concave_law,
+    step_budget,
+    stepped_points,
     terraced_points,
 )
 from dpwitness.mechanisms.selection.categorical import draw_index, normalised
@@ -174,6 +177,38 @@ def test_half_of_the_points_promised_are_too_few():
 
     assert failing(needed // 2) > 1.3 * beta
     assert failing(needed) < 1e-6
+
+
+def share_of_its_bound(points, **options):
+    law = rec_concave_law(points, **options)
+    failed = float(not_interior(points, law.outcomes) @ np.exp(law.log_probabilities))
+    return failed / one_level_failure(points=len(points), **options)
+
+
+def test_one_level_of_recursion_keeps_its_bound_on_random_points():
+    # By the exact law, just above the points from which something is promised, where most fails.
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        grid, epsilon = int(rng.choice([33, 64, 65, 128])), float(rng.choice([1, 4, 10]))
+        delta = float(rng.choice([0.4, 0.1, 1e-2, 1e-3]))
+        step, stable = step_budget(grid, epsilon, delta)
+        bar = 2 + 2 / step * log(1 / (2 * stable))
+        number = int(8 * bar * (1 + 0.4 * rng.random())) + 1
+        places = np.sort(rng.integers(0, grid, rng.integers(2, 9)))
+        shares = rng.dirichlet(np.full(len(places), rng.choice([0.3, 1, 5])))
+        points = np.repeat(places, rng.multinomial(number, shares)).tolist()
+        assert share_of_its_bound(points, grid=grid, epsilon=epsilon, delta=delta) <= 1
+
+
+@pytest.mark.parametrize(
+    ("points", "grid", "epsilon", "delta"),
+    [(1110, 1000, 1.0, 1e-6), (1150, 1025, 1.0, 1e-6), (420, 5000, 2.0, 1e-4)],
+)
+def test_stepped_points_come_near_the_bound_of_one_level(points, grid, epsilon, delta):
+    options = {"grid": grid, "epsilon": epsilon, "delta": delta}
+    stepped = stepped_points(points=points, **options)
+    assert len(stepped) == points
+    assert 0.2 < share_of_its_bound(stepped, **options) <= 1
 
 
 def test_bad_parameters_are_named(rng):
