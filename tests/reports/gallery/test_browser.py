@@ -2,8 +2,12 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
+
+from dpwitness.mechanisms.catalogue import THEOREMS
+from dpwitness.reports.gallery.gallery import write_gallery
 
 pytestmark = pytest.mark.quality
 
@@ -59,6 +63,23 @@ def test_nothing_is_wider_than_the_page(opened):
     browser, width = opened
     browser.evaluate(UNFOLD)
     assert browser.evaluate(WIDEST) <= width
+
+
+def test_no_statement_is_wider_than_a_phone(browser, few, tmp_path):
+    # A formula is a row of boxes that do not wrap: whatever holds one must scroll by itself. The
+    # figures of one statement stand for all, since the words and formulas are what is tried.
+    first = few.sections[0]
+    sections = tuple(
+        replace(first, identifier=theorem.identifier, statement=theorem.statement,
+                corrected=theorem.corrected, remark=theorem.remark, pictures=())
+        for theorem in THEOREMS
+    )  # fmt: skip
+    assert len(sections) > 200
+    write_gallery(replace(few, sections=sections), tmp_path / "out")
+    browser.open((tmp_path / "out" / "index.html").as_uri(), width=390)
+    assert browser.evaluate(WIDEST) <= 390
+    browser.evaluate(UNFOLD)
+    assert browser.evaluate(WIDEST) <= 390
 
 
 def test_every_anchor_leads_to_its_target(opened):
