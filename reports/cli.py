@@ -5,7 +5,6 @@ its contract or failed, 130 interrupted.
 """
 
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -20,10 +19,8 @@ from .releases.cli import sweep
 from .reproduce.cli import reproduce
 from .samples.cli import judge, scores
 from .sharding.options import engines
+from .shell.options import Near, option_of, options_of, together
 from .shell.shell import (
-    PRECISION,
-    WHOLE,
-    Near,
     Sentences,
     Words,
     asker,
@@ -74,131 +71,48 @@ def main(verbose: bool, log: str | None) -> None:
     """
 
 
-def _options(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of `audit`, in the order they are shown."""
-    options = (
-        click.option(
-            "--command",
-            metavar="COMMAND",
-            help="A program that draws, in any language; see docs/protocol.md.",
-        ),
-        click.option(
-            "--python", metavar="PATH", help="Run TARGET with this Python (3.8 or later)."
-        ),
-        click.option(
-            "--isolate", is_flag=True, help="Run TARGET in a process of its own, which may crash."
-        ),
-        click.option(
-            "--release",
-            metavar="NAMES",
-            help="TARGET is a model: fit it to the database and release these attributes.",
-        ),
-        click.option(
-            "--attacker",
-            "attackers",
-            multiple=True,
-            type=Near(["values", "bits", "types", "clock"]),
-            help="What the attacker observes: values, bits of floats, Python types or the running "
-            "time; repeatable  [default: values]",
-        ),
-        click.option(
-            "--claims",
-            type=Near(["all", "privacy"]),
-            help="Which of the claims it carries are tested  [default: all]",
-        ),
-        click.option("--epsilon", type=float, help="Claimed epsilon, in nats."),
-        click.option("--delta", type=float, help="Claimed delta  [default: 0]"),
-        click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy."),
-        click.option("--rho", type=float, help="Claimed rho of zCDP; --delta: approximate."),
-        click.option(
-            "--renyi",
-            multiple=True,
-            metavar="ALPHA:EPSILON",
-            help="Claimed Renyi divergence; may be repeated.",
-        ),
-        click.option(
-            "--curve",
-            metavar="FILE",
-            help="Claimed (epsilon, delta), all at once; JSON, CSV or file.py:ACCOUNTANT.",
-        ),
-        click.option(
-            "--relation",
-            type=Near(["add-remove", "replace-one", "declared"]),
-            help="What neighbouring databases differ in.",
-        ),
-        click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]"),
-        click.option(
-            "--databases",
-            metavar="FILE.py:NAME",
-            help="A Hypothesis strategy of databases or pairs, or a domain (also PKG.MOD:NAME); a "
-            "table, people.csv or people.parquet[:pandas], whose rows are taken out, replaced or "
-            "added; or a schema, people.json. The page Databases has all forms.",
-        ),
-        click.option(
-            "--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search."
-        ),
-        click.option(
-            "--histogram", is_flag=True, help="The lists of --pair count records, bin by bin."
-        ),
-        click.option(
-            "--trials", type=WHOLE, help="Runs per database, pair that decides [default: 200000]"
-        ),
-        click.option(
-            "--notice", type=float, help="As many trials as notice this many times the claim; plan."
-        ),
-        click.option(
-            "--precision",
-            type=PRECISION,
-            metavar="SHARE|none",
-            help="Once refuted, stop when the bound is known to this part of itself; none: at "
-            "once; 0: use all trials  [default: 0.05]",
-        ),
-        click.option("--seconds", type=float, help="Wall-clock budget for the whole audit."),
-        click.option("--alpha", type=float, help="False-alarm probability  [default: 0.001]"),
-        click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed."),
-        click.option("-j", "--workers", type=WHOLE, help="Processes to draw in  [default: 1]"),
-        engines("dask", "ray"),
-        click.option(
-            "--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."
-        ),
-        click.option(
-            "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see tools merge."
-        ),
-        click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]"),
-        click.option(
-            "--exceptions",
-            type=Near(["error", "output"]),
-            help="Treat a call that raises as a failure (error) or as an output  [default: error]",
-        ),
-        click.option("--show-output", is_flag=True, help="Show what the mechanism prints."),
-        click.option(
-            "--trust-rows",
-            is_flag=True,
-            help="Rows of size= calls are independent single calls: count them.",
-        ),
-        click.option(
-            "--in-process",
-            is_flag=True,
-            help="Call the mechanism in this process, for a debugger; nothing is made again.",
-        ),
-        click.option(
-            "--explain",
-            is_flag=True,
-            help="Name the lines that spend the loss; --html does so if a claim is refuted.",
-        ),
-        click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
-        click.option(
-            "--exact/--no-exact",
-            default=None,
-            help="Decide by exact laws, enumerated from discrete code  [default: if it is quick]",
-        ),
-        outputs,
-        click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
-        loudness("Print the verdict only."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+_options = together(
+    click.option(
+        "--command",
+        metavar="COMMAND",
+        help="A program that draws, in any language; see docs/protocol.md.",
+    ),
+    click.option("--python", metavar="PATH", help="Run TARGET with this Python (3.8 or later)."),
+    click.option(
+        "--isolate", is_flag=True, help="Run TARGET in a process of its own, which may crash."
+    ),
+    click.option(
+        "--release",
+        metavar="NAMES",
+        help="TARGET is a model: fit it to the database and release these attributes.",
+    ),
+    option_of("attacker"),
+    click.option(
+        "--claims",
+        type=Near(["all", "privacy"]),
+        help="Which of the claims it carries are tested  [default: all]",
+    ),
+    options_of("epsilon delta mu rho renyi curve relation distance databases pair histogram"),
+    options_of("trials notice precision seconds alpha"),
+    option_of("seed", filled=True),
+    option_of("workers"),
+    engines("dask", "ray"),
+    click.option("--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."),
+    click.option(
+        "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see tools merge."
+    ),
+    options_of("timeout exceptions show_output trust_rows in_process explain"),
+    click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
+    click.option(
+        "--exact/--no-exact",
+        default=None,
+        help="Decide by exact laws, enumerated from discrete code  [default: if it is quick]",
+    ),
+    outputs,
+    click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary."),
+    loudness("Print the verdict only."),
+)
+"""The options of `audit`, in the order they are shown."""
 
 
 def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
@@ -293,34 +207,22 @@ def _fingerprint(
     ),
 )
 @click.argument("target")
-@click.option("--delta", type=float, help="Bound epsilon at this delta, and delta(epsilon) too.")
+@option_of("delta", "Bound epsilon at this delta, and delta(epsilon) too.")
 @click.option("--mu", is_flag=True, help="Bound mu of Gaussian differential privacy too.")
 @click.option("--rho", is_flag=True, help="Bound rho of zCDP too.")
 @click.option("--curve", is_flag=True, help="Bound delta at every epsilon too.")
-@click.option(
-    "--relation",
-    type=click.Choice(["add-remove", "replace-one", "declared"]),
-    help="What neighbouring databases differ in.",
-)
-@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
-@click.option(
-    "--databases",
-    metavar="FILE.py:NAME",
-    help="A strategy of databases or pairs, a table or a schema: people.csv, people.json.",
-)
-@click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
-@click.option("--histogram", is_flag=True, help="The lists of --pair count records, bin by bin.")
-@click.option("--trials", type=WHOLE, help="Runs per database, counted pair [default: 200000]")
-@click.option(
-    "--precision",
+@options_of("relation distance databases pair histogram")
+@option_of("trials", "Runs per database, pair that is counted")
+@option_of(
+    "precision",
+    "Stop when the bound is known to this part of itself; 0: use all trials",
+    default="0",
     type=float,
-    help="Stop when the bound is known to this part of itself; 0: use all trials  [default: 0]",
+    metavar="SHARE",
 )
-@click.option("--seconds", type=float, help="Wall-clock budget for the whole estimate.")
-@click.option("--alpha", type=float, help="Chance that the bound is wrong  [default: 0.001]")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
-@click.option("-j", "--workers", type=WHOLE, help="Processes to draw in  [default: 1]")
-@click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
+@options_of("seconds alpha")
+@option_of("seed", filled=True)
+@options_of("workers timeout")
 @engines("dask", "ray")
 @click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness.")
 @outputs_in("json", "html", "markdown")
@@ -345,8 +247,7 @@ def _estimate(
 @main.command("replay", epilog=examples("dpwitness replay evidence.json"))
 @click.argument("evidence", metavar="EVIDENCE.json", type=click.Path())
 @click.argument("named", metavar="[TARGET]...", nargs=-1)
-@click.option("-j", "--workers", type=WHOLE, default=1, help="Processes to draw in  [default: 1]")
-@click.option("--timeout", type=float, default=10.0, help="Seconds one call may take.")
+@options_of("workers timeout", filled=True)
 @click.option("--command", "program", metavar="COMMAND", help="Allow this program to be run.")
 @click.option("--python", "python", metavar="PATH", help="Allow this Python to be run.")
 @loudness("Print the verdict only.")

@@ -17,6 +17,7 @@ from math import inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ..asked import require
 from ..bounds.binomial_tails import at_least, at_most
 from ..errors import InvalidArgument
 from ..results.results import Verdict
@@ -74,8 +75,7 @@ def conform(sample: Floats, law: SampledLaw, *, name: str, alpha: float = 1e-6) 
     outside (0, 0.5).
     """
     values = np.asarray(sample)
-    if not 0 < alpha < 0.5:
-        raise InvalidArgument(f"alpha must be between 0 and 0.5, got {alpha!r}")
+    require(alpha=alpha)
     if values.ndim != 1 or values.dtype.kind not in "biuf":
         raise InvalidArgument("expected a sample of single numbers; a law is of one number")
     if len(values) < FEWEST:

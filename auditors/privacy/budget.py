@@ -6,9 +6,8 @@ probability that is left; it only ever gives away whole amounts, before the draw
 """
 
 from dataclasses import dataclass, field
-from math import isfinite
 
-from ..errors import InvalidArgument
+from ..asked import default, require
 from ..sampling.sampling import Tally
 
 GROSS = 20_000
@@ -31,39 +30,16 @@ class Budget:
     Raises InvalidArgument for a number outside its range.
     """
 
-    alpha: float = 1e-3
-    trials: int = 200_000
-    seed: int = 0
-    precision: float | None = 0.05
+    alpha: float = default("alpha")
+    trials: int = default("trials")
+    seed: int = default("seed")
+    precision: float | None = default("precision")
     seconds: float | None = None
 
     def __post_init__(self) -> None:
         """Reject numbers outside their range, naming the number."""
-        precise = self.precision
-        wanted = (
-            (
-                self.trials >= 2 and self.trials == int(self.trials),
-                f"trials must be a whole number from 2, got {self.trials}",
-            ),
-            (
-                self.seconds is None or self.seconds > 0,
-                f"seconds must be positive, got {self.seconds}",
-            ),
-            (0 < self.alpha < 0.5, f"alpha must be between 0 and 0.5, got {self.alpha}"),
-            (
-                self.seed >= 0 and self.seed == int(self.seed),
-                f"seed must be a whole number >= 0, got {self.seed}",
-            ),
-            (
-                precise is None or (isfinite(precise) and 0 <= precise < 1),
-                f"precision must be None or a share from 0 to below 1, got {precise}; 0.05 stops "
-                "when the bound is known to 5 %, None as soon as the claim is refuted, 0 when all "
-                "trials are used",
-            ),
-        )
-        for holds, sentence in wanted:
-            if not holds:
-                raise InvalidArgument(sentence)
+        require(alpha=self.alpha, trials=self.trials, seed=self.seed, precision=self.precision,
+                seconds=self.seconds)  # fmt: skip
 
     @property
     def searching(self) -> int:

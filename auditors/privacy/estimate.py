@@ -24,13 +24,14 @@ from scipy.special import betaincinv, ndtri
 
 from ...mechanisms.model import PrivacyClaim
 from ..arguments import asking
+from ..asked import KEYWORDS
 from ..choosing.choose import Lesson
 from ..errors import InvalidArgument
 from ..events.events import Event
 from ..results.results import AuditResult, Pair, Witness
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_also
-from .request import ARGUMENTS, Request
+from .request import Request
 from .run import prepared, run_audit
 
 CURVE = 0.5
@@ -192,7 +193,7 @@ class EstimateRequest(Request):
     curve: bool = False
 
 
-@asking(EstimateRequest, told={**ARGUMENTS, **BOUNDS})
+@asking(EstimateRequest, told={**KEYWORDS, **BOUNDS})
 def estimate(request: EstimateRequest) -> EpsilonEstimate:
     """Bound from below what the mechanism loses; its own claims, if any, are not looked at.
 

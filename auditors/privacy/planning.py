@@ -24,6 +24,7 @@ from ...mechanisms.model import (
     curve_of,
     grouped_line,
 )
+from ..asked import require
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
@@ -105,11 +106,8 @@ def plan(
         raise InvalidArgument(
             f"give notice= or trials=, one of the two, got {given}", keywords=("notice", "trials")
         )
+    require(notice=notice, trials=trials, alpha=alpha)
     for holds, sentence in (
-        (notice is None or 1 < notice <= MOST_NOTICE,
-         f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}"),
-        (trials is None or trials >= 2, f"trials must be at least 2, got {trials!r}"),
-        (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha!r}"),
         (0 < event_probability < 1,
          f"the probability of the event must be between 0 and 1, got {event_probability!r}"),
         (0.5 <= power < 1, f"power must be from 0.5 to below 1, got {power!r}"),
@@ -145,11 +143,7 @@ def trials_to_notice(claim: PrivacyClaim, notice: float, alpha: float) -> int:
     """
     curve = claim.curve
     size = claim.epsilon if curve is None else curve.size
-    if not 1 < notice <= MOST_NOTICE:
-        raise InvalidArgument(
-            f"notice must be above 1, 1.2 for a loss of 1.2 times the claim, got {notice!r}",
-            keywords=("notice",),
-        )
+    require(notice=notice)
     if size == 0:
         raise InvalidArgument(
             "notice is a multiple of the claim, and epsilon 0 has none; give trials",
@@ -242,10 +236,7 @@ def _claimed(
     (name, value) = known[0]
     if not (isinstance(value, int | float) and 0 < value < inf):
         raise InvalidArgument(f"{name} must be positive and finite, got {value!r}")
-    if not 0 <= delta < 1:
-        raise InvalidArgument(f"delta must be from 0 to below 1, got {delta!r}")
-    if distance < 1:
-        raise InvalidArgument(f"distance must be at least 1, got {distance!r}")
+    require(delta=delta, distance=distance)
     try:
         return curve_of(mu=mu, rho=rho, delta=delta or None), name, float(value)
     except ValueError as error:

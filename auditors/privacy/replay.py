@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...mechanisms.model import Mechanism
+from ..asked import require
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..evidence.read import (
     drawn_part,
@@ -367,7 +368,7 @@ def _read(
     counts = tuple(read_count(data) for data in evidence["counts"])
     if not counts:
         raise EvidenceFormatError("the evidence holds no counts, so there is nothing to replay")
-    request.require(workers, timeout)
+    require(workers=workers, timeout=timeout)
     seeded = bool(record["seeded"])
     subject: Mechanism = request.subject(mechanism, "", str(record.get("target", "")), seeded)
     pair = read_pair(record["pair"])

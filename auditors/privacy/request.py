@@ -14,6 +14,7 @@ from ...mechanisms.model import (
     curve_of,
 )
 from ..arguments import meant
+from ..asked import default, require
 from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
@@ -29,58 +30,9 @@ Neighbours = Literal["add-remove", "replace-one", "declared"]
 """A relation in a word; an editor underlines any other."""
 
 
-ARGUMENTS = {
-    "mechanism": "A function f(database, rng) or f(database, rng, *, size=None), a `Mechanism`, or "
-    "the text that names one, such as file.py:function or a name of the catalogue.",
-    "epsilon": "The claimed privacy loss in nats; by default the mechanism's own claims.",
-    "delta": "The probability with which the loss may be larger than epsilon.",
-    "mu": "In place of epsilon: Gaussian differential privacy with this parameter is claimed.",
-    "rho": "In place of epsilon: zero-concentrated differential privacy; with delta approximate.",
-    "renyi": "In place of epsilon: one or several (alpha, epsilon) of Renyi differential privacy.",
-    "curve": "In place of epsilon: several (epsilon, delta) that are claimed at once, or an "
-    "accountant of dp_accounting, jax_privacy or Opacus that tells them.",
-    "relation": 'What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
-    "distance": "How many records they differ in, 1 unless said; epsilon is for one step.",
-    "databases": "A Hypothesis strategy of databases or of `Pair`, a domain, or a table.",
-    "pair": "Two databases in place of a search; only these are judged.",
-    "histogram": "Whether the lists of `pair` count records, one number for each bin.",
-    "trials": "Runs per database of the pair that decides; never more than 4 times as many in all.",
-    "notice": "In place of trials: as many as detect a loss of so many times the claim (`plan`).",
-    "seconds": "Wall-clock time for everything; the number of runs then depends on the machine.",
-    "precision": "When to stop once the claim is refuted: 0.05 when the bound is known to 5 %, "
-    "None at once, 0 when all trials are used.",
-    "alpha": "The probability of refuting any true claim in this call is at most this.",
-    "seed": "Decides all randomness: the same seed gives the same bits for any number of workers.",
-    "workers": "Processes that make the runs.",
-    "seeded": "False declares a mechanism that ignores the generator it is given.",
-    "timeout": "The longest that one call may take, in seconds.",
-    "progress": "Called with (stage, done, total) while runs are made.",
-    "news": 'Called with ("plan", what slow calls can show in `seconds`) before any is judged, '
-    'and with ("known", what is known so far).',
-    "kept": "Called with the `KeptDraws` of a slow mechanism if the audit ends before its verdict; "
-    "their `text()` is a file for `dpwitness judge`.",
-    "target": "The text that names the mechanism in reports and replay commands.",
-    "name": "What the mechanism is called in reports.",
-    "exceptions": '"output" makes the type of what a call raises its output; with "error" an '
-    "exception ends the audit.",
-    "attacker": 'What is judged of the outputs: their "values", also the "bits" of their numbers, '
-    'or also their Python "types".',
-    "show_output": "Whether what the mechanism prints is shown.",
-    "trust_rows": "True declares that the rows of a size= call are independent single calls, so "
-    "that they are counted; by default they only help to search.",
-    "in_process": "Call the mechanism in this process, for a debugger; no run is made again.",
-    "explain": "Name the lines of the mechanism that spend the loss, as `cause`; None does so if "
-    "the claim is refuted.",
-    "exact": "Enumerate the exact laws of discrete randomness: True asks for them, None tries "
-    "where it costs little, False leaves them out.",
-    "engine": "An `Engine` that says where runs are made; it changes no count.",
-}
-"""Every argument in a sentence, for the documentation of all functions of a request."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What every function that judges a mechanism takes, stated once; `ARGUMENTS` explains it."""
+    """What every function that judges a mechanism takes, stated once; `ASKED` explains it."""
 
     mechanism: Any = field(kw_only=False)
     delta: float | None = None
@@ -88,27 +40,27 @@ class Request:
     distance: int | None = None
     databases: Any = None
     pair: Pair | tuple[Any, Any] | None = None
-    histogram: bool = False
-    trials: int = 200_000
+    histogram: bool = default("histogram")
+    trials: int = default("trials")
     notice: float | None = None
     seconds: float | None = None
-    precision: float | None = 0.05
-    alpha: float = 1e-3
-    seed: int = 0
-    workers: int = 1
+    precision: float | None = default("precision")
+    alpha: float = default("alpha")
+    seed: int = default("seed")
+    workers: int = default("workers")
     seeded: bool | None = None
-    timeout: float = 10.0
+    timeout: float = default("timeout")
     progress: Progress | None = None
     news: News | None = None
     kept: Keeping | None = None
     target: str = ""
     name: str = ""
-    exceptions: Literal["error", "output"] = "error"
-    attacker: Literal["values", "bits", "types"] = "values"
-    show_output: bool = False
+    exceptions: Literal["error", "output"] = default("exceptions")
+    attacker: Literal["values", "bits", "types"] = default("attacker")
+    show_output: bool = default("show_output")
     trust_rows: bool | None = None
-    in_process: bool = False
-    explain: bool | None = False
+    in_process: bool = default("in_process")
+    explain: bool | None = default("explain")
     exact: bool | None = None
     engine: Engine | None = None
 
@@ -221,6 +173,7 @@ def claims(
     A claim about given pairs, or a strategy `of_pairs`, may come without a relation: it is then
     the one under which the pair is near, or only declared.
     """
+    require(epsilon=epsilon, delta=delta, distance=distance)
     own = [claim for claim in mechanism.claims if isinstance(claim, PrivacyClaim)]
     if not own:
         if epsilon is None and curve is None:
@@ -304,11 +257,3 @@ def require_one(pair: Any, databases: Any) -> None:
             "judged; give one of them",
             keywords=("pair", "databases"),
         )
-
-
-def require(workers: int, timeout: float) -> None:
-    """Reject numbers outside their range, naming the number; `Budget` does so for its own."""
-    if not (workers >= 1 and workers == int(workers)):
-        raise InvalidArgument(f"workers must be at least 1, got {workers}")
-    if not timeout > 0:
-        raise InvalidArgument(f"timeout must be positive, got {timeout}")

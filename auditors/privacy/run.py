@@ -9,6 +9,7 @@ from typing import Any
 
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
 from ..arguments import asking
+from ..asked import KEYWORDS, require
 from ..attackers import seen_by
 from ..choosing.choose import Lesson, learn
 from ..databases.distance import HISTOGRAMS, require_neighbours
@@ -41,7 +42,7 @@ from .planning import (
     trials_within,
 )
 from .point import at_point
-from .request import ARGUMENTS, AuditRequest, Progress, Request
+from .request import AuditRequest, Progress, Request
 from .verdicts import (
     NO_RETURN,
     NOT_READ,
@@ -60,7 +61,7 @@ ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
 
-@asking(AuditRequest, first=("epsilon",), told=ARGUMENTS)
+@asking(AuditRequest, first=("epsilon",), told=KEYWORDS)
 def audit(request: AuditRequest) -> AuditResult:
     """Audit one privacy claim of a mechanism: search a pair that breaks it, and test it there.
 
@@ -79,7 +80,7 @@ def audit(request: AuditRequest) -> AuditResult:
         return run_audit(audits[0], request.progress)
 
 
-@asking(AuditRequest, first=("epsilon",), told=ARGUMENTS)
+@asking(AuditRequest, first=("epsilon",), told=KEYWORDS)
 def audit_claims(request: AuditRequest) -> tuple[AuditResult, ...]:
     """Audit the privacy claims of a mechanism and return one result for each.
 
@@ -131,7 +132,7 @@ def prepared(
             databases, request.distance or 1, budget.seed, histogram=histogram
         )
         claims = tuple(replace(claim, relation=known) for claim in claims)
-    asked.require(request.workers, request.timeout)
+    require(workers=request.workers, timeout=request.timeout)
     if request.exceptions not in ("error", "output"):
         raise InvalidArgument(
             f'exceptions must be "error" or "output", got {request.exceptions!r}',

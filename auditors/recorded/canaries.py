@@ -25,6 +25,7 @@ from ...mechanisms.model import (
     Relation,
     curve_of,
 )
+from ..asked import require
 from ..bounds.ranks import Family, Ranked, detectable, largest_refuted, of_curve, of_epsilon
 from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
@@ -142,7 +143,7 @@ def scores(
     claim = stated_claim(
         epsilon=epsilon, delta=delta, mu=mu, rho=rho, renyi=renyi, curve=curve, distance=distance
     )
-    require_alpha(alpha)
+    require(alpha=alpha)
     at = 0.0 if claim is not None and claim.curve is not None else delta or 0.0
     own, claimed = family_of(claim, at, distance)
     shuffled = _shuffled(sides, seed)
@@ -227,12 +228,6 @@ def stated_claim(*, epsilon: Any, delta: Any, distance: int, **curves: Any) -> P
     except (ValueError, TypeError) as error:
         raise InvalidArgument(str(error), keywords=tuple(stated)) from None
     return known if epsilon is not None else None
-
-
-def require_alpha(alpha: float) -> None:
-    """Reject an error probability that is none."""
-    if not 0 < alpha < 0.5:
-        raise InvalidArgument(f"alpha must be between 0 and 0.5, got {alpha!r}")
 
 
 def family_of(claim: PrivacyClaim | None, delta: float, distance: int) -> tuple[Family, float]:

@@ -14,6 +14,7 @@ from math import inf, log
 
 import numpy as np
 
+from ..asked import require
 from ..bounds import two_sample
 from ..choosing.choose import Choice, Lesson
 from ..errors import InvalidArgument
@@ -22,7 +23,7 @@ from ..privacy.attempt import counted
 from ..privacy.betting import FIRST, HALF, Betting, next_size
 from ..results.results import Count, Verdict
 from .independence import LOOKED_AT, doubts
-from .judge_samples import Judged, judge_samples, require_claim
+from .judge_samples import Judged, judge_samples
 
 FEWEST = 32
 SHORTEST = 7
@@ -54,7 +55,7 @@ def judge_kept(
     sequence together. Raises InvalidArgument for numbers outside their range and fewer than 32
     draws.
     """
-    require_claim(epsilon, delta, distance, alpha)
+    require(epsilon=epsilon, delta=delta, distance=distance, alpha=alpha)
     size = min(len(first), len(second))
     if size < FEWEST:
         raise InvalidArgument(

@@ -16,6 +16,7 @@ from operator import itemgetter
 
 import numpy as np
 
+from ..asked import require
 from ..bounds import two_sample
 from ..choosing.choose import Choice, learn
 from ..errors import InvalidArgument
@@ -78,7 +79,7 @@ def judge_samples(
     `epsilon` in nats. Raises InvalidArgument for numbers outside their range and for samples of
     fewer than 100 outputs.
     """
-    require_claim(epsilon, delta, distance, alpha)
+    require(epsilon=epsilon, delta=delta, distance=distance, alpha=alpha)
     _require_enough(first, second)
     sizes = len(first), len(second)
     taught = [min(round(TEACHING * size), MOST_TEACHING) for size in sizes]
@@ -173,18 +174,6 @@ def _moved(event: HalfLine | AdditiveScore, threshold: float) -> HalfLine | Addi
     if isinstance(event, HalfLine):
         return HalfLine(event.feature, threshold, event.upper)
     return replace(event, threshold=threshold)
-
-
-def require_claim(epsilon: float, delta: float, distance: int, alpha: float) -> None:
-    """InvalidArgument for a number outside its range."""
-    for holds, sentence in (
-        (0 <= epsilon < float("inf"), f"epsilon must be finite and at least 0, got {epsilon!r}"),
-        (0 <= delta < 1, f"delta must be from 0 to below 1, got {delta!r}"),
-        (distance >= 1, f"distance must be at least 1, got {distance!r}"),
-        (0 < alpha < 0.5, f"alpha must be between 0 and 0.5, got {alpha!r}"),
-    ):
-        if not holds:
-            raise InvalidArgument(sentence)
 
 
 def _require_enough(first: Outputs, second: Outputs) -> None:

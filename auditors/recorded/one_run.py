@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...mechanisms.model import Curve, GaussianCurve, PrivacyClaim
+from ..asked import require
 from ..bounds.guesses import (
     epsilon_p_value,
     inverse_of,
@@ -23,7 +24,7 @@ from ..bounds.guesses import (
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..results.results import Verdict
-from .canaries import require_alpha, stated_claim
+from .canaries import stated_claim
 
 NUMBERS = 12
 FEWEST = 16
@@ -195,7 +196,7 @@ def _judged(
     distance: int,
     alpha: float,
 ) -> OneRun:
-    require_alpha(alpha)
+    require(alpha=alpha)
     curve = None if claim is None else claim.curve
     at = 0.0 if curve is not None else delta or 0.0
     share = alpha / len(counts) / (1 if claim is not None else 2)

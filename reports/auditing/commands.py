@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from ...auditors.asked import require
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.follows_law import contradicted
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
@@ -14,7 +15,7 @@ from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import run
 from ...auditors.privacy.budget import Budget
 from ...auditors.privacy.replay import Replay
-from ...auditors.privacy.request import require, require_one
+from ...auditors.privacy.request import require_one
 from ...auditors.results.results import AuditResult, Verdict
 from ...auditors.shards import running
 from ...mechanisms.catalogue import DEMO
@@ -241,7 +242,7 @@ def replay(
     `named` are the targets, `program` the command or the interpreter that the user allows to be
     run; `ask` puts a question where there is somebody to answer it.
     """
-    require(workers, timeout)
+    require(workers=workers, timeout=timeout)
     verdicts, differs = [], False
     data = reading.load_document(path)
     records, claims = reading.entries_of(data, repr(path)), claims_of(data)

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
-from ..shell.shell import WHOLE, Grouped, asker, examples, loudness, speak
+from ..shell.options import option_of
+from ..shell.shell import Grouped, asker, examples, loudness, speak
 
 
 @click.command(
@@ -20,8 +21,8 @@ from ..shell.shell import WHOLE, Grouped, asker, examples, loudness, speak
 @click.argument("shards", metavar="SHARD.json...", nargs=-1, required=True, type=click.Path())
 @click.option("--target", metavar="TARGET", help="What the shards audited, where it lies here.")
 @click.option("--databases", metavar="FILE.py:NAME", help="The databases, where they lie here.")
-@click.option("-j", "--workers", type=WHOLE, help="Processes for what is drawn here  [default: 1]")
-@click.option("--timeout", type=float, help="Seconds one call may take  [default: 10]")
+@option_of("workers", "Processes for what is drawn here")
+@option_of("timeout")
 @click.option(
     "--checkpoint", metavar="FILE", help="Keep what is drawn here; a shard's own will do."
 )

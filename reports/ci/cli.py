@@ -6,7 +6,8 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engines
-from ..shell.shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompter, speak
+from ..shell.options import SEED, WHOLE, option_of, options_of
+from ..shell.shell import Grouped, examples, loudness, prompter, speak
 
 
 @click.command(
@@ -28,15 +29,11 @@ from ..shell.shell import SEED, WHOLE, Grouped, Near, examples, loudness, prompt
     show_default=True,
     help="How much a lower bound may exceed the baseline's.",
 )
-@click.option(
-    "--alpha",
-    type=float,
-    help="False-alarm probability of the whole gate.",
-)
+@option_of("alpha", "False-alarm probability of the whole gate.", default=None)
 @click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
-@click.option("--trials", type=WHOLE, help="Runs per database, of entries without a budget.")
-@click.option("--seconds", type=float, help="Seconds for each entry without its own budget.")
-@click.option("--seed", type=SEED, metavar="K|random", help="Random seed of the run.")
+@option_of("trials", "Runs per database, of entries without a budget.", default=None)
+@option_of("seconds", "Seconds for each entry without its own budget.")
+@option_of("seed", "Random seed of the run.", default=None, type=SEED, metavar="K|random")
 @click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
 @click.option(
     "-j",
@@ -89,15 +86,7 @@ def gate(
     ),
 )
 @click.argument("target")
-@click.option("--epsilon", type=float, help="What it promises, in nats.")
-@click.option("--delta", type=float, help="What it promises  [default: 0]")
-@click.option(
-    "--relation",
-    type=Near(["add-remove", "replace-one", "declared"]),
-    help="What neighbouring databases differ in.",
-)
-@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or a domain.")
-@click.option("--pair", nargs=2, metavar="JSON JSON", help="Two databases instead.")
+@options_of("epsilon delta relation databases pair")
 @click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
 @click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
 def init(target: str, services: tuple[str, ...], **given: Any) -> None:

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from ..formats.table import outputs_in
-from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
+from ..shell.options import option_of, options_of
+from ..shell.shell import Grouped, examples, loudness, speak
 
 
 @click.command(
@@ -19,33 +20,15 @@ from ..shell.shell import WHOLE, Grouped, Near, examples, loudness, speak
     ),
 )
 @click.argument("target")
-@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
-@click.option("--delta", type=float, help="Claimed delta  [default: 0]")
-@click.option(
-    "--relation",
-    type=Near(["add-remove", "replace-one", "declared"]),
-    help="What neighbouring databases differ in.",
-)
-@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
-@click.option("--databases", metavar="FILE.py:NAME", help="A strategy of databases or a domain.")
-@click.option("--pair", nargs=2, metavar="JSON JSON", help="The two databases; skips the search.")
+@options_of("epsilon delta relation distance databases pair")
 @click.option("--theorems", is_flag=True, help="Check the theorems of its system too (catalogue).")
 @click.option("--kind", "kinds", multiple=True, help="Only faults of this kind; may be repeated.")
-@click.option(
-    "--trials", type=WHOLE, default=100_000, show_default=True,
-    help="Runs per database for each claim and mutant, at most.",
-)  # fmt: skip
-@click.option(
-    "--seconds", type=float, default=600.0, show_default=True,
-    help="Start no mutant after this time.",
-)  # fmt: skip
-@click.option(
-    "--alpha", type=float, default=1e-3, show_default=True,
-    help="Chance that a mutant that breaks nothing counts as detected.",
-)  # fmt: skip
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
-@click.option("--timeout", type=float, default=10.0, show_default=True,
-              help="Seconds one call may take.")  # fmt: skip
+@option_of(
+    "trials", "Runs per database for each claim and mutant, at most.", default=100_000, filled=True
+)
+@option_of("seconds", "Start no mutant after this time.", default=600.0, filled=True)
+@option_of("alpha", "Chance that a mutant that breaks nothing counts as detected.", filled=True)
+@options_of("seed timeout", filled=True)
 @click.option(
     "--least", type=float, metavar="SHARE", help="Fail below this share of detected faults."
 )

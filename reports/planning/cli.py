@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from ..formats.table import outputs_in
-from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
+from ..shell.options import WHOLE, option_of, options_of
+from ..shell.shell import Grouped, examples, loudness, speak
 
 
 @click.command(
@@ -20,23 +21,14 @@ from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
         "  --seconds 300 --call 0.5",
     ),
 )
-@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
-@click.option("--delta", type=float, default=0.0, show_default=True, help="Claimed delta.")
-@click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
-@click.option("--rho", type=float, help="Claimed rho of zCDP.")
-@click.option("--notice", type=float, help="Loss to detect, as a multiple of the claim.")
-@click.option(
-    "--trials", type=WHOLE, help="Or the runs per database of an audit: what does it detect?"
-)
-@click.option("--seconds", type=float, help="Or the time of an audit, of calls that take --call.")
+@option_of("epsilon")
+@option_of("delta", "Claimed delta.", default=0.0, filled=True)
+@options_of("mu rho")
+@option_of("notice", "Loss to detect, as a multiple of the claim.")
+@option_of("trials", "Or the runs per database of an audit: what does it detect?", default=None)
+@option_of("seconds", "Or the time of an audit, of calls that take --call.")
 @click.option("--call", type=float, metavar="SECONDS", help="What one call takes.")
-@click.option(
-    "--alpha",
-    type=float,
-    default=1e-3,
-    show_default=True,
-    help="Chance that a sound mechanism fails a run: alpha.",
-)
+@option_of("alpha", "Chance that a sound mechanism fails a run: alpha.", filled=True)
 @click.option(
     "--event-probability",
     type=float,
@@ -47,9 +39,7 @@ from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 @click.option(
     "--power", type=float, default=0.9, show_default=True, help="Chance to detect the loss."
 )
-@click.option(
-    "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the databases."
-)
+@option_of("distance", "Steps between the databases.", default=1, filled=True)
 @click.option(
     "--runs", type=WHOLE, default=10_000, show_default=True, help="Runs in the life of the test."
 )

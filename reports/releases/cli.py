@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from ..formats.table import outputs_in
+from ..shell.options import option_of
 from ..shell.shell import Grouped, examples, speak, verbosely
 
 
@@ -45,10 +46,7 @@ from ..shell.shell import Grouped, examples, speak, verbosely
     metavar="PACKAGE",
     help="Installed with each release; may be repeated.",
 )
-@click.option(
-    "--alpha", type=float, default=1e-3, show_default=True,
-    help="False-alarm probability of the whole sweep.",
-)  # fmt: skip
+@option_of("alpha", "False-alarm probability of the whole sweep.", filled=True)
 @click.option(
     "--environments", metavar="FOLDER", help="Keep the environments here and use them again."
 )

@@ -6,7 +6,8 @@ import click
 
 from ..formats.table import outputs
 from ..sharding.options import engine_of, engines
-from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
+from ..shell.options import option_of
+from ..shell.shell import Grouped, examples, loudness, speak
 
 
 @click.command(
@@ -33,22 +34,20 @@ from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 )  # fmt: skip
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Random seed.")
-@click.option(
-    "--trials",
-    type=WHOLE,
+@option_of("seed", filled=True)
+@option_of(
+    "trials",
+    "Runs for each statement; one known to be false that fewer do not refute gets 100,000.",
     default=100_000,
-    show_default=True,
-    help="Runs for each statement; one known to be false that fewer do not refute gets 100,000.",
+    filled=True,
 )
-@click.option(
-    "--alpha", type=float, default=1e-3, show_default=True,
-    help="Chance that sampling refutes any true statement of the run.",
-)  # fmt: skip
-@click.option(
-    "-j", "--workers", type=click.IntRange(min=1),
-    help="Processes; the numbers do not depend on it  [default: one per core]",
-)  # fmt: skip
+@option_of("alpha", "Chance that sampling refutes any true statement of the run.", filled=True)
+@option_of(
+    "workers",
+    "Processes; the numbers do not depend on it",
+    default="one per core",
+    type=click.IntRange(min=1),
+)
 @engines("loky", "dask", "ray")
 @loudness("Print the summary only.")
 def reproduce(

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from ..formats.table import outputs
-from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
+from ..shell.options import WHOLE, option_of, options_of
+from ..shell.shell import Grouped, examples, loudness, speak
 
 
 @click.command(
@@ -21,14 +22,9 @@ from ..shell.shell import WHOLE, Grouped, examples, loudness, speak
 )
 @click.argument("first", metavar="SAMPLE")
 @click.argument("second", metavar="[SAMPLE2]", required=False)
-@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
-@click.option("--delta", type=float, help="Claimed delta  [default: 0]")
-@click.option("--distance", type=WHOLE, help="Steps between the databases  [default: 1]")
+@options_of("epsilon delta distance")
 @click.option("--law", help='SAMPLE is claimed to follow this law, such as "discrete-laplace(20)".')
-@click.option(
-    "--alpha", type=float,
-    help="Chance to refute a true claim  [default: 0.001; of a law: 1e-06]",
-)  # fmt: skip
+@option_of("alpha", default="0.001; of a law: 1e-06")
 @outputs
 @loudness("Print the verdict only.")
 def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
@@ -74,34 +70,11 @@ def judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
     metavar="CANARIES GUESSES RIGHT",
     help="The guesses about the canaries of one training, counted already; no file.",
 )
-@click.option("--epsilon", type=float, help="Claimed epsilon, in nats.")
-@click.option("--delta", type=float, help="Delta of the claim, or of the bound  [default: 0]")
-@click.option("--mu", type=float, help="Claimed mu of Gaussian differential privacy.")
-@click.option("--rho", type=float, help="Claimed rho of zCDP; --delta: approximate.")
-@click.option(
-    "--renyi",
-    multiple=True,
-    metavar="ALPHA:EPSILON",
-    help="Claimed Renyi divergence; may be repeated.",
-)
-@click.option(
-    "--curve",
-    metavar="FILE",
-    help="Claimed (epsilon, delta), all at once; JSON, CSV or file.py:ACCOUNTANT.",
-)
-@click.option(
-    "--distance", type=WHOLE, default=1, show_default=True, help="Steps between the data sets."
-)
-@click.option(
-    "--alpha", type=float, default=1e-3, show_default=True, help="Chance to refute a true claim."
-)
-@click.option(
-    "--seed",
-    type=WHOLE,
-    default=0,
-    show_default=True,
-    help="Random seed.",
-)
+@option_of("epsilon")
+@option_of("delta", "Delta of the claim, or of the bound  [default: 0]")
+@options_of("mu rho renyi curve")
+@option_of("distance", "Steps between the data sets.", default=1, filled=True)
+@options_of("alpha seed", filled=True)
 @outputs
 @loudness("Print the verdict only.")
 def scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.arguments import meant
+from ...auditors.asked import ASKED, default
 
 PROFILES: dict[str, dict[str, Any]] = {
     "dev": {"trials": 50_000, "seed": 0},
     "ci": {"trials": 200_000, "seed": 0},
     "nightly": {"trials": 2_000_000, "seed": "random"},
 }
-LARGEST = 2**63
 NOT_SETTINGS = {"profiles", "gate"}
 
 
@@ -46,13 +46,13 @@ class Settings:
     `precision` is that of `Budget`, with "none" for None: a run in CI stops once refuted.
     """
 
-    alpha: float = 1e-3
+    alpha: float = default("alpha")
     profile: str = "ci"
-    trials: int = 200_000
+    trials: int = default("trials")
     notice: float | None = None
     seconds: float | None = None
     precision: float | str = "none"
-    seed: int | None = 0
+    seed: int | None = default("seed")
     inconclusive: str = "warn"
     directory: str = ".dpwitness"
     lock: str = "dpwitness.lock"
@@ -142,28 +142,18 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
     values = dict(merged)
     if values.get("seed") == "random":
         values["seed"] = None
+    for name in ("alpha", "trials", "notice", "seconds", "precision", "seed", "workers"):
+        value = values.get(name)
+        if not ASKED[name].allows(value):
+            or_random = ', or "random"' if name == "seed" else ""
+            raise SettingsError(f"{name} must be {ASKED[name].expected}{or_random}, got {value!r}")
+        if ASKED[name].kind == "whole" and value is not None:
+            values[name] = int(value)
     settings = replace(Settings(), **values)
-    number = (int, float)
     wanted = (
-        ("alpha", _is(settings.alpha, number) and 0 < settings.alpha < 0.5,
-         "a number between 0 and 0.5"),
-        ("trials", _is(settings.trials, int) and 2 <= settings.trials < LARGEST,
-         "a whole number from 2"),
-        ("notice", settings.notice is None or (_is(settings.notice, number)
-         and 1 < settings.notice <= 1000), "a number above 1, such as 1.2"),
-        ("seconds", settings.seconds is None or (_is(settings.seconds, number)
-         and 0 < settings.seconds < LARGEST), "a positive number"),
-        ("precision", settings.precision == "none" or (_is(settings.precision, number)
-         and isinstance(settings.precision, number)
-         and 0 <= settings.precision < 1), '"none" or a share from 0 to below 1'),
-        ("seed", settings.seed is None or (_is(settings.seed, int)
-         and 0 <= settings.seed < LARGEST),
-         'a whole number from 0, or "random"'),
         ("inconclusive", settings.inconclusive in ("warn", "fail"), '"warn" or "fail"'),
         ("directory", isinstance(settings.directory, str) and settings.directory != "",
          "the name of a folder"),
-        ("workers", settings.workers is None or (_is(settings.workers, int)
-         and 1 <= settings.workers < LARGEST), "a whole number from 1"),
         ("backend", settings.backend in (None, "dask", "ray"), '"dask" or "ray"'),
         ("scheduler", settings.scheduler is None or isinstance(settings.scheduler, str),
          "the address of a dask scheduler"),
@@ -175,7 +165,3 @@ def _checked(merged: Mapping[str, Any], name: str) -> Settings:
         if not holds:
             raise SettingsError(f"{key} must be {expected}, got {getattr(settings, key)!r}")
     return settings
-
-
-def _is(value: Any, kind: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..shell.shell import Near
+from ..shell.options import Near
 
 if TYPE_CHECKING:
     from ...auditors.engines import Engine
