@@ -357,7 +357,9 @@ def _scored(columns: list[Counted]) -> set[int]:
     """Columns that scores over many of them may use: values, and steps between real neighbours."""
     values = [i for i, c in enumerate(columns) if c.bins.feature.kind == "value"]
     found = set(values)
-    found |= {i for i, c in enumerate(columns) if c.bins.feature.kind in ("count", "labelled")}
+    found |= {
+        i for i, c in enumerate(columns) if c.bins.feature.kind in ("count", "labelled", "after")
+    }
     if len(values) > 1 and all(_only_rest(columns[i].bins) for i in values):
         paths = [columns[i].bins.feature.path for i in values]
         steps = {(b, a) for a, b in pairwise(paths)}

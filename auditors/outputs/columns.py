@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .features import ABSENT, Column, Feature
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, leaf_numbers, ragged
-from .readings import at, times
+from .readings import at, number_after, times
 
 EXACT = 2**53
 
@@ -289,12 +289,25 @@ def _count(node: Node, feature: Feature) -> Column:
     return _constant("no text", node.count)
 
 
+def _after(node: Node, feature: Feature) -> Column:
+    """A number after a word of a text, or the one before it."""
+    if not isinstance(node, Texts) or not isinstance(feature.argument, str):
+        return _constant("no text", node.count)
+    values = number_after(node, feature.argument, feature.place)
+    absent = np.isnan(values)
+    return (
+        Column(values, np.where(absent, 0, -1).astype(np.int32), (ABSENT,))
+        if absent.any()
+        else Column(values)
+    )
+
+
 def _labelled(node: Node, feature: Feature) -> Column:
     """A part of an entry that has the label, by the place of labels and of the part."""
     label, inner = feature.other[:1], feature.other[1:]
     found = []
     for rows, listed in at(node, feature.path):
-        entries = _entries(listed)
+        entries = entries_of(listed)
         if entries is None:
             continue
         owners, content = entries
@@ -308,7 +321,7 @@ def _labelled(node: Node, feature: Feature) -> Column:
     return _assembled(node.count, found)
 
 
-def _entries(node: Node) -> tuple[NDArray[np.intp], Node] | None:
+def entries_of(node: Node) -> tuple[NDArray[np.intp], Node] | None:
     """The entries of lists in order of the lists, and the list that each is of."""
     if isinstance(node, Grid) and node.values.ndim > 2:
         size, width, *inner = node.values.shape
@@ -430,5 +443,6 @@ _ASKED: dict[str, Callable[[Node, Feature], Column]] = {
     "first": _first,
     "missing": _missing,
     "count": _count,
+    "after": _after,
     **dict.fromkeys(_AGGREGATES, _aggregate),
 }

@@ -25,13 +25,16 @@ ABSENT = "absent"
 
 KINDS = (
     "value", "exact", "length", "type", "keys", "has", "missing", "difference", "equal",
-    "residue", "first", "count", "labelled", "sum", "max", "min", "argmax",
+    "residue", "first", "count", "labelled", "after", "sum", "max", "min", "argmax",
 )  # fmt: skip
 PAIRED = frozenset({"difference", "equal", "labelled"})
 """Kinds that look at two places."""
+PLACED = frozenset({"labelled", "after"})
+"""Kinds with a place."""
 ORDINALS = ("first", "second", "third")
 PLACES = (0, 1, 2, -1)
-"""Of the entries of a list that have one label; -1 is the last."""
+"""Of the entries of a list that have one label, -1 for the last; of the numbers after a word, -1
+for the one before it."""
 DEEPEST = 64
 """Steps of a path; values nested beyond 60 levels are refused as outputs."""
 
@@ -85,6 +88,8 @@ class Feature:
     | count | how often the two letters `argument` follow each other in a text |
     | labelled | in a list, the part `other[1:]` of the entry whose `other[0]` is `argument`: of
     those the one at `place`, -1 for the last |
+    | after | in a text, a number after the word `argument`, where it occurs once: the one at
+    `place`, -1 for the last before it |
     | sum, max, min, argmax | of all numbers at the path |
     """
 
@@ -119,6 +124,13 @@ class Feature:
                 return f"{part or 'value'} of the {which} entry of {name} whose {entry} is " + (
                     say_argument(self.argument)
                 )
+            case "after":
+                which = (
+                    "last number before"
+                    if self.place < 0
+                    else f"{ORDINALS[self.place]} number after"
+                )
+                return f"{which} {str(self.argument)!r} in {name}"
             case "missing":
                 return f"number of missing entries in {name}"
             case "argmax":
@@ -222,6 +234,7 @@ def feature_from_json(data: Any) -> Feature:
         "residue": (int, float),
         "first": (int, float, str),
         "count": (str,),
+        "after": (str,),
         "labelled": (int, float, str),
     }.get(kind, (type(None),))
     if not isinstance(argument, wanted) or isinstance(argument, bool):
@@ -230,7 +243,7 @@ def feature_from_json(data: Any) -> Feature:
     if (kind == "count" and len(str(argument)) != 2) or (kind == "labelled" and not other):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     place = data.get("place", 0)
-    if place not in PLACES or isinstance(place, bool) or (place and kind != "labelled"):
+    if place not in PLACES or isinstance(place, bool) or (place and kind not in PLACED):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have the place {place!r:.40}")
     return Feature(kind, _path_from_json(data.get("path")), _path_from_json(other), argument, place)
 

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .columns import entries_of
 from .features import ABSENT, PLACES, Column, Feature, Path, Step
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
 from .outputs import Outputs
-from .readings import at, many, reading, telling_letters
+from .readings import at, many, naming_words, reading, telling_letters
 
 MOST_VALUES = 64
 MOST_KEYS = 64
@@ -22,6 +23,8 @@ MOST_FORMS = 24
 FEW = 6
 MOST_LETTERS = 64
 MOST_LABELS = 8
+MOST_WORDS = 16
+LEAVES = (Numbers, Texts, Exact)
 LEAST_HELD = 64
 """Of the first 2,000 outputs of a side, how many must have a labelled entry that is asked for."""
 SHARE = 0.5
@@ -55,6 +58,7 @@ def questions(first: Outputs, second: Outputs) -> list[Feature]:
             found.append(Feature("missing"))
         found += _firsts(both, first, second)
         found += _pivots(both, first, second)
+    found += _after(both, first, second)
     found += _letters(paths, first, second)
     found += [residue for path in paths[:FEW] for residue in _residues(path, first, second)]
     return list(dict.fromkeys(found))
@@ -199,6 +203,28 @@ def _letters(paths: list[Path], first: Outputs, second: Outputs) -> list[Feature
     return found[:MOST_LETTERS]
 
 
+def _after(both: Outputs, first: Outputs, second: Outputs) -> list[Feature]:
+    """Of texts, the numbers after words that move about in them, and the number before each."""
+    found: list[Feature] = []
+    for path in both.paths():
+        texts = None if any(map(_unlike, path)) else _texts_at(both[: 2 * LOOKED_AT], path)
+        if texts is not None and many(texts):
+            words = naming_words(texts, LEAST_HELD, MOST_WORDS)
+            found += [Feature("after", path, (), word, place) for word in words for place in PLACES]
+    return _best_of(found, first, second)
+
+
+def _best_of(found: list[Feature], first: Outputs, second: Outputs) -> list[Feature]:
+    """Those that enough of the outputs have and in which the sides differ most, in their order."""
+    sides = first[:LOOKED_AT], second[:LOOKED_AT]
+    often = [one for one in found if any(_often(side.column(one)) for side in sides)]
+    # A name of two words has the same numbers after each.
+    several = list({_entries_of(one, sides): one for one in reversed(often)}.values())[::-1]
+    gaps = [_gap(*(side.column(one) for side in sides)) for one in several]
+    best = np.argsort(-np.array(gaps), kind="stable")[:MOST_FORMS]
+    return [several[i] for i in sorted(best.tolist())]
+
+
 def _texts_at(outputs: Outputs, path: Path) -> Texts | None:
     for _, node in at(outputs.node, path):
         if isinstance(node, Texts) and node.count:
@@ -212,15 +238,26 @@ def _pivots(both: Outputs, first: Outputs, second: Outputs) -> list[Feature]:
     Asked for are the first, second and third of them and the last; those that tell most are kept.
     """
     found: list[Feature] = []
-    for path in both.paths():
+    # Lists of one length have their entries' paths, and none of their own.
+    above = (path[:end] for path in both.paths() for end in range(len(path) + 1))
+    for path in dict.fromkeys(above):
         for _, node in at(both.node, path):
-            if isinstance(node, Ragged) and node.codes is None and node.content.count:
-                found += _pivots_of(path, Outputs(node.content, node.content.count))
-    sides = first[:LOOKED_AT], second[:LOOKED_AT]
-    several = [one for one in found if any(_often(side.column(one)) for side in sides)]
-    gaps = [_gap(*(side.column(one) for side in sides)) for one in several]
-    best = np.argsort(-np.array(gaps), kind="stable")[:MOST_FORMS]
-    return [several[i] for i in sorted(best.tolist())]
+            if isinstance(node, Fixed) and (
+                not node.listed or isinstance(node.parts.get(0), LEAVES)
+            ):
+                continue
+            entries = entries_of(node)
+            if entries is not None and entries[1].count:
+                found += _pivots_of(path, Outputs(entries[1], entries[1].count))
+    return _best_of(found, first, second)
+
+
+def _entries_of(feature: Feature, sides: tuple[Outputs, ...]) -> bytes:
+    columns = [side.column(feature) for side in sides]
+    codes = [column.labelled() if column.codes is None else column.codes for column in columns]
+    return b"".join(np.ascontiguousarray(part, dtype=np.float64).tobytes()
+                    for column, code in zip(columns, codes, strict=True)
+                    for part in (column.values, code))  # fmt: skip
 
 
 def _often(column: Column) -> bool:

@@ -8,7 +8,9 @@ are the different texts of a node, once for all questions about them.
 import csv
 import json
 import re
+from collections import Counter
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +38,8 @@ NUMBER = re.compile(
 SEPARATED = re.compile(r"[^\s,;=:|]+([,;\t|])[^\s,;|]")
 """A line of a table begins so."""
 FIELD = re.compile(r"([A-Za-z_][\w.-]*)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;&#\"'=:][^\s,;&]*)")
+WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
+"""What may name the number after it, or the one before."""
 
 
 def said(text: str) -> dict[str, Any]:
@@ -217,3 +221,62 @@ def telling_letters(first: Texts, second: Texts, most: int, least: float) -> lis
         gaps[pair] = abs(a - b) / ((a + 1 / n) / n + (b + 1 / m) / m) ** 0.5
     best = sorted(gaps, key=lambda pair: (-gaps[pair], pair))[:most]
     return [chr(pair >> 32) + chr(pair & 0xFFFFFFFF) for pair in best if gaps[pair] >= least]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The numbers of texts, one text after the other, and the words that occur once in a text.
+
+    The numbers of text i are those from `starts[i]` up to `starts[i + 1]`. `word` has the place in
+    `words` of each such word, `row` its text and `following` the first number after it.
+    """
+
+    numbers: NDArray[np.float64]
+    starts: NDArray[np.intp]
+    words: dict[str, int]
+    word: NDArray[np.intp]
+    row: NDArray[np.intp]
+    following: NDArray[np.intp]
+
+
+@lru_cache(maxsize=KEPT)
+def _named(names: tuple[str, ...]) -> Named:
+    numbers: list[str] = []
+    starts, words = [0], dict[str, int]()
+    found: list[tuple[int, int, int]] = []
+    for row, name in enumerate(names):
+        apart = NUMBER.split(spelled(name))
+        here: list[tuple[str, int]] = []
+        for place, part in enumerate(apart[::2], start=len(numbers)):
+            here += [(word, place) for word in WORD.findall(part)]
+        times = Counter(word for word, _ in here)
+        found += [(words.setdefault(word, len(words)), row, following)
+                  for word, following in here if times[word] == 1]  # fmt: skip
+        numbers += apart[1::2]
+        starts.append(len(numbers))
+    word, rows, following = np.array(found, dtype=np.intp).reshape(-1, 3).T
+    return Named(np.array(numbers, dtype=float), np.array(starts), words, word, rows, following)
+
+
+def number_after(texts: Texts, word: str, place: int) -> NDArray[np.float64]:
+    """The number of each text at a place after a word that it has once; NaN where there is none."""
+    known = _named(texts.names)
+    hit = np.flatnonzero(known.word == known.words.get(word, -1))
+    rows, wanted = known.row[hit], known.following[hit] + place
+    inside = (wanted >= known.starts[rows]) & (wanted < known.starts[rows + 1])
+    found = np.full(len(texts.names), np.nan)
+    found[rows[inside]] = known.numbers[wanted[inside]]
+    return found[texts.codes]
+
+
+def naming_words(texts: Texts, least: int, most: int) -> list[str]:
+    """The commonest words after which numbers come at places that differ from text to text."""
+    known = _named(texts.compact().names)
+    times = np.bincount(known.word, minlength=len(known.words))
+    places = known.following - known.starts[known.row]
+    low, high = np.full(len(times), np.iinfo(np.intp).max), np.zeros(len(times), dtype=np.intp)
+    np.minimum.at(low, known.word, places)
+    np.maximum.at(high, known.word, places)
+    ranked = np.argsort(-times, kind="stable").tolist()
+    names = list(known.words)
+    return [names[i] for i in ranked if times[i] >= least and low[i] < high[i]][:most]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ...outputs.features import PLACED
 from ..bins import LARGEST, Bins
 from ..cuts import Family
 from ..ledger import BUCKETS, Counted, Ledger
@@ -144,7 +145,7 @@ def _labelled(ledger: Ledger) -> list[int]:
     """Columns of entries with a label; the last of them may be the first, so it is left out."""
     return [
         i for i in sorted(ledger.wanted)
-        if (asked := ledger.columns[i].bins.feature).kind == "labelled" and asked.place >= 0
+        if (asked := ledger.columns[i].bins.feature).kind in PLACED and asked.place >= 0
     ]  # fmt: skip
 
 
@@ -153,7 +154,7 @@ def _numbers(ledger: Ledger) -> list[int]:
     return [
         i
         for i in sorted(ledger.wanted)
-        if ledger.columns[i].bins.feature.kind in ("value", "count", "labelled")
+        if ledger.columns[i].bins.feature.kind in ("value", "count", "labelled", "after")
         and ledger.columns[i].bins.numeric > 1
     ]
 

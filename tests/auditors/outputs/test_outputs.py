@@ -41,6 +41,7 @@ ARGUMENTS = {
     "first": (1.0, "None", math.nan),
     "count": ("aa", START + "a", "0" + END),
     "labelled": (1.0, "'a'", "None"),
+    "after": ("a", "1", "nan"),
 }
 
 

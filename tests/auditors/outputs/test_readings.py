@@ -164,6 +164,55 @@ def test_labelled_entries_are_counted_from_the_first_and_from_the_last(lists, la
             assert column.label(i) == ABSENT
 
 
+@given(st.lists(st.lists(st.sampled_from(["ab", "b", "4", "-2.5", "7.25", "ab1"])), min_size=1,
+                max_size=5), st.sampled_from(["ab", "b"]), st.sampled_from(PLACES))  # fmt: skip
+def test_numbers_after_a_word_and_before_it(batch, word, place):
+    feature = Feature("after", (), (), word, place)
+    assert feature_from_json(json.loads(json.dumps(feature.to_json()))) == feature
+    column = Outputs.of_list([" ".join(words) for words in batch]).column(feature)
+    for i, words in enumerate(batch):
+        at = words.index(word) if words.count(word) == 1 else len(words)
+        before, after = (
+            [float(w) for w in part if w not in ("ab", "b", "ab1")]
+            for part in (words[:at], words[at + 1 :])
+        )
+        found = before if place < 0 else after[place:]
+        if at < len(words) and found:
+            assert column.values[i] == found[-1 if place < 0 else 0]
+        else:
+            assert column.label(i) == ABSENT
+
+
+MOVED = {
+    "JSON lines": lambda rows: "\n".join(json.dumps({"name": a, "value": v}) for a, v in rows),
+    "CSV": lambda rows: "name,value\n" + "\n".join(f"{a},{v}" for a, v in rows),
+    "YAML": lambda rows: "\n".join(f"- value: {v}\n  name: {a}" for a, v in rows),
+    "XML": lambda rows: "".join(f'<item name="{a}"><v>{v}</v></item>' for a, v in rows),
+    "a table": lambda rows: "| name | value |\n" + "\n".join(f"| {a} | {v} |" for a, v in rows),
+    "a sentence": lambda rows: " and ".join(f"{v} years for {a}" for a, v in rows) + ".",
+    "quoted keys": lambda rows: "; ".join(f"'mean of {a}': \"{v}\"" for a, v in rows),
+    "JSON": lambda rows: json.dumps([{"name": a, "of": {"value": v}} for a, v in rows]),
+    "lists of one length": lambda rows: [[a, v] for a, v in rows],
+}
+
+
+@pytest.mark.parametrize("release", MOVED.values(), ids=MOVED)
+def test_a_raw_number_beside_a_name_that_moves_is_found(release):
+    """Of four noisy numbers in random order that of beta is raw. At seed 0."""
+    rng = np.random.default_rng(0)
+
+    def released(x):
+        rows = [(a, round(float(v), 3)) for a, v in zip("acd", rng.laplace(2, size=3), strict=True)]
+        rows.append(("beta", x))
+        return release([rows[i] for i in rng.permutation(4)])
+
+    sides = [Outputs.of_list([released(x) for _ in range(600)]) for x in (1, 2)]
+    choice = learn(*sides, epsilon=1.0, delta=0.0, trials=300, level=0.05)
+    fresh = [Outputs.of_list([released(x) for _ in range(600)]) for x in (1, 2)]
+    inside = [choice.event.contains(side).mean() for side in fresh]
+    assert {min(inside), max(inside)} == {0, 1}
+
+
 @pytest.mark.parametrize("place", [3, -2, True, 0.5, "last"])
 def test_no_other_place_is_read(place):
     data = {**Feature("labelled", (), (0, 1), "a", 1).to_json(), "place": place}
