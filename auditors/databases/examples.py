@@ -6,19 +6,26 @@ constants are left out; `search.constants` reads those of the mechanism's own co
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-# Of two threads, the second would keep what the first put in the place of Hypothesis's method.
+# Of two threads, the second would keep what the first put in the place of a method of Hypothesis.
 _ONE_AT_A_TIME = RLock()
 
 
-def harvest(strategy: "SearchStrategy[Any]", seed: int, examples: int = 80) -> list[Any]:
-    """Examples of a strategy, in the order they were made."""
+def harvest(
+    strategy: "SearchStrategy[Any]", seed: int, examples: int = 80, *, mutated: bool = True
+) -> list[Any]:
+    """Examples of a strategy, in the order they were made.
+
+    Hypothesis changes what it made into more examples, which takes longer than to make others;
+    without `mutated` it does not.
+    """
     from hypothesis import Phase
 
     found: list[Any] = []
@@ -26,7 +33,8 @@ def harvest(strategy: "SearchStrategy[Any]", seed: int, examples: int = 80) -> l
     def collect(example: Any) -> None:
         found.append(example)
 
-    _run(strategy, collect, seed, examples, [Phase.generate])
+    with nullcontext() if mutated else _without("engine:ConjectureRunner.generate_mutations_from"):
+        _run(strategy, collect, seed, examples, [Phase.generate])
     return found
 
 
@@ -93,22 +101,23 @@ def _run(
         print_blob=False,
     )
     with_seed: Any = seeded(seed)
-    with _no_loaded_constants():
+    with _without("providers:HypothesisProvider._maybe_draw_constant"):
         with_seed(decorate(test_of(test)))()
 
 
 @contextmanager
-def _no_loaded_constants() -> Iterator[None]:
-    from hypothesis.internal.conjecture.providers import HypothesisProvider
-
-    name = "_maybe_draw_constant"
+def _without(name: str) -> Iterator[None]:
+    """Let a method of Hypothesis, named by module, class and name, do nothing for a while."""
+    module, place = name.split(":")
+    kind, method = place.split(".")
+    owner = getattr(import_module(f"hypothesis.internal.conjecture.{module}"), kind)
     with _ONE_AT_A_TIME:
-        drawn = getattr(HypothesisProvider, name, None)
-        if drawn is None:
+        there = getattr(owner, method, None)
+        if there is None:
             yield
             return
-        setattr(HypothesisProvider, name, lambda *_, **__: None)
+        setattr(owner, method, lambda *_, **__: None)
         try:
             yield
         finally:
-            setattr(HypothesisProvider, name, drawn)
+            setattr(owner, method, there)

@@ -211,7 +211,7 @@ def _strategy_source(
     seed: int,
     histogram: bool,
 ) -> Source:
-    found = harvest(databases, seed)
+    found = harvest(databases, seed, mutated=False)
     if isinstance(found[0], Pair):
         return Source((), databases.map(_checked(relation, distance, histogram)))
     known = [records(database) for database in found]
@@ -252,7 +252,7 @@ def relation_of_pairs(
 ) -> Relation:
     """The relation under which all of some pairs of a strategy are near; else only declared."""
     domain = HISTOGRAMS if histogram else None
-    unlike = [pair for pair in harvest(pairs, seed) if not _equal(pair)]
+    unlike = [pair for pair in harvest(pairs, seed, mutated=False) if not _equal(pair)]
     found = {relation_of(pair, distance, domain) for pair in unlike}
     return found.pop() if len(found) == 1 else Relation.DECLARED
 

@@ -432,6 +432,16 @@ def draw_blocks(
     return found
 
 
+def frozen_draws(
+    worker: Worker, databases: Sequence[Any], calls: Calls, block: Block
+) -> list[Outputs]:
+    """The same block of each database."""
+    return [
+        calls.outputs(worker, database, block.key, block.first, block.size)
+        for database in databases
+    ]
+
+
 _NUMPY = {name: value for name, value in vars(np).items() if callable(value)}
 
 

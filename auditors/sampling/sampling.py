@@ -39,6 +39,7 @@ from .calls import (
     accepts_size,
     answered,
     draw_blocks,
+    frozen_draws,
     require_signature,
     room,
 )
@@ -258,27 +259,34 @@ class Sampler:
         )
         return first, second
 
-    def frozen(
-        self, database: Any, draws: int, followed: tuple[Work, Callable[[Any], None]] | None = None
-    ) -> Outputs:
+    def frozen(self, database: Any, draws: int) -> Outputs:
         """`draws` outputs from the same generators for every database.
 
         Two databases share their noise then, and the difference of their outputs shows what the
-        databases do to it. Such outputs rank pairs and never judge one. `followed` is what draws
-        them instead and tells more, and who is told that.
+        databases do to it. Such outputs rank pairs and never judge one.
+        """
+        return self.frozen_runs([database], draws)[0]
+
+    def frozen_runs(
+        self,
+        databases: Sequence[Any],
+        draws: int,
+        followed: tuple[Work, Callable[[Any], None]] | None = None,
+    ) -> list[Outputs]:
+        """The same of several databases, asked for at once.
+
+        `followed` is what draws them instead and tells more, and who is told that.
         """
         block = Block(self.seed, 0, "frozen", 0, 0, 0, draws, 0)
-        self.tally.add(draws)
         calls = self.calls("frozen")
+        outputs: list[Outputs]
         if followed is None:
-            ((drawn),) = self.door.ask(
-                draw_blocks, (database,), calls, None, None, inf, [(block, WHOLE, 0)]
-            )
-            outputs: Outputs = drawn.answer
-            return outputs
-        work, tell = followed
-        outputs, more = self.door.ask(work, (database,), calls, block)
-        tell(more)
+            outputs = self.door.ask(frozen_draws, databases, calls, block)
+        else:
+            work, tell = followed
+            outputs, more = self.door.ask(work, databases, calls, block)
+            tell(more)
+        self.tally.add(draws * len(databases))
         return outputs
 
     def paired(self, pair: Pair, chunk: int, draws: int) -> tuple[Outputs, Outputs]:

@@ -8,7 +8,7 @@ import numpy as np
 from .choices import Block, Choice, Example
 from .dictionary import runs
 from .scout import Seen, records_in, sides_of
-from .suggestions import MARKS, Suggestions, far, mark, simplest
+from .suggestions import MARKS, Suggestions, far, mark, marks, simplest
 from .tries import Tries
 
 MOST = 40
@@ -42,14 +42,15 @@ class Bank:
         found = [first, tuple(simplest(choice) for choice in template)]
         found += [tuple(_end(choice, end) for choice in template) for end in (0, 1)]
         marked, others = self._met(len(template))
-        marked += [tuple(run) for run in runs(self._suggestions, Example(None, template, None))]
+        alone = Example(None, [(c.kind, c.value, c.constraints) for c in template], ())
+        marked += [tuple(run) for run in runs(self._suggestions, alone)]
         for place, choice in enumerate(template):
             if choice.kind == "boolean":
                 continue
             for value in self._suggestions.fitting(choice)[:MARKS]:
                 marked.append((*first[:place], value, *first[place + 1 :]))
         found += [*marked[: MOST - OTHERS], *others]
-        unique = {tuple(map(mark, row)): row for row in found}
+        unique = {marks(row): row for row in found}
         return list(unique.values())[:MOST]
 
     def _met(self, width: int) -> tuple[list[Row], list[Row]]:

@@ -9,7 +9,7 @@ where a version of it keeps them otherwise. The hunt then falls back on Hypothes
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from random import Random
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 Value = bool | int | float | str | bytes
 Suggest = Callable[["Choice"], Value | None]
 """A value to answer a choice with, or None to leave it to Hypothesis."""
+REMEMBERED = 4096
+"""Strategies that need not be looked at again; those that a composite makes are new each time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +77,31 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """What a strategy made of a sequence of choices."""
+    """What a strategy made of a sequence of choices.
+
+    Most examples are looked at once, so what the search asks of few of them is put together when it
+    is asked for.
+    """
 
     value: Any
-    choices: tuple[Choice, ...]
-    data: Any
-    """Hypothesis's record, asked for `blocks` only: to group choices takes as long as to make."""
+    made: Sequence[tuple[str, Any, Mapping[str, Any]]]
+    """Kind, value and constraints of each choice."""
+    spans: "Sequence[_Span]"
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The choices made, in order."""
+        return tuple(Choice(*one) for one in self.made)
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The collections in it, in the order they were drawn."""
-        return tuple(_blocks(self.data))
+        return tuple(_blocks(self.spans))
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """The choices made, in order."""
-        return tuple(choice.value for choice in self.choices)
+        """The values chosen, in order."""
+        return tuple([value for _, value, _ in self.made])
 
     def with_elements(self, block: Block, elements: Sequence[Sequence[Any]]) -> list[Any]:
         """The choices with other elements in a collection."""
@@ -104,18 +115,20 @@ class ChoiceSpace:
 
     def __init__(self, strategy: "SearchStrategy[Any]") -> None:
         self.strategy = strategy
+        self._bare: dict[int, tuple[Any, Any]] = {}
 
     def random(self, random: Random, suggest: Suggest) -> Example | None:
         """An example whose choices `suggest` may answer; None where a filter gave up."""
         given = {"provider": _provider_class(), "provider_kw": {"suggest": suggest}}
-        return self._made(_data_class()(random=random, **given))
+        return self._made(_data_class()(random=random, bare=self._bare, **given))
 
     def made(self, choices: Sequence[Any]) -> Example | None:
         """The example of these choices; those not permitted or missing become the simplest."""
         from hypothesis.internal.conjecture.choice import ChoiceTemplate
 
         simplest = ChoiceTemplate("simplest", count=None)
-        return self._made(_data_class()(random=None, prefix=(*choices, simplest)))
+        prefix = (*choices, simplest)
+        return self._made(_data_class()(random=None, bare=self._bare, prefix=prefix))
 
     def _made(self, data: Any) -> Example | None:
         from hypothesis.control import BuildContext
@@ -128,7 +141,7 @@ class ChoiceSpace:
         except (StopTest, UnsatisfiedAssumption):
             return None
         data.freeze()
-        return Example(value, tuple(data.made), data)
+        return Example(value, data.made, data.kept)
 
 
 def _nothing() -> None:
@@ -166,25 +179,24 @@ def _label() -> int:
     return int(ONE_FROM_MANY_LABEL)
 
 
-def _blocks(data: Any) -> list[Block]:
-    """Collections in the order they were drawn; what a filter threw away is left out."""
-    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
-    label, spans = _label(), data.spans
-    for span in spans:
-        if span.label == label and not span.discarded:
-            found[span.parent].append((span.start, span.end))
-    return [Block(tuple(places[:-1]), places[-1]) for places in found.values()]
-
-
 @dataclass(slots=True)
 class _Span:
-    """What a strategy drew: the places of its choices, and the span around it."""
+    """The places of the choices of an element of a collection, or of what closes it."""
 
-    label: int
-    parent: int | None
+    parent: int
+    """Number of the span around it, which is that of the collection."""
     start: int
     end: int = -1
     discarded: bool = False
+
+
+def _blocks(spans: Sequence[_Span]) -> list[Block]:
+    """Collections in the order they were drawn; what a filter threw away is left out."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for span in spans:
+        if not span.discarded:
+            found[span.parent].append((span.start, span.end))
+    return [Block(tuple(places[:-1]), places[-1]) for places in found.values()]
 
 
 @lru_cache(maxsize=1)
@@ -192,23 +204,35 @@ def _data_class() -> Any:
     from hypothesis.internal.conjecture.data import MAX_DEPTH, ConjectureData
     from hypothesis.strategies._internal.lazy import unwrap_strategies
 
+    of_many = _label()
+    unlabelled: Any = nullcontext({})
+
     class Choosing(ConjectureData):
         """A record of choices without what Hypothesis keeps for reports and for shrinking.
 
         That is half of what an example costs.
         """
 
-        def __init__(self, **given: Any) -> None:
-            self.made: list[Choice] = []
+        def __init__(self, *, bare: dict[int, tuple[Any, Any]], **given: Any) -> None:
+            self.made: list[tuple[str, Any, Any]] = []
             self.kept: list[_Span] = []
-            self.open: list[int] = []
+            self.open: list[tuple[int, _Span | None]] = []
+            self.opened = 0
+            self.bare = bare
             super().__init__(**given)
 
         def draw(self, strategy: Any, label: int | None = None, observe_as: Any = None) -> Any:
-            strategy.validate()
-            if strategy.is_empty or self.depth >= MAX_DEPTH:
+            known = self.bare.get(id(strategy))
+            if known is None:
+                strategy.validate()
+                if strategy.is_empty:
+                    self.mark_invalid("nothing can be drawn")
+                known = strategy, unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+                if len(self.bare) < REMEMBERED:
+                    self.bare[id(strategy)] = known  # it stays alive, so its number is its own
+            if self.depth >= MAX_DEPTH:
                 self.mark_invalid("nothing can be drawn")
-            bare: Any = unwrap_strategies(strategy)  # type: ignore[no-untyped-call]
+            bare: Any = known[1]
             self.start_span(bare.label if label is None else label)
             try:
                 return bare.do_draw(self)
@@ -217,15 +241,34 @@ def _data_class() -> Any:
 
         def start_span(self, label: int) -> None:
             self.depth += 1
-            parent = self.open[-1] if self.open else None
-            self.open.append(len(self.kept))
-            self.kept.append(_Span(label, parent, len(self.made)))
+            self.opened += 1
+            span = None
+            if label == of_many:
+                span = _Span(self.open[-1][0] if self.open else 0, len(self.made))
+                self.kept.append(span)
+            self.open.append((self.opened, span))
 
         def stop_span(self, *, discard: bool = False) -> None:
             if self.open:
                 self.depth -= 1
-                span = self.kept[self.open.pop()]
-                span.end, span.discarded = len(self.made), discard
+                span = self.open.pop()[1]
+                if span is not None:
+                    span.end, span.discarded = len(self.made), discard
+
+        def track_arg_label(self, label: str) -> Any:
+            return unlabelled
+
+        def _pop_choice(self, choice_type: Any, constraints: Any, *, forced: Any) -> Any:
+            value = self.prefix[self.index]  # type: ignore[index]
+            if choice_type == "integer" and type(value) is int:
+                low, high = constraints["min_value"], constraints["max_value"]
+                fits = (low is None or low <= value) and (high is None or value <= high)
+            else:
+                fits = choice_type == "boolean" and type(value) is bool and 0 < constraints["p"] < 1
+            if fits:
+                self.index += 1
+                return value
+            return super()._pop_choice(choice_type, constraints, forced=forced)
 
         def _draw(self, choice_type: Any, constraints: Any, *, observe: bool, forced: Any) -> Any:
             if not observe or self.length >= self.max_length:
@@ -239,16 +282,12 @@ def _data_class() -> Any:
             if value != value:
                 # A collection of different numbers asks for one that is not the same object.
                 value = float(repr(value))
-            self.made.append(Choice(choice_type, value, constraints))
+            self.made.append((choice_type, value, constraints))
             self.length += len(value) if choice_type in ("string", "bytes") else 8
             return value
 
         def _pooled_constraints(self, _: Any, constraints: Any) -> Any:
             return constraints
-
-        @property
-        def spans(self) -> Any:
-            return self.kept
 
         def freeze(self) -> None:
             while self.open:

@@ -73,18 +73,17 @@ def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[Any]
             if left < 0:
                 return
             for chosen in product(*ways):
-                plain = replace(
-                    made, choices=_answered(made, dict(zip(places, chosen, strict=True)))
-                )
+                answers = dict(zip(places, chosen, strict=True))
+                plain = replace(made, made=_answered(made, answers))
                 for filled in product(rows, repeat=size):
                     yield plain.with_elements(block, filled)
 
 
-def _answered(example: Example, answers: dict[int, Any]) -> tuple[Choice, ...]:
-    return tuple(
-        replace(choice, value=answers.get(place, choice.value))
-        for place, choice in enumerate(example.choices)
-    )
+def _answered(example: Example, answers: dict[int, Any]) -> list[tuple[str, Any, Any]]:
+    return [
+        (kind, answers.get(place, value), limits)
+        for place, (kind, value, limits) in enumerate(example.made)
+    ]
 
 
 def _all_rows(example: Example, start: int, end: int) -> list[tuple[Any, ...]]:

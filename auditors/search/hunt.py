@@ -100,8 +100,7 @@ def hunt(
                 scout.visit(template)
             stages = Stages(space, scout, constants_of(sampler.run), sampler.seed)
             if listed and scout.affords(listed):
-                for choices in every(space):
-                    stages.tries.try_(choices)
+                stages.tries.all_of(every(space), listed)
                 all_run = True
             else:
                 stages.run()

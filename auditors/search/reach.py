@@ -16,7 +16,7 @@ from typing import Any
 from ..engines.book import Block
 from ..outputs.outputs import Outputs
 from ..results.results import Reach
-from ..sampling.calls import Calls
+from ..sampling.calls import Calls, frozen_draws
 from ..workers import Worker
 from .constants import codes_of
 
@@ -102,13 +102,13 @@ def searched_codes(run: Any) -> tuple[CodeType, ...]:
 
 def followed_draws(
     worker: Worker, databases: Sequence[Any], calls: Calls, block: Block
-) -> "tuple[Outputs, tuple[bool, tuple[set[int], ...]]]":
+) -> "tuple[list[Outputs], tuple[bool, tuple[set[int], ...]]]":
     """Frozen draws, and which lines of the mechanism have not run yet; where it runs."""
     lines = worker.memory.get("lines")
     if lines is None:
         lines = worker.memory["lines"] = Lines(searched_codes(worker.run))
     with lines.followed():
-        outputs = calls.outputs(worker, databases[0], block.key, block.first, block.size)
+        outputs = frozen_draws(worker, databases, calls, block)
     return outputs, (lines.looked, tuple(lines.missing[code] for code in lines.codes))
 
 

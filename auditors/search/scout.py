@@ -1,12 +1,14 @@
 """What the hunt has seen: each pair visited once, by a frozen run on either side."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import sqrt
 from typing import Any
 
 import numpy as np
 
+from ..errors import ContractError
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
@@ -40,6 +42,8 @@ CERTAIN = 5.0
 """Deviations by which a pair must break the claim for a look to end the search."""
 
 
+TOGETHER = {True: 16, False: 4}
+"""Pairs whose frozen runs are asked for at once."""
 KEPT_NUMBERS = 2_000_000
 """Numbers of outputs that are kept for pairs with the same database."""
 EXECUTIONS = 8
@@ -163,14 +167,37 @@ class Scout:
         """The frozen run of a database, made once."""
         encoded = canonical(database) if encoded is None else encoded
         if encoded not in self.probes:
-            left = any(self.lines.missing.values())
-            outputs = self.sampler.frozen(
-                database, self.frozen_size, (followed_draws, self.lines.ran) if left else None
-            )
-            self.probes[encoded] = probe(outputs)
+            self._run({encoded: database})
+        return self.probes[encoded]
+
+    @property
+    def together(self) -> int:
+        """Pairs whose frozen runs are asked for at once; one where calls are slow."""
+        return 1 if self.sampler.tally.slow else TOGETHER[self.sampler.vectorised]
+
+    def ahead(self, pairs: Sequence[Pair]) -> None:
+        """Make the frozen runs of pairs that are visited next, if there are draws for all."""
+        if len(pairs) < 2 or not self.sampler.seeded or self.out_of_time():
+            return
+        databases = {}
+        for pair in pairs:
+            sides = {canonical(side): side for side in sides_of(pair)}
+            if len(sides) > 1:
+                databases.update(sides)
+        new = {name: one for name, one in databases.items() if name not in self.probes}
+        if new and self.left() >= (len(new) + 4) * self.frozen_size:
+            # Who raises, and on which of two sides only, shows when the pair is visited.
+            with suppress(ContractError):
+                self._run(new)
+
+    def _run(self, databases: Mapping[bytes, Any]) -> None:
+        left = any(self.lines.missing.values())
+        followed = (followed_draws, self.lines.ran) if left else None
+        runs = self.sampler.frozen_runs([*databases.values()], self.frozen_size, followed)
+        for (name, database), outputs in zip(databases.items(), runs, strict=True):
+            self.probes[name] = probe(outputs)
             if (size := records_in(database)) is not None:
                 self.sizes.append(size)
-        return self.probes[encoded]
 
     def ordinary(self, seen: Seen) -> float:
         """The score of ordinary draws, on a stream of the pair's own."""

@@ -73,8 +73,8 @@ class Stages:
 
     def _patterns(self, examples: list[Example]) -> None:
         """Groups of like choices all alike, one against the rest, half and half."""
-        for choices in islice(in_turn([patterned(one) for one in examples]), PATTERNED):
-            seen = self.tries.again(choices)
+        proposals = islice(in_turn([patterned(one) for one in examples]), PATTERNED)
+        for seen in self.tries.each_of(proposals):
             if seen is not None and seen not in self.patterned:
                 self.patterned.append(seen)
 
@@ -121,11 +121,10 @@ class Stages:
 
     def _random(self, most: int) -> None:
         """Examples at random, fewer where nothing new comes any more."""
-        stale = 0
-        for _ in range(most):
-            before = self.tries.known
-            self.tries.at_random(self.random, self._suggest)
-            stale = 0 if self.tries.known > before else stale + 1
+        stale, known = 0, self.tries.known
+        for _ in self.tries.at_random(self.random, self._suggest, most):
+            stale = 0 if self.tries.known > known else stale + 1
+            known = self.tries.known
             if stale >= STALE_RANDOM:
                 return
 

@@ -82,6 +82,11 @@ def mark(value: Any) -> Any:
     return (type(value).__name__, repr(value))
 
 
+def marks(values: Sequence[Any]) -> tuple[Any, ...]:
+    """The same of several at once, and quicker: whole numbers and texts stand for themselves."""
+    return tuple([one if type(one) in (int, str) else mark(one) for one in values])
+
+
 def _different(values: list[Any]) -> list[Any]:
     return list({mark(value): value for value in values}.values())
 

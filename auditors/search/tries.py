@@ -6,9 +6,9 @@ from random import Random
 from typing import Any
 
 from ..results.results import Pair
-from .choices import Choice, ChoiceSpace, Example, Suggest
+from .choices import ChoiceSpace, Example, Suggest
 from .scout import Scout, Seen
-from .suggestions import mark
+from .suggestions import marks
 
 NEWS = (1.05, 0.05)
 """A score is new if it is so many times the largest so far, and so much more."""
@@ -28,26 +28,41 @@ class Tries:
 
     def try_(self, choices: Sequence[Any]) -> Seen | None:
         """The example of these choices, looked at; None if there is none, or it is no new pair."""
-        key = tuple(map(mark, choices))
-        if key in self._tried:
-            return None
-        self._tried.add(key)
-        return self._visit(self.space.made(choices))
+        return self._visit(self.space.made(choices)) if self._is_new(choices) else None
 
     def again(self, choices: Sequence[Any]) -> Seen | None:
         """The example of these choices, also where they were tried before."""
-        if tuple(map(mark, choices)) not in self._tried:
-            return self.try_(choices)
+        self._tried.add(marks(choices))
         return self._visit(self.space.made(choices))
 
-    def at_random(self, random: Random, suggest: Suggest) -> Seen | None:
-        """An example at random, looked at."""
-        return self._visit(self.space.random(random, suggest))
+    def at_random(self, random: Random, suggest: Suggest, most: int) -> Iterator[Seen | None]:
+        """Examples at random, looked at."""
+        yield from self._together(self.space.random(random, suggest) for _ in range(most))
 
     def all_of(self, proposals: Iterable[Sequence[Any]], most: int) -> None:
-        """The examples of the first of many proposals."""
-        for choices in islice(proposals, most):
-            self.try_(choices)
+        """The examples of the first of many proposals; nothing is made twice."""
+        for _ in self._together(
+            self.space.made(choices) for choices in islice(proposals, most) if self._is_new(choices)
+        ):
+            pass
+
+    def each_of(self, proposals: Iterable[Sequence[Any]]) -> Iterator[Seen | None]:
+        """The examples of all proposals, also where they were tried before."""
+        yield from self._together(map(self.space.made, proposals))
+
+    def _is_new(self, choices: Sequence[Any]) -> bool:
+        key = marks(choices)
+        if key in self._tried:
+            return False
+        self._tried.add(key)
+        return True
+
+    def _together(self, made: Iterable[Example | None]) -> Iterator[Seen | None]:
+        """Look at examples, those of several asked of the mechanism together."""
+        left = iter(made)
+        while some := list(islice(left, self.scout.together)):
+            self.scout.ahead([one.value for one in some if one and isinstance(one.value, Pair)])
+            yield from map(self._visit, some)
 
     def _visit(self, example: Example | None) -> Seen | None:
         self.made += 1
@@ -79,25 +94,25 @@ class Tries:
 
     def by_size(self) -> list[Seen]:
         """The same, those of fewest choices first."""
-        return sorted(self.examples(), key=lambda seen: (len(choices_of(seen)), seen.size))
+        return sorted(self.examples(), key=lambda seen: (how_many(seen), seen.size))
 
     def shapes(self, most: int) -> list[Example]:
         """The smallest examples of different shape."""
         found: dict[tuple[str, ...], Seen] = {}
         for seen in self.by_size():
-            shape = tuple(choice.kind for choice in choices_of(seen))
+            shape = tuple(kind for kind, *_ in seen.example.made) if seen.example else ()
             found.setdefault(shape, seen)
         return [seen.example for seen in list(found.values())[:most] if seen.example is not None]
 
     def longest(self, most: int) -> list[Example]:
         """The examples of most choices."""
-        order = sorted(self.examples(), key=lambda seen: -len(choices_of(seen)))
+        order = sorted(self.examples(), key=lambda seen: -how_many(seen))
         return [seen.example for seen in order[:most] if seen.example is not None]
 
 
-def choices_of(seen: Seen) -> tuple[Choice, ...]:
-    """The choices that made a pair; none for a template."""
-    return seen.example.choices if seen.example is not None else ()
+def how_many(seen: Seen) -> int:
+    """How many choices made a pair; none made a template."""
+    return len(seen.example.made) if seen.example is not None else 0
 
 
 def in_turn(proposals: list[Iterator[list[Any]]]) -> Iterator[list[Any]]:
