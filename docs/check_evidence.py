@@ -374,11 +374,11 @@ def by_counts(result):
     alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
     plan, precision = result["plan"], result["plan"]["precision"]
     early, part = 0.5 if precision is None else 0.3, plan.get("betting", 0)  # .5 for a smaller too
-    bets = (0.5 if precision else 0.9) * ("betting" in plan and result["seeded"])
     stated = curve or {}, claim["distance"]
-    bounds, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part, stated)
+    bets = (0.5 if precision else 0.9) * (result["seeded"] or bool({"rho", "renyi"} & {*stated[0]}))
+    own, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part, stated)
     wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
-    own = bounds
+    bounds = own
     if small:
         alphas = ((1 - WORST) * alpha,)
         own, more = judged(small, numbers, alphas, small["counts"], "witness", 0.5, bets, stated)

@@ -10,13 +10,15 @@ The alternatives are logistic laws on the whole numbers with the hypergeometric 
 times its variance; their probabilities over the possible hits sum to at most 1. Bets on one count
 use disjoint information (the two halves given their sum, then each half in turn), so their product
 is a bet, and products over counts whose event was fixed before they were drawn are a
-supermartingale. It is mixed over the factors and over the count at which the clumps begin, with
+supermartingale; so is the mean of such bets on several events of one count. It is mixed over the
+factors and over the count at which the clumps begin, with
 weight 1/(k(k+1)) for the k-th; by Ville's inequality it ever reaches 1/level with probability at
 most `level`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import exp, expm1, inf, lgamma, log, log1p, pi, sqrt
 
 FACTORS = (2.0, 8.0, 64.0, 1024.0, 32768.0)
@@ -33,13 +35,19 @@ class Dispersion:
     log_wealths: tuple[float, ...] = (-inf,) * len(FACTORS)
     counts: int = 0
 
-    def after(self, hits: Sequence[int], sizes: Sequence[int]) -> "Dispersion":
-        """The state after a count whose blocks of `sizes` draws had `hits` in the event."""
+    def after(
+        self, hits: Sequence[int], sizes: Sequence[int], *others: Sequence[int]
+    ) -> "Dispersion":
+        """The state after a count whose blocks of `sizes` draws had `hits` in the event.
+
+        `others` are the hits of more events, fixed before the same draws.
+        """
         if len(hits) < 2:
             return self
         counts = self.counts + 1
         start = -log(counts * (counts + 1))
-        bets = _bets(tuple(hits), tuple(sizes))
+        each = [_bets(tuple(event), tuple(sizes)) for event in (hits, *others)]
+        bets = [reduce(_log_sum, same) - log(len(each)) for same in zip(*each, strict=True)]
         wealths = zip(self.log_wealths, bets, strict=True)
         return Dispersion(tuple(_log_sum(old, start) + bet for old, bet in wealths), counts)
 

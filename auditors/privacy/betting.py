@@ -15,19 +15,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Moment, PrivacyClaim, moments_of
+from ...mechanisms.model import (
+    ConcentratedCurve,
+    Moment,
+    PrivacyClaim,
+    RenyiCurve,
+    moments_of,
+)
 from ..bounds.moments import experts
 from ..bounds.two_sample import at_distance
 from ..bounds.wealth import Bettor, ends, log_gain
 from ..events.partition import Partition, promised
-from ..outputs.outputs import Outputs
-from ..results.results import Batch, Bets
+from ..results.results import Batch, Bets, Pair
+from ..sampling.sampling import Sampler
+from ..sampling.teaching import count_cells
 
 FIRST = 12
 """Draws a side of the first lesson."""
-GROWTH = 16
-"""A batch has one draw for so many that were made before it."""
-LEAST = 4
+GROWTH, OWN_GROWTH = 16, 4
+"""A batch has one draw for so many that were made before it: so too of a mechanism with randomness
+of its own, whose batches come from fresh processes each."""
+LEAST, OWN_LEAST = 4, 64
 HALF, MOST = 0.5, 0.9
 """Part of the error probability for the bets, and where nothing follows a refutation."""
 NOTHING = 1e-9
@@ -37,20 +45,24 @@ Known = tuple[NDArray[np.intp], tuple[int, ...], list[float]]
 """The group of each cell; earlier draws of both sides in each group, and its log-ratio."""
 
 
-def share(precision: float | None, *, seeded: bool, bounding: bool = False) -> float:
+def share(
+    precision: float | None, claim: PrivacyClaim, *, seeded: bool, bounding: bool = False
+) -> float:
     """The part of the error probability that the bets have.
 
-    None where the largest bound is wanted, which is counted, and none for a mechanism with
-    randomness of its own, whose deciding draws come from several fresh processes a count.
+    None where the largest bound is wanted, which is counted. Deciding draws of a mechanism with
+    randomness of its own come from several fresh processes a count, so it is bet against only
+    where the claim is about moments, which no count shows; mu is about events.
     """
-    if bounding or precision == 0 or not seeded:
+    shared = seeded or isinstance(claim.curve, ConcentratedCurve | RenyiCurve)
+    if bounding or precision == 0 or not shared:
         return 0.0
     return MOST if precision is None else HALF
 
 
-def next_size(made: int) -> int:
+def next_size(made: int, *, seeded: bool = True) -> int:
     """Draws a side of the batch that follows `made` others."""
-    return max(LEAST, made // GROWTH)
+    return max(LEAST, made // GROWTH) if seeded else max(OWN_LEAST, made // OWN_GROWTH)
 
 
 def moments_bet_on(claim: PrivacyClaim) -> tuple[Moment, ...]:
@@ -86,12 +98,13 @@ def bound_of_bets(batches: Sequence[Batch], claim: PrivacyClaim, level: float) -
 
 
 def in_groups(
-    made: Partition, batch: Batch, sides: Sequence[Outputs]
+    sampler: Sampler, pair: Pair, made: Partition, batch: Batch
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """How many outputs of each side lie in each group of cells of a batch."""
-    one, two = (
-        _grouped(np.array(batch.groups), made.counts(side), len(batch.bet.f)) for side in sides
-    )
+    """How many outputs of each side lie in each group of cells of a batch, drawn again."""
+    groups, bet = np.array(batch.groups), batch.bet
+    better = (np.array(bet.f) > np.array(bet.g))[groups]
+    cells = count_cells(sampler, pair, made, better, "bet", batch.chunk, batch.draws)
+    one, two = (_grouped(groups, side, len(bet.f)) for side in cells)
     return one, two
 
 
@@ -148,6 +161,11 @@ class Betting:
 
     def _known(self) -> Known:
         return known_of(self.partitions[-1], self._seen)
+
+    @property
+    def watched(self) -> NDArray[np.bool_]:
+        """The cells whose outputs speak for the first database, as far as is known."""
+        return promised(self.partitions[-1], self._seen) > 0
 
     @property
     def excess(self) -> float:

@@ -19,7 +19,6 @@ from scipy.special import ndtri
 
 from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
-from ..events.partition import Partition
 from ..outputs.outputs import Outputs
 from ..results.results import Bets, Count, Learning, Look, Pair
 from ..sampling.sampling import OutOfTime, Sampler
@@ -115,7 +114,7 @@ class Judging:
         self.precision, self.out_of_time, self.bounding = precision, out_of_time, bounding
         self.errors = Errors(test.alpha)
         self.betting: Betting | None = None
-        part = betting.share(precision, seeded=sampler.seeded, bounding=bounding)
+        part = betting.share(precision, test.claim, seeded=sampler.seeded, bounding=bounding)
         if part:
             level = self.errors.take(part * test.alpha)
             self.betting = Betting(test.null, level, betting.moments_bet_on(test.claim))
@@ -337,11 +336,12 @@ class Judging:
                 # The bins are not fixed yet, and more draws have finer ones.
                 made.on(*self.lesson.partition(choice.event))
                 since = 0
-            size = min(betting.next_size(self.made), draws, PIECE)
+            size = betting.next_size(self.made, seeded=self.sampler.seeded)
+            size = min(size, draws, PIECE)
             chunk = self._chunks["bet"]
             self._chunks["bet"] += 1
             hits, cells = self._taught_by(
-                choice.event, "bet", chunk, size, later=draws - size, partition=made.partitions[-1]
+                choice.event, "bet", chunk, size, later=draws - size, betting=made
             )
             counts.append(counted("bet", chunk, choice, hits, (size, size)))
             since += size
@@ -387,7 +387,7 @@ class Judging:
         draws: int,
         *,
         later: int = 0,
-        partition: Partition | None = None,
+        betting: Betting | None = None,
     ) -> tuple[tuple[int, int], NDArray[np.int64]]:
         return teach(
             self.sampler,
@@ -400,7 +400,8 @@ class Judging:
             shown=self._to_show,
             later=later,
             listen=self._show,
-            partition=partition,
+            partition=None if betting is None else betting.partitions[-1],
+            watched=betting.watched if betting and self.sampler.clumps(stage) else None,
         )
 
     def _taught(self, first: Outputs, second: Outputs) -> None:

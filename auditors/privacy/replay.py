@@ -200,7 +200,7 @@ def _follows(
         if count not in known:
             yield f"evidence.counts[{number}]: not among the counts that were judged"
     part = float(plan.get("betting", 0.0))
-    yield from retrace.betting_again(record)
+    yield from retrace.betting_again(record, test.claim)
     yield from _looks_follow(
         evidence, judged, test, retrace.shares(test.alpha, small=False), part, precision, "evidence"
     )
@@ -231,7 +231,8 @@ def _follows(
     yield from retrace.witness_again(witness, small.pair, small.counts)
     yield from retrace.pair_again(small.pair, test, subject, domain, "witness")
     # A smaller pair is judged until it is refuted, where the other is counted to the end.
-    part = share(precision or None, seeded=bool(record["seeded"])) if "betting" in plan else 0.0
+    seeded = bool(record["seeded"])
+    part = share(precision or None, test.claim, seeded=seeded) if "betting" in plan else 0.0
     yield from _looks_follow(
         told, small.counts, test, retrace.shares(test.alpha, small=True), part, precision or None,
         "witness.evidence", whole=False,
@@ -279,8 +280,7 @@ def _bet_again(
         return None
     batches = []
     for batch in bets.batches:
-        sides = sampler.draw(pair, "bet", batch.chunk, batch.draws)
-        one, two = in_groups(bets.partitions[batch.partition], batch, sides)
+        one, two = in_groups(sampler, pair, bets.partitions[batch.partition], batch)
         if (one, two) != batch.counts:
             differences.append(
                 f"bet chunk {batch.chunk}: the draws fall into the cells in other numbers than "

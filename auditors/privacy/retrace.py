@@ -86,10 +86,11 @@ def shares(alpha: float, *, small: bool) -> tuple[float, ...]:
     return ((1 - WORST) * alpha,) if small else (alpha, WORST * alpha)
 
 
-def betting_again(record: ResultRecord) -> Iterator[str]:
+def betting_again(record: ResultRecord, claim: PrivacyClaim) -> Iterator[str]:
     """Whether the part of the error probability for bets is the one of such an audit."""
     said, plan = record["plan"].get("betting", 0.0), record["plan"]
-    if said not in (0.0, share(plan.get("precision", 0.05), seeded=bool(record["seeded"]))):
+    part = share(plan.get("precision", 0.05), claim, seeded=bool(record["seeded"]))
+    if said not in (0.0, part):
         yield f"plan.betting: {_short(said)} is no part of alpha that bets may have"
 
 

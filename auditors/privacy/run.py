@@ -452,7 +452,12 @@ def _fit_to_time(audit: Audit, pair: Pair, asked_for: int) -> Audit:
 
 
 def _foretold(audit: Audit, price: Price) -> str:
-    part = share(audit.budget.precision, seeded=audit.sampler.seeded, bounding=audit.bounding)
+    part = share(
+        audit.budget.precision,
+        audit.claim,
+        seeded=audit.sampler.seeded,
+        bounding=audit.bounding,
+    )
     return foretold(
         audit.claim,
         seconds=audit.clock.seconds or 0.0,

@@ -452,7 +452,7 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             "precision": audit.budget.precision,
             "betting": 0.0
             if judging.betting is None
-            else share(audit.budget.precision, seeded=True),
+            else share(audit.budget.precision, audit.claim, seeded=sampler.seeded),
             "block": sampler.block,
             "vectorised": sampler.vectorised,
             "trust_rows": sampler.vectorised and sampler.trust_rows,

@@ -137,14 +137,17 @@ class Tally:
         if draws > told:
             self.listener(draws - told)
 
-    def require_independent(self, hits: Sequence[int], sizes: Sequence[int]) -> None:
+    def require_independent(
+        self, hits: Sequence[int], sizes: Sequence[int], *others: Sequence[int]
+    ) -> None:
         """Bet on clumps in the hits of blocks of these sizes; ContractError once that has paid.
 
-        The event must have been fixed before the blocks were drawn.
+        The events, `others` being the hits of more, must have been fixed before the draws.
         """
-        self.dispersion = self.dispersion.after(hits, sizes)
+        self.dispersion = self.dispersion.after(hits, sizes, *others)
         if self.dispersion.log_e >= -log(CLUMPS):
-            rates = [f"{h / n:.3g}" for h, n in zip(hits, sizes, strict=True)][:8]
+            worst = max((hits, *others), key=lambda one: Dispersion().after(one, sizes).log_e)
+            rates = [f"{h / n:.3g}" for h, n in zip(worst, sizes, strict=True)][:8]
             raise ContractError(
                 "the mechanism's outputs are not independent: blocks of "
                 f"{max(sizes):,} draws on one database fall into the same event at rates "
@@ -323,16 +326,20 @@ class Sampler:
         hits, _ = self.results(pair, event, blocks, [None] * len(blocks))
         return self.total(blocks, hits)
 
-    def total(self, blocks: Sequence[Block], hits: Sequence[int]) -> tuple[int, int]:
+    def total(
+        self, blocks: Sequence[Block], hits: Sequence[int], *others: Sequence[int]
+    ) -> tuple[int, int]:
         """Hits of each side, from those of all blocks of a count.
 
         Draws that stand alone are made again; whether those of a mechanism with randomness of its
-        own, and rows that are taken for draws on somebody's word, come in clumps is bet on.
+        own, and rows that are taken for draws on somebody's word, come in clumps is bet on, of
+        the event and of `others`.
         """
         sizes, sides = halves([block.size for block in blocks])[0], halves(hits)
-        if not self.seeded or (blocks and self.by_rows(blocks[0].stage)):
-            for counted in sides:
-                self.tally.require_independent(counted, sizes)
+        if blocks and self.clumps(blocks[0].stage):
+            for counted in zip(*map(halves, (hits, *others)), strict=True):
+                own, *rest = counted
+                self.tally.require_independent(own, sizes, *rest)
         return sum(sides[0]), sum(sides[1])
 
     def results(
@@ -386,6 +393,10 @@ class Sampler:
             for index, (start, stop) in enumerate(starts)
         ]
 
+    def clumps(self, stage: str) -> bool:
+        """Whether draws of a stage may come in clumps, so that this is bet on."""
+        return not self.seeded or self.by_rows(stage)
+
     def step(self, stage: str, draws: int) -> int:
         """Draws in one block of a count of `draws`.
 
@@ -395,7 +406,7 @@ class Sampler:
         """
         rows = self.by_rows(stage)
         size = self._block(rows=rows)
-        if (rows or not self.seeded) and stage not in WHOLE_BLOCKS:
+        if self.clumps(stage) and stage not in WHOLE_BLOCKS:
             size = min(size, max(LEAST_BLOCK, -(-draws // PIECES)))
         if self.requests and stage not in LOOKING:
             size = min(size, REQUEST)

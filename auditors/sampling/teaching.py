@@ -38,17 +38,21 @@ def teach(
     later: int = 0,
     listen: Callable[[Outputs, Outputs], None] = lambda first, second: None,
     partition: Partition | None = None,
+    watched: NDArray[np.bool_] | None = None,
 ) -> tuple[Hits, NDArray[np.int64]]:
     """Teach the lesson `draws` draws a side, and count how many of each side lie in the event.
 
     The second of what comes back are the draws in each cell of the partition, if there is one, of
-    shape (2 sides, cells).
+    shape (2 sides, cells). Draws that may come in clumps are watched for them in the event and in
+    the `watched` cells.
 
     As many as `shown` says come as they are, and `listen` is given those that do, in
     order. `later` says how many more draws a side follow before the lesson is asked for an event.
     """
     blocks = sampler.blocks(pair, stage, chunk, draws)
-    cells = np.zeros((2, partition.size if partition is not None else 0), dtype=np.int64)
+    size = partition.size if partition is not None else 0
+    cells: tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]] = [], []
+    """Of every block of each side, the draws in each cell."""
     stops = np.cumsum([block.size for block in halves(blocks)[0]])
     starts = np.concatenate([[0], stops[:-1]])
 
@@ -56,7 +60,8 @@ def teach(
         if first:
             sides = Outputs.concatenate(first), Outputs.concatenate(second)
             if partition is not None:
-                cells[:] += [partition.counts(side) for side in sides]
+                for known, side in zip(cells, (first, second), strict=True):
+                    known.extend(map(partition.counts, side))
             lesson.add(*sides)
             listen(*sides)
 
@@ -84,10 +89,14 @@ def teach(
         one, two = come(parts, head, ask)
         told = [side[: last - head] for side in (one, two)]
         lesson.enter(*([tallies for tallies, _ in side] for side in told))
-        if last > head:
-            cells += [np.sum([counts for _, counts in side], axis=0) for side in told]
+        for known, side in zip(cells, told, strict=True):
+            known.extend(counts for _, counts in side)
         whole(one[last - head :], two[last - head :])
-    return (sampler.total(blocks, [*hits[0], *hits[1]]) if event is not None else (0, 0)), cells
+    seen = np.array([sum(side, np.zeros(size, dtype=np.int64)) for side in cells])
+    if event is None:
+        return (0, 0), seen
+    others = [] if watched is None else [[int(n[watched].sum()) for side in cells for n in side]]
+    return sampler.total(blocks, [*hits[0], *hits[1]], *others), seen
 
 
 def _tallied(
@@ -96,6 +105,30 @@ def _tallied(
     none = np.zeros(0, dtype=np.int64)
     counts = none if partition is None else partition.counts(outputs)
     return blank.tallies(outputs, start), counts
+
+
+def count_cells(
+    sampler: Sampler,
+    pair: Pair,
+    partition: Partition,
+    watched: NDArray[np.bool_],
+    stage: str,
+    chunk: int,
+    draws: int,
+) -> NDArray[np.int64]:
+    """Of `draws` draws of each side, those in each cell: shape (2 sides, cells).
+
+    Draws that may come in clumps are watched for them in the `watched` cells.
+    """
+    blocks = sampler.blocks(pair, stage, chunk, draws)
+    ask = partial(_in_cells, partition)
+    _, found = sampler.results(pair, None, blocks, [0] * len(blocks), ask)
+    sampler.total(blocks, [int(counts[watched].sum()) for counts in found])
+    return np.array([np.sum(side, axis=0) for side in halves(found)])
+
+
+def _in_cells(partition: Partition, outputs: Outputs, first: int) -> NDArray[np.int64]:
+    return partition.counts(outputs)
 
 
 def count_also(

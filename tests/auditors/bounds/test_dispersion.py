@@ -1,6 +1,6 @@
 """Bets on clumps: fair for independent draws by exact sums, quick to see draws that share."""
 
-from math import comb, exp, log
+from math import comb, exp, factorial, log, prod
 
 import numpy as np
 import pytest
@@ -33,6 +33,30 @@ def test_the_whole_process_is_fair():
         for a in range(n + 1) for b in range(n + 1) for c in range(n + 1) for d in range(n + 1)
     )  # fmt: skip
     assert 0.5 < mean <= 1
+
+
+def test_bets_on_two_events_of_the_same_draws_are_fair_together():
+    # Three outputs; events {0} and {0, 1}. All counts of two blocks of three draws.
+    p, n = (0.2, 0.5, 0.3), 3
+    laws = [
+        (a, b, factorial(n) / prod(map(factorial, (a, b, n - a - b)))
+         * p[0] ** a * p[1] ** b * p[2] ** (n - a - b))
+        for a in range(n + 1) for b in range(n + 1 - a)
+    ]  # fmt: skip
+    mean = sum(
+        one * two * exp(Dispersion().after([a, c], [n, n], [a + b, c + d]).log_e)
+        for a, b, one in laws
+        for c, d, two in laws
+    )
+    assert 0.5 < mean <= 1
+
+
+def test_a_clump_in_either_event_is_seen():
+    still, clumped = [100] * 8, [100, 140] * 4
+    for hits, other in ((still, clumped), (clumped, still)):
+        alone = Dispersion().after(clumped, [200] * 8).log_e
+        together = Dispersion().after(hits, [200] * 8, other).log_e
+        assert alone - log(2) - 0.01 < together < alone + 0.01
 
 
 def test_two_rates_are_seen_and_one_is_not():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import GaussianCurve, Mechanism, PrivacyClaim, Relation, Verdict, audit, audit_claims
-from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.errors import ContractError, InvalidArgument
 from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.auditors.privacy.replay import recount
@@ -66,6 +66,44 @@ def test_noise_a_tenth_too_narrow_is_refuted_by_a_moment_that_no_event_shows(cla
     batch = record["evidence"]["bets"]["batches"][-1]
     batch["parts"][0]["weight"] *= 1.5
     assert any("epsilon_lower" in one for one in recount(gauss(0.9), record).differences)
+
+
+def own_gauss(scale):
+    """Gaussian noise of a generator of its own."""
+
+    def release(database, rng, *, size=None):
+        return sum(database) + np.random.default_rng().normal(scale=scale, size=size)
+
+    return release
+
+
+@pytest.mark.long
+def test_a_mechanism_with_randomness_of_its_own_is_refuted_by_a_moment():
+    """It is missed in 200,000 draws with probability below .001; a wrong one has alpha."""
+    asked = {"rho": 0.5, "seeded": False, "trials": 200_000, "precision": None, **PAIR}
+    found = audit(own_gauss(0.9), **asked)
+    assert found.refuted
+    assert found.evidence.bets.of_moments
+    again = recount(own_gauss(0.9), evidence.document([found], replay="")["results"][0])
+    assert again.same
+    assert not again.seeded
+    assert not audit(own_gauss(1.0), **{**asked, "trials": 20_000}).refuted
+
+
+def test_draws_that_share_a_noise_are_no_moment():
+    """Each process has one shift of its own: outputs come in clumps, which bets would win on."""
+
+    def release(database, rng, *, size=None):
+        global SHIFT
+        own = np.random.default_rng()
+        SHIFT = own.normal() if SHIFT is None else SHIFT
+        return sum(database) + SHIFT + own.normal(scale=0.3, size=size)
+
+    with pytest.raises(ContractError, match="not independent"):
+        audit(release, rho=0.5, seeded=False, trials=20_000, precision=None, **PAIR)
+
+
+SHIFT = None
 
 
 def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
