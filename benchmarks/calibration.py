@@ -4,7 +4,7 @@
     python benchmarks/calibration.py power [--portion 10] [--trials 20000] [NAME ...]
     python benchmarks/calibration.py stated [--portion 20] [--trials 20000] [NAME ...]
     python benchmarks/calibration.py catalogue [--portion 1] [--minutes 60] [NAME ...]
-    python benchmarks/calibration.py claims [--portion 100] [--rounds 20] [NAME ...]
+    python benchmarks/calibration.py claims [--portion 100] [--runs 2000] [NAME ...]
     python benchmarks/calibration.py page
 
 `alarms`: every subject is exactly at its claim, so that each refutation is a false alarm; at alpha
@@ -13,11 +13,11 @@ randomized response, an event handed to the count, and an impossible value in ou
 forms, planted exactly at the figure that an audit states as refuted with probability .9.
 `catalogue`: every mechanism with a privacy claim and every negative control of one, at the default
 budget. `claims`: each kind of privacy claim at its edge, by audits of a given pair, by scores and
-by guesses about canaries; 20 rounds of 100 make 2,000 runs.
+by guesses about canaries.
 
 Each writes to a file of its name in benchmarks/results, a line for every portion of runs, and goes
-round the subjects until `--rounds` or `--minutes` are over; called again it goes on with the seeds
-that are left. Every line carries version, first seed, machine and date. `page` writes
+round the subjects until each has so many `--runs`, or `--minutes` are over; called again it goes on
+with the seeds that are left. A line carries version, first seed, machine and date. `page` writes
 docs/calibration.md from these files; a test compares.
 """
 
@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from itertools import count
 from math import exp, inf
 from pathlib import Path
 from time import monotonic
@@ -694,13 +693,15 @@ def write(options: argparse.Namespace) -> None:
         writer = csv.DictWriter(file, FIELDS)
         if new:
             writer.writeheader()
-        for turn in count():
-            for cell in cells:
-                late = options.minutes and monotonic() - started > 60 * options.minutes
-                if late or turn == options.rounds:
+        while cells:
+            for cell in tuple(cells):
+                if options.minutes and monotonic() - started > 60 * options.minutes:
                     return
                 key = (cell[0], f"{cell[1]:.5g}", cell[2], options.trials)
                 start = done.get(key, 0)
+                if start >= options.runs:
+                    cells.remove(cell)
+                    continue
                 writer.writerow(row(options, cell, range(start, start + portion)))
                 file.flush()
                 done[key] = start + portion
@@ -785,7 +786,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="parts of names; all without any")
     parser.add_argument("--portion", type=int, default=0, help="runs of one line")
     parser.add_argument("--trials", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=-1, help="times round the subjects")
+    parser.add_argument("--runs", type=float, default=inf, help="of each subject, with all before")
     parser.add_argument("--minutes", type=float, default=0.0, help="stop after so long")
     options = parser.parse_intermixed_args()
     if options.table == "page":
