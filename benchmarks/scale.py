@@ -299,7 +299,7 @@ def gate(size=2000, files=20, jobs=2):
                 )
             Path(folder, f"part_{number}.py").write_text("\n".join(functions))
         Path(folder, "dpwitness.toml").write_text("trials = 2000\n" + "\n".join(entries))
-        words = ["gate", "--quiet", "--jobs", str(jobs), "--json", "found.json", "--html", "f.html"]
+        words = ["gate", "--quiet", "-j", str(jobs), "--json", "found.json", "--html", "f.html"]
         done = subprocess.run(
             [sys.executable, "-c", MEASURED, *words], cwd=folder, capture_output=True, text=True,
             check=True,
@@ -309,7 +309,7 @@ def gate(size=2000, files=20, jobs=2):
         sizes = [Path(folder, name).stat().st_size for name in ("found.json", "f.html")]
     refuted = {one["target"] for one in found["results"] if one["verdict"] == "refuted"}
     print(
-        f"{size:,} entries, --jobs {jobs}: {clock / 60:.0f} minutes by the clock, {audits:,.0f} "
+        f"{size:,} entries, --workers {jobs}: {clock / 60:.0f} minutes by the clock, {audits:,.0f} "
         f"CPU s in audits of {most:.0f} MB at most, {own:.0f} CPU s and {memory:.0f} MB in the "
         f"gate's own process, {sizes[0]:,} bytes of JSON, {sizes[1]:,} of HTML; "
         f"{len(refuted)} refuted of {len(found['results']):,}, just the {len(broken)} broken ones: "

@@ -12,11 +12,17 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx_click",
+    "sphinx_copybutton",
     "generated",
 ]
 exclude_patterns = ["sample"]
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+html_math_renderer = "mathml"
+"""Formulas are MathML in the page itself (docs/generated.py): no script, no other address."""
+copybutton_prompt_text = "$ "
+copybutton_line_continuation_character = "\\"
+"""What is copied of a terminal is the commands."""
 suppress_warnings = ["myst.xref_missing"]
 """Links out of docs/ lead into the repository; a test follows every one of them."""
 autodoc_typehints = "signature"

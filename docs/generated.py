@@ -1,9 +1,12 @@
 """Directives whose contents come from the program: nothing that it knows is written down twice."""
 
+import click
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
+from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinx.writers.html5 import HTML5Translator
 
 
 class Errata(Directive):
@@ -47,6 +50,41 @@ class PublicNames(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
+class Commands(Directive):
+    """The help of every command as the terminal shows it, by task."""
+
+    def run(self) -> list[nodes.Node]:
+        """A section for each task, with one for each of its commands."""
+        from dpwitness.reports.cli import main
+        from dpwitness.reports.shell.shell import TASKS
+
+        sections: list[nodes.Node] = []
+        for task, names in TASKS.items():
+            section = titled(task, nodes.title(text=task))
+            for name in names.split():
+                command = main.commands[name]
+                section += help_of(command, name)
+                if isinstance(command, click.Group):
+                    for word, one in command.commands.items():
+                        section += help_of(one, f"{name} {word}")
+            sections.append(section)
+        return sections
+
+
+def titled(name: str, title: nodes.title) -> nodes.section:
+    """An empty section that links can lead to."""
+    return nodes.section("", title, ids=[nodes.make_id(name)], names=[name.lower()])
+
+
+def help_of(command: click.Command, name: str) -> nodes.section:
+    """A section with the help of one command, 78 columns wide."""
+    path = f"dpwitness {name}"
+    text = command.get_help(click.Context(command, info_name=path, max_content_width=80))
+    section = titled(path, nodes.title("", "", nodes.literal(text=path)))
+    section += nodes.literal_block(text, text, language="text")
+    return section
+
+
 class Schema(Directive):
     """The JSON schema of a kind of file, as the program has it."""
 
@@ -83,28 +121,31 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> nodes.table:
 
 
 def plain(app: Sphinx, *rest: object) -> None:
-    """A star in the help of a command, or in a docstring, is a star."""
+    """A star in a docstring is a star."""
     lines = rest[-1]
     assert isinstance(lines, list)
     lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
-def literal(app: Sphinx, context: object, lines: list[str]) -> None:
-    """Examples are shown as they are typed."""
-    if lines:
-        lines[:] = [
-            ".. code-block:: text",
-            "",
-            *(f"   {line.removeprefix('| ')}" for line in lines),
-        ]
+def inline_formula(writer: HTML5Translator, node: nodes.math) -> None:
+    """A formula in a line."""
+    writer.body.append(convert(node.astext()))
+    raise nodes.SkipNode
+
+
+def displayed_formula(writer: HTML5Translator, node: nodes.math_block) -> None:
+    """A formula on lines of its own; a wide one scrolls in its place."""
+    made = convert(node.astext(), display="block")
+    writer.body.append(f'<div class="math" style="overflow-x: auto">{made}</div>')
+    raise nodes.SkipNode
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by Sphinx."""
     directives.register_directive("errata", Errata)
     directives.register_directive("schema", Schema)
+    directives.register_directive("commands", Commands)
     app.add_directive("public-names", PublicNames)
-    app.connect("sphinx-click-process-description", plain)
-    app.connect("sphinx-click-process-epilog", literal)
+    app.add_html_math_renderer("mathml", (inline_formula, None), (displayed_formula, None))
     app.connect("autodoc-process-docstring", plain)
     return {"parallel_read_safe": True}

@@ -37,13 +37,10 @@ from ..shell.shell import Grouped, examples, loudness, prompter, speak
 @click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
 @click.option(
     "-j",
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Audits at a time.",
+    "--workers",
+    type=WHOLE,
+    help="Processes to draw in, shared by audits that run at the same time  [default: 1]",
 )
-@click.option("--workers", type=WHOLE, help="Processes each audit draws in  [default: 1]")
 @engines("dask", "ray")
 @outputs
 @click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
@@ -53,7 +50,6 @@ def gate(
     accept: bool,
     rise: float,
     strict: bool,
-    jobs: int,
     paths: dict[str, str | None],
     github: bool,
     quiet: bool,
@@ -70,8 +66,8 @@ def gate(
 
     given["inconclusive"] = "fail" if strict else None
     speak(
-        quiet, commands.gate, given, baseline=baseline, accept=accept, rise=rise, jobs=jobs,
-        paths=paths, github=github,
+        quiet, commands.gate, given, baseline=baseline, accept=accept, rise=rise, paths=paths,
+        github=github,
     )  # fmt: skip
 
 

@@ -42,7 +42,6 @@ def gate(
     baseline: str | None,
     accept: bool,
     rise: float,
-    jobs: int,
     paths: Mapping[str, str | None],
     github: bool,
 ) -> int:
@@ -79,7 +78,7 @@ def gate(
                     )
 
     gated = run_gate(
-        entries, settings, root, seed=seed, jobs=jobs, done=tell,
+        entries, settings, root, seed=seed, done=tell,
         pairs=known.results if known and not accept else None,
     )  # fmt: skip
     gated = tuple(_replayable(console, one, root, settings.directory, paths) for one in gated)

@@ -2,7 +2,7 @@
 
 A process of its own, because code under audit may take the interpreter down with it; what died
 is reported as that. The shares of alpha and the seeds follow from the list alone, so any number
-of jobs gives the same verdicts.
+of workers gives the same verdicts.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypedDict
@@ -110,13 +110,19 @@ def run_gate(
     *,
     seed: int,
     pairs: Mapping[str, Sequence[Accepted]] | None = None,
-    jobs: int = 1,
     done: Callable[[Gated], None] = lambda gated: None,
 ) -> tuple[Gated, ...]:
     """Audit every entry at its share of alpha, in order; `done` hears of each as it ends.
 
     `pairs` maps the name of an entry to the results of a baseline, whose pairs are judged again.
+    The workers of the settings are processes of the whole gate: as many audits as there are
+    workers run at the same time, and fewer audits share them.
     """
+    at_once = 1
+    if not (settings.backend or settings.scheduler or settings.address):
+        workers = settings.workers or 1
+        at_once = max(1, min(workers, len(entries)))
+        settings = replace(settings, workers=workers // at_once if workers > at_once else None)
     allotted = shares({entry.name: entry.weight for entry in entries}, settings.alpha)
 
     def one(entry: Entry) -> Gated:
@@ -126,7 +132,7 @@ def run_gate(
         done(gated)
         return gated
 
-    with ThreadPoolExecutor(max_workers=jobs) as pool:
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
         return tuple(pool.map(one, entries))
 
 

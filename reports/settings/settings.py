@@ -10,7 +10,7 @@
     inconclusive = "warn"     # or "fail"
     directory = ".dpwitness"  # witnesses and history
     lock = "dpwitness.lock"   # the shares of alpha, once committed
-    workers = 8               # that draw for an audit, by
+    workers = 8               # processes to draw in, by
     backend = "dask"          # or "ray", in place of processes on this machine
     scheduler = "tcp://..."   # a dask scheduler; address = "..." is that of a ray cluster
 

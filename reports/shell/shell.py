@@ -53,7 +53,7 @@ GROUPS = {
     "Budget": "trials notice precision seconds alpha seed profile",
     "Mechanism": "command python isolate unseeded release attacker exceptions timeout show-output "
     "trust-rows in-process",
-    "Machines": "workers jobs backend scheduler address checkpoint shard environments",
+    "Machines": "workers backend scheduler address checkpoint shard environments",
     "Output": "explain -o out json html junit sarif markdown github in-toto verbose quiet help",
 }
 """Options by the group that the help shows them in; all others come first."""

@@ -56,7 +56,7 @@ COMMANDS = {
     "isolate": ["audit", "m.py:slow", *CLAIM, "--isolate"],
     "deaf": ["audit", "m.py:deaf", *CLAIM, "--timeout", "100"],
     "deaf child": ["audit", "m.py:deaf", *CLAIM, "--timeout", "100", "--isolate"],
-    "gate": ["gate", "--jobs", "2"],
+    "gate": ["gate", "--workers", "2"],
     "reproduce": ["reproduce", "--seed", "3"],
 }
 

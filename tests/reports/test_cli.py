@@ -520,6 +520,7 @@ def test_version(run):
         (["audit", "laplace", "--alpha", "5"], "between 0 and 0.5, got 5"),
         (["audit", "laplace", "--backend", "nothing"], "is not one of"),
         (["audit", "laplace", "--jobs", "2"], "--workers is the word for it here"),
+        (["gate", "--jobs", "2"], "--workers is the word for it here"),
         (["audit", "laplace", "--accept"], "main gate has it"),
         (["audit", "release.total"], "named with a colon, as release:total"),
         (["audit", "."], "is a folder in which no function is marked"),

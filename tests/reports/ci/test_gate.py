@@ -563,7 +563,7 @@ def test_a_mechanism_that_dies_or_breaks_its_contract_fails_the_gate(sample):
             for name in ("dies", "raises", "absent")
         )
     )
-    done = gate(sample, "--jobs", "2")
+    done = gate(sample, "--workers", "2")
     assert done.returncode == 4
     assert "died of SIGSEGV" in " ".join(done.stdout.split())
     assert "the mechanism raised RuntimeError" in " ".join(done.stdout.split())
