@@ -1,5 +1,7 @@
 """Directives whose contents come from the program: nothing that it knows is written down twice."""
 
+import re
+
 import click
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
@@ -7,6 +9,8 @@ from latex2mathml.converter import convert
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinx.writers.html5 import HTML5Translator
+
+PRIMED = re.compile(r"<msup>(<mi>\w</mi>|<mrow><mi>\w</mi></mrow>)<mi>&#x02032;</mi></msup>")
 
 
 class Errata(Directive):
@@ -47,7 +51,8 @@ class PublicNames(SphinxDirective):
             if kind == "class":
                 lines += ["   :members:"]
             lines += [""]
-        return self.parse_text_to_nodes("\n".join(lines))
+        # The page is Markdown and autodoc writes reStructuredText.
+        return self.parse_text_to_nodes("\n".join(["```{eval-rst}", *lines, "```"]))
 
 
 class Commands(Directive):
@@ -79,7 +84,9 @@ def titled(name: str, title: nodes.title) -> nodes.section:
 def help_of(command: click.Command, name: str) -> nodes.section:
     """A section with the help of one command, 78 columns wide."""
     path = f"dpwitness {name}"
-    text = command.get_help(click.Context(command, info_name=path, max_content_width=80))
+    shown = click.Context(command, info_name=path, max_content_width=80,
+                          help_option_names=["-h", "--help"])  # fmt: skip
+    text = command.get_help(shown)
     section = titled(path, nodes.title("", "", nodes.literal(text=path)))
     section += nodes.literal_block(text, text, language="text")
     return section
@@ -127,15 +134,22 @@ def plain(app: Sphinx, *rest: object) -> None:
     lines[:] = [line.replace("*", r"\*") for line in lines]
 
 
+def typeset(formula: str, display: str = "inline") -> str:
+    """LaTeX as MathML; a prime is a glyph that is raised already."""
+    return PRIMED.sub(
+        r'<mrow>\1<mo lspace="0" rspace="0">′</mo></mrow>', convert(formula, display=display)
+    )
+
+
 def inline_formula(writer: HTML5Translator, node: nodes.math) -> None:
     """A formula in a line."""
-    writer.body.append(convert(node.astext()))
+    writer.body.append(typeset(node.astext()))
     raise nodes.SkipNode
 
 
 def displayed_formula(writer: HTML5Translator, node: nodes.math_block) -> None:
     """A formula on lines of its own; a wide one scrolls in its place."""
-    made = convert(node.astext(), display="block")
+    made = typeset(node.astext(), "block")
     writer.body.append(f'<div class="math" style="overflow-x: auto">{made}</div>')
     raise nodes.SkipNode
 

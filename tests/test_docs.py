@@ -85,7 +85,9 @@ def test_the_documentation_is_built_without_a_warning_and_asks_no_network(tmp_pa
     assert done.returncode == 0, done.stderr
     told = (site / "reference" / "python.html").read_text(encoding="utf-8")
     for name in set(dpwitness.__all__) - {"__version__"}:
-        assert f"dpwitness.{name}" in told, name
+        assert f'id="dpwitness.{name}"' in told, name
+    for page in site.rglob("*.html"):
+        assert not re.search(r"\.\. auto|eval-rst|```", page.read_text("utf-8")), page
     commands = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     for name, _ in every_command():
         assert name in commands

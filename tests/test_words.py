@@ -37,6 +37,7 @@ PAGES = [
             "calibration",
             "measured",
             "protocol",
+            "statistics",
             "tape",
         )
     ),
