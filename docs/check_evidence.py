@@ -374,8 +374,8 @@ def by_counts(result):
     alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
     plan, precision = result["plan"], result["plan"]["precision"]
     early, part = 0.5 if precision is None else 0.3, plan.get("betting", 0)  # .5 for a smaller too
-    stated = curve or {}, claim["distance"]
-    bets = (0.5 if precision else 0.9) * (result["seeded"] or bool({"rho", "renyi"} & {*stated[0]}))
+    stated, bets = (curve or {}, claim["distance"]), (0.9, 0.1, 0.5)[bool(precision) << bool(curve)]
+    bets *= result["seeded"] or bool({"rho", "renyi"} & {*stated[0]})
     own, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part, stated)
     wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
     bounds = own

@@ -36,8 +36,9 @@ GROWTH, OWN_GROWTH = 16, 4
 """A batch has one draw for so many that were made before it: so too of a mechanism with randomness
 of its own, whose batches come from fresh processes each."""
 LEAST, OWN_LEAST = 4, 64
-HALF, MOST = 0.5, 0.9
-"""Part of the error probability for the bets, and where nothing follows a refutation."""
+BESIDE, HALF, MOST = 0.1, 0.5, 0.9
+"""Part of the error probability for the bets: beside a count that gives the bound, against a curve,
+of which bets see what no event shows, and where nothing follows a refutation."""
 NOTHING = 1e-9
 """Draws that every cell is taken to have had more."""
 
@@ -57,7 +58,9 @@ def share(
     shared = seeded or isinstance(claim.curve, ConcentratedCurve | RenyiCurve)
     if bounding or precision == 0 or not shared:
         return 0.0
-    return MOST if precision is None else HALF
+    if precision is None:
+        return MOST
+    return BESIDE if claim.curve is None else HALF
 
 
 def next_size(made: int, *, seeded: bool = True) -> int:

@@ -29,7 +29,7 @@ from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
 from .attempt import LAST
-from .betting import HALF
+from .betting import BESIDE
 from .budget import WORST
 from .judge import most_taught
 from .power import other_probability, power_of
@@ -307,7 +307,7 @@ def planned_in_time(
 ) -> tuple[int, float]:
     """Trials of an audit of slow calls in `seconds`, and the level of its last look."""
     left = (1 - KEPT_BACK) * seconds * (1 - SEARCHING if searching else 1.0)
-    level = (WORST if searching else 1.0) * (1 - HALF) * LAST[-1][1] * alpha
+    level = (WORST if searching else 1.0) * (1 - BESIDE) * LAST[-1][1] * alpha
     return trials_within(left, price), level
 
 
