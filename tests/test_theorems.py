@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from math import sqrt
 from pathlib import Path
 
@@ -184,6 +185,35 @@ def test_readme_counts_what_there_is():
         f"{len(BROKEN_STATEMENTS)} broken statements",
     ):
         assert words in text
+
+
+ONLY_A_RATIO = {
+    ("sampled_query", "attenuation"): "the statement is about its ratio to the sensitivity",
+    ("boosting", "accuracy"): "the base generators of the cases err in units of it",
+    ("counted_boxes", "count_epsilon"): "a third of epsilon, which PAC-BOX-SPENT varies",
+}
+
+
+def numbers_of(call, found):
+    """The numbers that a function is bound to, by its name and theirs."""
+    if not isinstance(call, partial):
+        return
+    for name, value in call.keywords.items():
+        if isinstance(value, float | int) and not isinstance(value, bool):
+            found.setdefault((call.func.__name__, name), set()).add(float(value))
+        numbers_of(value, found)
+
+
+def test_no_number_of_a_mechanism_is_1_in_every_statement():
+    """Where all are 1, a sensitivity may be left out, squared or divided by: nothing tells."""
+    found = {}
+    for theorem in THEOREMS:
+        subject = theorem.at()
+        if theorem.holds and subject.mechanism is not None:
+            numbers_of(subject.mechanism.run, found)
+            numbers_of(getattr(subject.claim, "other", None), found)
+    assert len(found) > 90
+    assert {place for place, values in found.items() if values == {1.0}} <= ONLY_A_RATIO.keys()
 
 
 @pytest.mark.long

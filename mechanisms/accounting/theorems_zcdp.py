@@ -4,7 +4,7 @@ Each statement is tested on the pair of laws for which it is tight: losses with 
 shifted Gaussians.
 """
 
-from math import erfc, exp, expm1, sqrt
+from math import erfc, exp, expm1, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,17 @@ def _z2() -> InvariantClaim:
     )
 
 
+def _divergence(*, epsilon: float, order: float) -> IdentityClaim:
+    """Of one randomized response, by its two probabilities."""
+    right = exp(epsilon) / (1 + exp(epsilon))
+    powers = right**order * (1 - right) ** (1 - order) + (1 - right) ** order * right ** (1 - order)
+    return IdentityClaim(
+        compute=lambda: renyi_divergence(_bounded_loss(epsilon, 2 * epsilon), order),
+        stated=log(powers) / (order - 1),
+        tolerance=1e-10,
+    )
+
+
 def _z3(*, order: float, first: float, second: float) -> IdentityClaim:
     laws = [_bounded_loss(epsilon, 2 * epsilon) for epsilon in (first, second)]
     return IdentityClaim(
@@ -119,6 +130,13 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": EPSILON,
             "digits": number(6, 0.01, 15, "delta is 10**-digits"),
         },
+    ),
+    Theorem(
+        identifier="Z-DEF",
+        statement="the Renyi divergence of order a is ln(sum p^a q^(1 - a)) / (a - 1)",
+        reference="Mironov (2017), Definition 3",
+        subject=_divergence,
+        parameters={"epsilon": EPSILON, "order": number(8, 1.01, 64, "of the divergence")},
     ),
     Theorem(
         identifier="Z1",

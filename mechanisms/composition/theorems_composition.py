@@ -5,7 +5,10 @@ privacy is known exactly; Kairouz, Oh and Viswanath (2015).
 """
 
 from dataclasses import replace
-from math import comb, exp
+from functools import partial
+from itertools import product
+from math import ceil, comb, exp, log
+from typing import Any
 
 import numpy as np
 
@@ -26,15 +29,19 @@ from ..model import (
     Mechanism,
     PrivacyClaim,
     Relation,
+    Rows,
     Size,
     Subject,
     Theorem,
     number,
     whole,
 )
+from ..noise.geometric import geometric_mechanism
 from ..noise.leaky_response import leaky_response, leaky_response_mechanism
+from ..queries import count, histogram
 from .budgeted_stream import ROGERS, budgeted_counts
 from .composed import compose
+from .drill_down import drill_down_mechanism
 
 BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"
@@ -48,15 +55,57 @@ TARGET_DIGITS = number(6, 0.5, 12, "delta of the whole is 10**-digits")
 
 
 def _recomposed(*, rounds: int, target: float, digits: float) -> IdentityClaim:
-    """The parts, composed again by the theorem that calibrated them, stay within the whole."""
+    """The parts, composed again by the theorem that calibrated them, stay within the whole.
+
+    At the largest target, 2 ln(2 / delta), both terms of the theorem are half of it: of so many
+    parts, but no fewer than keep their epsilon at most 1.
+    """
+    delta = 10**-digits
+    largest = (1 - 1e-12) * 2 * log(2 / delta)
+
+    def whole_of(epsilon: float, parts: int) -> float:
+        each, leak = advanced_calibration(epsilon=epsilon, delta=delta, rounds=parts)
+        spread, leaked = advanced_composition(epsilon=each, delta=leak, rounds=parts)
+        return max(spread / epsilon, leaked / delta)
+
+    def most() -> float:
+        edge = whole_of(largest, max(rounds, ceil(largest)))
+        # Stated is what the edge attains, and no target needs more.
+        return max(edge, whole_of(target, rounds))
+
+    return IdentityClaim(compute=most, stated=1.0, tolerance=1e-9)
+
+
+def _zcdp_recomposed(*, rounds: int, target: float, digits: float) -> IdentityClaim:
     delta = 10**-digits
 
     def whole_of() -> float:
-        each, leak = advanced_calibration(epsilon=target, delta=delta, rounds=rounds)
-        spread, leaked = advanced_composition(epsilon=each, delta=leak, rounds=rounds)
-        return max(spread / target, leaked / delta, 1.0)
+        each = zcdp_calibration(epsilon=target, delta=delta, rounds=rounds)
+        return zcdp_composition([each] * rounds, delta)
 
-    return IdentityClaim(compute=whole_of, stated=1.0, tolerance=1e-9)
+    return IdentityClaim(compute=whole_of, stated=target, tolerance=1e-9 * target)
+
+
+def _joint_density(*, first: float, second: float) -> IdentityClaim:
+    """Three counts of three kinds and a whole count, by the density of each number."""
+
+    def apart() -> float:
+        rows = Rows(row=Interval(low=0, high=2, integer=True))
+        given: dict[str, Any] = {"relation": Relation.ADD_REMOVE, "databases": rows}
+        kinds = partial(histogram, categories=3)
+        made = compose(
+            geometric_mechanism(query=kinds, sensitivity=2, epsilon=first, **given),
+            geometric_mechanism(query=count, sensitivity=1, epsilon=second, **given),
+        )
+        assert made.log_probability is not None
+        outputs = np.array(list(product((-2, 0, 1), (0, 3), (1, 2), (-1, 4))))
+        found = made.log_probability([0, 1, 1], outputs)
+        each = np.array([first / 2] * 3 + [second])
+        noise = np.abs(outputs - np.array([1, 2, 0, 3])) @ each
+        stated = np.log(np.tanh(each / 2)).sum() - noise
+        return float(np.abs(found - stated).max())
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
 def _optimal(*, rounds: int, epsilon: float, leak: float, level: float) -> IdentityClaim:
@@ -82,6 +131,19 @@ def _privacy(mechanism: Mechanism) -> Subject:
 def _filtered(*, epsilon: float, price: float) -> Mechanism:
     # Longer than the cheaper count can be bought: who forgets what was spent goes too far.
     return budgeted_counts(epsilon=epsilon, prices=(0.2 * epsilon, price * epsilon), length=8)
+
+
+def _alike(*, rounds: int, epsilon: float, leak: float) -> Subject:
+    return _privacy(leaky_response_mechanism(epsilon=epsilon, delta=leak, rounds=rounds))
+
+
+def _adaptive(*, first: float, second: float) -> Subject:
+    made = drill_down_mechanism(epsilons=(first, second))
+    (claim,) = made.claims
+    assert isinstance(claim, PrivacyClaim)
+    # A row more of 3 moves the first answer and, where that is positive, the second too.
+    claim = replace(claim, examples=(([0], [0, 3]),))
+    return Subject(claim=claim, mechanism=replace(made, claims=(claim,)))
 
 
 def _basic(*, first: float, second: float, leak: float) -> Subject:
@@ -199,6 +261,37 @@ THEOREMS: tuple[Theorem, ...] = (
         },
     ),
     Theorem(
+        identifier="T-COMP-BASIC-ALIKE",
+        statement="k parts of (epsilon, delta) are (k epsilon, k delta)-private",
+        reference="Dwork and Roth (2014), Theorem 3.16",
+        subject=_alike,
+        parameters={
+            "rounds": whole(5, 1, 40, "parts, k"),
+            "epsilon": replace(EPSILON, default=0.3),
+            "leak": number(0.02, 0, 0.02, "delta of each part"),
+        },
+    ),
+    Theorem(
+        identifier="T-COMP-BASIC-ADAPTIVE",
+        statement="epsilons add up where the answer of one part decides what the next one asks",
+        reference="Dwork and Roth (2014), Corollary B.2",
+        subject=_adaptive,
+        parameters={
+            "first": replace(TARGET, default=0.4, meaning="epsilon of the first part"),
+            "second": replace(TARGET, default=0.8, meaning="epsilon of the second part"),
+        },
+    ),
+    Theorem(
+        identifier="T-COMP-DENSITY",
+        statement="the density of independent parts together is the product of theirs",
+        reference="Dwork and Roth (2014), Theorem 3.14",
+        subject=_joint_density,
+        parameters={
+            "first": replace(TARGET, default=0.5, meaning="epsilon of the first part"),
+            "second": replace(TARGET, default=0.8, meaning="epsilon of the second part"),
+        },
+    ),
+    Theorem(
         identifier="T-COMP-PARTS",
         statement="k responses told at once are those of k made one after the other",
         reference="Kairouz, Oh and Viswanath (2015)",
@@ -244,8 +337,11 @@ THEOREMS: tuple[Theorem, ...] = (
             **SPREAD,
             # Wide enough that half of the bound is too little, and plain addition too.
             "largest": replace(SPREAD["largest"], default=0.8),
-            "digits": replace(SPREAD["digits"], meaning="D is 10**-digits"),
-            "leak": number(0.0005, 0, 0.01, "delta of each part"),
+            "digits": replace(
+                SPREAD["digits"], within=Interval(low=0.2, high=12), meaning="D is 10**-digits"
+            ),
+            # Together more than D: leaks that are not counted are noticed.
+            "leak": number(0.02, 0, 0.02, "delta of each part"),
         },
     ),
     Theorem(
@@ -268,6 +364,13 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="the parts of T-COMP-ADV-COR, composed again by T-COMP-ADV, stay within (E, D)",
         reference=DRV,
         subject=_recomposed,
+        parameters=WHOLE,
+    ),
+    Theorem(
+        identifier="T-COMP-ADV-ZCDP-SPENT",
+        statement="the parts of T-COMP-ADV-ZCDP-CAL, composed again through zCDP, lose just E",
+        reference=BUN,
+        subject=_zcdp_recomposed,
         parameters=WHOLE,
     ),
     Theorem(

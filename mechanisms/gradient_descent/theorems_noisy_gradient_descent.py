@@ -33,6 +33,9 @@ from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mecha
 from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
 
 EPSILON = number(1.0, 0.1, 4, "nats, of all steps")
+# No default is 1 here: what is multiplied by 1, or is its own square, would not be looked at.
+LIPSCHITZ = number(3.0, 0.1, 10, "G")
+RADIUS = number(0.5, 0.1, 10, "of the ball, R / 2")
 SHARES = (1, 4, 16, 64)
 """The numbers of steps in a picture, in 64ths of the number asked for."""
 
@@ -53,9 +56,9 @@ def last_step(steps: Iterator[tuple[Array, Array]], start: tuple[float, ...]) ->
     return np.stack([np.broadcast_to(before, after.shape), noisy, after], axis=-2)
 
 
-def _start(dimension: int) -> tuple[float, ...]:
-    """A point of the unit sphere."""
-    return (-1.0,) + (0.0,) * (dimension - 1)
+def _start(dimension: int, radius: float = 1.0) -> tuple[float, ...]:
+    """A point of the sphere of this radius."""
+    return (-radius,) + (0.0,) * (dimension - 1)
 
 
 def _parameters(dimension: int, delta: float, **counts: int) -> dict[str, Parameter]:
@@ -93,9 +96,11 @@ def _private(
     dimension: int,
     steps: int,
     records: int,
+    lipschitz: float = 1.0,
 ) -> Mechanism:
     return noisy_gradient_descent_mechanism(
         loss=LINEAR,
+        lipschitz=lipschitz,
         start=(0.0,) * dimension,
         steps=steps,
         epsilon=epsilon,
@@ -152,10 +157,12 @@ def _progress(epsilon: float, delta: float, dimension: int, steps: int, records:
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _square_norm(epsilon: float, delta: float, dimension: int, records: int) -> Subject:
-    mechanism = _private(l2_multiplier, epsilon, delta, dimension, 1, records)
+def _square_norm(
+    epsilon: float, delta: float, dimension: int, records: int, lipschitz: float
+) -> Subject:
+    mechanism = _private(l2_multiplier, epsilon, delta, dimension, 1, records, lipschitz)
     claim = expected_square_norm(
-        lipschitz=1.0,
+        lipschitz=lipschitz,
         dimension=dimension,
         multiplier=l2_multiplier(epsilon=epsilon, delta=delta, steps=1, dimension=dimension),
         records=records,
@@ -163,10 +170,20 @@ def _square_norm(epsilon: float, delta: float, dimension: int, records: int) -> 
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def _excess(epsilon: float, delta: float, dimension: int, steps: int, records: int) -> Subject:
+def _excess(
+    epsilon: float,
+    delta: float,
+    dimension: int,
+    steps: int,
+    records: int,
+    lipschitz: float = 1.0,
+    radius: float = 1.0,
+) -> Subject:
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
-        start=_start(dimension),
+        lipschitz=lipschitz,
+        radius=radius,
+        start=_start(dimension, radius),
         steps=steps,
         epsilon=epsilon,
         delta=delta,
@@ -176,39 +193,51 @@ def _excess(epsilon: float, delta: float, dimension: int, steps: int, records: i
     return Subject(claim=mechanism.claims[1], mechanism=mechanism)
 
 
-def _chosen_steps(epsilon: float, delta: float, dimension: int, steps: int) -> Subject:
+def _chosen_steps(
+    epsilon: float, delta: float, dimension: int, steps: int, lipschitz: float, radius: float
+) -> Subject:
     """With so many records the noise adds no more to a squared gradient than it was before."""
     records = ceil(2 * dimension * sqrt(steps) / zcdp_root(epsilon, delta))
-    made = _excess(epsilon, delta, dimension, steps, records)
+    made = _excess(epsilon, delta, dimension, steps, records, lipschitz, radius)
     claim = made.claim
     assert isinstance(claim, ExpectationClaim)
-    return replace(made, claim=replace(claim, bound=1.5 * 2.0 / sqrt(steps)))
+    return replace(made, claim=replace(claim, bound=1.5 * 2 * radius * lipschitz / sqrt(steps)))
 
 
-def _averaged(epsilon: float, delta: float, dimension: int, steps: int, records: int) -> Subject:
+def _averaged(
+    epsilon: float,
+    delta: float,
+    dimension: int,
+    steps: int,
+    records: int,
+    lipschitz: float,
+    radius: float,
+) -> Subject:
     """What is released is worked out again from all noisy gradients, without the descent."""
     given: dict[str, Any] = {
         "loss": DISTANCE,
-        "start": _start(dimension),
+        "lipschitz": lipschitz,
+        "radius": radius,
+        "start": _start(dimension, radius),
         "steps": steps,
         "epsilon": epsilon,
         "delta": delta,
         "records": records,
     }
     everything = noisy_gradient_descent_mechanism(**given, release=every_gradient)
-    step_size = 2 / sqrt(steps)
+    step_size = 2 * radius / (lipschitz * sqrt(steps))
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
         weights: Any = np.array(given["start"])
         total = 0.0
         for noisy in np.moveaxis(everything.run(database, rng, size=size), -2, 0):
             weights = weights - step_size * noisy
-            outside = np.sqrt((weights**2).sum(axis=-1, keepdims=True))
+            outside = np.sqrt((weights**2).sum(axis=-1, keepdims=True)) / radius
             weights = weights / np.maximum(outside, 1.0)
             total = total + weights
         return np.asarray(total / steps)
 
-    opposite = [(1.0,) + (0.0,) * (dimension - 1)] * records
+    opposite = [(radius,) + (0.0,) * (dimension - 1)] * records
     return Subject(
         claim=EqualityClaim(other=other, databases=(opposite,)),
         mechanism=noisy_gradient_descent_mechanism(**given),
@@ -275,7 +304,7 @@ THEOREMS: tuple[Theorem, ...] = (
     _theorem(
         "GD-PRIV-L2",
         "noise of scale (G / n) sqrt(2 T) / s(epsilon, delta) makes all steps private",
-        _parameters(2, 1e-3, steps=20, records=40),
+        {**_parameters(2, 1e-3, steps=20, records=40), "lipschitz": LIPSCHITZ},
         partial(_private, l2_multiplier),
     ),
     _theorem(
@@ -305,7 +334,7 @@ THEOREMS: tuple[Theorem, ...] = (
     _theorem(
         "GD-VAR",
         "E ||g + h||^2 = ||g||^2 + 2 d b^2",
-        _parameters(3, 1e-5, records=40),
+        {**_parameters(3, 1e-5, records=40), "lipschitz": LIPSCHITZ},
         _square_norm,
     ),
     _theorem(
@@ -318,13 +347,17 @@ THEOREMS: tuple[Theorem, ...] = (
     _theorem(
         "GD-T2-STEPS",
         "E[L(average) - L(w*)] <= 1.5 R G / sqrt(T) for T <= n^2 s^2 / (4 d^2), balanced eta",
-        _parameters(3, 1e-5, steps=4),
+        {**_parameters(3, 1e-5, steps=4), "lipschitz": LIPSCHITZ, "radius": RADIUS},
         _chosen_steps,
     ),
     _theorem(
         "GD-AVERAGE",
         "the released point is the average of those that the released gradients would lead to",
-        _parameters(2, 1e-3, steps=4, records=100),
+        {
+            **_parameters(2, 1e-3, steps=4, records=100),
+            "lipschitz": LIPSCHITZ,
+            "radius": RADIUS,
+        },
         _averaged,
     ),
     Theorem(

@@ -374,7 +374,7 @@ THEOREMS: tuple[Theorem, ...] = (
         "PAC-BOX-COUNT",
         "With fewer than 2 m positives the box is empty, but for chance 1/20.",
         _count_claim,
-        parameters={"epsilon": replace(EPSILON, default=3.0), "dimension": DIMENSION},
+        parameters={"epsilon": replace(EPSILON, default=2.4), "dimension": DIMENSION},
     ),
     _plain(
         "PAC-BOX-FAILURE",

@@ -317,7 +317,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=RECURSIVE,
         subject=_choice,
         parameters={
-            "epsilon": EPSILON,
+            "epsilon": Parameter(default=0.8, within=EPSILON.within, meaning=EPSILON.meaning),
             "delta": Parameter(default=0.02, within=DELTA.within, meaning=DELTA.meaning),
             "records": whole(20, 2, 100, "records in all"),
         },

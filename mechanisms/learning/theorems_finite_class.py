@@ -164,7 +164,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="P[mistakes - fewest >= (2/epsilon) ln(|C| / beta)] <= beta",
         reference=_reference,
         subject=_on_the_line(1, Relation.REPLACE_ONE),
-        parameters=_line,
+        parameters={**_line, "epsilon": replace(_epsilon, default=0.7)},
     ),
     Theorem(
         identifier="PAC-EML-UTILITY",

@@ -193,6 +193,7 @@ THEOREMS: tuple[Theorem, ...] = (
         subject=_same_law,
         parameters={
             **_choosing,
+            "most_literals": replace(_k, default=2),
             "rounds": whole(3, 1, 3, "rounds"),
             "epsilon": replace(_epsilon, default=8.0),
         },

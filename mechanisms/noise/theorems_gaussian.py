@@ -7,8 +7,8 @@ from ..model import Interval, Mechanism, Relation, Rows, Subject, Theorem, numbe
 from ..queries import histogram
 from .gaussian import gaussian_mechanism
 
-MU = number(1.0, 0.05, 4, "of Gaussian differential privacy")
-SENSITIVITY = number(1.0, 0.01, 10, "of the query, in Euclidean length")
+MU = number(0.8, 0.05, 4, "of Gaussian differential privacy")
+SENSITIVITY = number(2.0, 0.01, 10, "of the query, in Euclidean length")
 COORDINATES = whole(3, 1, 64, "length of the answer")
 
 

@@ -2,12 +2,16 @@
 
 from dataclasses import replace
 from functools import partial
-from math import exp
+from math import ceil, exp
 from typing import Any
 
 import numpy as np
 
-from ..accounting.privacy_loss import laplace_hockey_stick
+from ..accounting.privacy_loss import (
+    discrete_laplace_loss,
+    hockey_stick,
+    laplace_hockey_stick,
+)
 from ..model import (
     Array,
     Choices,
@@ -40,7 +44,8 @@ DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
 
 SCALE = number(2.0, 0.01, 100, "of the noise")
 EPSILON = number(1.0, 0.01, 8, "in nats")
-SENSITIVITY = number(1.0, 0.01, 10, "of the query, in L1")
+# No default is 1: what is multiplied by 1, or is its own square, would not be looked at.
+SENSITIVITY = number(2.0, 0.01, 10, "of the query, in L1")
 COORDINATES = whole(3, 1, 64, "length of the answer")
 
 
@@ -98,9 +103,14 @@ def _post(*, epsilon: float, threshold: float) -> Mechanism:
 
 
 def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
+    """Answers lie half-way between two places of the grid, where rounding is hardest."""
     granularity = 2.0**-fineness
+
+    def half_way(database: Database) -> float:
+        return grid_total(database, granularity=granularity) + granularity / 2
+
     return grid_laplace_mechanism(
-        query=partial(grid_total, granularity=granularity),
+        query=half_way,
         sensitivity=sensitivity,
         epsilon=epsilon,
         relation=Relation.ADD_REMOVE,
@@ -154,13 +164,33 @@ def _grid_law(*, scale: int) -> Subject:
     )
 
 
-def _geometric(*, coordinates: int, epsilon: float) -> Mechanism:
+def _times(database: Database, *, categories: int, unit: int) -> Array:
+    return unit * histogram(database, categories=categories)
+
+
+def _geometric(*, coordinates: int, epsilon: float, sensitivity: int) -> Mechanism:
     return geometric_mechanism(
-        query=partial(histogram, categories=coordinates),
-        sensitivity=1,
+        query=partial(_times, categories=coordinates, unit=sensitivity),
+        sensitivity=sensitivity,
         epsilon=epsilon,
         relation=Relation.ADD_REMOVE,
         databases=Rows(row=Interval(low=0, high=coordinates - 1, integer=True)),
+    )
+
+
+def _geometric_loss(*, epsilon: float, shift: int, share: float) -> IdentityClaim:
+    """The hockey-stick of the loss law, by a sum over the noise."""
+    level, far = share * shift * epsilon, shift + ceil(60 / epsilon)
+    noise = np.arange(-far, far + 1)
+
+    def excess() -> float:
+        near, moved = (np.exp(-epsilon * np.abs(noise - at)) for at in (0, shift))
+        return float(np.maximum(near - exp(level) * moved, 0).sum() * np.tanh(epsilon / 2))
+
+    return IdentityClaim(
+        compute=excess,
+        stated=hockey_stick(discrete_laplace_loss(shift, 1 / epsilon), level),
+        tolerance=1e-9,
     )
 
 
@@ -195,7 +225,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{BOOK}, Theorem 3.6",
         subject=noisy_counts,
         parameters={
-            "coordinates": replace(COORDINATES, default=1),
+            "coordinates": replace(COORDINATES, default=2),
             "sensitivity": SENSITIVITY,
             "epsilon": EPSILON,
         },
@@ -226,9 +256,10 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Canonne, Kamath and Steinke (2020)",
         subject=_grid,
         parameters={
-            "epsilon": EPSILON,
-            "sensitivity": SENSITIVITY,
-            "fineness": whole(10, 0, 14, "the step of the grid is 2**-fineness"),
+            # Three steps, and a scale of noise that is no whole number before it is rounded.
+            "epsilon": replace(EPSILON, default=0.8),
+            "sensitivity": replace(SENSITIVITY, default=1.5),
+            "fineness": whole(1, 0, 14, "the step of the grid is 2**-fineness"),
         },
     ),
     Theorem(
@@ -249,10 +280,26 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="T-GEO",
-        statement="two-sided geometric noise of ratio exp(-eps) on every count is eps-private",
+        statement="two-sided geometric noise of ratio exp(-eps / D) on counts of D each is eps-DP",
         reference=GHOSH,
         subject=_geometric,
-        parameters={"coordinates": replace(COORDINATES, default=2), "epsilon": EPSILON},
+        parameters={
+            "coordinates": replace(COORDINATES, default=2),
+            "epsilon": replace(EPSILON, default=0.8),
+            "sensitivity": whole(2, 1, 10, "D, of the counts"),
+        },
+    ),
+    Theorem(
+        identifier="T-GEO-LAW",
+        statement="the loss of two-sided geometric noise k steps apart has the delta at x that the "
+        "sum over all noises says",
+        reference=GHOSH,
+        subject=_geometric_loss,
+        parameters={
+            "epsilon": replace(EPSILON, default=0.4),
+            "shift": whole(5, 1, 64, "k"),
+            "share": number(0.3, -1, 1, "x as a part of k epsilon"),
+        },
     ),
     Theorem(
         identifier="T-GEO-TAIL",

@@ -5,7 +5,7 @@ and only the index of the one selected is released.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil, exp, log
 from typing import Any
@@ -72,6 +72,10 @@ def candidate_law(
     return FiniteLaw(outcomes=np.arange(scores.size), log_probabilities=logs)
 
 
+def _multiplied(database: Database, *, score: Callable[[Database], Array], unit: float) -> Array:
+    return unit * np.asarray(score(database), dtype=float)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Selection:
     """What is selected from: how good each candidate is on a database, and on which databases.
@@ -98,6 +102,16 @@ class Selection:
         require_positive(sensitivity=self.sensitivity)
         if self.monotone and self.relation is not Relation.ADD_REMOVE:
             raise ValueError(f"monotone must be False under {self.relation.value}, got True")
+
+    def times(self, unit: float) -> "Selection":
+        """The same with every score, and the sensitivity, `unit` times as large."""
+        ahead = self.ahead
+        return replace(
+            self,
+            score=partial(_multiplied, score=self.score, unit=unit),
+            sensitivity=unit * self.sensitivity,
+            ahead=None if ahead is None else lambda points: ahead(ceil(points / unit)),
+        )
 
     def given(self, epsilon: float) -> dict[str, Any]:
         """The keywords of a sampler that selects with `epsilon` nats of privacy."""

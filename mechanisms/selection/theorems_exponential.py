@@ -39,7 +39,12 @@ def _opposed(others: int) -> tuple[tuple[Database, Database], ...]:
 
 
 def _private(epsilon: float, others: int) -> Subject:
-    return _naive(1, epsilon, others, monotone=False)
+    """Votes count 2, so that the sensitivity is not 1."""
+    made = exponential_mechanism(
+        by_votes(others + 1).times(2.0), epsilon=epsilon, name="exponential-of-voters"
+    )
+    claim = PrivacyClaim(epsilon=epsilon, relation=ADD_REMOVE, examples=_opposed(others))
+    return Subject(claim=claim, mechanism=made)
 
 
 def _concentrated(epsilon: float, others: int) -> Subject:
@@ -53,12 +58,12 @@ def _concentrated(epsilon: float, others: int) -> Subject:
     return Subject(claim=replace(claim, examples=_opposed(others)), mechanism=made)
 
 
-def _naive(multiple: float, epsilon: float, others: int, monotone: bool = True) -> Subject:
+def _naive(multiple: float, epsilon: float, others: int) -> Subject:
     claim = PrivacyClaim(epsilon=multiple * epsilon, relation=ADD_REMOVE, examples=_opposed(others))
     mechanism = exponential_mechanism(
         by_votes(others + 1), epsilon=epsilon, name="exponential-of-voters"
     )
-    return Subject(claim=claim, mechanism=reweighed(mechanism, monotone=monotone))
+    return Subject(claim=claim, mechanism=reweighed(mechanism, monotone=True))
 
 
 def _monotone(epsilon: float, candidates: int) -> Subject:

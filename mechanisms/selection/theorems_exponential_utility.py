@@ -66,7 +66,7 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{BOOK}, Definition 3.4",
         subject=_gumbel_sampler,
         parameters={
-            "epsilon": EPSILON,
+            "epsilon": replace(EPSILON, default=0.7),
             "gap": whole(1, 0, 10, "between one count and the next"),
         },
     ),

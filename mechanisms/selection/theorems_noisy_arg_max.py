@@ -50,6 +50,8 @@ MONOTONE = whole(
     1, 0, 1, "1 for votes from 0 on, add-remove, and half the noise; 0 for votes of either sign"
 )
 OTHERS = whole(2, 1, 12, "candidates but one")
+VOTE = 2.0
+"""What a vote counts, so that no sensitivity is 1."""
 
 
 def _of_voters(
@@ -57,6 +59,7 @@ def _of_voters(
 ) -> Subject:
     candidates = others + 1
     problem = by_votes(candidates, least_vote=0 if monotone else -1, monotone=bool(monotone))
+    problem = problem.times(VOTE)
     ahead, behind = [1] + [0] * others, [0] + [1] * others
     # One voter more for all but the first candidate, who is behind; or who is ahead, and loses.
     example = [behind] * 3 if monotone else [ahead]
@@ -75,7 +78,7 @@ def _same_law(
     database: list[int],
 ) -> Subject:
     """The law that `build`'s mechanism has on `database` is that of `other`."""
-    problem = by_counts(len(database), max_count=30)
+    problem = by_counts(len(database), max_count=30).times(VOTE)
     claim = EqualityClaim(
         other=partial(other, **problem.given(epsilon)),
         law=problem.law(other_log_probabilities, epsilon),
@@ -170,6 +173,8 @@ _RATE = {
     "ahead": AHEAD,
 }
 _VOTERS = {"epsilon": EPSILON, "others": OTHERS, "monotone": MONOTONE}
+# No default is 1 here: what is multiplied by 1, or is its own square, would not be looked at.
+_ODD = replace(EPSILON, default=0.7)
 _MANY = {"epsilon": EPSILON, "candidates": whole(20, 2, 40, "candidates, m")}
 
 THEOREMS: tuple[Theorem, ...] = (
@@ -185,7 +190,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="Laplace noise of scale b selects like differences of two noises of mean b",
         reference="Kotz, Kozubowski and Podgorski (2001), Section 2.2",
         subject=_two_halves,
-        parameters={"epsilon": EPSILON, "candidates": whole(40, 21, 200, "candidates")},
+        parameters={"epsilon": _ODD, "candidates": whole(40, 21, 200, "candidates")},
     ),
     Theorem(
         identifier="EM-RNM-ACC",
@@ -200,7 +205,7 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="P[permute-and-flip selects one that is b ln(m / beta) behind] <= beta",
         reference="McKenna and Sheldon (2020), with Dwork and Roth (2014), Corollary 3.12",
         subject=partial(_regret, permute_and_flip_mechanism),
-        parameters=_MANY,
+        parameters={**_MANY, "epsilon": _ODD},
     ),
     Theorem(
         identifier="EM-OSNM-ACC",
@@ -229,14 +234,14 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="report noisy max with Gumbel(2 Du / epsilon) noise is the exponential mechanism",
         reference="Durfee and Rogers (2019)",
         subject=_gumbel,
-        parameters={"epsilon": EPSILON, "gap": GAP},
+        parameters={"epsilon": _ODD, "gap": GAP},
     ),
     Theorem(
         identifier="EM-3.13b",
         statement="noisy arg-max with exponential noise of mean 2 Du / epsilon is permute-and-flip",
         reference=DING,
         subject=_one_sided,
-        parameters={"epsilon": EPSILON, "gap": GAP},
+        parameters={"epsilon": _ODD, "gap": GAP},
     ),
     Theorem(
         identifier="EM-3.13c",

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..model import (
     IdentityClaim,
     Mechanism,
     Parameter,
+    PrivacyClaim,
     Relation,
     Size,
     Subject,
@@ -27,8 +28,8 @@ from ..model import (
 )
 from .above_threshold import above_threshold_mechanism, take
 from .numeric_sparse_vector import numeric_sparse_vector_mechanism
-from .sparse_vector_law import HALTED
-from .sparse_vector_session import sparse_vector_session_mechanism
+from .sparse_vector_law import ABOVE, BELOW, HALTED
+from .sparse_vector_session import MISSED, sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
 LYU = "Lyu, Su and Li (2017)"
@@ -154,13 +155,20 @@ def _sessions_density(**parameters: Any) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
-def _numbers(answer_epsilon: float, **bits: Any) -> Mechanism:
-    """One count, asked for again and again: a record moves all answers the same way."""
+UNIT = 2.0
+"""What a record counts where answers are numbers, so that the sensitivity is not 1."""
+
+
+def _units(database: Database, *, bins: tuple[int, ...]) -> Array:
+    return UNIT * take(database, bins=bins)
+
+
+def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mechanism:
     return numeric_sparse_vector_mechanism(
-        queries=partial(take, bins=(0, 0, 0)),
-        length=3,
-        threshold=10.0,
-        sensitivity=1.0,
+        queries=partial(_units, bins=bins),
+        length=len(bins),
+        threshold=10 * UNIT,
+        sensitivity=UNIT,
         answer_epsilon=answer_epsilon,
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
@@ -168,8 +176,53 @@ def _numbers(answer_epsilon: float, **bits: Any) -> Mechanism:
     )
 
 
+def _numbers_lose(positives: int, **parameters: Any) -> Subject:
+    """Queries that rise with a record stay below, those that fall are above, with far answers."""
+    made = _numbers((1,) * MISSED + (0,) * positives, positives=positives, **parameters)
+    claim = made.claims[0]
+    assert isinstance(claim, PrivacyClaim)
+    output = np.array([[BELOW, np.nan]] * MISSED + [[ABOVE, 100 * UNIT]] * positives)
+    # Bits lose nearly all where what stays below is expected far above, and the other way round.
+    pairs = tuple(([one + 1, 19 - one], [one, 20 - one]) for one in (10, 1))
+    claim = replace(claim, examples=pairs, outputs=(output,))
+    return Subject(claim=claim, mechanism=replace(made, claims=(claim, *made.claims[1:])))
+
+
+def _numbers_density(positives: int, **parameters: Any) -> IdentityClaim:
+    """The law of the bits times the Laplace density of every answer, by a law of its own."""
+    bins, data = (0, 1, 0), [11, 9]
+
+    def apart() -> float:
+        given = {name: parameters[name] for name in ("threshold_epsilon", "query_epsilon")}
+        made = _numbers(bins, positives=positives, **parameters)
+        bits = above_threshold_mechanism(
+            queries=partial(_units, bins=bins),
+            length=len(bins),
+            threshold=10 * UNIT,
+            sensitivity=UNIT,
+            relation=Relation.REPLACE_ONE,
+            databases=Histogram(bins=2, total=20),
+            positives=positives,
+            **given,
+        )
+        assert bits.law is not None
+        assert made.log_probability is not None
+        law = bits.law(data)
+        assert isinstance(law, FiniteLaw)
+        scale = positives * UNIT / parameters["answer_epsilon"]
+        errors = np.array([0.3, -2.0, 5.0])
+        above = law.outcomes == ABOVE
+        answers = np.where(above, UNIT * np.array(data)[list(bins)] + errors, np.nan)
+        each = np.where(above, -np.abs(errors) / scale - log(2 * scale), 0.0)
+        found = made.log_probability(data, np.stack([law.outcomes, answers], axis=-1))
+        return float(np.abs(found - law.log_probabilities - each.sum(axis=-1)).max())
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
+
+
 def _answers(**parameters: Any) -> Subject:
-    made = _numbers(**parameters)
+    """One count, asked for again and again: a record moves all answers the same way."""
+    made = _numbers((0, 0, 0), **parameters)
     return Subject(claim=made.claims[2], mechanism=made)
 
 
@@ -196,15 +249,22 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="SVT-NUMERIC",
         statement="with answers of scale c D / e3 the bits and c answers lose e1 + e2 + e3",
         reference=f"{LYU}, Algorithm 7",
-        subject=_numbers,
+        subject=_numbers_lose,
         parameters={**BITS, "answer_epsilon": _epsilon(2.0, "the answers")},
+    ),
+    Theorem(
+        identifier="SVT-NUMERIC-DENSITY",
+        statement="the density is the law of the bits times that of the noise of each answer",
+        reference=f"{LYU}, Algorithm 7",
+        subject=_numbers_density,
+        parameters={**BITS, "answer_epsilon": _epsilon(1.6, "the answers")},
     ),
     Theorem(
         identifier="SVT-NUMERIC-ACC",
         statement="P[one of c answers errs by (c D / e3) ln(c / beta) or more] <= beta",
         reference="Dwork and Roth (2014), Theorem 3.28",
         subject=_answers,
-        parameters={**BITS, "answer_epsilon": _epsilon(2.0, "the answers")},
+        parameters={**BITS, "answer_epsilon": _epsilon(1.6, "the answers")},
     ),
     Theorem(
         identifier="SVT-ACC",
