@@ -15,13 +15,16 @@ from .columns import entries_of
 from .features import ABSENT, PLACES, Column, Feature, Path, Step
 from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
 from .outputs import Outputs
-from .readings import at, many, naming_words, reading, telling_letters
+from .readings import alphabet, at, many, naming_words, reading, telling_letters
 
 MOST_VALUES = 64
 MOST_KEYS = 64
 MOST_FORMS = 24
 FEW = 6
 MOST_LETTERS = 64
+ALPHABET = 18
+"""Texts of so few different letters, a mark of the start included, may be chains of them, whatever
+else is read off them."""
 MOST_LABELS = 8
 MOST_WORDS = 16
 LEAVES = (Numbers, Texts, Exact)
@@ -188,7 +191,9 @@ def _labels(both: Outputs, a: Path, b: Path) -> bool:
 
 
 def _letters(paths: list[Path], first: Outputs, second: Outputs) -> list[Feature]:
-    """Letters that follow each other in texts of many spellings: all where nothing else is read."""
+    """Letters that follow each other in texts of many spellings: all of a small alphabet, and where
+    nothing else is read.
+    """
     found = []
     for path in paths:
         if any(map(_unlike, path)):
@@ -196,8 +201,9 @@ def _letters(paths: list[Path], first: Outputs, second: Outputs) -> list[Feature
         sides = [_texts_at(side, path) for side in (first, second)]
         if sides[0] is None or sides[1] is None or not many(sides[0]):
             continue
-        opaque = reading(sides[0].compact()) is None
-        most, least = (MOST_LETTERS, 0.0) if opaque else (FEW, SCARCELY)
+        names = sides[0].compact()
+        chained = alphabet(names) <= ALPHABET or reading(names) is None
+        most, least = (MOST_LETTERS, 0.0) if chained else (FEW, SCARCELY)
         pairs = telling_letters(sides[0], sides[1], most, least)
         found += [Feature("count", path, argument=pair) for pair in pairs]
     return found[:MOST_LETTERS]

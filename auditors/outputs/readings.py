@@ -193,6 +193,11 @@ def _letters(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.intp
     return letters[inside] << 32 | letters[inside + 1], rows[inside]
 
 
+def alphabet(texts: Texts) -> int:
+    """How many different letters the texts have, a mark of their start included."""
+    return len(np.unique(_letters(texts.names)[0] >> 32))
+
+
 def times(texts: Texts, letters: str) -> NDArray[np.int64]:
     """How often two letters follow each other in each text, overlaps included."""
     pairs, rows = _letters(texts.names)

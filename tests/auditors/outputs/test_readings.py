@@ -139,6 +139,23 @@ def test_a_raw_part_of_a_text_is_found(release):
     assert min(inside) == 0 or max(inside) == 1
 
 
+@pytest.mark.parametrize("letters", ["abcd", "0123", "-+ ;", "012ab"])
+def test_chains_of_letters_are_told_by_their_neighbours(letters):
+    """Side 1 never has the first letter twice in a row. At seed 0."""
+    rng = np.random.default_rng(0)
+
+    def walk(side):
+        found = [letters[k] for k in rng.integers(0, len(letters), 12)]
+        return "".join(b for a, b in zip(["", *found], found, strict=False)
+                       if side == 0 or (a, b) != (letters[0], letters[0]))  # fmt: skip
+
+    sides = [Outputs.of_list([walk(side) for _ in range(2000)]) for side in (0, 1)]
+    pairs = {feature.argument for feature in questions(*sides) if feature.kind == "count"}
+    assert pairs >= {a + b for a in letters for b in letters}
+    choice = learn(*sides, epsilon=1.0, delta=0.0, trials=2000, level=0.05)
+    assert choice.predicted > 2
+
+
 def test_numbers_of_one_text_are_not_compared():
     rng = np.random.default_rng(0)
     side = Outputs.of_list([f"run {k}: {v}" for k, v in enumerate(rng.laplace(size=200))])
