@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import learn
@@ -68,6 +68,7 @@ def paths_into(batch):
     return {*Outputs.of_list(batch + several).paths(), (("read", "words"),)}
 
 
+@settings(deadline=None)
 @given(st.lists(texts | st.builds(json.dumps, values), min_size=1, max_size=5))
 def test_a_reading_is_a_function_of_the_text(batch):
     whole, alone = Outputs.of_list(batch), [Outputs.of_list([text]) for text in batch]
