@@ -5,6 +5,7 @@ are left are found. The instants come from a fixed seed; what runs at one of the
 machine to machine, and the law holds at all of them.
 """
 
+import json
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import time
 import uuid
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,154 @@ def test_a_pytest_run_that_is_told_to_end_leaves_nothing(tmp_path, name):
             failures.append((number, after, status, said, processes, seconds))
     print(f"{INSTANTS} signals, {len(failures)} failures")
     assert failures == []
+
+
+# Any process of a run, at any moment of it. -----------------------------------------------------
+
+STEADY = """
+def steady(database, rng):
+    return sum(database) + rng.laplace()
+
+def narrow(database, rng):
+    return sum(database) + rng.laplace(scale=0.5)
+"""
+ENTRIES = """
+[[gate]]
+target = "m.py:steady"
+epsilon = 1.0
+pair = ["[]", "[1]"]
+trials = 40000
+
+[[gate]]
+target = "m.py:narrow"
+epsilon = 1.0
+pair = ["[]", "[1]"]
+trials = 40000
+"""
+STEADILY = ["m.py:steady", *CLAIM, "--trials", "100000", "--seed", "5", "--quiet"]
+SHARD = ["audit", *STEADILY, "--workers", "2", "--shard"]
+RUNS = {
+    "audit": [["audit", *STEADILY, "--checkpoint", "kept", "--json", "out.json"]],
+    "gate": [["gate", "--jobs", "2", "--json", "out.json"]],
+    "reproduce": [["reproduce", "EM-3.12", "PMW-ACC*", "--trials", "20000", "--workers", "2",
+                   "--json", "out.json"]],
+    "shards": [
+        [*SHARD, "1/2", "--checkpoint", "kept", "--json", "one.json"],
+        [*SHARD, "2/2", "--json", "two.json"],
+        ["tools", "merge", "one.json", "two.json", "--target", "m.py:steady", "--json", "out.json"],
+    ],
+}  # fmt: skip
+STATUS = {"audit": 0, "gate": 1, "reproduce": 0, "shards": 0}
+
+
+def of_the_run(found):
+    """What a run found, without how long it took and what stood in the history before it."""
+    if isinstance(found, dict):
+        return {
+            key: of_the_run(value) for key, value in found.items()
+            if key not in {"seconds", "changes"}
+        }  # fmt: skip
+    return [of_the_run(one) for one in found] if isinstance(found, list) else found
+
+
+def found_in(folder, name="out.json"):
+    return of_the_run(json.loads((folder / name).read_text("utf-8")))
+
+
+def begun(folder, words):
+    """A command, with the mark by which its processes are found."""
+    mark = uuid.uuid4().hex
+    environment = {**os.environ, "DPWITNESS_MARK": mark, "TMPDIR": str(folder / "temporary")}
+    command = subprocess.Popen(
+        [sys.executable, "-m", "dpwitness", *words], cwd=folder, env=environment, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    return command, f"DPWITNESS_MARK={mark}"
+
+
+def nights(folder):
+    """Audits that the history holds, all in order; 0 if there is no history yet."""
+    if not (folder / ".dpwitness" / "history.db").exists():
+        return 0
+    command, _ = begun(folder, ["history", "-o", "nights.json"])
+    said, errors = command.communicate(timeout=60)
+    assert command.returncode == 0, errors
+    assert "history intact" in said
+    return len(json.loads((folder / "nights.json").read_text("utf-8"))["audits"])
+
+
+def ended(folder, words, wanted):
+    """Seconds that the command takes if nobody disturbs it."""
+    started = time.monotonic()
+    command, mark = begun(folder, words)
+    _, errors = command.communicate(timeout=300)
+    assert command.returncode == wanted, errors
+    assert left(mark) == []
+    return time.monotonic() - started
+
+
+def killed(folder, words, after, chance):
+    """(status, whether it was the command itself, what was said) of a run that loses a process."""
+    command, mark = begun(folder, words)
+    with suppress(subprocess.TimeoutExpired):
+        command.wait(after)
+    whom, name = chance.choice(left(mark) or [(command.pid, b"")])
+    with suppress(ProcessLookupError):
+        os.kill(int(whom), signal.SIGKILL)
+    _, said = command.communicate(timeout=300)
+    for _ in range(100):
+        if not left(mark):
+            break
+        time.sleep(0.05)
+    assert left(mark) == []
+    # Of its own death the process by which joblib clears up makes a traceback of its own.
+    assert "Traceback" not in said or b"resource_tracker" in name, said
+    return command.returncode, int(whom) == command.pid, said
+
+
+def told_truly(found, alone):
+    """Whether what a run wrote is what it finds undisturbed, but for entries that say they failed.
+
+    A gate goes on if one of its audits has no verdict, and its status is 1 if another refutes.
+    """
+    if "gate" not in alone:
+        return found == alone
+    verdicts = {one["mechanism"]: one for one in alone["results"]}
+    known = {one["entry"]: one for one in alone["gate"]["entries"]}
+    return all(one == verdicts[one["mechanism"]] for one in found["results"]) and all(
+        one == known[one["entry"]] or one["verdict"] == "failed" for one in found["gate"]["entries"]
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_a_run_that_loses_any_process_loses_nothing_else(tmp_path, name):
+    """Killed is any process of the run: what is told is true, and the same command finishes it."""
+    (tmp_path / "m.py").write_text(STEADY)
+    (tmp_path / "dpwitness.toml").write_text(ENTRIES)
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / ".dpwitness").mkdir()
+    steps, chance = RUNS[name], random.Random(f"any of {name}")
+    took = [ended(tmp_path, words, STATUS[name]) for words in steps]
+    alone, known, seen = found_in(tmp_path), nights(tmp_path), []
+    for _ in range(INSTANTS):
+        place = chance.choices(range(len(steps)), took)[0]
+        result = tmp_path / steps[place][-1]
+        for made in (result, tmp_path / "out.json", tmp_path / "kept"):
+            made.unlink(missing_ok=True)
+        status, itself, said = killed(
+            tmp_path, steps[place], chance.uniform(0, took[place]), chance
+        )
+        seen.append(status)
+        assert status in {-signal.SIGKILL if itself else 4, STATUS[name]}, said
+        assert status != STATUS[name] or result.exists()
+        if (tmp_path / "out.json").exists():
+            found = found_in(tmp_path)
+            assert told_truly(found, alone), json.dumps(found)[:3000] + said
+        assert list((tmp_path / "temporary").iterdir()) == []
+        for words in steps[place:]:
+            ended(tmp_path, words, STATUS[name])
+        assert found_in(tmp_path) == alone
+        before, known = known, nights(tmp_path)
+        assert known >= before + (len(alone["results"]) if name == "gate" else 0)
+    print(name, seen)
