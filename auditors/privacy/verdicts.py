@@ -31,12 +31,13 @@ LARGE_DELTA = 0.25
 
 SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
-AFTER = 64
-"""How many times the draws that refuted a claim may follow where the violation is not gross."""
+AFTER, AFTER_GROSS = 64, 16
+"""How many times the draws that refuted a claim may follow: where the violation is not gross, and
+where it is."""
 FIRST = 32
 UNLIKELY = -1.0
 """Score below which a count of a smaller pair speaks for the claim."""
-DEAREST = 32
+DEAREST = 8
 """One smaller pair may be tried on one part in so many of what is left, counted a side."""
 DOWN = 0.75
 """Part of the draws for a smaller pair that goes into finding it; the rest counts it."""
@@ -175,12 +176,12 @@ def _affordable(audit: Audit) -> int:
 def _after(spent: int, decided: int) -> int:
     """Outputs, of both sides, for what follows a refutation after `decided` draws a side.
 
-    Where finding it was cheap, the whole audit stays within GROSS; where the search was long, half
-    as much again may follow.
+    Where finding it was cheap, the whole audit stays within GROSS, unless a pair is dear to ask
+    about; where the search was long, half as much again may follow.
     """
     cheap = spent <= 0.75 * GROSS
     after = GROSS - spent if cheap else spent // 2
-    return after if decided <= SOON else max(after, AFTER * 2 * decided)
+    return max(after, (AFTER_GROSS if decided <= SOON else AFTER) * 2 * decided)
 
 
 def _smallest(

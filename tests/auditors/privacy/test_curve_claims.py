@@ -156,6 +156,20 @@ def test_the_search_finds_pairs_for_a_curve_and_shows_a_smaller_one():
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "claim",
+    [{"mu": 1.0, "distance": 2}, {"rho": 0.5, "distance": 2}, {"curve": [(1, 0.127), (0.5, 0.25)]}],
+    ids=str,
+)
+def test_the_smaller_pair_of_a_curve_is_small(claim):
+    """Sums differ by any one or two entries, so that nothing else need be in the databases."""
+    domain = st.lists(st.integers(0, 1), max_size=8)
+    found = audit(gauss(0.5), databases=domain, relation="add-remove", **claim, seed=1)
+    assert found.refuted
+    shown = found.witness
+    assert len(shown.database) + len(shown.neighbour) <= 2
+
+
 def test_a_mechanism_carries_a_curve():
     claim = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
     carried = Mechanism(name="narrow", run=gauss(0.5), claims=(claim,))
