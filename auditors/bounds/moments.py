@@ -19,6 +19,8 @@ The best h is phi'(dP/dQ): a r^(a-1), or ln r, of the likelihood ratio r. `exper
 that earlier draws promise, cut where few outputs lie, with the weight of about the largest growth.
 """
 
+from math import log
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +36,10 @@ SCALES = np.array([1.0, 0.5, 0.2])
 """Parts of the weight of the largest growth that the experts bet."""
 CAUTION = 0.7
 """No output takes more than this part of the money."""
+RHO_ORDERS = (1.0, 1.25, 1.5, 2.0, 3.0)
+"""Orders of the moments by which a rho is bounded from below."""
+RATES = np.array([0.5, 1.0, 2.0])
+"""Parts of the weight that is foreseen to be best, where a moment is bounded."""
 SPARE = 1e-12
 """What is left of the 2 for rounding."""
 NOTHING = 1e-9
@@ -130,16 +136,95 @@ def experts(past: Floats, odds: Floats, moments: tuple[Moment, ...]) -> Experts:
 
 def _best(p: Floats, q: Floats, moment: Moment) -> tuple[Floats, float, float]:
     """Of h = phi'(r), r cut at several heights: the one of the largest excess, in its spread."""
+    h, gain, spread = _cut(p, q, moment.order)
+    excess = gain - price(h, moment)
+    best = int(np.argmax(excess / spread))
+    return h[best], float(excess[best]), float(spread[best])
+
+
+def _cut(p: Floats, q: Floats, a: float) -> tuple[Floats, Floats, Floats]:
+    """For r cut at several heights: h = phi'(r), E_P h - E_Q phi*(h), and its spread in a pair."""
     ratio = np.log(np.maximum(p, 1e-12) / np.maximum(q, 1e-12))
     order = np.argsort(-ratio)
     reached = p[order].cumsum()
     places = np.searchsorted(reached, SHARES, side="left").clip(0, len(p) - 1)
     cut = np.minimum(ratio, ratio[order][places][:, None])
-    a = moment.order
     h = cut if a == 1 else a * np.exp((a - 1) * cut)
     star = conjugate(h, a)
-    excess = h @ p - star @ q - price(h, moment)
     variance = h**2 @ p - (h @ p) ** 2 + star**2 @ q - (star @ q) ** 2
-    spread = np.sqrt(np.maximum(variance, 1e-30))
-    best = int(np.argmax(excess / spread))
-    return h[best], float(excess[best]), float(spread[best])
+    return h, h @ p - star @ q, np.sqrt(np.maximum(variance, 1e-30))
+
+
+class Telling(NamedTuple):
+    """A function h of the cell of an output, by which a moment is bounded from below.
+
+    `means` are those foreseen of h and of phi*(h), `weights` what is bet on pairs of draws.
+    """
+
+    order: float
+    turned: bool
+    h: Floats
+    means: tuple[float, float]
+    weights: Floats
+
+
+def telling(past: Floats, odds: Floats, *, draws: int, level: float) -> Telling:
+    """The h that is foreseen to prove the largest rho by `draws` pairs at this level.
+
+    `past` are earlier draws of both sides in each cell, `odds` the log-ratios that they promise.
+    """
+    share = 1 / (1 + np.exp(-np.clip(odds, -30, 30)))
+    p, q = (past + NOTHING) * share, (past + NOTHING) * (1 - share)
+    laws, z = (p / p.sum(), q / q.sum()), -NormalDist().inv_cdf(level)
+    found: list[tuple[float, int, float, bool, Floats, float]] = []
+    for order in RHO_ORDERS:
+        for turned in (False, True):
+            one, two = laws[::-1] if turned else laws
+            for h, gain, spread in zip(*_cut(one, two, order), strict=True):
+                proved = rho_of(order, float(gain - z * spread / np.sqrt(draws)))
+                found.append((proved, len(found), order, turned, h, float(spread)))
+    _, _, order, turned, h, spread = max(found)
+    one, two = laws[::-1] if turned else laws
+    star = conjugate(h, order)
+    means = float(one @ h), float(two @ star)
+    lowest = max(means[0] - h.min(), star.max() - means[1], 1e-300)
+    best = np.sqrt(-2 * log(level) / draws) / spread
+    return Telling(order, turned, h, means, np.minimum(RATES * best, CAUTION / lowest))
+
+
+def rho_of(order: float, moment: float) -> float:
+    """The smallest rho that allows a moment, E_Q phi(dP/dQ), of this order."""
+    return max(moment, 0.0) if order == 1 else log(max(moment, 1.0)) / (order * (order - 1))
+
+
+def rho_lower(test: Telling, counts: NDArray[np.int64], *, level: float) -> float:
+    """A lower bound on rho, wrong with probability at most `level`.
+
+    `counts` (side, cell) are fresh draws, as many of each side.
+
+    Let C = E_P h - E_Q phi*(h), which is at most E_Q phi(dP/dQ), m and m' the means foreseen, and
+    d = m - m' - c for a number c. If f = 1 + w (h - m + d / 2) and g = 1 + w (m' + d / 2 - phi*(h))
+    are positive, E_P f + E_Q g = 2 + w (C - c), so for C <= c the product of f(x) g(y) over the
+    draws is at least 1 / level with probability at most `level` (`wealth`), and so is its mean
+    over fixed w. It falls as c grows: the c that it refutes are a half-line.
+    """
+    one, two = counts[::-1] if test.turned else counts
+    star, (first, second) = conjugate(test.h, test.order), test.means
+    weights = test.weights[:, None]
+
+    def refutes(moment: float) -> bool:
+        half = (first - second - moment) / 2
+        f = 1 + weights * (test.h - first + half)
+        g = 1 + weights * (second + half - star)
+        legal = (f > 0).all(axis=1) & (g > 0).all(axis=1)
+        logs = np.log(np.where(f > 0, f, 1)) @ one + np.log(np.where(g > 0, g, 1)) @ two
+        wealth = np.logaddexp.reduce(np.where(legal, logs, -np.inf)) - log(len(weights))
+        return bool(wealth >= -log(level))
+
+    low, high = 0.0 if test.order == 1 else 1.0, max(float(test.h.max() - star.min()), 1.0)
+    if not refutes(low):
+        return 0.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if refutes(middle) else (low, middle)
+    return rho_of(test.order, low)

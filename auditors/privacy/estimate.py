@@ -13,10 +13,15 @@ hold together except with probability alpha. Whatever is computed from them hold
 * rho-zCDP says D_a(P || Q) <= rho a for all orders a > 1 (and, in the limit, KL <= rho). The event
   alone makes two Bernoulli laws, whose divergence is at most that (data processing) and only
   grows as p rises above q; so rho >= max over j and a of D_a(p_j^L || q_j^U) / a.
+
+Where rho is asked for, half of alpha goes to a moment of the likelihood ratio, of all outputs at
+once, which is bounded by bets on the same draws (`bounds/moments.py`). An event tells .7 of the rho
+of Gaussian noise, a moment all of it.
 """
 
 from dataclasses import dataclass, replace
 from math import exp, inf
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +30,11 @@ from scipy.special import betaincinv, ndtri
 from ...mechanisms.model import PrivacyClaim
 from ..arguments import asking
 from ..asked import KEYWORDS
+from ..bounds.moments import rho_lower, telling
 from ..choosing.choose import Lesson
 from ..errors import InvalidArgument
 from ..events.events import Event
+from ..events.partition import Partition, promised
 from ..results.results import AuditResult, Pair, Witness
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_also
@@ -36,6 +43,8 @@ from .run import prepared, run_audit
 
 CURVE = 0.5
 """Part of alpha, and of the trials, that pays for the curve where one is asked for."""
+MOMENT = 0.5
+"""Part of the curve's alpha that pays for a moment, if rho is asked for."""
 BESIDE = 0.1
 """The same where a delta alone is."""
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
@@ -62,6 +71,8 @@ class PrivacyCurve:
     alpha: float
     draws: int
     counts: tuple[tuple[Event, bool, int, int], ...]
+    rho_order: float | None = None
+    """The order of the moment that bounds rho; None if an event does."""
 
 
 def privacy_curve(
@@ -71,41 +82,52 @@ def privacy_curve(
     alpha: float,
     draws: int,
     epsilons: tuple[float, ...] = EPSILONS,
+    moment: bool = False,
 ) -> PrivacyCurve:
-    """Bound delta(epsilon), mu and rho of the mechanism from below, `draws` draws a side."""
+    """Bound delta(epsilon), mu and rho of the mechanism from below, `draws` draws a side.
+
+    With `moment` half of alpha bounds rho by a moment of all outputs.
+    """
     pilot = max(24, min(MOST_PILOT, round(PILOT * draws)))
     judged = max(1, draws - pilot)
-    chosen = _events(sampler, pair, pilot, judged, alpha)
-    hits = np.zeros((len(chosen), 2), dtype=np.int64)
-    events = [event for event, _ in chosen]
+    staked = MOMENT * alpha if moment else 0.0
+    lesson = Lesson()
+    lesson.add(*sampler.draw(pair, "pilot", 0, pilot))
+    chosen = _events(lesson, judged, alpha)
+    counted: list[Event | Partition] = [event for event, _ in chosen]
+    if moment:
+        partition, cells = lesson.partition(chosen[0][0])
+        test = telling(cells.sum(axis=0), promised(partition, cells), draws=judged, level=staked)
+        counted.append(partition)
+    found: Any = 0
     for chunk, start in enumerate(range(0, judged, CHUNK)):
         size = min(CHUNK, judged - start)
-        hits += count_also(sampler, pair, None, events, "claim", chunk, size, size)[1]
+        found = found + count_also(sampler, pair, None, counted, "claim", chunk, size, size)[1]
     sampler.gate(refuted=False)
+    hits, cells = found[: len(chosen)], found[len(chosen) :].T
     hits = np.array(
         [row[::-1] if turned else row for row, (_, turned) in zip(hits, chosen, strict=True)]
     )
-    low, high = _limits(hits, judged, alpha / (2 * len(chosen)))
+    low, high = _limits(hits, judged, (alpha - staked) / (2 * len(chosen)))
     deltas = np.maximum(low[:, None] - np.exp(epsilons) * high[:, None], 0).max(axis=0)
+    rho = max(renyi_lower(p, q) for p, q in zip(low.tolist(), high.tolist(), strict=True))
+    by_moment = rho_lower(test, cells, level=staked) if moment else 0.0
     return PrivacyCurve(
         epsilons=tuple(epsilons),
         delta_lower=tuple(deltas.tolist()),
         mu_lower=max(0.0, float((ndtri(low) - ndtri(high)).max())),
-        rho_lower=max(renyi_lower(p, q) for p, q in zip(low.tolist(), high.tolist(), strict=True)),
+        rho_lower=max(rho, by_moment),
         alpha=alpha,
         draws=judged,
         counts=tuple(
             (event, turned, int(x), int(y))
             for (event, turned), (x, y) in zip(chosen, hits, strict=True)
         ),
+        rho_order=test.order if by_moment > rho else None,
     )
 
 
-def _events(
-    sampler: Sampler, pair: Pair, pilot: int, judged: int, alpha: float
-) -> list[tuple[Event, bool]]:
-    lesson = Lesson()
-    lesson.add(*sampler.draw(pair, "pilot", 0, pilot))
+def _events(lesson: Lesson, judged: int, alpha: float) -> list[tuple[Event, bool]]:
     found: dict[str, tuple[Event, bool]] = {}
     for aim in AIMS:
         choice = lesson.choice(epsilon=0.0, delta=aim, trials=judged, level=alpha, more=True)
@@ -234,6 +256,7 @@ def estimate(request: EstimateRequest) -> EpsilonEstimate:
                 result.pair,
                 alpha=whole.alpha * part,
                 draws=max(48, whole.trials - trials),
+                moment=request.rho,
             )
             result = replace(result, draws=audit.sampler.tally.draws)
     stated = (one for one in audit.subject.claims if isinstance(one, PrivacyClaim))

@@ -135,7 +135,7 @@ def count_also(
     sampler: Sampler,
     pair: Pair,
     event: Event | None,
-    also: Sequence[Event],
+    also: Sequence[Event | Partition],
     stage: str,
     chunk: int,
     draws: int,
@@ -143,20 +143,26 @@ def count_also(
 ) -> tuple[Hits, NDArray[np.int64]]:
     """Hits of the event among `draws` draws a side, and of others among the `first` of them.
 
-    The second has shape (len(also), 2 sides).
+    The second has a row for each of the others, or for each cell of a partition, and 2 sides.
     """
     blocks = sampler.blocks(pair, stage, chunk, draws)
     sizes = [block.size for block in halves(blocks)[0]]
     left = first - np.cumsum([0, *sizes[:-1]])
     parts = [min(size, int(n)) if n > 0 else None for size, n in zip(sizes, left, strict=True)]
     hits, sides = _asked(sampler, pair, event, blocks, parts, 0, partial(_hits_of, tuple(also)))
-    found = [sum((n for n in side if n is not None), np.zeros(len(also), int)) for side in sides]
+    found = [np.sum([n for n in side if n is not None], axis=0) for side in sides]
     return (sampler.total(blocks, hits) if event is not None else (0, 0)), np.stack(found, axis=1)
 
 
-def _hits_of(events: Sequence[Event], outputs: Outputs, first: int) -> NDArray[np.int64]:
+def _hits_of(also: Sequence[Event | Partition], outputs: Outputs, first: int) -> NDArray[np.int64]:
     some = outputs[:first]
-    return np.array([np.count_nonzero(event.contains(some)) for event in events], dtype=np.int64)
+    found = [
+        one.counts(some)
+        if isinstance(one, Partition)
+        else np.array([np.count_nonzero(one.contains(some))])
+        for one in also
+    ]
+    return np.concatenate(found).astype(np.int64)
 
 
 def _asked(

@@ -86,6 +86,7 @@ def to_json(made: EpsilonEstimate) -> dict[str, Any]:
             "delta_lower": list(curve.delta_lower),
             "mu_lower": curve.mu_lower,
             "rho_lower": curve.rho_lower if isfinite(curve.rho_lower) else "inf",
+            "rho_order": curve.rho_order,
             "alpha": curve.alpha,
             "draws": curve.draws,
         },
@@ -143,7 +144,9 @@ def _bounds(made: EpsilonEstimate, wanted: Collection[str]) -> Iterator[tuple[st
     if made.curve is not None:
         for name, bound in (("mu", made.curve.mu_lower), ("rho", made.curve.rho_lower)):
             if name in wanted:
-                yield name, f"at least {wording.at_least(bound)}, of this pair"
+                order = made.curve.rho_order if name == "rho" else None
+                how = "" if order is None else f", by a moment of order {order:g} of all outputs"
+                yield name, f"at least {wording.at_least(bound)}, of this pair{how}"
     if made.curve is not None and {"curve", "delta"} & set(wanted):
         known = [
             (epsilon, delta)

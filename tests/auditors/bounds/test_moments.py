@@ -4,9 +4,20 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from scipy.special import bdtrc
 from scipy.stats import norm
 
-from dpwitness.auditors.bounds.moments import Part, conjugate, experts, kinds, price
+from dpwitness.auditors.bounds.moments import (
+    Part,
+    Telling,
+    conjugate,
+    experts,
+    kinds,
+    price,
+    rho_lower,
+    rho_of,
+    telling,
+)
 from dpwitness.auditors.bounds.wealth import Bet, Bettor, log_gain
 from dpwitness.mechanisms.model.curves import (
     ConcentratedCurve,
@@ -161,6 +172,42 @@ def test_moments_that_curves_bound():
     assert moments_of(renyi, 2) == ()
     assert moments_of(ConcentratedCurve(0.5, 0.1), 2) == ()
     assert moments_of(PointsCurve(((1.0, 0.1),))) == ()
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_bound_of_rho_is_above_the_truth_no_more_often_than_promised(order, turned):
+    """h = phi' of the true ratios: E_P h - E_Q phi*(h) is the moment itself, not less."""
+    p, q = laws(3, 6)
+    one, two = (q, p) if turned else (p, q)
+    ratio, draws, level, runs = one / two, 200, 0.2, 400
+    h = np.log(ratio) if order == 1 else order * ratio ** (order - 1)
+    star = conjugate(h, order)
+    means = float(one @ h), float(two @ star)
+    moment = float(two @ phi(ratio, order))
+    assert means[0] - means[1] == pytest.approx(moment)
+    spread = np.sqrt(one @ h**2 - means[0] ** 2 + two @ star**2 - means[1] ** 2)
+    weights = np.array([0.5, 1.0, 2.0]) * np.sqrt(-2 * log(level) / draws) / spread
+    test = Telling(order, turned, h, means, weights)
+    rng = np.random.default_rng(7)  # fixed: fails with probability 1e-6 at most if it were drawn
+    counts = np.stack([rng.multinomial(draws, law, runs) for law in (p, q)], axis=1)
+    true = rho_of(order, moment)
+    bounds = np.array([rho_lower(test, one, level=level) for one in counts])
+    wrong = int((bounds > true * (1 + 1e-9)).sum())
+    assert bdtrc(wrong - 1, runs, level) > 1e-6
+    assert (bounds > 0).mean() > 0.1
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_function_foreseen_to_prove_most_is_told_by_few_draws(turned):
+    p, q = laws(5, 12)
+    one, two = (q, p) if turned else (p, q)
+    known = 4000 * (one + two)
+    test = telling(known, np.log(one / two), draws=50_000, level=1e-3)
+    counts = np.random.default_rng(1).multinomial(50_000, np.stack([one, two]))
+    truth = max(divergence(a, b, 1.0) for a, b in ((p, q), (q, p)))
+    most = max(divergence(a, b, o) / o for a, b in ((p, q), (q, p)) for o in (1.25, 1.5, 2.0, 3.0))
+    assert 0.8 * truth < rho_lower(test, counts, level=1e-3) <= max(truth, most)
 
 
 def test_experts_foresee_the_excess_of_a_gaussian():

@@ -39,6 +39,15 @@ def test_bounds_on_mu_and_rho_are_below_the_truth_and_near():
     assert found.draws == 80_000
 
 
+def test_a_moment_of_all_outputs_proves_most_of_a_gaussians_rho():
+    """Above .5 with probability below .01; below .45 is four standard errors of its draws."""
+    sampler = Sampler(run=gaussian, seed=1)
+    found = privacy_curve(sampler, Pair(0.0, 1.0), alpha=0.01, draws=100_000, moment=True)
+    assert 0.45 < found.rho_lower <= 0.5
+    assert found.rho_order is not None
+    assert curve(1).rho_order is None
+
+
 @pytest.mark.slow
 def test_everything_fails_together_as_rarely_as_promised():
     wrong, runs, alpha = 0, 40, 0.2

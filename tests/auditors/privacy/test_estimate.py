@@ -53,6 +53,9 @@ def test_mu_rho_and_the_curve_are_bounded_together():
     assert (np.array(found.curve.delta_lower) <= true).all()
     assert found.curve.delta_lower[0] > 0.9 * true[0]
     assert estimate(noisy, pair=(0, 1), trials=4000).curve is None
+    whole = estimate(noisy, pair=(0, 1), rho=True, trials=200_000)
+    assert 0.45 < whole.curve.rho_lower <= 0.5
+    assert "of all outputs" in " ".join(str(whole).split())
 
 
 @pytest.mark.long
