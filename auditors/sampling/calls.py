@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
-from ..outputs.encoding import identity, is_long, show, stamp, to_json
+from ..outputs.encoding import identity, is_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..results.results import Pair
@@ -387,6 +387,8 @@ class Drawn:
     inside: NDArray[np.uint8] | None
     first: Outputs | None
     returned: Any
+    digests: tuple[bytes, ...] = ()
+    """In place of `first`, where outputs are wide and each is a call."""
 
 
 def draw_blocks(
@@ -409,7 +411,7 @@ def draw_blocks(
     found = []
     for block, part, first in jobs:
         telling = returned < inf and part is not None and not calls.rows
-        made: list[Any] | None = [] if telling else None
+        made: list[Any] | None = [] if telling or (first and not calls.rows) else None
         started = monotonic()
         outputs = calls.outputs(
             worker, databases[block.side], block.key, block.first, block.size, made
@@ -417,14 +419,16 @@ def draw_blocks(
         worker.beat()  # what follows is our own, and no call that takes long
         seconds = monotonic() - started
         inside = None if event is None else event.contains(outputs)
+        wide = bool(first) and made is not None and len(outputs.paths()) > NARROW
         found.append(
             Drawn(
                 pace=seconds / block.size,
                 hits=0 if inside is None else int(np.count_nonzero(inside)),
                 answer=None if part is None else answered(ask, outputs, part),
                 inside=None if inside is None else np.packbits(inside),
-                first=outputs[: room(outputs, first)] if first else None,
-                returned=_plain(made) if made is not None and seconds >= returned else None,
+                first=outputs[: room(outputs, first)] if first and not wide else None,
+                returned=_plain(made) if telling and made and seconds >= returned else None,
+                digests=tuple(map(digest, made[:first])) if wide and made is not None else (),
             )
         )
     if event is not None:
@@ -457,6 +461,13 @@ def require_untouched_numpy() -> None:
                 "most likely the mechanism or its module, replaced it, and counts made with it "
                 "prove nothing; put the patch into the mechanism's own namespace"
             )
+
+
+def digest(value: Any) -> bytes:
+    """16 bytes that are equal where two outputs are, as far as outputs are compared."""
+    plain = type(value) is np.ndarray and not value.dtype.hasobject
+    data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
+    return blake2b(data, digest_size=16).digest()
 
 
 def room(outputs: Outputs, first: int) -> int:

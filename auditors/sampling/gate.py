@@ -9,6 +9,10 @@ byte is a broken contract. All draws up to `MOST` a side are made again where a 
 with a sample of as many of the others, and `FEW` a side where none is; where calls are dear, as
 many as a fifth of the time spent allows, and `LEAST` at least.
 
+What came of a draw goes to the fresh process and is compared there. Of a wide output, with more
+than `NARROW` numbers and labels, that is a digest and whether it lies in the event, so no process
+holds thousands of them.
+
 What this cannot see: memory filled before the audit began, which each copy of this process has
 (name the target as module:function, and it is empty), and memory outside the process.
 """
@@ -20,6 +24,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..engines.book import Block
 from ..errors import ContractError
@@ -39,7 +44,7 @@ from ..workers.streams import (
     untouched,
 )
 from ..workers.wire import packed
-from .calls import Calls, Drawn, MechanismRaised, like_rows, raised, single_call
+from .calls import Calls, Drawn, MechanismRaised, digest, like_rows, raised, single_call
 from .capture import UNCHANGING, captured
 
 MOST = 4096
@@ -75,7 +80,32 @@ class Made:
     @property
     def unseen(self) -> bool:
         """Whether somebody else counted the block, and only its sum is known."""
-        return self.drawn.inside is None and self.drawn.first is None
+        drawn = self.drawn
+        return drawn.inside is None and drawn.first is None and not drawn.digests
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A block of which `count` draws are made again, with what came of it when it was counted."""
+
+    calls: Calls
+    event: Event | None
+    block: Block
+    count: int
+    drawn: Drawn
+
+    @classmethod
+    def of(cls, made: Made, count: int) -> "Asked":
+        """The first `count` draws of a block."""
+        drawn = made.drawn
+        first = None if drawn.first is None else drawn.first[:count]
+        drawn = replace(drawn, first=first, digests=drawn.digests[:count])
+        return cls(made.calls, made.event, made.block, count, drawn)
+
+    @property
+    def wide(self) -> bool:
+        """Whether outputs are compared by digests: nowhere are thousands of them held."""
+        return bool(self.drawn.digests)
 
 
 @dataclass(slots=True)
@@ -110,25 +140,19 @@ class Deciding:
         some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)
         groups: dict[tuple[int, int], list[tuple[Made, int]]] = {}
         for made, count in some:
-            groups.setdefault((id(made.databases[0]), id(made.databases[1])), []).append(
-                (made, count)
-            )
+            databases = made.databases
+            group = groups.setdefault((id(databases[0]), id(databases[1])), [])
+            group.append((made, count))
         for group in groups.values():
-            databases = group[0][0].databases
-            asked = [(made.calls, made.event, made.block, count) for made, count in group]
+            encoded = [pickled(one) for one in group[0][0].databases]
+            asked = [Asked.of(made, count) for made, count in group]
             try:
-                encoded = [pickled(one) for one in databases]
-                again = door.fresh(remake, (), encoded, asked, PART * seconds, refuted)
+                door.fresh(remake, (), encoded, asked, PART * seconds, refuted)
             except MechanismRaised as error:
                 raise ContractError(
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
-            for (made, count), outputs in zip(group, again[: len(group)], strict=True):
-                _require_same(made, count, outputs)
-            for place, draw, alone, among in again[len(group) :]:
-                if packed(alone.node) != packed(among.node):
-                    _compare(group[place][0], [draw], among.rows(), alone.rows())
 
 
 def require_inside(door: Door) -> None:
@@ -196,21 +220,21 @@ def remake(
     worker: Worker,
     _: Sequence[Any],
     encoded: Sequence[bytes],
-    asked: Sequence[tuple[Calls, Event | None, Block, int]],
+    asked: Sequence[Asked],
     seconds: float,
     refuted: bool,
-) -> list[Any]:
-    """The first draws of each block, made in a random order; runs in a fresh process.
+) -> None:
+    """Make the first draws of each block in a random order; runs in a fresh process.
 
-    Where the claim is refuted, (block, draw, output, the same made among others) of those that
-    were made alone follow.
+    ContractError names the first that comes out otherwise than it did; where the claim is refuted,
+    also of those that are made alone.
     """
     order = [
         (place, draw)
-        for place, (calls, _, block, count) in enumerate(asked)
-        for draw in ([0] if calls.rows else range(count))
+        for place, one in enumerate(asked)
+        for draw in ([0] if one.calls.rows else range(one.count))
     ]
-    random.Random(repr([block for *_, block, _ in asked])).shuffle(order)
+    random.Random(repr([one.block for one in asked])).shuffle(order)
     lone = (
         _lone(worker, encoded, asked, order, max(seconds, 1.0)) if refuted and worker.alone else []
     )
@@ -218,18 +242,26 @@ def remake(
     found = _remade(worker, encoded, asked, order, seeding=False)
     if not untouched():
         found = _remade(worker, encoded, asked, order, seeding=True)
-    made = []
-    for place, (calls, _event, block, count) in enumerate(asked):
-        if calls.rows:
-            made.append(Outputs.of(found[place][0], block.size)[:count])
-        else:
-            made.append(_as_drawn(worker, calls, copied(encoded[block.side]), found[place]))
-    compared = [
-        (place, draw, alone, _as_drawn(worker, calls, copied(encoded[block.side]), [one]))
-        for place, draw, alone in lone
-        for (calls, _, block, _), one in [(asked[place], found[place][draw])]
-    ]
-    return [*made, *compared]
+    for one, made in zip(asked, found, strict=True):
+        if one.wide:
+            _require_same_digests(one, made)
+            continue
+        database = copied(encoded[one.block.side])
+        outputs = (
+            Outputs.of(made[0], one.block.size)[: one.count]
+            if one.calls.rows
+            else _as_drawn(worker, one.calls, database, made)
+        )
+        _require_same(one, outputs)
+    for place, draw, alone in lone:
+        one = asked[place]
+        if one.wide:
+            _require_same_digests(one, [alone], draw)
+            continue
+        database = copied(encoded[one.block.side])
+        among = _as_drawn(worker, one.calls, database, [found[place][draw]])
+        if packed(alone.node) != packed(among.node):
+            _compare(one, [draw], among.rows(), alone.rows())
 
 
 def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> Outputs:
@@ -239,29 +271,31 @@ def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> 
 def _lone(
     worker: Worker,
     encoded: Sequence[bytes],
-    asked: Sequence[tuple[Calls, Event | None, Block, int]],
+    asked: Sequence[Asked],
     order: Sequence[tuple[int, int]],
     seconds: float,
-) -> list[tuple[int, int, Outputs]]:
+) -> list[tuple[int, int, Any]]:
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
-    made: list[tuple[int, int, Outputs]] = []
+    made: list[tuple[int, int, Any]] = []
     left = {side: LONE for side in (0, 1)}
     begun = monotonic()
     for place, draw in order:
-        calls, event, block, _ = asked[place]
-        if calls.rows or not left[block.side % 2]:
+        block = asked[place].block
+        if asked[place].calls.rows or not left[block.side % 2]:
             continue
         if len(made) >= 2 * FEWEST and monotonic() - begun > seconds:
             break
         left[block.side % 2] -= 1
-        one = [(calls, event, block._replace(first=block.first + draw), 1)]
+        one = replace(asked[place], block=block._replace(first=block.first + draw), count=1)
 
-        def alone(one: Any = one, calls: Calls = calls, side: int = block.side) -> Outputs:
+        def alone(one: Asked = one) -> Any:
             known = seedable()
-            (found,) = _remade(worker, encoded, one, [(0, 0)], seeding=True)
+            ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
             if seedable() != known:  # the call imported another generator
-                (found,) = _remade(worker, encoded, one, [(0, 0)], seeding=True)
-            return _as_drawn(worker, calls, copied(encoded[side]), found)
+                ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
+            if one.wide:
+                return found
+            return _as_drawn(worker, one.calls, copied(encoded[one.block.side]), [found])
 
         made.append((place, draw, aside(alone)))
     return made
@@ -270,20 +304,24 @@ def _lone(
 def _remade(
     worker: Worker,
     encoded: Sequence[bytes],
-    asked: Sequence[tuple[Calls, Event | None, Block, int]],
+    asked: Sequence[Asked],
     order: Sequence[tuple[int, int]],
     *,
     seeding: bool,
 ) -> list[list[Any]]:
-    """What the calls return, by block and in the order of its draws."""
-    found: list[list[Any]] = [[None] * (1 if calls.rows else count) for calls, *_, count in asked]
+    """What the calls return, by block and in the order of its draws.
+
+    Of wide outputs (their digest, whether it is in the event).
+    """
+    found: list[list[Any]] = [[None] * (1 if one.calls.rows else one.count) for one in asked]
     copies: dict[int, Any] = {}
     streams: dict[int, Stream] = {}
     run, beat = worker.run, worker.beat
     # All blocks of one check are called alike, but for rows.
-    single = single_call(run, asked[0][0].sized, asked[0][0].exceptions)
+    single = single_call(run, asked[0].calls.sized, asked[0].calls.exceptions)
     for number, (place, draw) in enumerate(order):
-        calls, _event, block, _count = asked[place]
+        one = asked[place]
+        calls, block = one.calls, one.block
         side = block.side
         new = number < COPIED or number % SHARED == 0
         if new or side not in copies:
@@ -303,10 +341,38 @@ def _remade(
                 value = single(database, stream, first)
         except BaseException as error:
             raise raised(error, database) from error
-        found[place][draw] = captured(value)
+        kept = captured(value)
         if number < COPIED and not calls.rows:
-            _require_faithful(value, found[place][draw])
+            _require_faithful(value, kept)
+        if one.wide:
+            outputs = _as_drawn(worker, calls, database, [kept])
+            inside = one.event is not None and bool(one.event.contains(outputs)[0])
+            kept = digest(kept), inside
+        found[place][draw] = kept
     return found
+
+
+def _require_same_digests(one: Asked, found: Sequence[tuple[bytes, bool]], first: int = 0) -> None:
+    was = _inside(one)
+    for place, (made, inside) in enumerate(found, first):
+        if made != one.drawn.digests[place]:
+            raise _differs(one, place, "it gave one output", "it gave another")
+        if was is not None and was[place] != inside:
+            raise _differs(one, place, *_of_event(one, bool(was[place])))
+
+
+def _inside(one: Asked) -> NDArray[np.bool_] | None:
+    """Of which draws of the block it was said that they lie in the event."""
+    if one.event is None or one.drawn.inside is None:
+        return None
+    return np.unpackbits(one.drawn.inside, count=one.block.size).astype(bool)
+
+
+def _of_event(one: Asked, was: bool) -> tuple[str, str]:
+    assert one.event is not None
+    holds = one.event.describe()
+    words = f"{holds} was so", f"{holds} was not so"
+    return words if was else (words[1], words[0])
 
 
 def _require_faithful(value: Any, kept: Any) -> None:
@@ -322,44 +388,42 @@ def _require_faithful(value: Any, kept: Any) -> None:
         )
 
 
-def _require_same(made: Made, count: int, again: Outputs) -> None:
-    before = made.drawn.first
-    kept = min(count, len(before)) if before is not None else 0
+def _require_same(one: Asked, again: Outputs) -> None:
+    before = one.drawn.first
+    kept = min(one.count, len(before)) if before is not None else 0
     if before is not None and kept:
-        one, two = before[:kept], again[:kept]
-        if packed(one.node) != packed(two.node):
-            _compare(made, range(kept), one.rows(), two.rows())
-    if made.event is None:
+        was, now = before[:kept], again[:kept]
+        if packed(was.node) != packed(now.node):
+            _compare(one, range(kept), was.rows(), now.rows())
+    if one.event is None:
         return
-    inside = made.drawn.inside
+    inside = _inside(one)
     if inside is None:
-        _require_sum(made, again)
+        _require_sum(one, again)
         return
-    was = np.unpackbits(inside, count=made.block.size)[:count].astype(bool)
-    now = np.asarray(made.event.contains(again), dtype=bool)[:count]
-    for place in np.flatnonzero(was != now)[:1].tolist():
-        value = show(_shown(again.rows()[place]))
-        words = f"{made.event.describe()} was {'' if was[place] else 'not '}so"
-        raise _differs(made, place, words, f"it gave {value}")
+    found = np.asarray(one.event.contains(again), dtype=bool)[: one.count]
+    for place in np.flatnonzero(inside[: one.count] != found)[:1].tolist():
+        value = show(_shown(again[place : place + 1].rows()[0]))
+        raise _differs(one, place, _of_event(one, bool(inside[place]))[0], f"it gave {value}")
 
 
-def _require_sum(made: Made, again: Outputs) -> None:
-    assert made.event is not None
-    hits = int(np.count_nonzero(made.event.contains(again)))
-    if len(again) == made.block.size and hits != made.drawn.hits:
+def _require_sum(one: Asked, again: Outputs) -> None:
+    assert one.event is not None
+    hits = int(np.count_nonzero(one.event.contains(again)))
+    if len(again) == one.block.size and hits != one.drawn.hits:
         raise ContractError(
-            f"a block of {made.block.size:,} draws has {hits:,} hits when it is made again in a "
-            f"fresh process and was said to have {made.drawn.hits:,}: the count was edited or made "
+            f"a block of {one.block.size:,} draws has {hits:,} hits when it is made again in a "
+            f"fresh process and was said to have {one.drawn.hits:,}: the count was edited or made "
             f"by another version, or {CAUSES.removeprefix('so ')}",
             keywords=("seeded",),
         )
 
 
-def _compare(made: Made, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]) -> None:
-    for draw, one, two in zip(draws, before, after, strict=True):
-        if told(one) != told(two):
-            first, second = show(_shown(one)), show(_shown(two))
-            raise _differs(made, draw, f"it gave {first}", f"it gave {second}")
+def _compare(one: Asked, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]) -> None:
+    for draw, was, now in zip(draws, before, after, strict=True):
+        if told(was) != told(now):
+            first, second = show(_shown(was)), show(_shown(now))
+            raise _differs(one, draw, f"it gave {first}", f"it gave {second}")
 
 
 def _shown(row: Any) -> Any:
@@ -371,8 +435,8 @@ def _shown(row: Any) -> Any:
     return row
 
 
-def _differs(made: Made, place: int, before: str, after: str) -> ContractError:
-    number, side = made.block.first + place, SIDES[made.block.side % 2]
+def _differs(one: Asked, place: int, before: str, after: str) -> ContractError:
+    number, side = one.block.first + place, SIDES[one.block.side % 2]
     return ContractError(
         f"one and the same draw came out in two ways: in draw {number:,} of {side}, "
         f"{before} when it was counted, and {after} when it was made again in a fresh process and "

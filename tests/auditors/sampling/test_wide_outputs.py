@@ -5,7 +5,9 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dpwitness import ContractError
+from dpwitness import ContractError, audit
+from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.sampling.calls import digest
 from dpwitness.auditors.sampling.draws import KEPT, OUTPUTS, Draws
 
 WIDTH = 10_000
@@ -36,3 +38,69 @@ def test_what_is_kept_of_wide_outputs_is_little_and_still_tells_a_memory():
     assert sum(first.nbytes for *_, first in draws.counted.entered) <= max(KEPT, 64 * 8 * WIDTH)
     with pytest.raises(ContractError, match="came out in two ways"):
         draws.gate(refuted=True)
+
+
+OPTIONS = {"epsilon": 0.05, "relation": "add-remove", "pair": ([], [1]), "trials": 1500}
+
+
+def numbers(database, rng):
+    return len(database) / 2 + rng.laplace(size=20)
+
+
+def of_the_global_generator(database, rng):
+    return len(database) / 2 + np.random.laplace(size=20)  # noqa: NPY002
+
+
+def of_many_forms(database, rng):
+    """None, a list, a dict or an array of another length."""
+    made = numbers(database, rng)
+    form = rng.integers(4)
+    return [None, made.tolist(), {f"key {n}": x for n, x in enumerate(made)}, made[:18]][form]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("run", [numbers, of_the_global_generator, of_many_forms])
+def test_wide_draws_of_every_form_come_out_as_they_did(run):
+    """Not refuted and refuted, so that few are made again, many, and some of them alone."""
+    assert not audit(run, **{**OPTIONS, "epsilon": 40.0}).refuted
+    assert audit(run, **OPTIONS).refuted
+
+
+def late(database, rng):
+    """One of the last numbers remembers, from the hundredth call on, how many calls there were."""
+    late.calls += 1
+    made = numbers(database, rng)
+    made[-2] += 1e-12 * (late.calls > 100)
+    return made
+
+
+late.calls = 0
+
+
+def test_a_wide_draw_of_which_one_number_differs_is_told():
+    with pytest.raises(ContractError, match="it gave one output when it was counted, and it gave"):
+        audit(late, **OPTIONS)
+
+
+def test_digests_are_equal_where_outputs_are():
+    forms = [np.zeros(20), np.zeros(20, dtype=int), np.zeros((4, 5)), [0.0] * 20,
+             {str(n): 0.0 for n in range(20)}, np.full(20, -0.0)]  # fmt: skip
+    assert len(set(map(digest, forms))) == len(forms)
+    assert [digest(one) for one in forms] == [digest(one.copy()) for one in forms]
+    keys = {"".join(["1", "2"]): 1.0, **{str(n): 0.0 for n in range(20)}}
+    assert digest(keys) == digest({key[:1] + key[1:]: value for key, value in keys.items()})
+    assert digest(np.arange(20.0)[::2]) == digest(np.arange(0.0, 20, 2))
+
+
+def test_aggregates_of_wide_outputs_are_the_same_in_stretches(monkeypatch):
+    from dpwitness.auditors.outputs import columns
+    from dpwitness.auditors.outputs.features import Feature
+
+    made = np.random.default_rng(1).laplace(size=(101, 30))
+    made[3, 7] = np.nan
+    whole = {kind: Outputs.of(made, 101).column(Feature(kind, ())).values
+             for kind in ("sum", "argmax")}  # fmt: skip
+    monkeypatch.setattr(columns, "STRETCH", 100)
+    for kind, values in whole.items():
+        found = Outputs.of(made, 101).column(Feature(kind, ())).values
+        assert found.tobytes() == values.tobytes()
