@@ -40,6 +40,9 @@ from pathlib import Path
 import numpy as np
 
 import dpwitness
+from dpwitness.auditors.evidence.read import revived
+from dpwitness.auditors.evidence.write import number
+from dpwitness.auditors.outputs.encoding import to_json
 from dpwitness.mechanisms.catalogue import (
     BROKEN_STATEMENTS,
     CATALOGUE,
@@ -122,19 +125,21 @@ def audited(_, name, seed):
     }
 
 
-def of_audit(result):
-    """A finding as `dpwitness audit --json` and `dpwitness estimate --json` write it."""
-    counts, witness = result["evidence"]["counts"], result["witness"]
+def of_audit(record):
+    """What follows from evidence as `dpwitness audit` and `dpwitness estimate` write it."""
+    result = revived(record)
+    counts, witness = result.evidence.counts, result.witness
+    small = witness and witness.evidence
     return {
-        "verdict": result["verdict"],
-        "bound": result["epsilon_lower"],
-        "claimed": result["claim"]["epsilon"],
-        "draws": result["draws"],
-        "pair": short(result["pair"]),
-        "event": short([count["event"] for count in counts[-1:]]),
-        "counts": short([[*count["hits"], *count["trials"]] for count in counts]),
-        "witness": witness and short([witness["database"], witness["neighbour"]]),
-        "witnessed": witness and [witness["epsilon_lower"], *witness["evidence"]["hits"]],
+        "verdict": result.verdict.value,
+        "bound": number(result.epsilon_lower),
+        "claimed": record["claim"]["epsilon"],
+        "draws": result.draws,
+        "pair": short(record["pair"]),
+        "event": short([count.event.to_json() for count in counts[-1:]]),
+        "counts": short([[*count.hits, *count.trials] for count in counts]),
+        "witness": witness and short([to_json(witness.database), to_json(witness.neighbour)]),
+        "witnessed": witness and [number(witness.epsilon_lower), *(small.hits if small else ())],
     }
 
 

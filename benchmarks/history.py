@@ -9,35 +9,38 @@ mechanisms in turn; only the disk is not waited for. Prints CPU seconds.
 import argparse
 import tempfile
 import time
+from math import inf
 from pathlib import Path
-from typing import Any
 
 from click.testing import CliRunner
 
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Pair, Verdict
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.cli import main
 from dpwitness.reports.history.entry import entries_of
 from dpwitness.reports.history.recorder import record
 from dpwitness.reports.history.store import add, open_store
 
 
-def result(number: int) -> dict[str, Any]:
+def result(number: int) -> AuditResult:
     """A sound audit of four counts; its hits differ a little from run to run."""
-    counts = [
-        {
-            "stage": "attempt", "chunk": chunk, "reversed": False,
-            "event": {"kind": "half-line", "threshold": 0.5, "upper": True},
-            "hits": [600 + (7 * number + chunk) % 30, 230 + (5 * number + chunk) % 20],
-            "trials": [1000, 1000], "predicted": 1.0, "spread": 0.1, "rates": [0.61, 0.24],
-        }
+    counts = tuple(
+        Count(
+            stage="attempt", chunk=chunk, reversed=False, event=HalfLine(Feature(), 0.5, True),
+            hits=(600 + (7 * number + chunk) % 30, 230 + (5 * number + chunk) % 20),
+            trials=(1000, 1000), predicted=1.0, spread=0.1, rates=(0.61, 0.24),
+        )
         for chunk in range(4)
-    ]  # fmt: skip
-    return {
-        "mechanism": f"noisy_{number % 5}", "target": "file.py:noisy", "verdict": "not_refuted",
-        "claim": {"epsilon": 1.0, "delta": 0.0, "relation": "replace-one", "distance": 1},
-        "epsilon_lower": 0.7, "detectable_epsilon": "inf", "draws": 8000, "seed": number,
-        "pair": {"database": [0], "neighbour": [1]}, "seconds": 0.25, "seeded": True, "note": "",
-        "evidence": {"alpha": 1e-3, "counts": counts}, "source": "5" * 32,
-    }  # fmt: skip
+    )  # fmt: skip
+    return AuditResult(
+        mechanism=f"noisy_{number % 5}", target="file.py:noisy", verdict=Verdict.NOT_REFUTED,
+        claim=PrivacyClaim(epsilon=1.0, relation=Relation.REPLACE_ONE), alpha=1e-3, judged=counts,
+        evidence=Evidence(counts=counts, alpha=1e-3, level=1e-3), witness=None, epsilon_lower=0.7,
+        detectable_epsilon=inf, detectable_probability=inf, draws=8000, seed=number,
+        pair=Pair([0], [1]), seconds=0.25, source="5" * 32,
+    )  # fmt: skip
 
 
 def measure(runs: int) -> None:

@@ -307,7 +307,11 @@ def gate(size=2000, files=20, jobs=2):
         clock, own, memory, audits, most = json.loads(done.stdout.splitlines()[-1])
         found = json.loads(Path(folder, "found.json").read_text())
         sizes = [Path(folder, name).stat().st_size for name in ("found.json", "f.html")]
-    refuted = {one["target"] for one in found["results"] if one["verdict"] == "refuted"}
+    refuted = {
+        one["target"]
+        for one, told in zip(found["results"], found["findings"], strict=True)
+        if told["verdict"] == "refuted"
+    }
     print(
         f"{size:,} entries, --workers {jobs}: {clock / 60:.0f} minutes by the clock, {audits:,.0f} "
         f"CPU s in audits of {most:.0f} MB at most, {own:.0f} CPU s and {memory:.0f} MB in the "

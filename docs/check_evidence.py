@@ -141,10 +141,8 @@ class Test:
         self.needed = -NORMAL.inv_cdf(level - beta)
         self.slack = STEP / (2 * sqrt(trials[1])) + 4e-8
 
-    def rejects(self, nulls, depth=60):
-        """Whether all nulls between two are rejected; with little `depth` False means nothing."""
-        # q is halved until a bound for all its cells passes, or the few cells left are computed.
-        epsilon, delta = nulls[1]
+    def rejects(self, epsilon, delta):
+        """Whether the null is rejected, for all probabilities q of the other side."""
         if delta >= 1 or epsilon > 600:
             return False
         start = angle(max(self.q_low, (self.p_low - delta) * exp(-epsilon))) - self.slack
@@ -152,31 +150,32 @@ class Test:
         if start > end - self.slack:
             return True
         self.ends = max(start, 0.0), min(end, pi / 2)
-        parts = [(*self.ends, 0)]
-        while parts:
-            first, last, deep = parts.pop()
-            if self.bound(first, last, nulls) >= self.needed + 10 * TIE:
+        parts = [self.ends]
+        while parts:  # halved until a bound for all their cells passes, or few are left
+            first, last = parts.pop()
+            if self.bound(first, last, epsilon, delta) >= self.needed + 10 * TIE:
                 continue
-            few, middle = nulls[0] == nulls[1] and last - first < 4 * self.slack, (first + last) / 2
-            if deep == depth or (few and self.least(first, last, *nulls[0]) < self.needed + TIE):
+            if last - first >= 4 * self.slack:
+                middle = (first + last) / 2
+                parts += [(first, middle), (middle, last)]
+            elif self.least(first, last, epsilon, delta) < self.needed + TIE:
                 return False
-            parts += [] if few else [(first, middle, deep + 1), (middle, last, deep + 1)]
         return True
 
-    def bound(self, first, last, nulls):
-        """What no lattice cell with its middle in this part of angles is below in the block."""
-        (x, y), (n, m), ((low, delta), (high, deltas)) = self.hits, self.trials, nulls
-        if x == 0 or y == m or high > 20:
+    def bound(self, first, last, epsilon, delta):
+        """What no lattice cell with its middle in this part of angles is below."""
+        (x, y), (n, m), ratio = self.hits, self.trials, exp(epsilon)
+        if x == 0 or y == m or epsilon > 20:
             return -inf  # no bound is known here
-        low, high = exp(low), exp(high)
         bottom = sin(max(first - self.slack, self.ends[0])) ** 2
-        top = high * sin(min(last + self.slack, self.ends[1])) ** 2 + deltas
+        top = ratio * sin(min(last + self.slack, self.ends[1])) ** 2 + delta
         one = max(above(x, n, min(top, 1 - CLOSE, self.p_high)), -1e300)
         two = max(below(y, m, max(bottom, CLOSE)), -1e300)
-        least_p, most_p = variances(low * sin(first) ** 2 + delta, high * sin(last) ** 2 + deltas)
-        least_q, most_q = variances(sin(first) ** 2, sin(last) ** 2)
-        from_ = 0.0 if top >= 1 - CLOSE else atan2(sqrt(least_p / n), high * sqrt(most_q / m))
-        to = pi / 2 if bottom == 0 else atan2(sqrt(most_p / n), low * sqrt(least_q / m))
+        ends = sin(first) ** 2, sin(last) ** 2
+        least_p, most_p = variances(*(ratio * end + delta for end in ends))
+        least_q, most_q = variances(*ends)
+        from_ = 0.0 if top >= 1 - CLOSE else atan2(sqrt(least_p / n), ratio * sqrt(most_q / m))
+        to = pi / 2 if bottom == 0 else atan2(sqrt(most_p / n), ratio * sqrt(least_q / m))
         inside = [min(max(atan2(-one, -two), from_), to)] if max(one, two) <= 0 else [from_, to]
         return min(sin(turn) * one + cos(turn) * two for turn in inside)
 
@@ -223,19 +222,12 @@ def bound_of(hits, trials, level, claim):
     end = (min(10.0, log(m)) + 1) / distance
     grid = {epsilon, *(round(i * 0.001, 9) for i in range(ceil((min(end, 2.0) + 0.001) / 0.001)))}
     grid |= {round(2 + i * 0.005, 9) for i in range(max(0, ceil((end - 2) / 0.005)))}
-    nulls = [at_distance(one, delta, distance) for one in sorted(grid)]
-    test = Test(hits, trials, level)
-
-    def accepted(i, j):  # the first of i, .., j - 1 that is not rejected, or j
-        rejected = test.rejects((nulls[i], nulls[j - 1]), 60 if j - i == 1 else 5)
-        if rejected or j - i == 1:
-            return j if rejected else i
-        middle = (i + j) // 2
-        found = accepted(i, middle)
-        return found if found < middle else accepted(middle, j)
-
-    first = accepted(0, len(nulls))
-    return sorted(grid)[first - 1] if first else -inf
+    test, best = Test(hits, trials, level), -inf
+    for one in sorted(grid):
+        if not test.rejects(*at_distance(one, delta, distance)):
+            break
+        best = one
+    return best
 
 
 def paid(part, stated):
@@ -279,10 +271,9 @@ def bound_of_bets(bets, claim, stated):
     return claim[0] if most >= -log(bets["level"]) else -inf
 
 
-def spent(looks, alpha, early):
-    """What is wrong with the error probabilities of the looks at one pair, in words, or ''."""
-    for number, (_, group) in enumerate(groupby(looks, key=lambda look: look["attempt"])):
-        levels = [look["level"] for look in group]
+def spent(attempts, alpha, early):
+    """What is wrong with the levels of the looks at one pair, given by attempt; '' for nothing."""
+    for number, levels in enumerate(attempts):
         for shares, cost in ((EARLY if number < MOST_EARLY else (), early), (LAST, 1), ((1.0,), 1)):
             rest = iter(shares)
             if all(any(abs(one - cost * alpha * s) <= 1e-9 * one for s in rest) for one in levels):
@@ -293,50 +284,31 @@ def spent(looks, alpha, early):
     return ""
 
 
-def summed(counts):
-    keys = [(key, side) for key in ("hits", "trials") for side in (0, 1)]
-    return [sum(one[key][side ^ one["reversed"]] for one in counts) for key, side in keys]
-
-
-def judged(evidence, claim, alphas, counts, place, early, part, stated):
-    """(bounds of all looks, what does not follow) of the evidence on one pair."""
-    looks, wrong, sums, bets = evidence["looks"], [], {}, evidence.get("bets")
-    if not 0 < len(looks) <= MOST_LOOKS:
-        raise ValueError(f"{place}: expected 1 to {MOST_LOOKS} looks")
-    rest, shown = looks[bool(bets) :], [one for one in counts if one["stage"] == "bet"]
-    bounds = [bound_of(one["hits"], one["trials"], one["level"], claim) for one in rest]
-    if bets:  # they give the bound of the first look, whose counts show what they won on
-        bounds, counts = [bound_of_bets(bets, claim, stated), *bounds], counts[len(shown) :]
-        if not any(isclose(bets["level"], part * one) for one in alphas):
-            wrong.append(f"{place}.bets.level: {bets['level']} is not what bets may spend")
-        same = not shown or summed(shown) == looks[0]["hits"] + looks[0]["trials"]
-        if looks[0]["level"] != bets["level"] or not same:
-            wrong.append(f"{place}.looks: the first is not that of the bets")
-    _, _, best = max((b, one["trials"][0], i) for i, (b, one) in enumerate(zip(bounds, looks)))
-    # Of a smaller pair only the counts behind its bound are kept.
-    own = [one for one in looks if one["attempt"] == looks[best]["attempt"]]
-    for look, count in zip(rest if len(rest) == len(counts) else own, counts):
-        sums[look["attempt"]] = [*sums.get(look["attempt"], ()), count]
-        if summed(sums[look["attempt"]]) != look["hits"] + look["trials"]:
-            wrong.append(f"{place}.looks: hits and trials are not the sums of the counts")
-    for look, bound in zip(looks, bounds):
-        if not isclose(float(look["epsilon_lower"]), bound, abs_tol=1e-9):
-            wrong.append(f"{place}.epsilon_lower: {look['epsilon_lower']}, the counts give {bound}")
-    if summed(evidence["counts"]) != evidence["hits"] + evidence["trials"]:
-        wrong.append(f"{place}.counts: their sums are not the hits and trials")
-    for key in ("hits", "trials", "level"):
-        if evidence[key] != looks[best][key]:
-            wrong.append(f"{place}.{key}: {evidence[key]}, the best look has {looks[best][key]}")
-    told = [spent(rest, (1 - part) * alpha, early) for alpha in alphas]
-    return bounds, wrong + ([f"{place}.level: {told[-1]}"] if all(told) else [])
+def judged(made, claim, stated, alphas, early, part):
+    """(bounds of all looks at one pair, what is wrong with the error probabilities they spend)."""
+    bounds, attempts, wrong, bets = [], [], [], made.get("bets")
+    if not 0 < len(made["counts"]) <= MOST_LOOKS:
+        raise ValueError(f"expected 1 to {MOST_LOOKS} counts")
+    for _, group in groupby(made["counts"], key=lambda one: (one["attempt"], one["stage"])):
+        counts, sums = [*group], [0, 0, 0, 0]
+        if bets and counts[0]["stage"] == "bet":  # they show what the bets won on
+            bounds.append(bound_of_bets(bets, claim, stated))
+            continue
+        for one in counts:
+            sides = [(key, side ^ one["reversed"]) for key in ("hits", "trials") for side in (0, 1)]
+            sums = [total + one[key][side] for total, (key, side) in zip(sums, sides)]
+            bounds.append(bound_of(sums[:2], sums[2:], one["level"], claim))
+        attempts.append([one["level"] for one in counts])
+    if bets and not any(isclose(bets["level"], part * alpha) for alpha in alphas):
+        wrong.append(f"bets.level: {bets['level']} is not what bets may spend")
+    told = [spent(attempts, (1 - part) * alpha, early) for alpha in alphas]
+    return bounds, wrong + ([f"level: {told[-1]}"] if all(told) else [])
 
 
 def by_law(exact, claim):
-    """What does not follow in the part about exact laws: fractions that refute break the claim."""
+    """What is wrong with the fractions by which exact laws refute the claim."""
     (epsilon, delta), least = at_distance(*claim), inf
     p, q = map(Fraction, exact["chances"])
-    if exact["verdict"] == "proved":
-        return []
     if not 0 <= q <= 1 >= p > Fraction(exp(min(epsilon, 700.0))) * q + Fraction(delta):
         return ["exact.chances: these probabilities do not break the claim"]
     if q:
@@ -347,54 +319,42 @@ def by_law(exact, claim):
 
 def checked(result):
     """(verdict, bound, what does not follow) of one entry of `results`."""
-    exact, told, claim = result.get("exact"), result["verdict"], result["claim"]
-    if not exact:
-        return by_counts(result)
-    witness = result["witness"] if exact["drawn"]["verdict"] == told else None
-    verdict, bound, wrong = by_counts({**result, **exact["drawn"], "witness": witness})
-    wrong += by_law(exact, (float(claim["epsilon"]), float(claim["delta"]), claim["distance"]))
-    if exact["verdict"] == "refuted":
+    evidence, claim, small, plan = (result[key] for key in ("evidence", "claim", "smaller", "plan"))
+    numbers, curve = (float(claim["epsilon"]), float(claim["delta"])), claim.get("curve")
+    numbers += (1 if curve else claim["distance"],)
+    alpha, precision = evidence["alpha"], plan["precision"]
+    stated = curve or {}, claim["distance"]
+    # A smaller pair with counts of its own is paid for with a part of alpha.
+    alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
+    early, part = 0.3 if precision else 0.5, plan.get("betting", 0)
+    bets = ((0.5 if curve else 0.1) if precision else 0.9) * (
+        result["seeded"] or bool({"rho", "renyi"} & {*stated[0]})
+    )
+    bounds, wrong = judged(evidence, numbers, stated, alphas, early, part)
+    wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
+    own = bounds
+    if small:
+        own, more = judged(small, numbers, stated, ((1 - WORST) * alpha,), early, bets)
+        wrong += [f"smaller.{one}" for one in more]
+    if curve and not promised(curve, *numbers[:2], claim["distance"]):
+        wrong.append(f"claim: the curve {curve} does not promise epsilon and delta")
+    verdict = "refuted" if min(max(bounds), max(own)) >= numbers[0] else "not refuted"
+    bound, exact = max(bounds + own), result.get("exact")
+    if exact and exact["event"]:
+        wrong += by_law(exact, numbers)
         verdict, bound = "refuted", max(bound, float(exact["epsilon"]))
-        wrong += ["epsilon_lower: not what they give"] * (float(result["epsilon_lower"]) != bound)
-    elif verdict != "refuted" and (exact["asked"] or result["plan"].get("search") == "given"):
+    elif exact and verdict != "refuted" and (exact["asked"] or plan.get("search") == "given"):
         verdict = "proved"
-    if told.replace("_", " ") not in verdict.split(" or "):
-        wrong.append(f"verdict: {told}, counts and exact laws give {verdict}")
     return verdict, bound, wrong
 
 
-def by_counts(result):
-    """The same from the counts alone."""
-    evidence, claim, witness = result["evidence"], result["claim"], result["witness"]
-    numbers, curve = (float(claim["epsilon"]), float(claim["delta"])), claim.get("curve")
-    numbers += (1 if curve else claim["distance"],)
-    alpha, counts = evidence["alpha"], result.get("judged") or evidence["counts"]
-    small = witness and witness["evidence"] != evidence and witness["evidence"]
-    # A smaller pair with counts of its own is paid for with a part of alpha.
-    alphas = (WORST * alpha,) if small else (alpha, WORST * alpha)
-    plan, precision = result["plan"], result["plan"]["precision"]
-    early, part = 0.5 if precision is None else 0.3, plan.get("betting", 0)  # .5 for a smaller too
-    stated, bets = (curve or {}, claim["distance"]), (0.9, 0.1, 0.5)[bool(precision) << bool(curve)]
-    bets *= result["seeded"] or bool({"rho", "renyi"} & {*stated[0]})
-    own, wrong = judged(evidence, numbers, alphas, counts, "evidence", early, part, stated)
-    wrong += [f"plan.betting: {part}"] * (part not in (0, bets) or (part > 0 and precision == 0))
-    bounds = own
-    if small:
-        alphas = ((1 - WORST) * alpha,)
-        own, more = judged(small, numbers, alphas, small["counts"], "witness", 0.5, bets, stated)
-        wrong += more + [f"witness.alpha: {small['alpha']}"] * (small["alpha"] != alpha)
-    for place, where, found in (("", result, bounds + own), ("witness.", witness, own)):
-        if where and not isclose(float(where["epsilon_lower"]), max(found), abs_tol=1e-9):
-            wrong.append(f"{place}epsilon_lower: the counts give {max(found)}")
-    if curve and not promised(curve, *numbers[:2], claim["distance"]):
-        wrong.append(f"claim: the curve {curve} does not promise epsilon and delta")
-    broken = min(max(bounds), max(own)) >= numbers[0]
-    if broken != bool(witness):
-        wrong.append("witness: there is one exactly where the counts refute the claim")
-    verdict = "refuted" if broken else "not refuted or inconclusive"
-    if result["verdict"].replace("_", " ") not in verdict.split(" or "):
-        wrong.append(f"verdict: {result['verdict']}, the counts give {verdict}")
-    return verdict, max(bounds + own), wrong
+def compared(found, verdict, bound):
+    """What the file tells other programs and does not follow from its counts."""
+    told = found["verdict"].replace("_", " ").replace("inconclusive", "not refuted")
+    if told != verdict:  # what a run that refutes nothing could have seen is not worked out here
+        yield f"findings.verdict: {found['verdict']}, the counts give {verdict}"
+    if not isclose(float(found["epsilon_lower"]), bound, abs_tol=1e-9):
+        yield f"findings.epsilon_lower: {found['epsilon_lower']}, the counts give {bound}"
 
 
 def main(path):
@@ -403,8 +363,11 @@ def main(path):
             data, status = json.loads(file.read(LONGEST)), 0
         for number, result in enumerate(data["results"]):
             verdict, bound, wrong = checked(result)
-            told = f"results[{number}] {result['mechanism']!a}: {verdict}"
+            if "findings" in data:
+                wrong += compared(data["findings"][number], verdict, bound)
             whole = verdict == "refuted" and "curve" in result["claim"]  # a curve, and no point
+            verdict = verdict.replace("not refuted", "not refuted or inconclusive")
+            told = f"results[{number}] {result['mechanism']!a}: {verdict}"
             told += "" if whole else f", epsilon >= {bound:.4g}"
             ends = "DOES NOT FOLLOW:" if wrong else "follows from the counts"
             print(f"{told}, alpha {result['evidence']['alpha']:g}; {ends}")

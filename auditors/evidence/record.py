@@ -1,8 +1,10 @@
-"""The shape of a result as plain JSON data: the entries of `results` in an evidence file.
+"""What an audit asked and counted, as plain JSON data: the entries of `results` in evidence.
 
 The evidence file, the witnesses that are kept, the gate, the history and the messages of pytest
-all carry this one record; what a reader need not have is said by `NotRequired`. Numbers are in
-nats; infinities, which JSON has not, are "inf" and "-inf".
+all carry this one record; what a reader need not have is said by `NotRequired`. What follows from
+it is worked out by `derive`, wherever it is wanted; a file tells it to other programs in its part
+`findings`, which nothing here reads but to compare. Numbers are in nats; infinities, which JSON has
+not, are "inf" and "-inf".
 
 These types are the only statement of the shape. A reader checks a file of somebody else against
 them, limits included (`reports.record.reading`), and the public JSON schema is generated from
@@ -19,7 +21,7 @@ from ...mechanisms.model import Relation
 from ..results.results import Verdict
 from ..sampling.calls import STAGES
 
-SCHEMA = "dpwitness/1"
+SCHEMA = "dpwitness/2"
 MOST_RESULTS = 10_000
 MOST_COUNTS = 1000
 MOST_BATCHES = 1000
@@ -117,20 +119,18 @@ class CountRecord(TypedDict):
     predicted: Number
     spread: Number
     rates: Annotated[Sequence[Number], TWO]
-
-
-class LookRecord(TypedDict):
-    """One look at the hits of an event fixed before.
-
-    hits and trials are of the side that the claim bounds, then of the other.
-    """
-
-    attempt: Whole
-    draws: Annotated[Whole, Meta(description="Runs per database that the pair had cost by then.")]
-    hits: TwoWholes
-    trials: TwoWholes
-    level: float
-    epsilon_lower: Number
+    attempt: Annotated[Whole, Meta(description="Counts of one attempt are of one event.")]
+    cost: Annotated[
+        Whole,
+        Meta(description="Runs per database that the pair had cost by then, learning included."),
+    ]
+    level: Annotated[
+        float | None,
+        Meta(
+            description="Error probability of the look at all counts of the attempt so far; null "
+            "for no look."
+        ),
+    ]
 
 
 class PartRecord(TypedDict):
@@ -170,7 +170,8 @@ class BatchRecord(TypedDict):
 class BetsRecord(TypedDict):
     """Bets that refuted the claim: their wealth reached 1 / level.
 
-    They give the bound of the first look. docs/statistics.md says which f and g are bets.
+    They give the bound of the look at the counts of the stage "bet", which show what they won on.
+    docs/statistics.md says which f and g are bets.
     """
 
     level: float
@@ -178,62 +179,47 @@ class BetsRecord(TypedDict):
     batches: Annotated[Sequence[BatchRecord], Meta(max_length=MOST_BATCHES)]
 
 
-class EvidenceRecord(TypedDict):
-    """The integers that a bound rests on; hits and trials are sums of the counts."""
+class CountedRecord(TypedDict):
+    """The integers that the bounds of one pair rest on, in the order they were counted."""
 
-    hits: TwoWholes
-    trials: TwoWholes
-    alpha: Annotated[float, Meta(description="The error probability of the whole audit.")]
-    level: float
-    decided_after: Annotated[
-        Whole | None,
-        Meta(
-            description="Runs per database of this pair, learning included, up to the first look "
-            "that refuted."
-        ),
-    ]
-    counts: Annotated[
-        Sequence[CountRecord],
-        Meta(
-            max_length=MOST_COUNTS,
-            description="The parts in which one event was counted, up to the look that gives the "
-            "bound.",
-        ),
-    ]
-    looks: Annotated[
-        Sequence[LookRecord],
-        Meta(
-            description="All looks at this pair. Their levels add up to at most alpha, so that all "
-            "their bounds hold together."
-        ),
-    ]
+    counts: Annotated[Sequence[CountRecord], Meta(max_length=MOST_COUNTS)]
     bets: NotRequired[BetsRecord]
 
 
-class WitnessRecord(PairRecord):
-    """A pair whose event is too much likelier under database, with counts of its own."""
+class EvidenceRecord(CountedRecord):
+    """All counts of the pair. The levels of their looks and of the bets add up to at most alpha."""
 
-    event: EventRecord
-    epsilon_lower: Annotated[Number, Meta(description="The bound that these counts give.")]
-    evidence: EvidenceRecord | None
+    alpha: Annotated[float, Meta(description="The error probability of the whole audit.")]
 
 
-class PowerRecord(TypedDict):
-    """An event of this probability, once found, would have been refuted with probability 0.9."""
+class SmallerRecord(PairRecord, CountedRecord):
+    """The smallest pair found that breaks the claim, with counts of its own."""
 
-    probability: Number
-    epsilon: Number
+    trials: Annotated[Whole, Meta(description="Limit of its runs per database, learning included.")]
+
+
+class ComparedRecord(TypedDict):
+    """Hits of two events among the same draws, the side that each bounds first."""
+
+    draws: Whole
+    hits: TwoWholes
+    before: Annotated[
+        TwoWholes, Meta(description="Of the event learnt from about half the draws that teach.")
+    ]
 
 
 class LearningRecord(TypedDict):
-    """Draws a side from which the last event was learnt.
-
-    By `gain` its log-ratio exceeds that of the event learnt from about half of them; null if that
-    is not known.
-    """
+    """Draws a side from which the last event was learnt."""
 
     draws: Whole
-    gain: Number | None
+    compared: ComparedRecord | None
+    noticed: Annotated[
+        TwoWholes,
+        Meta(
+            description="Runs per database, and how often a value that one side never gives had "
+            "to be among them to take the place of the event."
+        ),
+    ]
 
 
 class SketchRecord(TypedDict):
@@ -291,17 +277,12 @@ class CauseRecord(TypedDict):
     ]
 
 
-class DrawnRecord(TypedDict):
-    """What the draws alone gave."""
-
-    verdict: VerdictWord
-    epsilon_lower: Number
-
-
 class ExactRecord(TypedDict):
-    """What the exact laws of the mechanism's code say of the claim, on the pairs of `scope`."""
+    """What the exact laws of the mechanism's code say of the claim, on the pairs of `scope`.
 
-    verdict: Annotated[str, one_of("proved", "refuted")]
+    They refute it if there is an event, and prove it on these pairs if there is none.
+    """
+
     scope: Annotated[Text, Meta(description="The pairs that were checked, in words.")]
     pairs: Whole
     runs: Annotated[Whole, Meta(description="Runs of the mechanism.")]
@@ -323,7 +304,6 @@ class ExactRecord(TypedDict):
         TWO,
         Meta(description="The exact probabilities of the event on both sides, as fractions."),
     ]
-    drawn: DrawnRecord
 
 
 class PlanRecord(TypedDict):
@@ -358,8 +338,8 @@ class PlanRecord(TypedDict):
     ]
 
 
-class JudgedRecord(TypedDict):
-    """A result without what is for pictures and pages: what the history keeps."""
+class ResultRecord(TypedDict):
+    """What one audit was asked and what it counted."""
 
     mechanism: Annotated[Text, Meta(description="Its name, for people.")]
     target: Annotated[
@@ -370,12 +350,65 @@ class JudgedRecord(TypedDict):
         ),
     ]
     claim: ClaimRecord
+    pair: PairRecord
+    evidence: EvidenceRecord
+    smaller: SmallerRecord | None
+    learning: LearningRecord | None
+    unread: Annotated[
+        str, Meta(description="What of the outputs was compared only as text or not at all.")
+    ]
+    draws: Whole
+    seed: Whole
+    seconds: float
+    seeded: bool
+    remark: Annotated[str, Meta(description="What the audit has to say of its clock.")]
+    types: NotRequired[
+        Annotated[
+            str, Meta(description="Why the types of the outputs break the claim, if they do.")
+        ]
+    ]
+    sketch: SketchRecord | None
+    plan: PlanRecord
+    replay: Annotated[str, Meta(description="The shell command that counts again.")]
+    source: NotRequired[
+        Annotated[str, Meta(description="Fingerprint of the mechanism's source and bound values.")]
+    ]
+    reached: NotRequired[ReachRecord]
+    cause: NotRequired[CauseRecord]
+    exact: NotRequired[ExactRecord]
+    not_exact: NotRequired[
+        Annotated[str, Meta(description="Why the exact laws are not known, if asked for.")]
+    ]
+
+
+class PowerRecord(TypedDict):
+    """An event of this probability, once found, would have been refuted with probability 0.9."""
+
+    probability: Number
+    epsilon: Number
+
+
+class WitnessRecord(PairRecord):
+    """The smallest pair found that breaks the claim, likelier database first, with its counts.
+
+    It holds together with `epsilon_lower` of the finding. Exact laws count nothing.
+    """
+
+    event: EventRecord
+    epsilon_lower: Number
+    hits: TwoWholes | None
+    trials: TwoWholes | None
+
+
+class FindingRecord(TypedDict):
+    """What follows from one entry of `results`, for other programs."""
+
     verdict: VerdictWord
     epsilon_lower: Annotated[
         Number,
         Meta(
-            description="Lower bound on epsilon, the largest that any counts here give; what exact "
-            "loses, if that refutes."
+            description="Lower bound on epsilon, the largest that any counts give; what the exact "
+            "laws lose, if they refute."
         ),
     ]
     detectable_epsilon: Annotated[
@@ -390,57 +423,22 @@ class JudgedRecord(TypedDict):
         ),
     ]
     power: Sequence[PowerRecord]
-    learning: LearningRecord | None
-    unread: Annotated[
-        str, Meta(description="What of the outputs was compared only as text or not at all.")
-    ]
-    pair: PairRecord
-    evidence: Annotated[
-        EvidenceRecord,
-        Meta(description="The counts of pair that give epsilon_lower, or that of exact.drawn."),
-    ]
-    draws: Whole
-    seed: Whole
-    seconds: float
-    seeded: bool
     note: str
-    plan: PlanRecord
-    replay: Annotated[str, Meta(description="The shell command that counts again.")]
-    source: NotRequired[
-        Annotated[str, Meta(description="Fingerprint of the mechanism's source and bound values.")]
-    ]
-    judged: NotRequired[
-        Annotated[
-            Sequence[CountRecord],
-            Meta(
-                max_length=MOST_COUNTS,
-                description="All counts of pair in order, if the verdict rests on fewer.",
-            ),
-        ]
-    ]
-    reached: NotRequired[ReachRecord]
-    exact: NotRequired[ExactRecord]
-    not_exact: NotRequired[
-        Annotated[str, Meta(description="Why the exact laws are not known, if asked for.")]
-    ]
-
-
-class ResultRecord(JudgedRecord):
-    """What one audit found."""
-
-    witness: Annotated[
-        WitnessRecord | None,
+    hits: Annotated[TwoWholes, Meta(description="Of the look with the largest bound on the pair.")]
+    trials: TwoWholes
+    level: float
+    decided_after: Annotated[
+        Whole | None,
         Meta(
-            description="The smallest pair found that breaks the claim, likelier database first; "
-            "it holds together with epsilon_lower."
+            description="Runs per database of this pair, learning included, up to the first look "
+            "that refuted."
         ),
     ]
     growth: Annotated[
         Sequence[Annotated[Sequence[Number], TWO]],
         Meta(description="(runs per database, lower bound on epsilon)."),
     ]
-    sketch: SketchRecord | None
-    cause: NotRequired[CauseRecord]
+    witness: WitnessRecord | None
 
 
 class EstimateRecord(TypedDict):
@@ -522,5 +520,11 @@ class Document(TypedDict):
 
     schema: Annotated[str, one_of(SCHEMA)]
     results: Annotated[Sequence[ResultRecord], Meta(max_length=MOST_RESULTS)]
+    findings: NotRequired[
+        Annotated[
+            Sequence[FindingRecord],
+            Meta(description="What follows from each of the results, in their order."),
+        ]
+    ]
     environment: Mapping[str, str]
     claims: NotRequired[Annotated[Sequence[ClaimCheckRecord], Meta(max_length=MOST_RESULTS)]]

@@ -1,23 +1,23 @@
-"""From a result to its record."""
+"""From what an audit counted to its record, and from its result to what other programs are told."""
 
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from typing import cast
 
 from ...mechanisms.model import PrivacyClaim
 from ..events.events import Event
 from ..outputs.encoding import to_json
 from ..results.results import (
+    AuditFacts,
     AuditResult,
     Bets,
     Cause,
     Count,
-    Evidence,
     ExactResult,
     Learning,
-    Look,
     Pair,
     Reach,
     Sketch,
+    Smaller,
     Witness,
 )
 from .record import (
@@ -25,14 +25,14 @@ from .record import (
     BetsRecord,
     CauseRecord,
     ClaimRecord,
+    ComparedRecord,
+    CountedRecord,
     CountRecord,
     CurveRecord,
     EventRecord,
-    EvidenceRecord,
     ExactRecord,
-    JudgedRecord,
+    FindingRecord,
     LearningRecord,
-    LookRecord,
     Number,
     PairRecord,
     PartitionRecord,
@@ -44,12 +44,54 @@ from .record import (
 )
 
 
-def record_of(result: AuditResult, *, replay: str = "") -> ResultRecord:
-    """The record of one result; `replay` is the command that counts again."""
+def record_of(facts: AuditFacts, *, replay: str = "") -> ResultRecord:
+    """The record of what was asked and counted; `replay` is the command that counts again."""
+    small = facts.smaller
     record: ResultRecord = {
-        "mechanism": result.mechanism,
-        "target": result.target,
-        "claim": claim_record(result.claim),
+        "mechanism": facts.mechanism,
+        "target": facts.target,
+        "claim": claim_record(facts.claim),
+        "pair": pair_record(facts.pair),
+        "evidence": {**_counted(facts), "alpha": float(facts.alpha)},
+        "smaller": None
+        if small is None
+        else {**pair_record(small.pair), "trials": int(small.trials), **_counted(small)},
+        "learning": _learning(facts.learning),
+        "unread": facts.unread,
+        "draws": int(facts.draws),
+        "seed": int(facts.seed),
+        "seconds": round(float(facts.seconds), 3),
+        "seeded": bool(facts.seeded),
+        "remark": facts.remark,
+        "sketch": _sketch(facts.sketch),
+        "plan": cast(PlanRecord, {key: to_json(value) for key, value in facts.plan.items()}),
+        "replay": replay,
+        "source": facts.source,
+    }
+    if facts.types:
+        record["types"] = facts.types
+    if facts.reached is not None:
+        record["reached"] = _reached(facts.reached)
+    if facts.cause is not None:
+        record["cause"] = _cause(facts.cause)
+    if facts.exact is not None:
+        record["exact"] = _exact(facts.exact)
+    if facts.not_exact:
+        record["not_exact"] = facts.not_exact
+    return record
+
+
+def counted_part(record: ResultRecord) -> ResultRecord:
+    """The record without what is for pictures and pages: what the history is told."""
+    part = {key: value for key, value in record.items() if key != "cause"}
+    return cast(ResultRecord, {**part, "sketch": None})
+
+
+def finding_of(result: AuditResult) -> FindingRecord:
+    """What `derive` makes of a result, for programs that read no counts."""
+    evidence, witness = result.evidence, result.witness
+    hits, trials = (evidence.hits, evidence.trials) if evidence.counts else ((0, 0), (0, 0))
+    return {
         "verdict": result.verdict.value,
         "epsilon_lower": number(result.epsilon_lower),
         "detectable_epsilon": number(result.detectable_epsilon),
@@ -57,40 +99,14 @@ def record_of(result: AuditResult, *, replay: str = "") -> ResultRecord:
         "power": [
             {"probability": number(p), "epsilon": number(epsilon)} for p, epsilon in result.power
         ],
-        "learning": _learning(result.learning),
-        "unread": result.unread,
-        "witness": _witness(result.witness),
-        "pair": _pair(result.pair),
-        "evidence": _evidence(result.evidence),
-        "draws": int(result.draws),
-        "seed": int(result.seed),
-        "seconds": round(float(result.seconds), 3),
-        "seeded": bool(result.seeded),
         "note": result.note,
+        "hits": list(map(int, hits)),
+        "trials": list(map(int, trials)),
+        "level": float(evidence.level),
+        "decided_after": evidence.decided_after,
         "growth": [[int(draws), number(bound)] for draws, bound in result.growth],
-        "sketch": _sketch(result.sketch),
-        "plan": cast(PlanRecord, {key: to_json(value) for key, value in result.plan.items()}),
-        "replay": replay,
-        "source": result.source,
+        "witness": None if witness is None else _witness(witness),
     }
-    if result.judged not in ((), result.evidence.counts):
-        # All counts of the pair where they are not the ones the verdict rests on.
-        record["judged"] = [_count(count) for count in result.judged]
-    if result.reached is not None:
-        record["reached"] = _reached(result.reached)
-    if result.cause is not None:
-        record["cause"] = _cause(result.cause)
-    if result.exact is not None:
-        record["exact"] = _exact(result.exact)
-    if result.not_exact:
-        record["not_exact"] = result.not_exact
-    return record
-
-
-def judged_part(record: ResultRecord) -> JudgedRecord:
-    """The record without what is for pictures and pages."""
-    drawn = ("growth", "sketch", "witness", "cause")
-    return cast(JudgedRecord, {key: value for key, value in record.items() if key not in drawn})
 
 
 def claim_record(claim: PrivacyClaim) -> ClaimRecord:
@@ -112,7 +128,8 @@ def claim_record(claim: PrivacyClaim) -> ClaimRecord:
     return record
 
 
-def _pair(pair: Pair | Witness) -> PairRecord:
+def pair_record(pair: Pair | Witness) -> PairRecord:
+    """The two databases."""
     return {"database": to_json(pair.database), "neighbour": to_json(pair.neighbour)}
 
 
@@ -142,9 +159,7 @@ def _cause(cause: Cause) -> CauseRecord:
 
 def _exact(found: ExactResult) -> ExactRecord:
     event = found.event
-    verdict, bound = found.drawn
     return {
-        "verdict": found.verdict.value,
         "scope": found.scope,
         "pairs": int(found.pairs),
         "runs": int(found.runs),
@@ -153,10 +168,9 @@ def _exact(found: ExactResult) -> ExactRecord:
         "epsilon": number(found.epsilon),
         "delta": number(found.delta),
         "tail": number(found.tail),
-        "pair": _pair(found.pair),
+        "pair": pair_record(found.pair),
         "event": None if event is None else _event(event, told=True),
         "chances": list(found.chances),
-        "drawn": {"verdict": verdict.value, "epsilon_lower": number(bound)},
     }
 
 
@@ -168,34 +182,33 @@ def _event(event: Event, *, told: bool = False) -> EventRecord:
 def _learning(learning: Learning | None) -> LearningRecord | None:
     if learning is None:
         return None
-    gain = None if isnan(learning.gain) else number(learning.gain)
-    return {"draws": int(learning.draws), "gain": gain}
-
-
-def _witness(witness: Witness | None) -> WitnessRecord | None:
-    if witness is None:
-        return None
+    compared: ComparedRecord | None = None
+    if learning.compared is not None:
+        draws, new, old = learning.compared
+        compared = {"draws": int(draws), "hits": list(map(int, new)), "before": list(map(int, old))}
     return {
-        **_pair(witness),
+        "draws": int(learning.draws),
+        "compared": compared,
+        "noticed": list(map(int, learning.noticed)),
+    }
+
+
+def _witness(witness: Witness) -> WitnessRecord:
+    evidence = witness.evidence
+    return {
+        **pair_record(witness),
         "event": _event(witness.event, told=True),
         "epsilon_lower": number(witness.epsilon_lower),
-        "evidence": None if witness.evidence is None else _evidence(witness.evidence),
+        "hits": None if evidence is None else list(map(int, evidence.hits)),
+        "trials": None if evidence is None else list(map(int, evidence.trials)),
     }
 
 
-def _evidence(evidence: Evidence) -> EvidenceRecord:
-    record: EvidenceRecord = {
-        "hits": [int(n) for n in evidence.hits] if evidence.counts else [0, 0],
-        "trials": [int(n) for n in evidence.trials] if evidence.counts else [0, 0],
-        "alpha": float(evidence.alpha),
-        "level": float(evidence.level),
-        "decided_after": None if evidence.decided_after is None else int(evidence.decided_after),
-        "counts": [_count(count) for count in evidence.counts],
-        "looks": [_look(look) for look in evidence.looks],
-    }
-    if evidence.bets is not None:
-        record["bets"] = _bets(evidence.bets)
-    return record
+def _counted(made: AuditFacts | Smaller) -> CountedRecord:
+    counted: CountedRecord = {"counts": [_count(count) for count in made.judged]}
+    if made.bets is not None:
+        counted["bets"] = _bets(made.bets)
+    return counted
 
 
 def _bets(bets: Bets) -> BetsRecord:
@@ -222,17 +235,6 @@ def _bets(bets: Bets) -> BetsRecord:
     return {"level": float(bets.level), "partitions": partitions, "batches": batches}
 
 
-def _look(look: Look) -> LookRecord:
-    return {
-        "attempt": int(look.attempt),
-        "draws": int(look.draws),
-        "hits": [int(n) for n in look.hits],
-        "trials": [int(n) for n in look.trials],
-        "level": float(look.level),
-        "epsilon_lower": number(look.epsilon_lower),
-    }
-
-
 def _count(count: Count) -> CountRecord:
     return {
         "stage": count.stage,
@@ -244,6 +246,9 @@ def _count(count: Count) -> CountRecord:
         "predicted": number(count.predicted),
         "spread": number(count.spread),
         "rates": [number(rate) for rate in count.rates],
+        "attempt": int(count.attempt),
+        "cost": int(count.cost),
+        "level": None if count.level is None else float(count.level),
     }
 
 

@@ -11,14 +11,16 @@ not made, for whatever reason, only remove errors; what they would have cost is 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from math import ceil, exp, inf, log, sqrt
+from math import exp, inf, sqrt
 
 from scipy.special import ndtri
 
 from ...mechanisms.model import PrivacyClaim
 from ..bounds import two_sample
+from ..bounds.looks import Plan
 from ..choosing.choose import Choice
 from ..events.events import Event
+from ..evidence.derive import looks_at
 from ..results.results import Bets, Count, Look, Pair
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import Hits, count_also
@@ -31,14 +33,8 @@ FEWEST = 16
 MOST_COMPARED = 65_536
 """Draws a side of a count that teaches nothing on which a second event is counted too."""
 
-Plan = tuple[tuple[int, float], ...]
-"""Looks: draws a side in all when it is made, and its level."""
 Teach = Callable[[Event, str, int, int], Hits]
 """Draws that teach: (event, stage, chunk, draws a side) to the hits of both sides."""
-EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
-"""Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
-LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
-"""Looks of the last attempt where half its draws are foreseen to do: parts of all its draws."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,26 +96,6 @@ def half_width(choice: Choice, null: tuple[float, float], level: float, draws: i
     return -float(ndtri(level)) * sqrt(spread / max(draws, 1))
 
 
-def early_looks(draws: float, level: float) -> Plan:
-    """Four looks that double, up to twice the draws foreseen."""
-    sizes = [max(1, ceil(part * draws)) for part, _ in EARLY]
-    return _plan(sizes, [share * level for _, share in EARLY])
-
-
-def last_looks(draws: int, level: float, *, sooner: bool) -> Plan:
-    """One look at all draws, or four where it may well be over `sooner`."""
-    if not sooner:
-        return ((draws, level),)
-    sizes = [max(1, int(part * draws)) for part, _ in LAST]
-    return _plan(sizes, [share * level for _, share in LAST])
-
-
-def _plan(sizes: list[int], levels: list[float]) -> Plan:
-    """Looks of growing size; one that would repeat a size is left out, its level unspent."""
-    merged = {size: level for size, level in zip(sizes, levels, strict=True)}
-    return tuple(sorted(merged.items()))
-
-
 def attempt(
     sampler: Sampler,
     pair: Pair,
@@ -145,7 +121,7 @@ def attempt(
     none, the `other` event is counted too.
     """
     counts: list[Count] = []
-    looks: list[Look] = []
+    looks: tuple[Look, ...] = ()
     compared: tuple[int, Hits, Hits] | None = None
     if teach is None:
         sizes = [size for size, _ in plan]
@@ -165,9 +141,20 @@ def attempt(
             hits, found = count_also(sampler, pair, choice.event, events, stage, chunk, draws, most)
             (a, b), (c, d) = found.tolist()
             compared = most, (a, b), (c, d)
-        counts.append(counted(stage, chunk + len(counts), choice, hits, (draws, draws)))
-        look = looked(tuple(counts), test, level, number=number, draws=before + size)
-        looks.append(look)
+        counts.append(
+            counted(
+                stage,
+                chunk + len(counts),
+                choice,
+                hits,
+                (draws, draws),
+                attempt=number,
+                cost=before + size,
+                level=level,
+            )
+        )
+        looks = looks_at(counts, None, test.claim)
+        look = looks[-1]
         if look.epsilon_lower >= test.claim.epsilon:
             if enough(look):
                 break
@@ -178,14 +165,22 @@ def attempt(
     return Attempt(
         choice=choice,
         counts=tuple(counts),
-        looks=tuple(looks),
+        looks=looks,
         planned=plan,
         compared=compared,
     )
 
 
 def counted(
-    stage: str, chunk: int, choice: Choice, hits: tuple[int, int], trials: tuple[int, int]
+    stage: str,
+    chunk: int,
+    choice: Choice,
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    *,
+    attempt: int = 0,
+    cost: int = 0,
+    level: float | None = None,
 ) -> Count:
     """Hits of an event that was chosen before, with what was foreseen of it."""
     return Count(
@@ -198,46 +193,7 @@ def counted(
         predicted=choice.predicted,
         spread=choice.spread,
         rates=choice.rates,
-    )
-
-
-def looked(
-    counts: tuple[Count, ...], test: Test, level: float, *, number: int = 0, draws: int = 0
-) -> Look:
-    """The look at all of these counts of one event."""
-    hits, trials = totals(counts)
-    return Look(
-        attempt=number,
-        draws=draws,
-        hits=hits,
-        trials=trials,
+        attempt=attempt,
+        cost=cost,
         level=level,
-        epsilon_lower=bound_of(counts, test, level),
     )
-
-
-def totals(counts: tuple[Count, ...]) -> tuple[tuple[int, int], tuple[int, int]]:
-    """(hits, trials) of all counts together, the side that is bounded from above first."""
-    oriented = [count.oriented for count in counts]
-    hits = sum(c.hits[0] for c in oriented), sum(c.hits[1] for c in oriented)
-    return hits, (sum(c.trials[0] for c in oriented), sum(c.trials[1] for c in oriented))
-
-
-def bound_of(counts: tuple[Count, ...], test: Test, level: float) -> float:
-    """Lower bound on the base epsilon (nats) from all counts of one event, wrong at `level`."""
-    hits, trials = totals(counts)
-    claim = test.claim
-    return two_sample.epsilon_lower(
-        hits,
-        trials,
-        delta=claim.delta,
-        level=level,
-        distance=claim.steps,
-        also=(claim.epsilon,),
-    )
-
-
-def log_ratio(hits: tuple[int, int], trials: tuple[int, int], delta: float) -> float:
-    """Observed ln((p - delta) / q); NaN where it is not a number."""
-    p, q = hits[0] / trials[0] - delta, hits[1] / trials[1]
-    return log(p / q) if p > 0 and q > 0 else float("nan")

@@ -6,24 +6,15 @@ most the level of the bets; one union bound joins it with the levels of all coun
 which part of the error probability the bets have.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
 from math import inf, log, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import (
-    ConcentratedCurve,
-    Moment,
-    PrivacyClaim,
-    RenyiCurve,
-    moments_of,
-)
+from ...mechanisms.model import ConcentratedCurve, Moment, PrivacyClaim, RenyiCurve
 from ..bounds.moments import experts
-from ..bounds.two_sample import at_distance
 from ..bounds.wealth import Bettor, ends, log_gain
 from ..events.partition import Partition, promised
 from ..results.results import Batch, Bets, Pair
@@ -66,38 +57,6 @@ def share(
 def next_size(made: int, *, seeded: bool = True) -> int:
     """Draws a side of the batch that follows `made` others."""
     return max(LEAST, made // GROWTH) if seeded else max(OWN_LEAST, made // OWN_GROWTH)
-
-
-def moments_bet_on(claim: PrivacyClaim) -> tuple[Moment, ...]:
-    """The moments that a curve bounds at the claim's distance; none without a curve."""
-    return () if claim.curve is None else moments_of(claim.curve, claim.distance)
-
-
-def log_wealth(batches: Sequence[Batch], claim: PrivacyClaim) -> float:
-    """The logarithm of the largest wealth against the claim after any batch; at least 0.
-
-    ValueError where something is no bet against it.
-    """
-    return max(log_wealths(batches, claim))
-
-
-def log_wealths(batches: Sequence[Batch], claim: PrivacyClaim) -> tuple[float, ...]:
-    """The logarithm of the wealth before the first batch and after each."""
-    null, moments = at_distance(claim.epsilon, claim.delta, claim.steps), moments_bet_on(claim)
-    gains = [log_gain(batch.bet, batch.counts, *null, moments) for batch in batches]
-    return tuple(accumulate(gains, initial=0.0))
-
-
-def bound_of_bets(batches: Sequence[Batch], claim: PrivacyClaim, level: float) -> float:
-    """The claimed epsilon where the bets refute it, with probability `level` if it is true; -inf.
-
-    A smaller epsilon, which promises more, is refuted too.
-    """
-    try:
-        won = log_wealth(batches, claim) >= -log(level)
-    except ValueError:
-        return -inf
-    return claim.epsilon if won else -inf
 
 
 def in_groups(

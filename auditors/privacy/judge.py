@@ -11,16 +11,18 @@ See `attempt` for why this is valid.
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil, inf, nan
+from math import ceil, inf
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ..bounds.looks import Plan, early_looks, last_looks
 from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
+from ..evidence.derive import BET, evidence_of, looks_at, moments_bet_on
 from ..outputs.outputs import Outputs
-from ..results.results import Bets, Count, Learning, Look, Pair
+from ..results.results import Bets, Count, Evidence, Learning, Look, Pair
 from ..sampling.sampling import OutOfTime, Sampler
 from ..sampling.teaching import teach
 from ..tape.weighing import FEWEST_WEIGHED, Weighed, most_weighed, weighed
@@ -28,16 +30,11 @@ from ..workers import Key
 from . import betting
 from .attempt import (
     Attempt,
-    Plan,
     Test,
     attempt,
     counted,
-    early_looks,
     foreseen,
     half_width,
-    last_looks,
-    log_ratio,
-    totals,
     variance,
 )
 from .betting import Betting
@@ -117,7 +114,7 @@ class Judging:
         part = betting.share(precision, test.claim, seeded=sampler.seeded, bounding=bounding)
         if part:
             level = self.errors.take(part * test.alpha)
-            self.betting = Betting(test.null, level, betting.moments_bet_on(test.claim))
+            self.betting = Betting(test.null, level, moments_bet_on(test.claim))
         self.lesson = Lesson()
         self.attempts: list[Attempt] = []
         self.made = 0
@@ -153,6 +150,11 @@ class Judging:
         return next((look.draws for look in self.looks if look.epsilon_lower >= claimed), None)
 
     @property
+    def evidence(self) -> Evidence:
+        """What the counts so far say."""
+        return evidence_of(self.counts, self.bets, self.test.alpha, self.test.claim)
+
+    @property
     def bets(self) -> Bets | None:
         """The bets, where they refuted the claim."""
         return next((one.bets for one in self.attempts if one.bets is not None), None)
@@ -161,19 +163,6 @@ class Judging:
     def counts(self) -> tuple[Count, ...]:
         """All counts, in the order they were made."""
         return tuple(count for one in self.attempts for count in one.counts)
-
-    @property
-    def best(self) -> tuple[Attempt, int] | None:
-        """The attempt with the largest bound and how many of its looks lead to it."""
-        found = [
-            (look.epsilon_lower, look.trials[0], index, place)
-            for index, one in enumerate(self.attempts)
-            for place, look in enumerate(one.looks)
-        ]
-        if not found:
-            return None
-        _, _, index, place = max(found)
-        return self.attempts[index], place + 1
 
     @property
     def choice(self) -> Choice:
@@ -185,24 +174,22 @@ class Judging:
         """What of the outputs was compared only as text or not at all; "" for nothing."""
         return next((side.unread for side in self.shown if len(side) and side.unread), "")
 
-    @property
-    def last(self) -> Attempt | None:
-        """The last attempt, where there was one."""
-        return self._last
-
-    def learning(self) -> Learning:
-        """From how many draws the last event was learnt, and what the last of them brought."""
-        one, gain = self._last, nan
-        if one is not None and self._older is not None and one.compared is not None:
+    def learning(self) -> Learning | None:
+        """From how many draws the event of the last attempt was learnt, and what compares it."""
+        one, compared = self._last, None
+        if one is None or not one.looks or self.unread:
+            return None
+        if self._older is not None and one.compared is not None:
             size, *hits = one.compared
-            ratios = [
-                log_ratio(
-                    found[::-1] if choice.reversed else found, (size, size), self.test.null[1]
-                )
+            new, old = (
+                found[::-1] if choice.reversed else found
                 for found, choice in zip(hits, (one.choice, self._older), strict=True)
-            ]
-            gain = (ratios[0] - ratios[1]) / self.test.claim.steps
-        return Learning(draws=self.lesson.draws, gain=gain)
+            )
+            compared = size, new, old
+        trials, level = one.planned[-1][0], sum(level for _, level in one.planned)
+        found = self.lesson.noticing(trials=trials, delta=self.test.null[1], level=level)
+        noticed = found.draws, found.least
+        return Learning(draws=self.lesson.draws, compared=compared, noticed=noticed)
 
     # What is done.
 
@@ -343,9 +330,19 @@ class Judging:
             hits, cells = self._taught_by(
                 choice.event, "bet", chunk, size, later=draws - size, betting=made
             )
-            counts.append(counted("bet", chunk, choice, hits, (size, size)))
             since += size
             self.made += size
+            counts.append(
+                counted(
+                    BET,
+                    chunk,
+                    choice,
+                    hits,
+                    (size, size),
+                    attempt=len(self.attempts),
+                    cost=self.made,
+                )
+            )
             draws -= size
             if made.place(chunk, size, cells):
                 self.attempts.append(self._won(made, choice, tuple(counts)))
@@ -353,14 +350,9 @@ class Judging:
 
     def _won(self, made: Betting, choice: Choice, counts: tuple[Count, ...]) -> Attempt:
         """The bets that refuted, told by the counts of the event since it was learnt."""
-        hits, trials = totals(counts)
-        bound = betting.bound_of_bets(made.batches, self.test.claim, made.level)
-        look = Look(
-            attempt=len(self.attempts), draws=self.made, hits=hits, trials=trials,
-            level=made.level, epsilon_lower=bound,
-        )  # fmt: skip
-        plan = ((trials[0], made.level),)
-        return Attempt(choice=choice, counts=counts, looks=(look,), planned=plan, bets=made.bets)
+        looks = looks_at(counts, made.bets, self.test.claim)
+        plan = ((looks[0].trials[0], made.level),)
+        return Attempt(choice=choice, counts=counts, looks=looks, planned=plan, bets=made.bets)
 
     def _teach(self, draws: int) -> None:
         while draws > 0:

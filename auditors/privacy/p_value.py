@@ -6,8 +6,8 @@ import numpy as np
 
 from ...mechanisms.model import PrivacyClaim
 from ..bounds.two_sample import at_distance, rejects
+from ..evidence.derive import log_wealth
 from ..results.results import AuditResult, Look, Verdict
-from .betting import log_wealth
 
 LEVELS = 0.4 * 0.8 ** np.arange(140)
 """Levels tried, down to 1e-14."""

@@ -25,14 +25,14 @@ from ...mechanisms.model import (
     grouped_line,
 )
 from ..asked import require
+from ..bounds.looks import LAST
+from ..bounds.power import other_probability, power_of
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
-from .attempt import LAST
 from .betting import BESIDE
 from .budget import WORST
 from .judge import most_taught
-from .power import other_probability, power_of
 
 AUDIT = 0.9 * 0.25
 """Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""

@@ -16,8 +16,9 @@ from operator import itemgetter
 
 from ...mechanisms.model import Line, PrivacyClaim, lines_of
 from ..choosing.choose import Choice, Lesson
+from ..evidence.derive import moments_bet_on
 from ..outputs.outputs import Outputs
-from .betting import moments_bet_on, moments_beyond
+from .betting import moments_beyond
 
 LEAST, FIRST, MOST = 16, 512, 65_536
 """Draws a side that tell which line to judge: from the second number they double."""

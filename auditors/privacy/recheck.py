@@ -1,14 +1,14 @@
 """Asking again whether a witness found before still holds, on draws it has never seen."""
 
 from dataclasses import replace
-from math import inf
 from time import monotonic
 from typing import Any
 
 from ...mechanisms.model import PrivacyClaim
 from ..choosing.choose import Choice
+from ..evidence.derive import derive, evidence_of
 from ..evidence.record import ResultRecord
-from ..results.results import AuditResult, Evidence, Verdict, Witness
+from ..results.results import AuditFacts, AuditResult
 from ..sampling.fingerprint import fingerprint
 from ..sampling.sampling import Tally
 from . import request
@@ -38,15 +38,14 @@ def recheck(
     """
     started = monotonic()
     budget = Budget(trials=trials, alpha=alpha, seed=seed, precision=None)
-    pair, test, counts, _, sampler = read_record(mechanism, record, 1, timeout)
+    facts, sampler = read_record(mechanism, record, 1, timeout)
+    pair, of = facts.pair, facts.claim
     wanted = [
-        claim
-        for claim in claims
-        if (claim.relation, claim.distance) == (test.claim.relation, test.claim.distance)
+        claim for claim in claims if (claim.relation, claim.distance) == (of.relation, of.distance)
     ]
     if not wanted:
         return None
-    old = counts[-1]
+    old = evidence_of(facts.judged, facts.bets, facts.alpha, of).counts[-1]
     choice = Choice(old.event, old.reversed, old.predicted, old.spread, old.rates)
     sampler = replace(sampler, seed=seed, tally=Tally())
     test = Test(claim=point_for(wanted[0], old.rates), trials=budget.trials, alpha=budget.alpha)
@@ -54,44 +53,19 @@ def recheck(
         sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
         stage="recheck",
     )  # fmt: skip
-    (look,) = counted.looks
-    bound = look.epsilon_lower
-    refuted = bound >= test.claim.epsilon
-    sampler.gate(refuted=refuted)
-    evidence = Evidence(
-        counts=counted.counts,
-        alpha=alpha,
-        level=alpha,
-        looks=counted.looks,
-        decided_after=trials if refuted else None,
-    )
-    likelier = pair.reversed() if old.reversed else pair
-    return AuditResult(
-        mechanism=request.subject(
-            mechanism, str(record.get("mechanism", "")), str(record.get("target", "")), None
-        ).name,
-        target=str(record.get("target", "")),
+    sampler.gate(refuted=any(one.epsilon_lower >= test.claim.epsilon for one in counted.looks))
+    counted_again = AuditFacts(
+        mechanism=request.subject(mechanism, facts.mechanism, facts.target, None).name,
+        target=facts.target,
         claim=test.claim,
-        verdict=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,
-        epsilon_lower=bound,
-        detectable_epsilon=inf,
-        detectable_probability=inf,
         pair=pair,
-        witness=Witness(
-            database=likelier.database,
-            neighbour=likelier.neighbour,
-            event=old.event,
-            epsilon_lower=bound,
-            evidence=evidence,
-        )
-        if refuted
-        else None,
-        evidence=evidence,
+        alpha=alpha,
+        judged=counted.counts,
         draws=sampler.tally.draws,
         seed=seed,
         seconds=monotonic() - started,
         seeded=sampler.seeded,
-        note="a witness of an earlier run, counted again",
+        remark="a witness of an earlier run, counted again",
         plan={
             "trials": trials,
             "block": sampler.block,
@@ -101,3 +75,4 @@ def recheck(
         },
         source=fingerprint(sampler.run),
     )
+    return derive(counted_again)

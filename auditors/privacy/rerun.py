@@ -11,14 +11,15 @@ from typing import Any, cast
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..errors import EvidenceFormatError
+from ..evidence.derive import OUT_OF_TIME
 from ..evidence.record import ResultRecord
-from ..results.results import AuditResult
+from ..results.results import AuditFacts, AuditResult
 from .budget import Budget
 from .replay import read_record
 from .request import AuditRequest, subject
 from .retrace import FITTED
 from .run import prepared, run_audit
-from .verdicts import OUT_OF_TIME, Audit, Clock
+from .verdicts import Audit, Clock
 
 MOST_TRIALS = 2_000_000
 """Trials above which an audit is not made again only to compare what does not bear on the bound."""
@@ -40,37 +41,36 @@ def audited_again(
     With `boldly` the first and the third are tried as if the record were wrong about them.
     Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
-    note = str(record.get("note", ""))
-    timed = note.startswith(OUT_OF_TIME) or FITTED in note
-    searched = record.get("reached") is not None
-    where = str(record["plan"].get("search"))
+    facts, sampler = read_record(mechanism, record, workers, timeout)
+    timed = facts.remark.startswith(OUT_OF_TIME) or FITTED in facts.remark
+    searched, plan = facts.reached is not None, facts.plan
+    where = str(plan.get("search"))
     if where not in (("own", "asked") if searched else ("given",)):
         raise EvidenceFormatError(
             f"plan.search says where the pair came from, {'own or asked' if searched else 'given'} "
             f"in this record, got {where!r:.40}"
         )
     own = where == "own" or (searched and boldly)
-    if ((where == "asked" or timed) and not boldly) or not record["seeded"]:
+    if ((where == "asked" or timed) and not boldly) or not facts.seeded:
         return None
-    pair, test, counts, _, sampler = read_record(mechanism, record, workers, timeout)
-    if counts[0].stage not in ("attempt", "standing") or test.trials > MOST_TRIALS:
+    trials = int(plan["trials"])
+    if facts.judged[0].stage == "recheck" or trials > MOST_TRIALS:
         return None
-    audited = subject(mechanism, name, str(record["target"]), True)
-    plan = record["plan"]
-    budget = Budget(trials=test.trials, alpha=test.alpha, seed=sampler.seed,
+    audited = subject(mechanism, name, facts.target, True)
+    budget = Budget(trials=trials, alpha=facts.alpha, seed=facts.seed,
                     precision=plan.get("precision", 0.05))  # fmt: skip
-    lawful = "exact" in record
-    told = "not_exact" in record or (lawful and bool(record["exact"]["asked"]))
-    exact = True if told else None if lawful else False
+    told = bool(facts.not_exact) or (facts.exact is not None and facts.exact.asked)
+    exact = True if told else None if facts.exact is not None else False
+    claim = replace(facts.claim, identifier="", statement="", reference="")
     if own:
-        audit = _searching(audited, record, test.claim, budget, workers, timeout)
+        audit = _searching(audited, facts, claim, budget, workers, timeout)
         return run_audit(replace(audit, exact=exact, patient=True))
     audit = Audit(
         subject=audited,
-        target=str(record["target"]),
-        claim=_worded(audited, test.claim),
+        target=facts.target,
+        claim=_worded(audited, claim),
         budget=budget,
-        given=pair,
+        given=facts.pair,
         source=None,
         sampler=sampler,
         clock=Clock(None),
@@ -83,7 +83,7 @@ def audited_again(
 
 def _searching(
     audited: Mechanism,
-    record: ResultRecord,
+    facts: AuditFacts,
     claim: PrivacyClaim,
     budget: Budget,
     workers: int,
@@ -100,10 +100,10 @@ def _searching(
     request = AuditRequest(
         audited,
         **({} if carried else _stated(claim)),
-        target=str(record["target"]),
+        target=facts.target,
         workers=workers,
         timeout=timeout,
-        exceptions=cast(Any, str(record["plan"].get("exceptions", "error"))),
+        exceptions=cast(Any, str(facts.plan.get("exceptions", "error"))),
     )
     for audit in prepared(request, budget, request.epsilon):
         if _numbers(audit.claim) == _numbers(claim):

@@ -11,11 +11,13 @@ from ...mechanisms.model import Histogram, PrivacyClaim, Value
 from ..arguments import asking
 from ..asked import KEYWORDS, require
 from ..attackers import seen_by
+from ..bounds.looks import LAST
 from ..choosing.choose import Lesson, learn
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
 from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
+from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
 from ..results.results import AuditResult, Pair
@@ -26,7 +28,6 @@ from ..search.constants import constants_of
 from ..search.hunt import Found, hunt
 from ..tape.exact import LONG, Wanted, with_exact
 from . import request as asked
-from .attempt import LAST
 from .betting import share
 from .budget import Allowance, Budget
 from .cause import cause_of
@@ -44,10 +45,6 @@ from .planning import (
 from .point import at_point
 from .request import AuditRequest, Progress, Request
 from .verdicts import (
-    NO_RETURN,
-    NOT_READ,
-    ONLY_NAN,
-    OUT_OF_TIME,
     Audit,
     Clock,
     conclude,
@@ -229,7 +226,7 @@ def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:
     whole = False
     try:
         result = _run(started, progress)
-        whole = not result.note.startswith(OUT_OF_TIME)
+        whole = not result.remark.startswith(OUT_OF_TIME)
         return result
     except ContractError as error:
         # What is no function of (database, rng) has no draws that anybody could judge.
@@ -318,14 +315,14 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     judging.run(taught=taught, opening=opening)
     # No verdict before what was counted came out alike in a fresh process.
     audit.sampler.gate(refuted=judging.refuted)
-    result = conclude(audit, found, judging)
+    facts = conclude(audit, found, judging)
     if outside := audit.sampler.door.outside():
-        result = replace(result, plan={**result.plan, "outside": list(outside[:MOST_NAMED])})
-    result = replace(result, reached=found.reach if found is not None else None)
-    unreadable = result.note.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
+        facts = replace(facts, plan={**facts.plan, "outside": list(outside[:MOST_NAMED])})
+    result = derive(replace(facts, reached=found.reach if found is not None else None))
+    unreadable = result.remark.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
     other = audit.bounding or asked.attacker_of(audit.target) != "values"
     if audit.exact is not False and not (other or unreadable or audit.clock.late()):
-        result = with_exact(result, audit.sampler, _wanted(audit, found, result))
+        result = derive(with_exact(result, audit.sampler, _wanted(audit, found, result)))
     return replace(result, cause=cause_of(audit, result))
 
 

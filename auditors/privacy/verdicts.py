@@ -2,32 +2,30 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from math import ceil, floor, inf, log10
+from math import inf
 from time import monotonic
 from typing import Any
 
 from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds import two_sample
-from ..choosing.choose import Lesson
+from ..choosing.choose import Choice, Lesson
 from ..databases.neighbours import Source
+from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, moments_bet_on
 from ..outputs.encoding import identity
-from ..results.results import AuditResult, Count, Evidence, Look, Pair, Verdict
+from ..results.results import AuditFacts, Count, Pair, Sketch, Smaller
 from ..sampling.fingerprint import fingerprint
 from ..sampling.kept import Keeping
 from ..sampling.sampling import OutOfTime, Sampler
 from ..search.hunt import Found
 from ..search.plan import SearchPlan
 from ..search.shrink import shrink
-from . import power
-from .attempt import LAST, Test, totals
-from .betting import moments_bet_on, moments_beyond, share
+from .attempt import Test
+from .betting import moments_beyond, share
 from .budget import GROSS, WORST, Allowance, Budget
 from .judge import Judging
 from .planning import KEPT_BACK, Price, trials_within
 from .request import News
 from .sketch import sketch
-
-LARGE_DELTA = 0.25
 
 SOON = 2048
 """A claim refuted after so few draws a side is grossly violated."""
@@ -50,23 +48,7 @@ CLEAR = 4.0
 LOOSE = 1e-3
 """Level at which a smaller pair looks bad; it decides nothing."""
 
-OUT_OF_TIME = "the time budget ran out before the planned draws were made"
-USEFUL = (2.0, 0.5)
-"""A run says something useful if it could have refuted 2 epsilon + 0.5 by a usual event."""
-
-NO_RETURN = (
-    "every output was None, as from a function that forgot its return statement; return what is "
-    "released"
-)
-ONLY_NAN = (
-    "every output was NaN, so none of them says anything of a database; let the mechanism return "
-    "numbers"
-)
 TYPES = "the Python type of the outputs alone breaks the claim"
-NOT_READ = (
-    "nobody read the outputs as a whole, see power; let the mechanism return numbers, texts or "
-    "collections of them"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,10 +118,10 @@ class Audit:
         return whole if self.searched is None else whole.within(self.searched)
 
 
-def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult:
-    """The result of an audit whose pair has been judged, after all that follows a refutation."""
+def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditFacts:
+    """What is known of an audit whose pair has been judged, after all that follows a refutation."""
     if not judging.refuted:
-        return _not_refuted(audit, judging)
+        return _facts(audit, judging)
     tally = audit.sampler.tally
     after = _after(tally.draws, judging.decided_after or 0)
     after = max(0, min(after, audit.budget.everything - tally.draws, _affordable(audit)))
@@ -156,12 +138,14 @@ def conclude(audit: Audit, found: Found | None, judging: Judging) -> AuditResult
         with suppress(OutOfTime):
             judging.sharpen(min(int(finer * rest.left), _affordable(audit)) // 2)
         audit.sampler.gate(refuted=True)
-    result = _result(audit, judging, Verdict.REFUTED)
+    facts = _facts(audit, judging)
     if small is None:
-        return replace(result, witness=result.worst)
-    largest = max(result.epsilon_lower, small.epsilon_lower)
+        return facts
     # The picture is of the pair that is shown.
-    return replace(result, witness=small.worst, sketch=small.sketch, epsilon_lower=largest)
+    smaller = Smaller(
+        pair=small.pair, trials=small.test.trials, judged=small.counts, bets=small.bets
+    )
+    return replace(facts, smaller=smaller, sketch=_picture(small))
 
 
 def _affordable(audit: Audit) -> int:
@@ -186,8 +170,8 @@ def _after(spent: int, decided: int) -> int:
 
 def _smallest(
     audit: Audit, source: Source, found: Found, judging: Judging, allowance: Allowance
-) -> AuditResult | None:
-    """The audit of a smaller pair that breaks the claim by a count of its own; None for none.
+) -> Judging | None:
+    """The judging of a smaller pair that breaks the claim by a count of its own; None for none.
 
     It is the smallest that what is left can be expected to refute, from what asking about it took.
     """
@@ -221,7 +205,7 @@ def _smallest(
         return None
     counting.sharpen(allowance.left // 2)
     audit.sampler.gate(refuted=True)
-    return _result(audit, counting, Verdict.REFUTED)
+    return counting
 
 
 def _key(pair: Pair) -> tuple[bytes, bytes]:
@@ -260,42 +244,6 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
     return False
 
 
-def _not_refuted(audit: Audit, judging: Judging) -> AuditResult:
-    """The result of an audit that found nothing, with what it could have found."""
-    result = _unsaid(audit, judging)
-    note = "; ".join(filter(None, (result.note, _types(audit, judging))))
-    return replace(result, note=note)
-
-
-def _unsaid(audit: Audit, judging: Judging) -> AuditResult:
-    verdict = Verdict.NOT_REFUTED
-    if not judging.complete:
-        verdict = Verdict.INCONCLUSIVE
-        audit = replace(audit, note=OUT_OF_TIME)
-    if all(side.nothing_but_none for side in judging.shown):
-        verdict = Verdict.INCONCLUSIVE
-        audit = replace(audit, note=NO_RETURN)
-    elif all(side.nothing_but_nan for side in judging.shown):
-        verdict = Verdict.INCONCLUSIVE
-        audit = replace(audit, note=ONLY_NAN)
-    elif judging.unread:
-        verdict = Verdict.INCONCLUSIVE
-        audit = replace(audit, note=NOT_READ)
-    result = _with_power(_result(audit, judging, verdict), judging)
-    if judging.unread:
-        # Nobody could say what would have been seen of outputs that are not looked into.
-        result = replace(result, unread=judging.unread, power=(), detectable_epsilon=inf,
-                         detectable_probability=inf, learning=None)  # fmt: skip
-        return result
-    if verdict is Verdict.NOT_REFUTED and not useful(result.power, audit.claim):
-        factor, addend = USEFUL
-        told = f"epsilon {factor * audit.claim.epsilon + addend:g} by an event of probability "
-        told += f"{usual(audit.claim.delta):g}"
-        note = f"too few trials to have refuted even {told}; give more"
-        return replace(result, verdict=Verdict.INCONCLUSIVE, note=result.note or note)
-    return result
-
-
 def _types(audit: Audit, judging: Judging) -> str:
     """What the types of the outputs say where they tell more than the claim allows; else "".
 
@@ -322,132 +270,43 @@ def _types(audit: Audit, judging: Judging) -> str:
     return ""
 
 
-def usual(delta: float) -> float:
-    """The probability of an event by which runs are compared: a half, or more where delta is large.
-
-    How much a budget can show is asked of this event, which is the same for every run. The event
-    counted last says it no better: where nothing is wrong all are much alike, and which of them is
-    learnt, a likely one or a rare one, is luck.
-    """
-    return 0.5 if delta < LARGE_DELTA else two_digits((1 + delta) / 2)
-
-
-def useful(figures: tuple[tuple[float, float], ...], claim: PrivacyClaim) -> bool:
-    """Whether the run could have refuted something worth the name by an event of usual size."""
-    factor, addend = USEFUL
-    seen = dict(figures).get(usual(claim.delta), inf)
-    return seen <= factor * claim.epsilon + addend
+def _unsaid(judging: Judging) -> str:
+    """Why an audit that found nothing says nothing, whatever its power; "" if it says something."""
+    if all(side.nothing_but_none for side in judging.shown):
+        return NO_RETURN
+    if all(side.nothing_but_nan for side in judging.shown):
+        return ONLY_NAN
+    if judging.unread:
+        return NOT_READ
+    return "" if judging.complete else OUT_OF_TIME
 
 
-def _with_power(result: AuditResult, judging: Judging) -> AuditResult:
-    """The same result with what its last attempt could have refuted.
-
-    Given all that came before it, the last attempt refutes an event with these probabilities with
-    probability 0.9, and so does the audit. It makes one look, or four where few draws are foreseen
-    to do; the figures are for four, which see a little less. They grow as the event gets rarer, so
-    an event of usual size and two rarer ones stand beside the one that was counted. A value that
-    is impossible on the other side must be noticed among the draws that teach and then refute.
-    """
-    last = judging.last
-    if last is None or not last.looks:
-        return result
-    claim, trials = result.claim, last.planned[-1][0]
-    spent = sum(level for _, level in last.planned)
-    figures, judged = figures_of(claim, last.looks[-1], trials=trials, spent=spent)
-    probability = power.detectable_probability(
-        (trials, trials),
-        epsilon=claim.epsilon,
-        delta=claim.delta,
-        level=spent,
-        distance=claim.steps,
-        noticed=judging.lesson.noticing(
-            trials=trials, delta=judging.test.null[1], level=spent
-        ).chance,
-    )
-    return replace(
-        result,
-        power=figures,
-        detectable_epsilon=judged,
-        detectable_probability=probability,
-        learning=judging.learning(),
-    )
+def _picture(judging: Judging) -> Sketch | None:
+    """The outputs of the pair and the event of its bound, of a refutation the likelier first."""
+    counts = judging.evidence.counts
+    shown: Choice | Count = counts[-1] if counts else judging.choice
+    turned = shown.reversed and judging.refuted
+    return sketch(shown.event, *judging.shown[:: -1 if turned else 1])
 
 
-def figures_of(
-    claim: PrivacyClaim, look: Look, *, trials: int, spent: float
-) -> tuple[tuple[tuple[float, float], ...], float]:
-    """What a last attempt on `trials` draws a side could have refuted, `spent` being its level.
-
-    (probability, epsilon) of the event counted at its last look, of one of usual size and of two
-    rarer ones, the likeliest first; and the epsilon of the counted one by itself.
-    """
-    level = power.one_look_level(tuple((part, share * spent) for part, share in LAST))
-
-    def figure(p: float) -> float:
-        return power.refutable_epsilon(
-            p,
-            (trials, trials),
-            epsilon=claim.epsilon,
-            delta=claim.delta,
-            level=level,
-            distance=claim.steps,
-        )
-
-    # The event counted last is as likely as it was seen to be, in two digits; never seen says
-    # nothing.
-    judged = two_digits(max(look.hits[0], 1) / look.trials[0])
-    magnitude = floor(log10(judged / 10) + 1e-9)
-    rates = {judged, usual(claim.delta), 10.0**magnitude, 10.0 ** (magnitude - 1)}
-    figures = {p: figure(p) for p in sorted(rates, reverse=True)}
-    return tuple(figures.items()), figures[judged]
-
-
-def two_digits(p: float) -> float:
-    """A probability rounded up to two digits, as it is told: "or more" stays true."""
-    if not 0 < p < 1:
-        return p
-    digits = 1 - floor(log10(p))
-    return min(round(ceil(p * 10**digits - 1e-9) / 10**digits, digits), 1.0)
-
-
-def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
-    sampler, best = audit.sampler, judging.best
-    counts: tuple[Count, ...] = ()
-    level, bound = judging.test.alpha, -inf
-    event, turned = judging.choice.event, judging.choice.reversed
-    if best is not None:
-        one, number = best
-        counts = one.counts if one.bets is not None else one.counts[:number]
-        look = one.looks[number - 1]
-        level, bound = look.level, look.epsilon_lower
-        event, turned = one.choice.event, one.choice.reversed
-        assert totals(counts) == (look.hits, look.trials)
-    sides = judging.shown[::-1] if turned and verdict is Verdict.REFUTED else judging.shown
-    return AuditResult(
+def _facts(audit: Audit, judging: Judging) -> AuditFacts:
+    """What was asked and counted on the pair that was judged."""
+    sampler, stands = audit.sampler, not judging.refuted
+    return AuditFacts(
         mechanism=audit.subject.name,
         target=audit.target,
         claim=audit.claim,
-        verdict=verdict,
-        epsilon_lower=bound,
-        detectable_epsilon=inf,
-        detectable_probability=inf,
         pair=judging.pair,
-        witness=None,
-        evidence=Evidence(
-            counts=counts,
-            alpha=audit.budget.alpha,
-            level=level,
-            looks=judging.looks,
-            decided_after=judging.decided_after,
-            bets=judging.bets,
-        ),
+        alpha=audit.budget.alpha,
+        judged=judging.counts,
+        bets=judging.bets,
         draws=sampler.tally.draws,
         seed=sampler.seed,
         seconds=audit.clock.spent(),
         seeded=sampler.seeded,
-        note=audit.note,
-        growth=_growth(judging),
-        sketch=sketch(event, *sides),
+        remark=(stands and _unsaid(judging)) or audit.note,
+        types=_types(audit, judging) if stands else "",
+        sketch=_picture(judging),
         plan={
             "trials": audit.budget.trials,
             "precision": audit.budget.precision,
@@ -463,8 +322,9 @@ def _result(audit: Audit, judging: Judging, verdict: Verdict) -> AuditResult:
             **({"tape": judging.tape} if judging.tape else {}),
             "search": _searched(audit),
         },
-        judged=judging.counts,
         source=fingerprint(audit.subject.run),
+        learning=judging.learning() if stands else None,
+        unread=judging.unread if stands else "",
     )
 
 
@@ -473,12 +333,3 @@ def _searched(audit: Audit) -> str:
     if audit.given is not None:
         return "given"
     return "own" if audit.own and not audit.bounding else "asked"
-
-
-def _growth(judging: Judging) -> tuple[tuple[int, float], ...]:
-    """(draws a side, largest bound so far) at every look; all hold together."""
-    points, highest = [], 0.0
-    for look in judging.looks:
-        highest = max(highest, look.epsilon_lower)
-        points.append((look.draws, highest))
-    return tuple(points)

@@ -18,13 +18,13 @@ import numpy as np
 
 from ..asked import require
 from ..bounds import two_sample
+from ..bounds.power import detectable_epsilon
 from ..choosing.choose import Choice, learn
 from ..errors import InvalidArgument
 from ..events.events import HalfLine
 from ..events.scores import AdditiveScore
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
-from ..privacy.power import detectable_epsilon
 from ..results.results import Count, Verdict
 from .independence import LOOKED_AT, doubts
 

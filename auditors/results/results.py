@@ -1,9 +1,9 @@
-"""What an audit returns: the verdict, the witness and the evidence behind both."""
+"""What an audit asked and counted, and its result: what `evidence.derive` works out from that."""
 
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from html import escape
-from math import floor, inf, isfinite
+from math import floor, inf, isfinite, nan
 from typing import Any
 
 from ...mechanisms.model import Database, PrivacyClaim, size_lower
@@ -42,7 +42,9 @@ class Count:
     the inequality under test bounds the neighbour's probability by the database's. `predicted`
     and `spread` are the log-ratio foreseen from earlier draws and its standard error, `rates` the
     probabilities foreseen (likelier side first); the weight of this count follows from them.
-    `stage` and `chunk` name the random stream.
+    `stage` and `chunk` name the random stream. `attempt` numbers the events that were counted,
+    `cost` is how many draws a side the pair had cost by then, those that taught included, and
+    `level` the error probability of the look at all counts of this attempt so far; None for none.
     """
 
     stage: str
@@ -54,6 +56,9 @@ class Count:
     predicted: float = inf
     spread: float = 0.0
     rates: tuple[float, float] = (0.5, 0.5)
+    attempt: int = 0
+    cost: int = 0
+    level: float | None = None
 
     @property
     def oriented(self) -> "Count":
@@ -113,7 +118,7 @@ class Bets:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The integers a bound rests on; every other number can be recomputed from them.
+    """The integers the bound of one pair rests on, and the looks at them.
 
     `counts` are the parts in which one event was counted, up to the look that gives the bound:
     their sums are the hits and trials of that look, and `level` its error probability. `alpha` is
@@ -190,13 +195,15 @@ class Witness:
 class Learning:
     """How settled the event is that was counted last.
 
-    It was learnt from `draws` a side. On the same counted draws its log-ratio was larger by `gain`
-    (nats) than that of the event learnt from about half of them: what the last doubling brought,
-    and a rough guide to what more draws would bring. NaN where it cannot be told.
+    It was learnt from `draws` a side. `compared` are (draws a side, its hits, the hits of the event
+    learnt from about half of them), hits on the same counted draws, the side that each event
+    bounds first; None if there is no other event. `noticed` are (draws, hits): how often a value
+    that one side never gives had to be seen among how many draws to take the event's place.
     """
 
     draws: int
-    gain: float
+    compared: tuple[int, tuple[int, int], tuple[int, int]] | None = None
+    noticed: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,10 +276,9 @@ class ExactResult:
     with the `tail` of paths that were not followed. `pair` is the worst one, the likelier side
     first; of a refutation `event` is a set of outputs that breaks the claim and `chances` are its
     probabilities, as fractions. `asked` says that somebody asked for it, and `drawn` is what the
-    draws alone said: a verdict and a bound.
+    draws alone said, a verdict and a bound, which follows from their counts.
     """
 
-    verdict: Verdict
     scope: str
     pairs: int
     runs: int
@@ -284,67 +290,105 @@ class ExactResult:
     pair: Pair
     event: Event | None
     chances: tuple[str, str]
-    drawn: tuple[Verdict, float]
+    drawn: tuple[Verdict, float] = (Verdict.INCONCLUSIVE, -inf)
+
+    @property
+    def verdict(self) -> Verdict:
+        """Refuted if there is an event that breaks the claim, and else proved on these pairs."""
+        return Verdict.PROVED if self.event is None else Verdict.REFUTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smaller:
+    """The smallest pair found that breaks the claim, with all counts of its own.
+
+    `trials` limited its draws a side, learning included.
+    """
+
+    pair: Pair
+    trials: int
+    judged: tuple[Count, ...]
+    bets: Bets | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class AuditResult:
-    """The outcome of auditing one claim.
+class AuditFacts:
+    """What one audit was asked and what it counted: all that evidence holds.
 
-    The `claim` of a curve is at the point that was judged. `epsilon_lower` (nats, of a single
-    step, or of this very pair at the delta of a curve's point) is a lower bound: the mechanism's
-    smallest true epsilon at the claimed delta is at least this, except with probability
-    `evidence.alpha`. It is the largest that any counts here give, those of `pair` or those of
-    `witness`; -inf where they say nothing. `witness` is the smallest pair found that breaks the
-    claim, with counts of its own; both bounds hold together except with that probability. `worst`
-    is the pair with the larger one.
-
-    `power` lists (probability, epsilon), the likeliest first: an event that one database gives with
-    this probability, once found, would have been refuted with probability 0.9 at this epsilon. One
-    entry is for probability 1/2 (more where delta is large), one for the event counted last, with
-    `detectable_epsilon`. `detectable_probability` is the smallest probability of a value
-    impossible under the other database that would have been seen and refuted. `learning` says how
-    settled the event was. All of these are for claims not refuted.
-
-    `growth` lists (draws a side, epsilon_lower) as evidence came in. `draws` counts all
-    mechanism outputs drawn, searching included. `judged` are all counts of `pair`, in the order
-    they were made, for evidence that accumulates; `source` is the fingerprint of the mechanism,
-    empty where it has none. `reached` says what the search looked at; it is None where the pair
-    was given. `cause` names lines of the mechanism, if that was asked for. `unread` says which
-    outputs were compared only as text or not at all; nothing is said about power then. `exact` is
-    what the exact laws say, where the mechanism's code could be enumerated. A claim that they
-    refute is refuted, with `epsilon_lower` what their worst pair loses; `drawn_lower` is what the
-    draws give. One that they prove is proved on the pairs that `exact.scope` names. `not_exact` is
-    why they are not known, where they were asked for.
+    The `claim` of a curve is at the point that was judged. `pair` is the worst pair found and
+    `judged` all its counts, in the order they were made; `bets` are those that refuted the claim.
+    `smaller` is the smallest pair that refuted it too. `alpha` is the error probability of the
+    whole audit, `plan` how the draws were made. `draws` counts all mechanism outputs drawn,
+    searching included. `source` is the fingerprint of the mechanism, empty where it has none.
+    `remark` and `types` are what the audit has to say of its clock and of the types of the outputs.
+    `unread` says which outputs were compared only as text or not at all; `learning` how settled the
+    event was, where a last attempt was made. `reached` says what the search looked at; it is None
+    where the pair was given. `cause` names lines of the mechanism, if that was asked for. `exact`
+    is what the exact laws say, where the mechanism's code could be enumerated, and `not_exact` why
+    they are not known, where they were asked for.
     """
 
     mechanism: str
     target: str
     claim: PrivacyClaim
-    verdict: Verdict
-    epsilon_lower: float
-    detectable_epsilon: float
-    detectable_probability: float
     pair: Pair
-    witness: Witness | None
-    evidence: Evidence
     draws: int
     seed: int
     seconds: float
+    alpha: float = 0.0
+    judged: tuple[Count, ...] = ()
+    bets: Bets | None = None
+    smaller: Smaller | None = None
     seeded: bool = True
-    note: str = ""
-    growth: tuple[tuple[int, float], ...] = ()
+    remark: str = ""
+    types: str = ""
     sketch: Sketch | None = None
     plan: dict[str, Any] = field(default_factory=dict)
-    judged: tuple[Count, ...] = ()
     source: str = ""
-    power: tuple[tuple[float, float], ...] = ()
     learning: Learning | None = None
     unread: str = ""
     reached: Reach | None = None
     cause: Cause | None = None
     exact: ExactResult | None = None
     not_exact: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class AuditResult(AuditFacts):
+    """The outcome of auditing one claim: what was counted, and what `evidence.derive` makes of it.
+
+    `epsilon_lower` (nats, of a single step, or of this very pair at the delta of a curve's point)
+    is a lower bound: the mechanism's smallest true epsilon at the claimed delta is at least this,
+    except with probability `evidence.alpha`. It is the largest that any counts here give, those of
+    `pair` or those of `witness`; -inf where they say nothing. `evidence` is that of `pair`.
+    `witness` is the smallest pair found that breaks the claim, with counts of its own; both bounds
+    hold together except with that probability. `worst` is the pair with the larger one.
+
+    `power` lists (probability, epsilon), the likeliest first: an event that one database gives with
+    this probability, once found, would have been refuted with probability 0.9 at this epsilon. One
+    entry is for probability 1/2 (more where delta is large), one for the event counted last, with
+    `detectable_epsilon`. `detectable_probability` is the smallest probability of a value
+    impossible under the other database that would have been seen and refuted. `gain` (nats) is by
+    how much the log-ratio of the event counted last exceeds that of the event learnt from about
+    half its draws: what the last doubling brought, and a rough guide to what more would bring; NaN
+    where it cannot be told. All of these are for claims not refuted; nothing is said about power
+    where outputs were not read.
+
+    `growth` lists (draws a side, epsilon_lower) as evidence came in. A claim that exact laws refute
+    is refuted, with `epsilon_lower` what their worst pair loses; `drawn_lower` is what the
+    draws give. One that they prove is proved on the pairs that `exact.scope` names.
+    """
+
+    verdict: Verdict
+    epsilon_lower: float
+    detectable_epsilon: float
+    detectable_probability: float
+    witness: Witness | None
+    evidence: Evidence
+    note: str = ""
+    growth: tuple[tuple[int, float], ...] = ()
+    power: tuple[tuple[float, float], ...] = ()
+    gain: float = nan
 
     @property
     def worst(self) -> Witness | None:

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 from typing import Any
 
+from ..bounds import looks
 from ..outputs.encoding import canonical
-from ..privacy import attempt, judge
+from ..privacy import judge
 from ..privacy.verdicts import Audit
 from ..results.results import Pair
 from ..sampling.fingerprint import fingerprint
@@ -99,6 +100,6 @@ def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
     learnt = (judge.LEARNING, judge.FAR, judge.HOPELESS)
     early = (judge.EARLY_SHARE, judge.HASTY_SHARE)
-    planned = (attempt.EARLY, attempt.LAST, *learnt, *early)
+    planned = (looks.EARLY, looks.LAST, *learnt, *early)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]
     return "rules " + blake2b(repr(constants).encode(), digest_size=8).hexdigest()

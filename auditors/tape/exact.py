@@ -24,7 +24,7 @@ from ..databases.universe import universe
 from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
-from ..results.results import AuditResult, ExactResult, Pair, Verdict, Witness
+from ..results.results import AuditFacts, AuditResult, ExactResult, Pair, Verdict
 from ..sampling.sampling import Sampler
 from ..workers.door import pickled
 from .enumeration import Laws, Limits, enumerate_laws, first_path
@@ -236,8 +236,8 @@ class Wanted:
     until: float = inf
 
 
-def with_exact(result: AuditResult, sampler: Sampler, wanted: Wanted) -> AuditResult:
-    """The result with what the exact laws say of its claim, where they can be enumerated."""
+def with_exact(result: AuditResult, sampler: Sampler, wanted: Wanted) -> AuditFacts:
+    """What is known with the exact laws, where they can be enumerated."""
     try:
         found = _found(result, sampler, wanted)
     except ContractError as error:
@@ -247,7 +247,7 @@ def with_exact(result: AuditResult, sampler: Sampler, wanted: Wanted) -> AuditRe
         found = CONTRADICTED
     if isinstance(found, str):
         return replace(result, not_exact=found) if wanted.asked else result
-    return lifted(replace(result, exact=found), alone=wanted.alone)
+    return replace(result, exact=found)
 
 
 CONTRADICTED = (
@@ -282,7 +282,6 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
     worst = max(refuted or made, key=lambda one: (one.epsilon, one.delta) if not claim.delta
                 else (one.delta, one.epsilon))  # fmt: skip
     return ExactResult(
-        verdict=worst.verdict,
         scope=scope,
         pairs=len(pairs),
         runs=laws.runs,
@@ -294,7 +293,6 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
         pair=worst.pair,
         event=worst.event,
         chances=worst.chances,
-        drawn=(result.verdict, result.epsilon_lower),
     )
 
 
@@ -326,37 +324,3 @@ def _sets(
     elif wanted.seen:
         add([*judged, *wanted.seen], f"all {len(wanted.seen)} pairs that the search looked at")
     return known, sets
-
-
-def exact_verdict(found: ExactResult, drawn: Verdict, *, alone: bool) -> Verdict:
-    """The verdict of an audit whose draws alone give `drawn`.
-
-    An exact refutation is one. A proof is the verdict where it covers the only pair there is, or
-    where it was asked for: it is then about the pairs that it names.
-    """
-    if drawn is Verdict.REFUTED or found.verdict is Verdict.REFUTED:
-        return Verdict.REFUTED
-    return Verdict.PROVED if alone or found.asked else drawn
-
-
-def lifted(result: AuditResult, *, alone: bool) -> AuditResult:
-    """The result with the verdict and the loss of its exact part.
-
-    If the draws refute too, their witness stays, with its counts.
-    """
-    found = result.exact
-    if found is None:
-        return result
-    verdict = exact_verdict(found, result.verdict, alone=alone)
-    if found.event is None:
-        return replace(result, verdict=verdict)
-    bound = max(result.epsilon_lower, found.epsilon)
-    if result.refuted:
-        return replace(result, epsilon_lower=bound)
-    witness = Witness(
-        database=found.pair.database,
-        neighbour=found.pair.neighbour,
-        event=found.event,
-        epsilon_lower=found.epsilon,
-    )
-    return replace(result, verdict=verdict, witness=witness, epsilon_lower=bound)

@@ -10,7 +10,8 @@ from ...auditors.asked import require
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.follows_law import contradicted
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
-from ...auditors.evidence.read import read_claim
+from ...auditors.evidence.read import read_claim, revived
+from ...auditors.evidence.record import ResultRecord
 from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import run
 from ...auditors.privacy.budget import Budget
@@ -261,6 +262,7 @@ def replay(
         program=program,
         ask=ask,
         path=path,
+        findings=data.get("findings"),
         whole=made_by_this_version(data),
     ):
         lines = _replayed(record, outcome, console.width, detail=console.verbose)
@@ -292,7 +294,7 @@ def _headed(lines: Sequence[str]) -> str:
     return " ".join(" ".join(lines).split()).partition(". ")[0].rstrip(".") + "."
 
 
-def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail: bool) -> list[str]:
+def _replayed(record: ResultRecord, outcome: Replay, width: int, *, detail: bool) -> list[str]:
     name = printable(record["mechanism"])
     claim = wording.claim_phrase(read_claim(record["claim"]))
     word = wording.verdict_word(outcome.verdict)
@@ -304,7 +306,7 @@ def _replayed(record: Mapping[str, Any], outcome: Replay, width: int, *, detail:
         else []
     )
     if outcome.same and not outcome.seeded:
-        new, old = outcome.counts[-1].hits, record["evidence"]["counts"][-1]["hits"]
+        new, old = outcome.counts[-1].hits, revived(record).evidence.counts[-1].hits
         return as_text.wrapped(
             f"{subject} The experiment was repeated with new randomness, because the mechanism is "
             f"not seeded: in the last count {new[0]:,} and {new[1]:,} hits, recorded {old[0]:,} "

@@ -14,8 +14,10 @@ def without(data: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
     return {key: None if key in fields else value for key, value in data.items()}
 
 
-def unlike(then: Any, now: Any, place: str) -> Iterator[str]:
-    """Each field that differs, by its path, with both values."""
+def unlike(
+    then: Any, now: Any, place: str, gives: str = "the same audit now gives"
+) -> Iterator[str]:
+    """Each field that differs, by its path, with both values; `gives` introduces the second."""
     if isinstance(then, dict) and isinstance(now, dict):
         for key in dict.fromkeys((*then, *now)):
             inner = f"{place}.{key}" if place else key
@@ -23,13 +25,13 @@ def unlike(then: Any, now: Any, place: str) -> Iterator[str]:
                 which = "missing" if key not in then else "not one that this audit writes"
                 yield f"{inner}: {which}"
             else:
-                yield from unlike(then[key], now[key], inner)
+                yield from unlike(then[key], now[key], inner, gives)
     elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         for index, (one, other) in enumerate(zip(then, now, strict=True)):
-            yield from unlike(one, other, f"{place}[{index}]")
+            yield from unlike(one, other, f"{place}[{index}]", gives)
     elif type(then) is bool or type(now) is bool or not _near(then, now):
         if then is not now:
-            yield f"{place}: recorded {_short(then)}, the same audit now gives {_short(now)}"
+            yield f"{place}: recorded {_short(then)}, {gives} {_short(now)}"
 
 
 def _near(one: Any, other: Any) -> bool:

@@ -95,11 +95,8 @@ def _texts(console: Console, part: Audited) -> Iterator[str]:
 
 def _told(audited: Sequence[Audited]) -> Told:
     results = [result for part in audited for result in part.results]
-    data = evidence.document((), replay="")
-    data["results"] = [
-        record for part in audited
-        for record in evidence.document(part.results, replay=part.replay)["results"]
-    ]  # fmt: skip
+    replays = [part.replay for part in audited for _ in part.results]
+    data = evidence.document(results, replay=replays)
     checks = [[claim_to_json(one, part.beside) for one in part.beside.results] for part in audited]
     if any(checks):
         data["claims"] = [one for found in checks for one in found]

@@ -10,18 +10,12 @@ from typing import Any
 from ...auditors.arguments import checked
 from ...auditors.claims.check import claims_beside
 from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
+from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import (
     ClaimCheckRecord,
-    ClaimRecord,
-    EvidenceRecord,
-    LearningRecord,
-    PairRecord,
-    PlanRecord,
-    ReachRecord,
     ResultRecord,
-    SketchRecord,
-    WitnessRecord,
 )
+from ...auditors.evidence.write import finding_of
 from ...auditors.privacy.replay import Replay, recount
 from ...auditors.privacy.rerun import audited_again
 from ...auditors.results.results import AuditResult
@@ -72,7 +66,12 @@ def replay(
     outcomes = [
         outcome
         for _, outcome in replayed(
-            records, mechanism, workers=workers, timeout=timeout, whole=whole
+            records,
+            mechanism,
+            workers=workers,
+            timeout=timeout,
+            findings=data.get("findings"),
+            whole=whole,
         )
     ]
     skipped: list[str] = []
@@ -137,25 +136,31 @@ def replayed(
     program: str | None = None,
     ask: trust.Ask | None = None,
     path: str = "EVIDENCE.json",
+    findings: Any = None,
     whole: bool = False,
 ) -> Iterator[tuple[ResultRecord, Replay]]:
     """Each record with what counting it again gave; `tell` hears the target before it is run.
 
     `named` are the targets and `program` the program that the user typed, `ask` puts a question
-    to the user; see `trust`. With `whole` the audit is also made again where the record holds all
+    to the user; see `trust`. What `findings` tell to other programs is compared with what follows
+    from the records. With `whole` the audit is also made again where the record holds all
     that was asked, and all that it says is compared.
     """
     if not records:
         return
+    told = findings if isinstance(findings, list) and len(findings) == len(records) else None
+    if findings is not None and told is None:
+        raise EvidenceFormatError("findings: there is one for each of the results")
     if mechanism is not None:
-        for record in records:
+        for place, record in enumerate(records):
             outcome = recount(mechanism, record, workers=workers, timeout=timeout)
+            outcome = _told(outcome, record, told, place)
             if whole:
                 outcome = _compared(outcome, mechanism, record, "", workers, timeout)
             yield record, outcome
         return
     chosen = trust.allowed(records, named, program=program, ask=ask, path=path)
-    for record, target in zip(records, chosen, strict=True):
+    for place, (record, target) in enumerate(zip(records, chosen, strict=True)):
         if target is None:
             continue
         found = trust.find(target, timeout)
@@ -163,6 +168,7 @@ def replayed(
         outcome = recount(
             found.mechanism, record, name=found.name, workers=workers, timeout=timeout
         )
+        outcome = _told(outcome, record, told, place)
         if whole:
             outcome = _compared(outcome, found.mechanism, record, found.name, workers, timeout)
         if not trust.same_target(target, record["target"]):
@@ -171,7 +177,18 @@ def replayed(
         yield record, outcome
 
 
-READ = frozenset({"schema", "results", "environment", "claims"})
+def _told(
+    outcome: Replay, record: ResultRecord, findings: Sequence[Any] | None, place: int
+) -> Replay:
+    """The outcome with what a file tells other programs and does not follow from its counts."""
+    if findings is None:
+        return outcome
+    found = json.loads(json.dumps(finding_of(revived(record))))
+    named = unlike(findings[place], found, f"findings[{place}]", "its counts give")
+    return replace(outcome, differences=(*outcome.differences, *islice(named, MOST_NAMED)))
+
+
+READ = frozenset({"schema", "results", "findings", "environment", "claims"})
 
 
 def unread(data: Mapping[str, Any]) -> str:
@@ -215,23 +232,8 @@ def _compared(
     return replace(outcome, differences=named, believed=believed)
 
 
-PARTS = {
-    "claim": ClaimRecord, "pair": PairRecord, "evidence": EvidenceRecord, "plan": PlanRecord,
-    "learning": LearningRecord, "sketch": SketchRecord, "reached": ReachRecord,
-    "witness": WitnessRecord,
-}  # fmt: skip
-"""Parts of a result, and what each must hold."""
-
-
 def _missing(record: ResultRecord) -> Iterator[str]:
-    """The fields that every result of this version has and this one lacks."""
-    whole: Mapping[str, Any] = record
-    shapes: list[tuple[str, Any, Any]] = [("", record, ResultRecord)]
-    shapes += [(f"{name}.", whole[name], shape) for name, shape in PARTS.items() if name in whole]
-    for place, part, shape in shapes:
-        if isinstance(part, Mapping):
-            for key in sorted(shape.__required_keys__ - part.keys()):
-                yield f"{place}{key}: missing"
+    """The parts of the plan that every audit of this version has and this one lacks."""
     attempted = any(one["stage"] in ("attempt", "standing") for one in record["evidence"]["counts"])
     for key in ("precision", "search", "vectorised", "trust_rows"):
         if attempted and key not in record["plan"]:
@@ -260,7 +262,7 @@ def _doubted(
     Where the audit that the record denies gives all the rest of it, the denial is named: a clock
     that decides costs draws, which are counted, and leaves a trace.
     """
-    if float(record["claim"]["epsilon"]) == 0 or not record["note"]:
+    if float(record["claim"]["epsilon"]) == 0 or not record["remark"]:
         return outcome
     try:
         again = audited_again(
@@ -271,5 +273,5 @@ def _doubted(
     if again is None:
         return outcome
     named = [one for one in _differences(record, again) if not one.startswith("plan.search")]
-    alone = len(named) == 1 and named[0].startswith("note")
+    alone = len(named) == 1 and named[0].startswith("remark")
     return replace(outcome, differences=tuple(named)) if alone else outcome

@@ -17,7 +17,7 @@ from ...auditors.arguments import asking
 from ...auditors.bounds.two_sample import epsilon_upper
 from ...auditors.errors import DpWitnessError, InvalidArgument
 from ...auditors.evidence.record import ResultRecord
-from ...auditors.evidence.write import judged_part, number, record_of
+from ...auditors.evidence.write import counted_part, number, record_of
 from ...auditors.privacy.p_value import p_value
 from ...auditors.privacy.recheck import recheck
 from ...auditors.privacy.request import AuditRequest
@@ -205,7 +205,7 @@ class DpAudit:
             witness = gone or ("" if not had else "holds" if refuted else "kept")
             line = _line(result, 1000 * place + index, witness)
             self.item.user_properties.append((PROPERTY, json.dumps(line)))
-        kept = [judged_part(record_of(result)) for result in results]
+        kept = [counted_part(record_of(result)) for result in results]
         self.item.stash.setdefault(HISTORY, []).extend(kept)
         if self.run.report is not None:
             self._report(self.run.report, results, name)

@@ -12,17 +12,18 @@ better by the whole amount, which the old run missed.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import Annotated, NotRequired, TypedDict, cast
+from typing import Annotated, NotRequired, TypedDict
 
 from ...auditors.errors import EvidenceFormatError
-from ...auditors.evidence.read import read_claim, revived
-from ...auditors.evidence.record import ClaimCheckRecord, Number, ResultRecord, one_of
-from ...auditors.evidence.write import number
-from ...mechanisms.model import size_lower, size_upper
+from ...auditors.evidence.read import read_claim
+from ...auditors.evidence.record import ClaimCheckRecord, one_of
+from ...auditors.evidence.write import claim_record, number, pair_record
+from ...auditors.results.results import AuditResult, Verdict
+from ...mechanisms.model import PrivacyClaim, size_lower, size_upper
 from ..faces import wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
@@ -72,7 +73,7 @@ def read_baseline(path: Path) -> Baseline:
     return Baseline(results=entries, claims=claims)
 
 
-def _upper(result: ResultRecord) -> float:
+def _upper(result: AuditResult) -> float:
     """An upper limit, per step as the lower bound is, of the loss the last event judged shows.
 
     Of a curve in its own parameter, at whatever point of it the event is looked at.
@@ -80,33 +81,36 @@ def _upper(result: ResultRecord) -> float:
     from ...auditors.bounds.binomial_tails import confidence_box
     from ...auditors.bounds.two_sample import epsilon_upper
 
-    evidence, claim = result["evidence"], read_claim(result["claim"])
-    (a, b), (n, m), level = evidence["hits"], evidence["trials"], float(evidence["alpha"])
-    if not (n and m):
+    evidence, claim, level = result.evidence, result.claim, result.alpha
+    if not evidence.counts:
         return inf
+    hits, trials = evidence.hits, evidence.trials
     if claim.curve is not None:
-        box = confidence_box((a, b), (n, m), 2 * level)
+        box = confidence_box(hits, trials, 2 * level)
         return size_upper(claim.curve, box.p_high, box.q_low, claim.distance)
-    return epsilon_upper((a, b), (n, m), delta=claim.delta, level=level, distance=claim.distance)
+    return epsilon_upper(hits, trials, delta=claim.delta, level=level, distance=claim.distance)
 
 
-def _bound(result: ResultRecord | Accepted) -> float:
+def _bound(result: AuditResult) -> float:
     """The lower bound in the claim's own parameter: those of two points of a curve compare."""
-    kept = result.get("size_lower")
-    if kept is not None:
-        return max(float(cast(Number, kept)), 0.0)
-    return _sized(result, max(float(result["epsilon_lower"]), 0.0))
+    return _sized(result.claim, max(result.epsilon_lower, 0.0))
 
 
-def _sized(result: ResultRecord | Accepted, epsilon: float) -> float:
-    claim = read_claim(result["claim"])
+def _accepted_bound(kept: Accepted) -> float:
+    """The same of a result that was accepted."""
+    if "size_lower" in kept:
+        return max(float(kept["size_lower"]), 0.0)
+    return _sized(read_claim(kept["claim"]), max(kept["epsilon_lower"], 0.0))
+
+
+def _sized(claim: PrivacyClaim, epsilon: float) -> float:
     if claim.curve is None:
         return epsilon
     return size_lower(claim.curve, min(epsilon, LARGEST_BOUND), claim.delta, claim.distance)
 
 
-def _measure(result: ResultRecord) -> str:
-    curve = read_claim(result["claim"]).curve
+def _measure(result: AuditResult) -> str:
+    curve = result.claim.curve
     return "epsilon" if curve is None else curve.parameter
 
 
@@ -128,19 +132,19 @@ def _called(claim: ClaimCheckRecord) -> str:
     return f"{claim['kind']} {claim['identifier']}: {claim['bound_words']}"
 
 
-def _accepted(result: ResultRecord) -> Accepted:
+def _accepted(result: AuditResult) -> Accepted:
     kept: Accepted = {
-        "mechanism": result["mechanism"],
-        "claim": result["claim"],
-        "verdict": result["verdict"],
-        "epsilon_lower": max(float(result["epsilon_lower"]), 0.0),
+        "mechanism": result.mechanism,
+        "claim": claim_record(result.claim),
+        "verdict": result.verdict.value,
+        "epsilon_lower": max(result.epsilon_lower, 0.0),
         "epsilon_upper": number(_upper(result)),
-        "pair": result["pair"],
-        "seed": result["seed"],
+        "pair": pair_record(result.pair),
+        "seed": result.seed,
     }
-    if result["plan"].get("domain") == "histogram":
+    if result.plan.get("domain") == "histogram":
         kept["histogram"] = True
-    if "curve" in result["claim"]:
+    if result.claim.curve is not None:
         kept["size_lower"] = _bound(result)
     return kept
 
@@ -156,13 +160,16 @@ def compare(
             found.append(Reason(kind="failed", name=name, sentence=one.problem))
             continue
         old = () if baseline is None else baseline.results.get(name, ())
-        accepted = {_claim(result) for result in old if result["verdict"] == "refuted"}
-        made = {_claim(result) for result in one.results}
+        accepted = {
+            _promise(read_claim(kept["claim"])) for kept in old if kept["verdict"] == "refuted"
+        }
+        made = {_promise(result.claim) for result in one.results}
         for result in (*one.results, *one.again):
-            told = _claim(result) in accepted or _claim(result) not in made
-            if result["verdict"] == "refuted" and not told:
-                found.append(Reason(kind="refuted", name=name, sentence=_refuted(result)))
-                accepted.add(_claim(result))  # one witness says it
+            promise = _promise(result.claim)
+            if result.refuted and promise in made - accepted:
+                sentence = wording.sentence(result)
+                found.append(Reason(kind="refuted", name=name, sentence=sentence))
+                accepted.add(promise)  # one witness says it
         known = () if baseline is None else baseline.claims.get(name, ())
         for claim in one.claims:
             why = reason_beside(claim, name)
@@ -171,10 +178,11 @@ def compare(
         if strict and one.verdict == "inconclusive":
             found.append(Reason(kind="inconclusive", name=name, sentence=_note(one)))
         for before, after in zip(old, one.again, strict=False):
-            given_up = _claim(after) not in made and _claim(after) not in accepted
-            if after["verdict"] == "refuted" and given_up:
+            if after.refuted and _promise(after.claim) not in made | accepted:
                 found.append(Reason(kind="rose", name=name, sentence=_given_up(one, after)))
-            elif _bound(after) > max(_bound(before) + rise, float(before.get("epsilon_upper", 0))):
+            elif _bound(after) > max(
+                _accepted_bound(before) + rise, float(before.get("epsilon_upper", 0))
+            ):
                 found.append(Reason(kind="rose", name=name, sentence=_rose(before, after, rise)))
     if baseline is not None:
         present = {one.entry.name for one in gated}
@@ -203,34 +211,27 @@ def remarks(
             yield f"{name} is refuted, and the baseline accepts that"
 
 
-def _claim(result: ResultRecord | Accepted) -> tuple[Number, ...]:
-    claim = result["claim"]
-    promised: tuple[Number, ...] = (claim["epsilon"], claim["delta"])
-    if "curve" in claim:
-        promised = (json.dumps(claim["curve"], sort_keys=True),)
-    return *promised, claim["relation"], claim["distance"]
-
-
-def _refuted(result: ResultRecord) -> str:
-    return wording.sentence(revived(result))
+def _promise(claim: PrivacyClaim) -> tuple[Hashable, ...]:
+    """What tells two claims apart: of a curve the curve, and not the point that was judged."""
+    return claim.curve or (claim.epsilon, claim.delta), claim.relation, claim.distance
 
 
 def _note(one: Gated) -> str:
-    notes = [r.get("note", "") for r in one.results if r["verdict"] == "inconclusive"]
+    notes = [r.note for r in one.results if r.verdict is Verdict.INCONCLUSIVE]
     return f"the audit cannot say: {notes[0] if notes else 'give it more draws'}"
 
 
-def _rose(before: Accepted, after: ResultRecord, rise: float) -> str:
+def _rose(before: Accepted, after: AuditResult, rise: float) -> str:
     return (
         f"on the pair of the baseline the draws now show {_measure(after)} >= "
-        f"{_bound(after):.3f}, and showed {_bound(before):.3f}: more than {rise:g} above"
+        f"{_bound(after):.3f}, and showed {_accepted_bound(before):.3f}: more than {rise:g} above"
     )
 
 
-def _given_up(one: Gated, after: ResultRecord) -> str:
-    claims = " and ".join(wording.claim_phrase(revived(result).claim) for result in one.results)
+def _given_up(one: Gated, after: AuditResult) -> str:
+    claims = " and ".join(wording.claim_phrase(result.claim) for result in one.results)
     return (
-        f"it claimed {wording.claim_phrase(revived(after).claim)} when the baseline was accepted, "
+        f"it claimed {wording.claim_phrase(after.claim)} when the baseline was accepted, "
         f"and claims {claims or 'nothing'} now; on the pair of the baseline the draws show "
         f"{_measure(after)} >= {_bound(after):.3f}, which is more"
     )

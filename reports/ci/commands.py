@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import InvalidArgument
-from ...auditors.evidence.read import revived
-from ...auditors.evidence.record import SCHEMA, ResultRecord
 from ...auditors.privacy.request import claims, require_one, subject
 from ...mechanisms.model import Mechanism, Relation
 from ..adapters.marked import marked_in
@@ -71,7 +69,7 @@ def gate(
         if not console.quiet:
             for line, _ in gate_table.rows(_case(one, last), width=width):
                 console.say(line)
-            for note in dict.fromkeys(r["note"] for r in one.results if r["verdict"] != "refuted"):
+            for note in dict.fromkeys(r.note for r in one.results if not r.refuted):
                 if note:
                     console.say(
                         "\n".join(as_text.wrapped(one_line(note), console.width, "    ", "    "))
@@ -107,18 +105,15 @@ def _replayable(
     the JSON file if one is asked for, and else the whole audit is the replay.
     """
     json_path = table.evidence_file(paths)
-    results: list[ResultRecord] = []
+    replays: list[str] = []
     for index, result in enumerate(one.results):
-        again = (
-            one.rerun if json_path is None else targets.replay_command(json_path, result["target"])
-        )
-        if result["verdict"] == "refuted":
+        again = one.rerun if json_path is None else targets.replay_command(json_path, result.target)
+        if result.refuted:
             name = f"{one.entry.name} #{index + 1}"
             path = witnesses.place(root / directory, name)
-            again = targets.replay_command(os.path.relpath(path, root), result["target"])
+            again = targets.replay_command(os.path.relpath(path, root), result.target)
             data = {
-                "schema": SCHEMA,
-                "results": [{**result, "replay": again}],
+                **evidence.document([result], replay=again),
                 "environment": dict(one.environment or evidence.environment()),
             }
             try:
@@ -126,8 +121,8 @@ def _replayable(
             except OSError as error:
                 console.warn(f"the witness was not kept: {error}; the verdict stands")
                 again = one.rerun
-        results.append({**result, "replay": again})
-    return replace(one, results=tuple(results))
+        replays.append(again)
+    return replace(one, replays=tuple(replays))
 
 
 def _record(console: Console, directory: Path, gated: Sequence[Gated], seed: int) -> None:
@@ -194,13 +189,18 @@ def told_of(
     def page() -> str:
         from ..faces.as_html import Summary, render
 
-        told = [(record, one.rerun) for one in gated for record in one.results]
-        told.sort(key=lambda each: gate_table.by_verdict(each[0]["verdict"]))
-        records = [record for record, _ in told]
+        reruns = [one.rerun for one in gated for _ in one.results]
+        results = [result for one in gated for result in one.results]
+        told = [*zip(results, document["results"], document["findings"], reruns, strict=True)]
+        told.sort(key=lambda each: gate_table.by_verdict(each[0].verdict.value))
         return render(
-            [revived(record) for record in records],
-            {**document, "results": records},
-            [rerun for _, rerun in told],
+            [result for result, *_ in told],
+            {
+                **document,
+                "results": [record for _, record, _, _ in told],
+                "findings": [finding for _, _, finding, _ in told],
+            },
+            [rerun for *_, rerun in told],
             summary=Summary(
                 head=f"{_outcome(cases, worse)}.",
                 failed=bool(worse),
@@ -226,8 +226,10 @@ def _case(one: Gated, last: Mapping[str, Last] | None) -> Case:
         name=one.entry.name,
         target=one.entry.target,
         judged=tuple(
-            judged(revived(result), replay=result["replay"], rerun=one.rerun, change=change)
-            for result, change in zip(one.results, gate_table.changes(one, last), strict=True)
+            judged(result, replay=replay, rerun=one.rerun, change=change)
+            for result, replay, change in zip(
+                one.results, one.replays, gate_table.changes(one, last), strict=True
+            )
         )
         + tuple(judged_beside(claim, rerun=one.rerun) for claim in one.claims),
         problem=one.problem,
@@ -244,9 +246,10 @@ def _document(
 ) -> dict[str, Any]:
     environment = next((one.environment for one in gated if one.environment), None)
     claims = [dict(claim) for one in gated for claim in one.claims]
+    results = [result for one in gated for result in one.results]
+    replays = [replay for one in gated for replay in one.replays]
     return {
-        "schema": SCHEMA,
-        "results": [dict(result) for one in gated for result in one.results],
+        **evidence.document(results, replay=replays),
         **({"claims": claims} if claims else {}),
         "environment": dict(environment or evidence.environment()),
         "gate": {

@@ -22,16 +22,17 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import (
     ClaimCheckRecord,
     Document,
     Number,
     PairRecord,
-    ResultRecord,
     StatedRecord,
     VerdictWord,
     Whole,
 )
+from ...auditors.results.results import AuditResult
 from ..formats.entries import CLAIM, Entry, source_of
 from ..settings.settings import Settings
 from ..shell.console import UNUSABLE
@@ -74,16 +75,17 @@ class Accepted(TypedDict):
 class Gated:
     """What became of one entry.
 
-    `results` are entries of an evidence file, `claims` what was found of claims of other kinds than
-    privacy. `problem` says in a sentence why there are none; `unusable` says that the entry itself
-    is to blame.
+    `results` are of its privacy claims, with the `replays` that count each again; `claims` what was
+    found of claims of other kinds. `problem` says in a sentence why there are none; `unusable` says
+    that the entry itself is to blame.
     `again` are results on the pairs of the baseline, in its order. `rerun` is the command that
     audits the entry alone, from the root of the project. `source` is file and line.
     """
 
     entry: Entry
-    results: tuple[ResultRecord, ...] = ()
-    again: tuple[ResultRecord, ...] = ()
+    results: tuple[AuditResult, ...] = ()
+    again: tuple[AuditResult, ...] = ()
+    replays: tuple[str, ...] = ()
     claims: tuple[ClaimCheckRecord, ...] = ()
     problem: str = ""
     unusable: bool = False
@@ -96,9 +98,9 @@ class Gated:
         """The worst verdict of the claims it makes, or "failed"."""
         if self.problem:
             return "failed"
-        made = [result["claim"] for result in self.results]
-        again = [result for result in self.again if result["claim"] in made]
-        found = {result["verdict"] for result in (*self.results, *again)}
+        made = [result.claim for result in self.results]
+        again = [result for result in self.again if result.claim in made]
+        found = {result.verdict.value for result in (*self.results, *again)}
         found |= {claim["verdict"] for claim in self.claims}
         return next(v for v in ("refuted", "inconclusive", "not_refuted", "proved") if v in found)
 
@@ -154,7 +156,7 @@ def _audited(
     data, problem, unusable = _run(words, root)
     if data is None:
         return Gated(entry=entry, problem=problem, unusable=unusable, rerun=rerun, source=source)
-    again: list[ResultRecord] = []
+    again: list[AuditResult] = []
     for old in known:
         part = alpha / (1 - DRIFT) * DRIFT / len(known)
         claim = {key: value for key, value in old["claim"].items() if key in STATED}
@@ -170,10 +172,11 @@ def _audited(
         found, problem, _ = _run(_words(entry, settings, part, seed + 1, options, COMPARED), root)
         if found is None:
             return Gated(entry=entry, problem=problem, rerun=rerun, source=source)
-        again += found["results"][:1]
+        again += map(revived, found["results"][:1])
     return Gated(
         entry=entry,
-        results=tuple(data["results"]),
+        results=tuple(map(revived, data["results"])),
+        replays=tuple(result["replay"] for result in data["results"]),
         again=tuple(again),
         claims=tuple(data.get("claims", ())),
         rerun=rerun,

@@ -10,7 +10,8 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from ...auditors.evidence.record import ResultRecord
+from ...auditors.evidence.write import claim_record
+from ...auditors.results.results import AuditResult
 from ..formats.told import Case, Judged
 from ..history.entry import numbered
 from ..history.last import Last
@@ -33,14 +34,14 @@ def changes(one: Gated, last: Mapping[str, Last] | None) -> tuple[str, ...]:
     )
 
 
-def _changed(result: ResultRecord, last: Last | None) -> str:
+def _changed(result: AuditResult, last: Last | None) -> str:
     if last is None:
         return "first run"
-    if not last.of_claim(result["claim"]):
+    if not last.of_claim(claim_record(result.claim)):
         return "other claim"
-    if last.verdict != result["verdict"]:
+    if last.verdict != result.verdict.value:
         return f"was {last.verdict.replace('_', ' ')}"
-    now, then = (max(float(one), 0.0) for one in (result["epsilon_lower"], last.epsilon_lower))
+    now, then = (max(float(one), 0.0) for one in (result.epsilon_lower, last.epsilon_lower))
     difference = f"{now - then:+.3f}"
     return difference if float(difference) else "same"
 

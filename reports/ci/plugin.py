@@ -341,12 +341,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if run.added and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if run.history:
+        from ...auditors.evidence.read import revived
         from ..history.recorder import new_run, record
 
         # By test, as workers may report in any order.
         tests, results = zip(*sorted(run.history, key=lambda one: one[0]), strict=True)
         place = config.rootpath / run.settings.directory
-        run.told = record(place, new_run(), results, tests, run.seed)
+        run.told = record(place, new_run(), list(map(revived, results)), tests, run.seed)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

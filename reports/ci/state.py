@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
-from ...auditors.evidence.record import JudgedRecord, Number
+from ...auditors.evidence.record import Number, ResultRecord
 from ..settings.settings import Settings
 from .ledger import Lock
 
@@ -47,7 +47,7 @@ class Run:
     records: dict[tuple[str, int], Line] = field(default_factory=dict)
     crashed: list[str] = field(default_factory=list)
     added: set[tuple[str, int]] = field(default_factory=set)
-    history: list[tuple[str, JudgedRecord]] = field(default_factory=list)
+    history: list[tuple[str, ResultRecord]] = field(default_factory=list)
     told: tuple[str, ...] = ()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...auditors.privacy.betting import log_wealths
+from ...auditors.evidence.derive import log_wealths
 from ...auditors.results.results import AuditResult, Sketch
 from ..writing.terminal import printable
 from .letters import letters

@@ -198,7 +198,7 @@ def embedded(data: Mapping[str, Any]) -> str:
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     if len(text) > MOST_DATA:
         omitted = [
-            {**result, "pair": None, "witness": None, "sketch": None, "omitted": "too long"}
+            {**result, "pair": None, "smaller": None, "sketch": None, "omitted": "too long"}
             for result in data["results"]
         ]
         text = json.dumps({**data, "results": omitted}, allow_nan=False, separators=(",", ":"))

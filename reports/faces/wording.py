@@ -447,7 +447,7 @@ def _other_chance(claim: PrivacyClaim, p: float, epsilon: float) -> str:
     What rounding takes is at most a fiftieth of the way to what the claim allows: an event planted
     by these words is refuted about as often as they say.
     """
-    from ...auditors.privacy.power import other_probability  # the page of a file needs no auditor
+    from ...auditors.bounds.power import other_probability  # the page of a file needs no auditor
 
     q, allowed = (
         other_probability(p, one, delta=claim.delta, distance=claim.steps)
@@ -472,18 +472,18 @@ def _chance(p: float) -> str:
 def _learnt(result: AuditResult, *, detail: bool) -> str:
     """What the last doubling of the lesson brought, as a fact and not as a correction."""
     learning = result.learning
-    if learning is None or result.unread or not isfinite(learning.gain):
+    if learning is None or result.unread or not isfinite(result.gain):
         return ""
     runs = f"Event chosen from {learning.draws:,} runs per database;"
-    if learning.gain > UNSETTLED * result.claim.epsilon:
+    if result.gain > UNSETTLED * result.claim.epsilon:
         return (
-            f"{runs} half of them gave one whose log-ratio is smaller by {learning.gain:.2g}, so "
+            f"{runs} half of them gave one whose log-ratio is smaller by {result.gain:.2g}, so "
             "more trials would find a better event."
         )
     if not detail:
         return ""
-    if learning.gain > 0:
-        return f"{runs} the second half of them improved its log-ratio by {learning.gain:.2g}."
+    if result.gain > 0:
+        return f"{runs} the second half of them improved its log-ratio by {result.gain:.2g}."
     return f"{runs} more runs did not improve it."
 
 
@@ -615,7 +615,7 @@ def note(result: AuditResult) -> str:
 def next_step(result: AuditResult, rerun: str) -> str:
     """What to do now, with the command that audits anew; empty if nothing need be done."""
     # The page of a file needs no auditor.
-    from ...auditors.privacy.verdicts import NO_RETURN, NOT_READ, ONLY_NAN
+    from ...auditors.evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN
 
     then = f"then run: {rerun}" if rerun else "then audit it again"
     match result.verdict:

@@ -1,10 +1,11 @@
-"""From one result in the form of an evidence file to the rows of the store, as plain JSON."""
+"""From one result to the rows of the store, as plain JSON."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...auditors.evidence.record import CountRecord, JudgedRecord
+from ...auditors.evidence.write import claim_record, number, pair_record
+from ...auditors.results.results import AuditResult, Count
 from .schema import COLUMNS, digest, now
 
 STATED = ("epsilon", "delta", "relation", "distance", "curve")
@@ -14,7 +15,7 @@ LONGEST = 200_000
 
 def entries_of(
     run: str,
-    results: Sequence[JudgedRecord],
+    results: Sequence[AuditResult],
     tests: Sequence[str],
     version: str,
 ) -> tuple[dict[str, Any], ...]:
@@ -42,9 +43,7 @@ def stated(claim: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in claim.items() if key in STATED}
 
 
-def _entry(
-    run: str, test: str, result: JudgedRecord, recorded: str, version: str
-) -> dict[str, Any]:
+def _entry(run: str, test: str, result: AuditResult, recorded: str, version: str) -> dict[str, Any]:
     definitions: dict[str, str] = {}
 
     def defined(data: Any) -> str:
@@ -54,41 +53,39 @@ def _entry(
             definitions[name] = text
         return name
 
-    claim = defined(stated(result["claim"]))
-    pair = defined(result["pair"])
+    claim = defined(stated(claim_record(result.claim)))
+    pair = defined(pair_record(result.pair))
     counts = [
         row
-        for count in _judged(result)
-        for row in _sides(run, test, pair, defined(count["event"]), count)
+        for count in result.judged
+        if count.stage == "attempt"
+        for row in _sides(run, test, pair, defined(count.event.to_json()), count)
     ]
     audit = {
         "run": run,
         "test": test,
         "recorded": recorded,
         "claim": claim,
-        "alpha": result["evidence"]["alpha"],
-        "draws": result["draws"],
+        "alpha": result.alpha,
+        "draws": result.draws,
         # A mechanism that ignores its generator has no seed that could repeat its draws.
-        "seed": str(result["seed"]) if result["seeded"] else "",
-        "source": result.get("source", ""),
+        "seed": str(result.seed) if result.seeded else "",
+        "source": result.source,
         "version": version,
         "evidence": evidence_digest(counts),
-        **{
-            key: result[key]
-            for key in ("mechanism", "target", "verdict", "epsilon_lower", "detectable_epsilon",
-                        "seconds", "note")
-        },
-    }  # fmt: skip
+        "mechanism": result.mechanism,
+        "target": result.target,
+        "verdict": result.verdict.value,
+        "epsilon_lower": number(result.epsilon_lower),
+        "detectable_epsilon": number(result.detectable_epsilon),
+        "seconds": round(result.seconds, 3),
+        "note": result.note,
+    }
     return {"audit": audit, "counts": counts, "definitions": definitions}
 
 
-def _judged(result: JudgedRecord) -> list[CountRecord]:
-    counts = result.get("judged") or result["evidence"]["counts"]
-    return [count for count in counts if count["stage"] == "attempt"]
-
-
-def _sides(run: str, test: str, pair: str, event: str, count: CountRecord) -> list[dict[str, Any]]:
-    rates = [float(rate) for rate in count["rates"]][:: -1 if count["reversed"] else 1]
+def _sides(run: str, test: str, pair: str, event: str, count: Count) -> list[dict[str, Any]]:
+    rates = count.rates[:: -1 if count.reversed else 1]
     return [
         {
             "run": run,
@@ -96,11 +93,11 @@ def _sides(run: str, test: str, pair: str, event: str, count: CountRecord) -> li
             "pair": pair,
             "event": event,
             "side": side,
-            "chunk": int(count["chunk"]),
-            "hits": int(count["hits"][side]),
-            "trials": int(count["trials"][side]),
+            "chunk": count.chunk,
+            "hits": count.hits[side],
+            "trials": count.trials[side],
             "rate": rates[side],
-            "reversed": int(bool(count["reversed"])),
+            "reversed": int(count.reversed),
         }
         for side in (0, 1)
     ]

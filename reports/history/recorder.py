@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import DpWitnessError
-from ...auditors.evidence.record import JudgedRecord
 from ...auditors.privacy.accumulate import ALPHA
+from ...auditors.results.results import AuditResult
 from ..record.evidence import release
 from ..writing import files
 from . import lines
@@ -31,13 +31,13 @@ def new_run() -> str:
 def record(
     directory: Path,
     run_id: str,
-    results: Sequence[JudgedRecord],
+    results: Sequence[AuditResult],
     tests: Sequence[str],
     seed: int,
 ) -> tuple[str, ...]:
     """Record the results of one run; what there is to tell of it, in sentences.
 
-    `results` are entries of evidence files, `tests` the name of the test of each, `seed` that of
+    `tests` are the name of the test of each, `seed` that of
     the run. Recording the same run again changes nothing. Only one process of a run calls this.
     Never raises for the sake of the history: what the store will not take goes to lines of JSON,
     and a sentence says so.

@@ -12,6 +12,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
+from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import ResultRecord
 from ..record.reading import entries_of, load_document
 from ..writing import files
@@ -39,7 +40,7 @@ def stored(path: Path) -> ResultRecord | None:
     """The first result of a kept evidence file; None where there is none that can be read."""
     with suppress(OSError, ValueError, KeyError, IndexError, TypeError, RecursionError):
         record = entries_of(load_document(str(path)), str(path))[0]
-        if record["verdict"] == "refuted":
+        if revived(record).refuted:
             return record
     return None
 

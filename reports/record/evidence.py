@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from ...auditors.evidence.record import SCHEMA, Document
-from ...auditors.evidence.write import claim_record, record_of
+from ...auditors.evidence.write import claim_record, finding_of, record_of
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import Claim, PrivacyClaim
 
 
-def document(results: Sequence[AuditResult], *, replay: str) -> Document:
-    """The whole evidence file as plain JSON data; `schema` has its JSON schema.
+def document(results: Sequence[AuditResult], *, replay: str | Sequence[str]) -> Document:
+    """The whole evidence file as plain JSON data, with what follows; `schema` has its JSON schema.
 
-    `replay` is the command that counts again.
+    `replay` is the command that counts again, of all results or of each.
     """
+    replays = [replay] * len(results) if isinstance(replay, str) else replay
     return {
         "schema": SCHEMA,
-        "results": [record_of(result, replay=replay) for result in results],
+        "results": [
+            record_of(one, replay=again) for one, again in zip(results, replays, strict=True)
+        ],
+        "findings": [finding_of(result) for result in results],
         "environment": environment(),
     }
 

@@ -58,7 +58,9 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
         raise EvidenceFormatError(f"{label} holds more than {MOST_RESULTS:,} results")
     for index, result in enumerate(results):
         require(result, ResultRecord, f"results[{index}]")
-        _check_counts(result["evidence"], f"results[{index}].evidence")
+        for part in ("evidence", "smaller"):
+            if result[part] is not None:
+                _check_counts(result[part], f"results[{index}].{part}")
     return cast(list[ResultRecord], results)
 
 

@@ -171,11 +171,11 @@ def _audited(request: Mapping[str, Any], number: str, folder: Path, alpha: float
         row["verdict"] = VERDICTS.get(done.returncode, "no verdict")
         if not evidence.exists():
             return {**row, "verdict": "no verdict", "status": done.returncode, "said": _last(done)}
-        results = json.loads(evidence.read_text(encoding="utf-8"))["results"]
-    judged = [one for one in results if "epsilon_lower" in one]
-    if judged:
-        row |= {key: judged[0][key] for key in ("epsilon_lower", "draws", "seconds")}
-        if witness := judged[0].get("witness"):
+        told = json.loads(evidence.read_text(encoding="utf-8"))
+    for result, found in zip(told["results"][:1], told["findings"], strict=False):
+        row |= {"epsilon_lower": found["epsilon_lower"]}
+        row |= {key: result[key] for key in ("draws", "seconds")}
+        if witness := found["witness"]:
             row["event"] = witness["event"]["description"]
     return row
 

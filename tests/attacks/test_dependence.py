@@ -210,8 +210,12 @@ def test_none_is_accused_by_the_gate_nor_by_its_history(fresh, tmp_path):
             tmp_path, "dpwitness", "gate", "--seed", str(night), "--json", "out.json"
         )
         assert status in (0, 1, 4), told
-        results = json.loads((tmp_path / "out.json").read_text("utf-8"))["results"]
-        accused |= {one["mechanism"] for one in results if one["verdict"] == "refuted"}
+        told = json.loads((tmp_path / "out.json").read_text("utf-8"))
+        accused |= {
+            one["mechanism"]
+            for one, found in zip(told["results"], told["findings"], strict=True)
+            if found["verdict"] == "refuted"
+        }
     status, told = command(tmp_path, "dpwitness", "history")
     assert status == 0, told
     assert sorted(accused) == []

@@ -24,10 +24,9 @@ from dpwitness import (
     UtilityClaim,
     session_mechanism,
 )
-from dpwitness.auditors.bounds import two_sample
+from dpwitness.auditors.bounds import power, two_sample
 from dpwitness.auditors.claims.check import check_within, claims_beside
 from dpwitness.auditors.errors import DpWitnessError
-from dpwitness.auditors.privacy import power
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
@@ -204,6 +203,7 @@ def attacked(records, place, seed, number):
         same = type(new) is type(old) and new == old
         changed = put(data, ("results", which, *path), new)
         changed["results"] = [changed["results"][which]]
+        changed["findings"] = [changed["findings"][which]]
         try:
             found, again = outcome(mechanism, changed, place)
         except Exception as error:  # noqa: BLE001 - whatever escapes is a failure of the reader
@@ -229,9 +229,9 @@ def test_what_was_not_changed_replays_of_every_kind(more_records, tmp_path):
     for mechanism, data in more_records:
         found, again = outcome(mechanism, data, tmp_path / "same.json")
         assert found == "unseen", [one.differences for one in again]
-        for one, record in zip(again, data["results"], strict=True):
-            assert one.verdict.value == record["verdict"]
-            kinds.add((record["verdict"], "reached" in record, one.seeded, len(one.believed) > 6))
+        for one, record, told in zip(again, data["results"], data["findings"], strict=True):
+            assert one.verdict.value == told["verdict"]
+            kinds.add((told["verdict"], "reached" in record, one.seeded, len(one.believed) > 6))
     assert len(kinds) >= 6  # the law is empty where a kind is missing
 
 
@@ -244,19 +244,14 @@ def test_every_change_is_refused_or_named(small_records, tmp_path):
 @pytest.mark.parametrize(
     ("path", "value", "word"),
     [
-        (("verdict",), "not_refuted", "verdict"),
-        (("verdict",), "proved", "verdict"),
-        (("verdict",), "inconclusive", "verdict"),
-        (("epsilon_lower",), 9.0, "epsilon_lower"),
         (("mechanism",), "laplace", "mechanism"),
         (("source",), "0" * 32, "source"),
         (("evidence", "alpha"), 0.49, "level"),
-        (("evidence", "hits"), [1, 2], "evidence.hits"),
-        (("evidence", "trials"), [1, 2], "evidence.trials"),
-        (("evidence", "level"), 9e-4, "level"),
-        (("witness", "event", "description"), "output is lovely", "witness.event"),
+        (("evidence", "counts", 0, "level"), 9e-4, "level"),
+        (("evidence", "counts", 0, "cost"), 1, "cost"),
+        (("evidence", "counts", 0, "attempt"), 7, "attempt"),
         (("pair", "neighbour"), [0, 1, 1, 1], "pair"),
-        (("growth",), [], "growth"),
+        (("remark",), "found to be lovely", "remark"),
     ],
 )
 def test_a_forged_field_is_named(records, path, value, word):
@@ -265,6 +260,27 @@ def test_a_forged_field_is_named(records, path, value, word):
     again = recount(mechanism, record, name="noisy")
     assert not again.same
     assert word in " ".join(again.differences)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("verdict",), "not_refuted"),
+        (("verdict",), "proved"),
+        (("verdict",), "inconclusive"),
+        (("epsilon_lower",), 9.0),
+        (("hits",), [1, 2]),
+        (("trials",), [1, 2]),
+        (("level",), 1e-5),
+        (("witness", "event", "description"), "output is lovely"),
+        (("growth",), []),
+    ],
+)
+def test_what_other_programs_are_told_follows_from_the_counts(records, path, value):
+    mechanism, data = records[1]
+    (again,) = replay(put(data, ("findings", 0, *path), value), mechanism)
+    assert f"findings[0].{'.'.join(path)}" in " ".join(again.differences)
 
 
 def inner_nodes(value, path=()):
@@ -296,6 +312,7 @@ def removed(records, place, seed, number):
         path = rng.choice(rng.choice([paths, fields]))
         changed = without(data, ("results", which, *path))
         changed["results"] = [changed["results"][which]]
+        changed["findings"] = [changed["findings"][which]]
         found, again = outcome(mechanism, changed, place)
         seen[found] += 1
         if found == "unseen" and (isinstance(path[-1], str) or not believed(path, again[0])):

@@ -150,7 +150,7 @@ def test_all_of_them_under_the_gate(tmp_path):
     assert "bug in dpwitness" not in said + warned
     assert "Traceback" not in said + warned
     data = json.loads((tmp_path / "out.json").read_text("utf-8"))
-    verdicts = {one["verdict"] for one in data["results"]}
+    verdicts = {one["verdict"] for one in data["findings"]}
     assert verdicts <= {"not_refuted", "inconclusive"}
     print(f"{len(NAMES)} entries of a gate; 0 failures")
 

@@ -93,7 +93,7 @@ def test_a_file_does_not_take_the_place_of_a_closed_stream(folder):
         preexec_fn=lambda: (os.close(0), os.close(2)),
     )  # fmt: skip
     assert done.returncode == 1, done
-    assert json.loads((folder / "out.json").read_text())["results"][0]["verdict"] == "refuted"
+    assert json.loads((folder / "out.json").read_text())["findings"][0]["verdict"] == "refuted"
 
 
 @pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])

@@ -13,11 +13,12 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Pair, PrivacyClaim, Relation
+from dpwitness.auditors.bounds.looks import early_looks, last_looks
 from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed
-from dpwitness.auditors.privacy.attempt import attempt, early_looks, last_looks
+from dpwitness.auditors.privacy.attempt import attempt
 from dpwitness.auditors.privacy.budget import Errors
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.sampling.sampling import Sampler

@@ -5,8 +5,8 @@ from itertools import pairwise
 import pytest
 
 from dpwitness import Verdict, audit_claims
-from dpwitness.auditors.privacy.power import refutable_epsilon
-from dpwitness.auditors.privacy.verdicts import two_digits
+from dpwitness.auditors.bounds.power import refutable_epsilon
+from dpwitness.auditors.evidence.derive import two_digits
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import PrivacyClaim, size_lower
 

@@ -26,7 +26,9 @@ CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE, reference="Dwork
 
 
 def a_count(event, hits, trials, **changes):
-    made = Count(stage="attempt", chunk=7, event=event, reversed=False, hits=hits, trials=trials)
+    made = Count(
+        stage="attempt", chunk=7, event=event, reversed=False, hits=hits, trials=trials, level=1e-4
+    )
     return replace(made, **changes)
 
 
@@ -55,13 +57,16 @@ def sound():
         detectable_probability=0.004,
         pair=Pair([0, 1], [0, 1, 1]),
         witness=None,
+        alpha=1e-3,
+        judged=counts,
         evidence=Evidence(counts=counts, alpha=1e-3, level=9e-4),
         draws=12345,
         seed=7,
         seconds=1.25,
         growth=((1000, 0.7), (3000, 0.8712)),
         power=((0.5, 1.21), (0.01, 2.5), (0.001, inf)),
-        learning=Learning(draws=1000, gain=0.003),
+        learning=Learning(draws=1000),
+        gain=0.003,
         sketch=sketch,
         plan={
             "trials": 4000,
@@ -94,6 +99,7 @@ def refuted(sound):
         epsilon_lower=1.2345678,
         pair=Pair([0, 0], [0, 1]),
         witness=Witness(database=[0, 1], neighbour=[0, 0], event=event),
+        judged=(count,),
         evidence=Evidence(counts=(count,), alpha=1e-3, level=5e-4, decided_after=512),
         growth=(),
         sketch=sketch,

@@ -245,7 +245,7 @@ def test_a_full_disk_loses_nothing(run, engine, sound, monkeypatch, tmp_path):
     assert "no space left on device; the result was kept in" in one_sentence(result)
     assert "Not refuted" in result.stdout
     (path,) = kept.iterdir()
-    assert json.loads(path.read_text())["schema"] == "dpwitness/1"
+    assert json.loads(path.read_text())["schema"] == "dpwitness/2"
     monkeypatch.setattr(files, "keep_elsewhere", lambda text, suffix: None)
     result = run("audit", "laplace", "--json", "a.json", "--quiet")
     assert result.exit_code == 2
@@ -366,7 +366,9 @@ def test_the_status_of_a_replay(run, monkeypatch, sound, verdict, differences, s
 
     monkeypatch.setattr("dpwitness.reports.auditing.replaying.recount", recount)
     monkeypatch.setattr("dpwitness.reports.auditing.replaying.audited_again", lambda *a, **k: None)
-    Path("a.json").write_text(evidence.to_text(evidence.document((sound,), replay="")))
+    data = evidence.document((sound,), replay="")
+    del data["findings"]  # the result is made by hand, and does not follow from its counts
+    Path("a.json").write_text(evidence.to_text(data))
     result = run("replay", "a.json")
     assert result.exit_code == status
     if not seeded and not differences:

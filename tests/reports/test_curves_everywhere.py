@@ -53,8 +53,7 @@ def test_the_command_line_takes_every_claim_and_its_evidence_replays(told, claim
     assert ("  point   epsilon" in done.output) == ("--epsilon" not in claim)
     data = json.loads((tmp_path / "e.json").read_text())
     jsonschema.validate(data, SCHEMA)
-    result = data["results"][0]
-    assert result["witness"]["database"] is not None
+    assert data["findings"][0]["witness"]["database"] is not None
     again = told("replay", "e.json", "release.py:narrow")
     assert again.exit_code == 1
     assert "The same counts, bit for bit" in " ".join(again.output.split())
@@ -76,7 +75,7 @@ def test_the_search_shows_a_smaller_pair(told, claim, tmp_path):
     done = told("audit", "release.py:narrow", *claim, "--relation", "add-remove",
                 "--databases", "bits.py:bits", "--trials", "16000", "--json", "e.json")  # fmt: skip
     assert done.exit_code == 1, done.output
-    shown = json.loads((tmp_path / "e.json").read_text())["results"][0]["witness"]
+    shown = json.loads((tmp_path / "e.json").read_text())["findings"][0]["witness"]
     rows = sorted(len(json.loads(shown[side]) if isinstance(shown[side], str) else shown[side])
                   for side in ("database", "neighbour"))  # fmt: skip
     assert rows[1] <= 4
@@ -132,7 +131,7 @@ def test_the_gate_refutes_every_claim_and_the_history_keeps_each(told, tmp_path)
     (tmp_path / "dpwitness.toml").write_text("trials = 4000\n" + "".join(entries))
     done = told("gate", "--json", "g.json")
     assert done.exit_code == 1, done.output
-    made = json.loads((tmp_path / "g.json").read_text())["results"]
+    made = json.loads((tmp_path / "g.json").read_text())["findings"]
     assert [one["verdict"] for one in made] == ["refuted"] * len(SETTINGS)
     listed = told("history")
     assert listed.exit_code == 0

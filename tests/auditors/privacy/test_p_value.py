@@ -6,6 +6,7 @@ from scipy.special import bdtrc
 
 from dpwitness import audit
 from dpwitness.auditors.errors import EvidenceFormatError
+from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.privacy.p_value import p_value
 from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.mechanisms.model import PrivacyClaim, Relation
@@ -62,7 +63,7 @@ def test_a_witness_holds_on_new_draws_and_not_on_a_mended_mechanism():
     options = {"claims": (CLAIM,), "trials": 10_000, "alpha": 1e-3, "seed": 5}
     again = recheck(too_quiet, record, **options)
     assert again.refuted
-    assert again.witness.event.describe() == record["witness"]["event"]["description"]
+    assert again.witness.event.describe() == revived(record).witness.event.describe()
     assert again.evidence.counts[0].stage == "recheck"
     assert not recheck(shifted, record, **options).refuted
     assert again.evidence == recheck(too_quiet, record, **options).evidence

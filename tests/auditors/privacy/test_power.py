@@ -8,16 +8,16 @@ import pytest
 from scipy.special import bdtrc, ndtri
 
 from dpwitness import audit
-from dpwitness.auditors.bounds.two_sample import at_distance, rejects
-from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.events.learners.impossible import Noticing
-from dpwitness.auditors.privacy.attempt import LAST
-from dpwitness.auditors.privacy.power import (
+from dpwitness.auditors.bounds.looks import LAST
+from dpwitness.auditors.bounds.power import (
     detectable_epsilon,
     detectable_probability,
     one_look_level,
     refutable_epsilon,
 )
+from dpwitness.auditors.bounds.two_sample import at_distance, rejects
+from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.events.learners.impossible import Noticing
 from dpwitness.reports.faces import wording
 
 

@@ -12,12 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness import Pair, PrivacyClaim, Relation, audit
+from dpwitness.auditors.bounds.looks import early_looks, last_looks
 from dpwitness.auditors.bounds.two_sample import rejects
 from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed
-from dpwitness.auditors.privacy.attempt import early_looks, foreseen, last_looks
+from dpwitness.auditors.privacy.attempt import foreseen
 from dpwitness.auditors.privacy.budget import Errors
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.privacy.replay import recount
@@ -177,7 +178,7 @@ def test_the_smallest_pair_stands_beside_the_worst_and_both_replay():
     again = recount(summed, record)
     assert again.same
     assert len(again.counts) == len(result.evidence.counts) + len(result.witness.evidence.counts)
-    record["witness"]["evidence"]["counts"][0]["hits"][0] -= 1
+    record["smaller"]["counts"][0]["hits"][0] -= 1
     assert not recount(summed, record).same
 
 

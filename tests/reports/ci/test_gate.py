@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from dataclasses import replace
 from math import exp
 from pathlib import Path
 from xml.etree import ElementTree
@@ -15,10 +16,9 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
-from dpwitness import AuditResult, Evidence, Pair, PrivacyClaim, Relation, Verdict, Witness
+from dpwitness import AuditResult, Count, Evidence, Pair, PrivacyClaim, Relation, Verdict, Witness
 from dpwitness.auditors.bounds.two_sample import at_distance
 from dpwitness.auditors.events.events import HalfLine
-from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.reports.ci import gate_table
 from dpwitness.reports.ci.audits import _line as line_of_test
@@ -39,7 +39,6 @@ from dpwitness.reports.formats.entries import Entry, read_entries, source_of
 from dpwitness.reports.formats.told import Case, Judged, Reason, Told
 from dpwitness.reports.history.last import last_of
 from dpwitness.reports.history.recorder import record
-from dpwitness.reports.record.evidence import document
 from dpwitness.reports.settings.settings import Settings, SettingsError
 from dpwitness.reports.shell.console import Console
 
@@ -49,8 +48,15 @@ HOSTILE = 'a|b <script>`x` ::error::\x1b[31m\n% & "q"'
 
 def evidence(p, q, draws=10**7):
     """Counts of an event of these frequencies."""
-    hits = [round(p * draws), round(q * draws)]
-    return {"hits": hits, "trials": [draws, draws], "alpha": 1e-3}
+    count = Count(
+        stage="attempt",
+        chunk=0,
+        event=HalfLine(Feature(), 1.0, True),
+        reversed=False,
+        hits=(round(p * draws), round(q * draws)),
+        trials=(draws, draws),
+    )
+    return Evidence(counts=(count,), alpha=1e-3, level=1e-3)
 
 
 def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
@@ -65,18 +71,23 @@ def result(verdict="not_refuted", bound=0.9, epsilon=1.0, **changes):
         detectable_probability=0.01,
         pair=Pair([], [0]),
         witness=Witness(database=[], neighbour=[0], event=event) if verdict == "refuted" else None,
-        evidence=Evidence(counts=(), alpha=1e-3, level=1e-3),
+        alpha=1e-3,
+        evidence=evidence(0.26, 0.1),
         draws=1000,
         seed=3,
         seconds=0.5,
     )
-    (record,) = document([found], replay="dpwitness replay kept.json")["results"]
-    return record | {"evidence": record["evidence"] | evidence(0.26, 0.1)} | changes
+    return replace(found, **changes)
 
 
 def gated(name="lib.py:f", *results, again=(), problem="", source=("lib.py", 7)):
     return Gated(
-        entry=Entry(target=name), results=results, again=again, problem=problem, source=source
+        entry=Entry(target=name),
+        results=results,
+        again=again,
+        replays=("dpwitness replay kept.json",) * len(results),
+        problem=problem,
+        source=source,
     )
 
 
@@ -139,7 +150,7 @@ def test_the_upper_limit_of_a_baseline_is_per_step(tmp_path, distance, delta):
     """An event that is tight at epsilon .5 a step: its limit comes down to .5, not to k times."""
     total, slack = at_distance(0.5, delta, distance)
     found = result(evidence=evidence(exp(total) * 0.1 + slack, 0.1, 10**8))
-    found["claim"] |= {"distance": distance, "delta": delta}
+    found = replace(found, claim=replace(found.claim, distance=distance, delta=delta))
     known = baseline_of(tmp_path, gated("a", found))
     assert 0.5 < known.results["a"][0]["epsilon_upper"] < 0.503
 
@@ -152,14 +163,15 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
     long = "w" * 45 + "::error::cut at the width of the terminal"
     for name in (forged, long):
         refuted = result("refuted", 2.0, mechanism=name, target=name)
-        found = [gated(name, refuted | {"replay": f"dpwitness replay {shlex.quote(name)}"})]
+        again = f"dpwitness replay {shlex.quote(name)}"
+        found = [replace(gated(name, refuted), replays=(again,))]
         worse = compare(found, None, rise=0.1, strict=False)
         told = told_of(found, worse, alpha=0.001, seed=1)
         _tell(console, told)
         said += [line for line, _ in gate_table.rows(_case(found[0], {}), width=50)]
-        said.append(as_text.render(revived(refuted), replay=shlex.join(["replay", name])))
+        said.append(as_text.render(refuted, replay=shlex.join(["replay", name])))
         run = Run(settings=Settings(), seed=1, crashed=[name])
-        run.records = {(name, 1): line_of_test(revived(refuted), 1, "")}
+        run.records = {(name, 1): line_of_test(refuted, 1, "")}
         said += [line for line, _ in summary_lines(run, 40)]
         said.append(as_markdown.render(told))
         assert len(as_github.render(told).splitlines()) == 1
@@ -177,19 +189,17 @@ def test_a_refutation_has_a_bound_above_the_claim_in_every_face(bound, words):
     refuted = result("refuted", bound)
     (line,) = [line for line, _ in gate_table.rows(_case(gated("a", refuted), {}))]
     assert line.split()[1:4] == [*words.split(), "1"]
-    run = Run(
-        settings=Settings(), seed=1, records={("a", 1): line_of_test(revived(refuted), 1, "")}
-    )
+    run = Run(settings=Settings(), seed=1, records={("a", 1): line_of_test(refuted, 1, "")})
     assert f": epsilon {words}, 1,000 draws" in summary_lines(run, 100)[0][0]
     told = told_of([gated("a", refuted)], (), alpha=0.001, seed=1)
     assert f"| epsilon {words} |" in as_markdown.render(told)
     shown = told.page().replace("\u2265", ">=").replace("\xa0", " ").replace("&gt;", ">")
     assert f">{words}<" in shown
-    assert words.split()[1] in repr(revived(refuted))
+    assert words.split()[1] in repr(refuted)
 
 
 def test_the_run_as_a_whole_refutes_with_a_bound_above_the_claim():
-    line = line_of_test(revived(result("not_refuted", 0.8)), 1, "")
+    line = line_of_test(result("not_refuted", 0.8), 1, "")
     run = Run(settings=Settings(), seed=1, records={("a", 1): line}, added={("a", 1)})
     assert "REFUTED" in summary_lines(run, 200)[0][0]
     assert "epsilon > 1, " in summary_lines(run, 200)[0][0]

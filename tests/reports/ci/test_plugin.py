@@ -147,7 +147,7 @@ def test_a_witness_is_kept_counted_first_and_retired_when_mended(project):
     folder = project.path / ".dpwitness"
     (kept,) = (folder / "witnesses").iterdir()
     data = json.loads(kept.read_text())
-    assert data["results"][0]["verdict"] == "refuted"
+    assert data["findings"][0]["verdict"] == "refuted"
     assert data["test"] == "test_it.py::test_it"
     assert (folder / ".gitignore").read_text().startswith("*\n")
 

@@ -67,8 +67,9 @@ def test_every_way_of_running_fails_on_the_same_test_with_the_same_witness(sampl
         assert done.returncode == 1, done.stdout
         outcomes = told(done, sample / "junit.xml")
         (witness,) = (sample / ".dpwitness" / "witnesses").iterdir()
-        data = json.loads(witness.read_text())["results"][0]
-        seen.append((outcomes, data["witness"], data["evidence"], data["epsilon_lower"]))
+        data = json.loads(witness.read_text())
+        (result,), (found,) = data["results"], data["findings"]
+        seen.append((outcomes, result["smaller"], result["evidence"], found))
     assert len(seen[0][0]) == 10
     assert [name for name, (failed, _) in seen[0][0].items() if failed] == [
         "test_noisy_maximum_age"

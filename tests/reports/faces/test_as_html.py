@@ -70,7 +70,7 @@ def test_the_page_holds_together_and_stays_at_home(sound, refuted):
     assert "url(http" not in text
     assert page.tags.count("svg") == 6
     assert page.tags.count("script") == 1
-    assert json.loads(page.data)["results"][1]["verdict"] == "refuted"
+    assert json.loads(page.data)["findings"][1]["verdict"] == "refuted"
     for part in ('name="viewport"', "prefers-color-scheme", "@media print", 'role="img"'):
         assert part in text
 

@@ -5,7 +5,7 @@ from math import inf
 
 import pytest
 
-from dpwitness.auditors.privacy.verdicts import NO_RETURN
+from dpwitness.auditors.evidence.derive import NO_RETURN
 from dpwitness.auditors.results.results import Evidence, Pair, Reach, Verdict
 from dpwitness.reports.faces import as_text, wording
 from dpwitness.reports.shell.console import Console

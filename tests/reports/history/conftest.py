@@ -1,45 +1,53 @@
-"""Results in the form of an evidence file, made by hand."""
+"""Results made by hand, as the history takes them."""
+
+from math import inf
 
 import pytest
 
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Pair, Verdict
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.history.entry import entries_of
 from dpwitness.reports.history.store import open_store
 
 
 def a_result(hits=((60, 20), (120, 40)), *, seed=0, source="5" * 32, mechanism="noisy", **changes):
     """An audit that refuted nothing, judged on chunks of 100, 200, ... draws a side."""
-    counts = [
-        {
-            "stage": "attempt",
-            "chunk": number,
-            "event": {"kind": "half-line", "threshold": 0.5, "upper": True},
-            "reversed": False,
-            "hits": list(both),
-            "trials": [100 * 2**number] * 2,
-            "predicted": 1.0,
-            "spread": 0.1,
-            "rates": [0.6, 0.2],
-        }
+    counts = tuple(
+        Count(
+            stage="attempt",
+            chunk=number,
+            event=HalfLine(Feature(), 0.5, True),
+            reversed=False,
+            hits=both,
+            trials=(100 * 2**number, 100 * 2**number),
+            predicted=1.0,
+            spread=0.1,
+            rates=(0.6, 0.2),
+        )
         for number, both in enumerate(hits)
-    ]
-    return {
+    )
+    told = {
         "mechanism": mechanism,
         "target": "file.py:noisy",
-        "claim": {"kind": "privacy", "epsilon": 1.0, "delta": 0.0, "relation": "replace-one",
-                  "distance": 1, "reference": ""},
-        "verdict": "not_refuted",
+        "claim": PrivacyClaim(epsilon=1.0, relation=Relation.REPLACE_ONE),
+        "verdict": Verdict.NOT_REFUTED,
         "epsilon_lower": 0.7,
-        "detectable_epsilon": "inf",
-        "pair": {"database": [0], "neighbour": [1]},
-        "evidence": {"alpha": 1e-3, "counts": counts},
+        "detectable_epsilon": inf,
+        "detectable_probability": inf,
+        "pair": Pair([0], [1]),
+        "alpha": 1e-3,
+        "judged": counts,
+        "evidence": Evidence(counts=counts, alpha=1e-3, level=1e-3),
+        "witness": None,
         "draws": 600,
         "seed": seed,
         "seconds": 0.25,
-        "seeded": True,
-        "note": "",
         "source": source,
         **changes,
-    }  # fmt: skip
+    }
+    return AuditResult(**told)
 
 
 @pytest.fixture

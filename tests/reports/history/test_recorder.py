@@ -67,7 +67,7 @@ def test_a_seed_drawn_before_adds_nothing_and_is_told_once(tmp_path, result):
 
 
 def test_another_source_or_claim_starts_afresh_and_an_unknown_one_does_not_start(tmp_path, result):
-    other = {**result()["claim"], "epsilon": 2.0}
+    other = replace(result().claim, epsilon=2.0)
     runs = [result(seed=1), result(seed=2, source="6" * 32), result(seed=3, claim=other),
             result(seed=4, source=""), result(seed=5)]  # fmt: skip
     for n, one in enumerate(runs):

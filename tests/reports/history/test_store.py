@@ -3,6 +3,7 @@
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -50,11 +51,10 @@ def test_results_of_one_test_have_keys_of_their_own(result):
 
 
 def test_only_judged_counts_are_kept(result):
-    confirmed = result()
-    judged = confirmed["evidence"]["counts"]
-    confirmed["evidence"] = {"alpha": 1e-3, "counts": [{**judged[0], "stage": "recheck"}]}
-    (bare,) = entries_of("r", [confirmed], ["a"], "1")
-    (full,) = entries_of("r", [{**confirmed, "judged": judged}], ["a"], "1")
+    judged = result().judged
+    again = replace(judged[0], stage="recheck")
+    (bare,) = entries_of("r", [result(judged=(again,))], ["a"], "1")
+    (full,) = entries_of("r", [result(judged=(again, *judged))], ["a"], "1")
     assert (len(bare["counts"]), len(full["counts"])) == (0, 4)
 
 

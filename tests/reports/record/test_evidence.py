@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError
+from dpwitness.auditors.evidence.record import FindingRecord
 from dpwitness.auditors.outputs.decoding import from_json
 from dpwitness.auditors.results.results import Pair, Verdict
 from dpwitness.reports.record import evidence, reading
@@ -44,28 +45,43 @@ def test_a_document_keeps_to_the_schema_and_reads_back(sound, refuted, tmp_path)
     text = evidence.to_text(data)
     assert valid(json.loads(text))
     assert loaded(written(tmp_path, text)) == json.loads(text)["results"]
-    last = json.loads(text)["results"][2]
-    assert (last["epsilon_lower"], last["detectable_epsilon"]) == ("-inf", "inf")
-    assert from_json(last["pair"]["neighbour"]).tolist() == [0, 1, 2]
+    told = json.loads(text)["findings"][2]
+    assert (told["epsilon_lower"], told["detectable_epsilon"]) == ("-inf", "inf")
+    assert from_json(json.loads(text)["results"][2]["pair"]["neighbour"]).tolist() == [0, 1, 2]
 
 
 def test_the_likelier_side_comes_first_in_the_evidence(refuted):
-    result = evidence.document((refuted,), replay="")["results"][0]
-    assert result["evidence"]["hits"] == [500, 119]
+    data = evidence.document((refuted,), replay="")
+    (result,), (told,) = data["results"], data["findings"]
+    assert told["hits"] == [500, 119]
     assert result["evidence"]["counts"][0]["hits"] == [119, 500]
-    assert result["witness"]["database"] == [0, 1]
-    assert result["witness"]["event"]["description"] == "output is 1"
+    assert told["witness"]["database"] == [0, 1]
+    assert told["witness"]["event"]["description"] == "output is 1"
 
 
 def test_integers_stay_integers(sound):
-    counts = replace(sound.evidence.counts[0], hits=(np.int64(3), np.int64(2)))
-    result = replace(
-        sound, draws=np.int64(2**40), evidence=replace(sound.evidence, counts=(counts,))
-    )
+    counts = replace(sound.judged[0], hits=(np.int64(3), np.int64(2)), cost=np.int64(1000))
+    evident = replace(sound.evidence, counts=(counts,))
+    result = replace(sound, draws=np.int64(2**40), judged=(counts,), evidence=evident)
     data = json.loads(evidence.to_text(evidence.document((result,), replay="")))["results"][0]
     for number in (data["draws"], data["seed"], *data["evidence"]["counts"][0]["hits"]):
         assert type(number) is int
     assert data["draws"] == 2**40
+
+
+def test_evidence_holds_nothing_that_follows_from_its_counts(refuted):
+    """What is derived stands apart, for other programs, and is compared when it is replayed."""
+    derived = set(FindingRecord.__annotations__) - {"hits", "trials", "level"}  # a count has those
+
+    def keys(value):
+        if isinstance(value, dict):
+            yield from value
+        for inner in value.values() if isinstance(value, dict) else value:
+            if isinstance(inner, dict | list):
+                yield from keys(inner)
+
+    record = evidence.document((refuted,), replay="")["results"][0]
+    assert not derived & set(keys(record))
 
 
 def test_the_environment_names_no_host_and_no_path():
@@ -81,11 +97,11 @@ HOSTILE = [
     ("{", "not JSON"),
     ("[]", "not an evidence file"),
     ("{}", "no field 'schema'"),
-    ('{"schema": "dpwitness/2", "results": []}', "this version reads"),
-    ('{"schema": "dpwitness/1", "results": []}', "no results"),
-    ('{"schema": "dpwitness/1", "results": [1]}', r"results\[0\] must be an object"),
-    ('{"schema": "dpwitness/1", "results": [{}]}', "mechanism is missing"),
-    ('{"schema": "dpwitness/1", "schema": "dpwitness/1"}', "occurs twice"),
+    ('{"schema": "dpwitness/1", "results": []}', "this version reads"),
+    ('{"schema": "dpwitness/2", "results": []}', "no results"),
+    ('{"schema": "dpwitness/2", "results": [1]}', r"results\[0\] must be an object"),
+    ('{"schema": "dpwitness/2", "results": [{}]}', "mechanism is missing"),
+    ('{"schema": "dpwitness/2", "schema": "dpwitness/2"}', "occurs twice"),
     ('{"schema": NaN}', "NaN is not JSON"),
     ('{"schema": 1e999}', "too large"),
     ('{"schema": ' + "9" * 5000 + "}", "too many digits"),
@@ -111,20 +127,20 @@ SPOILT = [
     (("mechanism",), 1, "must be a string"),
     (("claim", "kind"), "utility", "must be 'privacy'"),
     (("claim", "epsilon"), "many", "must be a number"),
-    (("verdict",), "passed", "must be one of"),
-    (("verdict",), ["refuted"], "must be a string"),
+    (("claim", "relation"), "near", "must be one of"),
+    (("remark",), ["refuted"], "must be a string"),
     (("seed",), -1, "whole number"),
     (("seed",), True, "whole number"),
     (("seed",), 1.5, "whole number"),
     (("seeded",), 1, "true or false"),
     (("evidence", "counts"), {}, "must be a list"),
     (("evidence", "counts"), [1], "must be an object"),
-    (("evidence", "hits"), [1, 2, 3], r"hits must be a list of length <= 2"),
+    (("evidence", "counts", 0, "hits"), [1, 2, 3], r"hits must be a list of length <= 2"),
     (("plan",), None, "must be an object"),
-    (("growth",), [[1]], r"growth\[0\] must be a list of length >= 2"),
     (("sketch", "inside"), [1], r"inside\[0\] must be true or false"),
-    (("evidence", "looks"), [{}], r"looks\[0\]\.\w+ is missing"),
-    (("learning",), {"draws": "many", "gain": None}, "draws must be a whole number"),
+    (("evidence", "counts"), [{}], r"counts\[0\]\.\w+ is missing"),
+    (("learning",), {"draws": "many"}, "draws must be a whole number"),
+    (("smaller",), {"database": [0]}, r"smaller\.\w+ is missing"),
 ]
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
-from ..bounds.binomial_tails import CELL, Floats, confidence_box
-from ..bounds.two_sample import TIE, at_distance, threshold, z_in_box
 from ..errors import InvalidArgument
+from .binomial_tails import CELL, Floats, confidence_box
+from .two_sample import TIE, at_distance, threshold, z_in_box
 
 _BETA_SHARE = 50
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
