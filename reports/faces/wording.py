@@ -362,6 +362,8 @@ def bound_sentence(result: AuditResult) -> str:
         at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
         claimed = f" of the claimed {result.claim.epsilon:.4g}" if not at else ""
         return f"epsilon >= {at_least(bound)}{claimed}{at}, {held}{proof}"
+    if result.claim.curve is not None:
+        return f"no loss above epsilon 0 at delta {result.claim.delta:.4g} found, {held}{proof}"
     return f"no privacy loss found, {held}{proof}"
 
 
@@ -376,10 +378,19 @@ def _above(result: AuditResult, bound: float) -> str:
 
 
 def bound_phrase(result: AuditResult) -> str:
-    """What is known of epsilon, wherever an audit is told in one line: "epsilon >= 1.824"."""
+    """What is known, wherever an audit is told in one line: "epsilon >= 1.824", "mu >= 0.932".
+
+    Of a curve it is told in its own parameter, since no epsilon was claimed.
+    """
+    curve = result.claim.curve
     if result.exact is not None and (result.refuted_exactly or result.verdict is Verdict.PROVED):
         sign = "=" if result.refuted_exactly else "<="
         return f"epsilon {sign} {exactly(result.exact.epsilon)}"
+    if curve is not None and not (result.refuted and result.size_lower <= curve.size):
+        size = at_least(result.size_lower, curve.size if result.refuted else -inf)
+        shown = f"{size} times its epsilon" if curve.parameter == "factor" else size
+        named = "" if curve.parameter == "factor" else f"{curve.parameter} "
+        return f"{named}>= {shown}" if result.size_lower > 0 else "none"
     if result.refuted:
         return _above(result, result.epsilon_lower)
     bound = result.epsilon_lower

@@ -1,6 +1,7 @@
 """Curves as they are typed: a file of points (epsilon, delta), and order:epsilon of Renyi."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
@@ -27,12 +28,23 @@ def points_from(given: Any) -> Pairs:
         else:
             rows = [line.split(",") for line in text.splitlines() if line.strip()]
             rows = rows[1:] if rows and rows[0][0].strip().casefold() == "epsilon" else rows
-        return tuple((float(one), float(two)) for one, two in rows)
-    except (ValueError, TypeError, EvidenceFormatError) as error:
+        return tuple(_pair(row, number) for number, row in enumerate(rows, 1))
+    except (ValueError, EvidenceFormatError) as error:
         raise InvalidArgument(
             f"--curve {given!r} must hold pairs of numbers, epsilon and delta, as JSON "
-            f"[[1, 1e-5], [2, 1e-9]] or as lines 1,1e-5 ({error!s:.80})"
+            f"[[1, 1e-5], [2, 1e-9]] or as lines 1,1e-5; {error!s:.100}"
         ) from None
+
+
+def _pair(row: Any, number: int) -> tuple[float, float]:
+    """A row of the file; ValueError, which shows it, if it is none."""
+    shown: Any = row
+    if isinstance(row, list):
+        shown = ",".join(map(str, row))
+        with suppress(ValueError, TypeError):
+            one, two = row
+            return float(one), float(two)
+    raise ValueError(f"pair {number} is {shown!r:.60}")
 
 
 def renyi_from(given: Sequence[Any]) -> Pairs:

@@ -86,10 +86,16 @@ def test_the_search_shows_a_smaller_pair(told, claim, tmp_path):
     [(("--mu", "1", "--epsilon", "1"), "one of --epsilon, --mu"),
      (("--renyi", "2"), "ALPHA:EPSILON"),
      (("--mu", "-1"), "mu must be a positive"), (("--curve", "none.csv"), "none.csv"),
-     (("--curve", "release.py"), "must hold pairs of numbers"), (("--rho", "nan"), "rho must be")],
+     (("--curve", "release.py"), "must hold pairs of numbers"),
+     (("--curve", "texts.json"), "pair 1 is '12'"),
+     (("--curve", "three.csv"), "pair 2 is '0.5,0.1,7'"),
+     (("--curve", "word.csv"), "pair 1 is '1,low'"), (("--rho", "nan"), "rho must be")],
     ids=str,
 )  # fmt: skip
-def test_what_is_no_curve_is_one_sentence(told, claim, said):
+def test_what_is_no_curve_is_one_sentence(told, claim, said, tmp_path):
+    for name, text in (("texts.json", '["12"]'), ("three.csv", "1,.2\n0.5,0.1,7\n"),
+                       ("word.csv", "epsilon,delta\n1,low\n")):  # fmt: skip
+        (tmp_path / name).write_text(text, "utf-8")
     done = told("audit", "release.py:narrow", *claim, *TARGET)
     assert done.exit_code == 2
     assert said in done.output

@@ -207,3 +207,17 @@ def test_the_same_seed_gives_the_same_bits_for_any_number_of_workers():
         audit(gauss(0.8), mu=1.0, **PAIR, trials=40_000, workers=workers) for workers in (1, 2)
     )
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"),
+    [({"mu": 1.0}, "mu >= 0."), ({"rho": 0.5}, "rho >= 0."), ({"renyi": ((2, 1.0),)}, ">= 0.")],
+    ids=str,
+)
+def test_a_bound_in_one_line_is_of_the_parameter_that_was_claimed(claim, words):
+    """An epsilon beside the claim "mu 1" looks like a violation of it."""
+    found = audit(gauss(1.0), **claim, **PAIR, trials=20_000)
+    assert not found.refuted
+    said = wording.bound_phrase(found)
+    assert said.startswith(words)
+    assert float(said.partition(">= ")[2].split()[0]) <= found.claim.curve.size
