@@ -182,7 +182,8 @@ def _chosen(
     Of a claim that is refuted the first blocks of each side, whose outputs were kept, and as many
     draws of the others, by a keyed choice.
     """
-    pace = max((made.drawn.pace for made in entered), default=0.0)
+    # Of all together: a block of a few draws may have waited for the machine, or for an import.
+    pace = seconds / max(sum(made.block.size for made in entered), 1)
     affordable = int(PART * seconds / ((4 if every else 2) * max(pace, 1e-9)))
     most = max(LEAST, min(most, affordable)) if pace > 1e-4 else most
     chosen: list[tuple[Made, int]] = []

@@ -34,6 +34,7 @@ from ..outputs.outputs import Outputs
 from ..sampling.calls import bare, described, single_call
 from ..sampling.capture import captured
 from ..workers import Worker
+from ..workers.children import aside
 from ..workers.door import copied
 from ..workers.streams import globals_held, prime_globals, restore_globals, untouched
 from .uniforms import ONE, ZERO, Uniform, Uniforms, exact
@@ -50,6 +51,9 @@ EARLY = 32
 """Runs after which the pace tells whether the rest can be reached."""
 REPEATED = 8
 """Paths that are followed again at the end, beside the first."""
+JUDGED = 2
+"""Databases, those of the pair, of which these are followed once more, each in a process of its
+own: what a mechanism remembers leads all later paths where the first one led."""
 
 
 class Stopped(BaseException):
@@ -72,17 +76,19 @@ class Laws:
     chances: tuple[tuple[Fraction, ...], ...]
     tails: tuple[Fraction, ...]
     runs: int
+    some: tuple[tuple[int, tuple[int, ...], bytes], ...] = ()
+    """(database, path, what it returned) of paths to be followed again, each alone."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What workers send: whole numbers in place of fractions."""
         chances = [[one.as_integer_ratio() for one in law] for law in self.chances]
         tails = [one.as_integer_ratio() for one in self.tails]
-        return _laws, (self.outputs, chances, tails, self.runs)
+        return _laws, (self.outputs, chances, tails, self.runs, self.some)
 
 
-def _laws(outputs: Outputs, chances: Any, tails: Any, runs: int) -> Laws:
+def _laws(outputs: Outputs, chances: Any, tails: Any, runs: int, some: Any) -> Laws:
     laws = tuple(tuple(Fraction(*one) for one in law) for law in chances)
-    return Laws(outputs, laws, tuple(Fraction(*one) for one in tails), runs)
+    return Laws(outputs, laws, tuple(Fraction(*one) for one in tails), runs, some)
 
 
 @dataclass(frozen=True, slots=True)
@@ -709,6 +715,36 @@ def enumerate_laws(
         return str(reason)
 
 
+def _key(value: Any) -> bytes:
+    return told(Outputs.of_list([value]).rows()[0])
+
+
+def follow_alone(
+    worker: Worker,
+    _: Sequence[Any],
+    encoded: Sequence[bytes],
+    sized: bool,
+    exceptions: str,
+    some: Sequence[tuple[int, tuple[int, ...], bytes]],
+) -> str:
+    """Why these paths do not lead where they led, if they do not; runs in a fresh process."""
+    globally = _Global()
+    call = _calling(worker, globally, sized, exceptions)
+
+    def alone(number: int, path: tuple[int, ...]) -> Any:
+        tape, value = _once(_copying(call, encoded[number]), path)
+        return tuple(tape.path), _key(value)
+
+    try:
+        with globally.standing():
+            for number, path, key in some:
+                if aside(partial(alone, number, path)) != (path, key):
+                    return OTHERWISE
+    except (NotEnumerable, ContractError) as reason:
+        return str(reason)
+    return ""
+
+
 def first_path(worker: Worker, databases: Sequence[Any], sized: bool, exceptions: str) -> str:
     """Why the mechanism cannot be enumerated, if its likeliest path tells; runs where it does."""
     globally = _Global()
@@ -796,4 +832,9 @@ def _together(held: Sequence[_Law], again: Sequence[tuple[int, int, Any]], runs:
         chances=tuple(chances),
         tails=tuple(law.tail for law in held),
         runs=runs,
+        some=tuple(
+            (number, tuple(law.paths[place]), _key(law.values[place]))
+            for number, law in enumerate(held[:JUDGED])
+            for place in _some(law)
+        ),
     )

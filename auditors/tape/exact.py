@@ -27,7 +27,7 @@ from ..outputs.encoding import identity
 from ..results.results import AuditFacts, AuditResult, ExactResult, Pair, Verdict
 from ..sampling.sampling import Sampler
 from ..workers.door import pickled
-from .enumeration import Laws, Limits, enumerate_laws, first_path
+from .enumeration import Laws, Limits, enumerate_laws, first_path, follow_alone
 from .uniforms import ZERO
 
 ROUNDING = Fraction(1, 10**14)
@@ -208,6 +208,9 @@ def laws_of(
     found: Laws | str = sampler.door.fresh(
         enumerate_laws, (), encoded, *asked, tuple(stages), limits
     )
+    if isinstance(found, Laws) and sampler.door.remakes:
+        otherwise = sampler.door.fresh(follow_alone, (), encoded, *asked, found.some)
+        return otherwise or found
     return found
 
 

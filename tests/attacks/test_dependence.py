@@ -48,7 +48,7 @@ FEW = (
     ("audit", "setdefault"), ("audit", "bit_rows_at_1_3"), ("tails", "sampled_once_a_call"),
     ("mean", "rows_share_a_fiftieth"), ("equality", "by_cell_and_count"),
     ("sample size", "setdefault"), ("invariant", "cycle_of_a_table"),
-    ("follows law", "ar1_of_a_class"),
+    ("follows law", "ar1_of_a_class"), ("audit", "bit_kept"),
 )  # fmt: skip
 
 

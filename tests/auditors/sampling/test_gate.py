@@ -130,6 +130,18 @@ def test_where_calls_are_dear_fewer_are_made_again():
         assert sum(n for _, n in some) <= 2 * max(gate.LEAST, gate.PART * seconds)
 
 
+def test_one_block_that_waited_makes_no_call_dear():
+    """Under load a block of four draws takes a thousand times as long, and memory needs many."""
+    sampler = Sampler(run=sound, seed=1)
+    sampler.draw(Pair(*PAIR), "attempt", 0, 6000)
+    first, *others = sampler.tally.deciding.entered
+    quick = [replace(one, drawn=replace(one.drawn, pace=1e-6)) for one in others]
+    slow = replace(first, block=first.block._replace(size=4), drawn=replace(first.drawn, pace=1e-2))
+    seconds = sum(one.drawn.pace * one.block.size for one in [slow, *quick])
+    some = gate._chosen([slow, *quick], gate.MOST, seconds, every=True)
+    assert sum(n for one, n in some if one.block.side == 1) >= gate.MOST
+
+
 class Lossy:
     """Its copy forgets what it holds."""
 

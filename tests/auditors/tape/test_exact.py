@@ -38,6 +38,22 @@ def decide(run, epsilon=EPSILON, pair=(0, 1), delta=0.0, distance=1):
     return found
 
 
+def remembering(draw):
+    """The first answer for each database is kept, and the generator is asked at every call."""
+    kept = {}
+    return lambda value, rng: kept.setdefault(value, draw(value, rng))
+
+
+@pytest.mark.parametrize(
+    "draw", [lambda value, rng: response(value, rng), lambda value, rng: int(rng.integers(9))]
+)
+def test_what_remembers_has_no_exact_law(draw):
+    """Every path leads where the first led, also if it is followed again in that process."""
+    found = decide(remembering(draw))
+    assert isinstance(found, str)
+    assert "remembers earlier calls" in found
+
+
 # --- clients of local privacy, each from its paper --------------------------------------------
 
 
