@@ -185,8 +185,12 @@ def judge(
     first: ArrayLike | Sequence[Any],
     second: ArrayLike | Sequence[Any],
     *,
-    epsilon: float,
-    delta: float = 0.0,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mu: float | None = None,
+    rho: float | None = None,
+    renyi: Sequence[tuple[float, float]] | None = None,
+    curve: Any = None,
     distance: int = 1,
     alpha: float = 1e-3,
 ) -> JudgeReport:
@@ -195,8 +199,9 @@ def judge(
     `first` and `second` are the outputs under one database and under the other: numbers, rows of
     an array, texts or any other outputs, an entry for each run, in the order they were made. The
     first quarter of each proposes an event, and the rest is counted once. The claim is `epsilon`
-    (nats) with `delta`, for databases `distance` steps apart; `alpha` bounds the probability of
-    refuting a true one.
+    (nats) with `delta`, or `mu` (Gaussian), `rho` (zero-concentrated, with `delta`), `renyi`
+    (pairs of order and epsilon) or a `curve` of points (epsilon, delta), for databases `distance`
+    steps apart; `alpha` bounds the probability of refuting a true one.
 
     Raises InvalidArgument for numbers outside their range, outputs of two shapes and fewer than 100
     of a side.
@@ -205,8 +210,9 @@ def judge(
 
     samples = (sample_of(one, name) for one, name in zip((first, second), NAMES, strict=True))
     found = judge_samples(
-        *compared(*samples), epsilon=epsilon, delta=delta, distance=distance, alpha=alpha
-    )
+        *compared(*samples), epsilon=epsilon, delta=delta, mu=mu, rho=rho, renyi=renyi,
+        curve=curve, distance=distance, alpha=alpha,
+    )  # fmt: skip
     return _as(JudgeReport, found)
 
 

@@ -7,25 +7,31 @@ and farther, each with a part of alpha of its own. A true claim is therefore ref
 probability at most alpha, whatever the events, if the outputs of each sample are independent draws
 of one law. That, and that the two databases are neighbours, is the word of whoever recorded them;
 what in the samples contradicts it is told by `independence`.
+
+Of a curve (mu, rho, Renyi, points) the first part also chooses the point, and the rest tests this.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import log, sqrt
 from operator import itemgetter
+from typing import Any
 
 import numpy as np
 
+from ...mechanisms.model import Curve, PrivacyClaim, size_lower
 from ..asked import require
 from ..bounds import two_sample
 from ..bounds.power import detectable_epsilon
-from ..choosing.choose import Choice, learn
+from ..choosing.choose import Choice, Lesson, learn
 from ..errors import InvalidArgument
 from ..events.events import HalfLine
 from ..events.scores import AdditiveScore
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
+from ..privacy.point import SHARE, at_point
 from ..results.results import Count, Verdict
+from .canaries import stated_claim
 from .independence import LOOKED_AT, doubts
 
 TEACHING = 0.25
@@ -43,7 +49,9 @@ class Judged:
     """What two recorded samples say of a claim.
 
     `epsilon_lower` (nats, of a single step) is exceeded by no true bound except with probability
-    `alpha`. `sizes` are the outputs of both samples and `count` the hits of the event among those
+    `alpha`. Where a `curve` is claimed, `epsilon`, `delta` and `epsilon_lower` are of the point of
+    it that was tested, which counts all `distance` steps, and `size_lower` is the bound in its own
+    parameter. `sizes` are the outputs of both samples and `count` the hits of the event among those
     that judged, at error probability `level`: of all `events` counted the one of the largest bound.
     `detectable` is the epsilon that this test would have refuted with probability
     .9. `remarks` are what in the samples speaks against independent draws; `dependent` says that it
@@ -63,29 +71,55 @@ class Judged:
     events: int = 1
     remarks: tuple[str, ...] = ()
     dependent: bool = False
+    curve: Curve | None = None
+
+    @property
+    def size_lower(self) -> float:
+        """A lower bound on the curve's own parameter; that of epsilon without a curve."""
+        if self.curve is None:
+            return self.epsilon_lower
+        return size_lower(self.curve, self.epsilon_lower, self.delta, self.distance)
 
 
 def judge_samples(
     first: Outputs,
     second: Outputs,
     *,
-    epsilon: float,
-    delta: float = 0.0,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mu: float | None = None,
+    rho: float | None = None,
+    renyi: Sequence[tuple[float, float]] | None = None,
+    curve: Any = None,
     distance: int = 1,
     alpha: float = 1e-3,
 ) -> Judged:
     """Test the claim in the direction that the first quarter of both samples proposes.
 
-    `epsilon` in nats. Raises InvalidArgument for numbers outside their range and for samples of
-    fewer than 100 outputs.
+    One claim: `epsilon` in nats with `delta`, or `mu`, `rho` (with `delta`: approximate), `renyi`
+    or the points of a `curve`. Raises InvalidArgument for numbers outside their range and for
+    samples of fewer than 100 outputs.
     """
-    require(epsilon=epsilon, delta=delta, distance=distance, alpha=alpha)
+    require(distance=distance, alpha=alpha)
+    if epsilon is not None:
+        require(epsilon=epsilon, delta=delta or 0.0)
+    claim = stated_claim(
+        epsilon=epsilon, delta=delta, mu=mu, rho=rho, renyi=renyi, curve=curve, distance=distance
+    )
+    if claim is None:
+        raise InvalidArgument(
+            "nobody said what is claimed; give one of epsilon, mu, rho, renyi and curve",
+            keywords=("epsilon", "mu", "rho", "renyi", "curve"),
+        )
     _require_enough(first, second)
     sizes = len(first), len(second)
     taught = [min(round(TEACHING * size), MOST_TEACHING) for size in sizes]
     judging = sizes[0] - taught[0], sizes[1] - taught[1]
-    strong = two_sample.at_distance(epsilon, delta, distance)
     most = min(taught)
+    if claim.curve is not None:
+        claim = _at_point(claim, (first[:most], second[:most]), alpha)
+    epsilon, delta, distance, steps = claim.epsilon, claim.delta, claim.steps, claim.distance
+    strong = two_sample.at_distance(epsilon, delta, distance)
     choice = learn(
         first[:most], second[:most],
         epsilon=strong[0], delta=strong[1], trials=min(judging), level=alpha,
@@ -125,7 +159,7 @@ def judge_samples(
         ),
         epsilon=epsilon,
         delta=delta,
-        distance=distance,
+        distance=steps,
         alpha=alpha,
         epsilon_lower=bound,
         detectable=detectable,
@@ -135,7 +169,23 @@ def judge_samples(
         events=len(found),
         remarks=(*(doubt.sentence for doubt in doubted), *read),
         dependent=dependent,
+        curve=claim.curve,
     )
+
+
+def _at_point(claim: PrivacyClaim, teaching: tuple[Outputs, Outputs], level: float) -> PrivacyClaim:
+    """The claim at the point of its curve that the draws which teach look worst against."""
+    made = 0
+
+    def draw(chunk: int, size: int) -> tuple[Outputs, Outputs]:
+        nonlocal made
+        made += size
+        one, two = (side[made - size : made] for side in teaching)
+        return one, two
+
+    # `at_point` may look at a part of the trials: here at all that teach.
+    trials = int(len(teaching[0]) / SHARE)
+    return at_point(claim, Lesson(), draw, trials=trials, level=level)[0]
 
 
 def _beside(choice: Choice, first: Outputs, second: Outputs) -> Iterator[Choice]:

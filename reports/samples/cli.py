@@ -14,6 +14,7 @@ from ..shell.shell import Grouped, examples, loudness, speak
     cls=Grouped,
     epilog=examples(
         "dpwitness judge d.csv d_prime.csv --epsilon 1",
+        "dpwitness judge d.csv d_prime.csv --rho 0.5",
         "dpwitness judge draws-of-release.jsonl",
         "./draw | dpwitness judge - other.npy \\",
         "  --epsilon 1 --delta 1e-6",
@@ -22,7 +23,7 @@ from ..shell.shell import Grouped, examples, loudness, speak
 )
 @click.argument("first", metavar="SAMPLE")
 @click.argument("second", metavar="[SAMPLE2]", required=False)
-@options_of("epsilon delta distance")
+@options_of("epsilon delta mu rho renyi curve distance")
 @click.option("--law", help='SAMPLE is claimed to follow this law, such as "discrete-laplace(20)".')
 @option_of("alpha", default="0.001; of a law: 1e-06")
 @outputs

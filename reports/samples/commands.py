@@ -1,7 +1,7 @@
 """What `dpwitness judge` does, apart from reading its options."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import ceil, exp, log
 from typing import Any
@@ -19,7 +19,9 @@ from ..formats.plain import plain, tell
 from ..formats.table import require_places
 from ..formats.told import Judged as Told
 from ..formats.told import Lines
+from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
+from ..targets.targets import find_curve
 from ..writing.terminal import printable
 from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample
 
@@ -34,6 +36,7 @@ UNSAID_OF_KEPT = (
     "independent, without which the error probability does not hold: an audit that ends makes some "
     "of them again, and this one did not come to that."
 )
+CLAIMS = ("epsilon", "mu", "rho", "renyi", "curve")
 MOST_SHOWN = 200
 STATUS = {Verdict.REFUTED: REFUTED, Verdict.INCONCLUSIVE: INCONCLUSIVE}
 
@@ -46,6 +49,8 @@ def judge(
     *,
     law: str | None,
     paths: Mapping[str, str | None],
+    renyi: Sequence[str] = (),
+    curve: str | None = None,
     **stated: Any,
 ) -> int:
     """Judge a claim on two recorded samples, on kept draws or against a law; the exit status.
@@ -53,13 +58,17 @@ def judge(
     `stated` are the numbers of the claim and alpha, None for those that nobody stated.
     """
     require_places(paths)
+    stated["renyi"] = renyi_from(renyi) if renyi else None
+    stated["curve"] = find_curve(curve) if curve else None
     claim = {name: value for name, value in stated.items() if value is not None}
     if law is not None:
         return _judge_law(console, first, second, law, claim, paths)
     if second is None:
         return _judge_kept(console, first, claim, paths)
-    if "epsilon" not in claim:
-        raise InvalidArgument("nobody said what is claimed; give it with --epsilon")
+    if claim.keys().isdisjoint(CLAIMS):
+        raise InvalidArgument(
+            "nobody said what is claimed; give it with --epsilon, --mu, --rho, --renyi or --curve"
+        )
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")
     judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
@@ -83,7 +92,7 @@ def _tell(
         headline(judged, names, kept, place), tuple(story(judged, names, kept)),
         place=place or " and ".join(names),
         claim=_claim(judged),
-        bound=f">= {wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)}",
+        bound=_bound(judged),
         draws=sum(judged.count.trials),
     )  # fmt: skip
 
@@ -119,6 +128,11 @@ def _judge_kept(
 ) -> int:
     """Judge the draws that an audit kept in a file."""
     kept = read_kept(place)
+    if curves := [name for name in CLAIMS[1:] if name in stated]:
+        raise InvalidArgument(
+            f"draws that were kept are judged against (epsilon, delta), and --{curves[0]} came; "
+            "of a curve the audit kept its point, which is judged without any option"
+        )
     own = {**kept.claim, "distance": int(kept.claim["distance"])}
     judged = judge_kept(*kept.sides, **{**own, **stated})
     names = "D", "D'"
@@ -136,7 +150,21 @@ def _judge_kept(
     return _tell(console, paths, judged, names, data, kept, place)
 
 
+def _bound(judged: Judged) -> str:
+    """What is known of the loss, in the parameter that is claimed: ">= 1.2", "mu >= 1.1"."""
+    curve = judged.curve
+    if curve is None:
+        return f">= {wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)}"
+    shown = wording.at_least(judged.size_lower, curve.size)
+    if curve.parameter == "factor":
+        return f">= {shown} times its epsilon"
+    return f"{curve.parameter} >= {shown}"
+
+
 def _claim(judged: Judged) -> str:
+    if judged.curve is not None:
+        steps = f" ({judged.distance} steps apart)" if judged.distance > 1 else ""
+        return f"{judged.curve}{steps}"
     claim = f"epsilon {judged.epsilon:g}" + (f", delta {judged.delta:g}" if judged.delta else "")
     return claim + (f" ({judged.distance} steps apart)" if judged.distance > 1 else "")
 
@@ -151,11 +179,17 @@ def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
                 names, judged.sizes, count.trials, count.hits, strict=True
             )
         ],
-        "claim": {"epsilon": judged.epsilon, "delta": judged.delta, "distance": judged.distance},
+        "claim": {
+            "epsilon": judged.epsilon,
+            "delta": judged.delta,
+            "distance": judged.distance,
+            **({} if judged.curve is None else {"curve": judged.curve.to_json()}),
+        },
         "alpha": judged.alpha,
         "level": judged.level,
         "events": judged.events,
         "epsilon_lower": max(0.0, judged.epsilon_lower),
+        **({} if judged.curve is None else {"size_lower": judged.size_lower}),
         "detectable_epsilon": judged.detectable if judged.detectable < float("inf") else None,
         "event": count.event.to_json(),
         "event_in_words": count.event.describe(),
@@ -174,10 +208,9 @@ def headline(
     """
     claim = _claim(judged)
     pair = printable(f"the draws in {place}" if kept is not None else " and ".join(names))
-    bound = wording.at_least(max(0.0, judged.epsilon_lower), judged.epsilon)
     if judged.verdict is Verdict.REFUTED:
         sure = f"with {100 * (1 - judged.alpha):.6g} % confidence"
-        return f"Refuted: {pair} contradict {claim}: privacy loss >= {bound}, {sure}."
+        return f"Refuted: {pair} contradict {claim}: privacy loss {_bound(judged)}, {sure}."
     if judged.verdict is Verdict.NOT_REFUTED:
         return f"Not refuted: no violation of {claim} found in {pair}."
     if judged.dependent:
@@ -197,6 +230,9 @@ def story(
         hits, trials = count.hits[side], count.trials[side]
         one = f"{wording.share(hits, trials)} of the outputs ({wording.count_phrase(hits, trials)})"
         yield "", f"in {one} of {printable(names[side])}"
+    if judged.curve is not None:
+        point = f"epsilon {judged.epsilon:.4g}, delta {judged.delta:.4g}"
+        yield "point", f"{point}, which {judged.curve} promises of these databases"
     learnt = [size - trials for size, trials in zip(judged.sizes, count.trials, strict=True)]
     if kept is not None and isinstance(judged, JudgedKept):
         yield from _kept_lines(judged, kept)
@@ -210,8 +246,9 @@ def story(
         )
     judged_once = kept is None or judged.detectable < float("inf")
     if judged.verdict is not Verdict.REFUTED and not judged.dependent and judged_once:
+        at = "" if judged.curve is None else f" at delta {judged.delta:.4g}"
         seen = (
-            f"epsilon {judged.detectable:.4g} or more"
+            f"epsilon {judged.detectable:.4g} or more{at}"
             if judged.detectable < float("inf")
             else "no epsilon at all"
         )

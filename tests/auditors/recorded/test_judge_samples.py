@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.outputs.outputs import Outputs
@@ -34,6 +35,38 @@ def test_a_false_claim_is_refuted_in_either_order_of_the_samples():
         assert 0.7 <= found.epsilon_lower < 1
         assert found.count.trials == (0.75 * len(pair[0]), 0.75 * len(pair[1]))
     assert judge_samples(first, second, epsilon=1.0).verdict is Verdict.NOT_REFUTED
+
+
+CURVES = {
+    "mu": ({"mu": 1.0}, 1.0), "rho": ({"rho": 0.5}, 1.0),
+    "two steps": ({"mu": 0.5, "distance": 2}, 1.0),
+    "Renyi": ({"renyi": ((2.0, 1.0), (4.0, 2.0))}, 1.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CURVES)
+def test_a_false_curve_is_refuted_and_a_tight_one_is_not(name):
+    """Gaussian noise: mu 1 exactly, or 1.6; each is one fixed computation."""
+    claim, shift = CURVES[name]
+    rng = np.random.default_rng(4)
+    first, second, far = (outputs(rng.normal(m, 1, 8000)) for m in (shift, 0.0, 1.6 * shift))
+    stands, falls = judge_samples(first, second, **claim), judge_samples(far, second, **claim)
+    assert stands.verdict is Verdict.NOT_REFUTED
+    assert stands.size_lower <= stands.curve.size
+    assert falls.verdict is Verdict.REFUTED
+    assert falls.size_lower >= falls.curve.size
+    assert falls.distance == claim.get("distance", 1)
+
+
+def test_a_curve_at_its_edge_is_refuted_no_more_often_than_alpha():
+    # Two coins that touch mu 1 at q = .2; 60 samples at alpha .2, of which 30 or more are refuted
+    # with probability below 1e-7.
+    rng, refuted, q = np.random.default_rng(6), 0, 0.2
+    p = float(ndtr(ndtri(q) + 1))
+    for _ in range(60):
+        first, second = (outputs(rng.random(800) < one) for one in (p, q))
+        refuted += judge_samples(first, second, mu=1.0, alpha=0.2).verdict is Verdict.REFUTED
+    assert refuted < 30
 
 
 def test_what_teaches_does_not_judge():
