@@ -14,7 +14,10 @@ def test_every_room_has_its_sentence_and_no_other_is_named():
         for floor in ("mechanisms", "auditors", "reports")
         for path in (ROOT / floor).glob("*/**/__init__.py")
     }
-    told = re.findall(r"^\| `((?:mechanisms|auditors|reports)/[\w/]+)` \| (.+) \|$", PAGE, re.M)
+    figures = r" [\d,]+ \| [\d,]+ \| [\d,]+ \|"
+    told = re.findall(
+        rf"^\| `((?:mechanisms|auditors|reports)/[\w/]+)` \|{figures} (.+) \|$", PAGE, re.M
+    )
     assert len(told) == len(rooms)
     assert {room for room, _ in told} == rooms
     assert all(len(sentence) > 10 for _, sentence in told)
@@ -36,3 +39,15 @@ def test_the_glossary_defines_the_words_of_the_field():
     for word in ("false alarm", "null hypothesis", "statistical power", "hockey-stick divergence",
                  "trials", "draws", "alpha", "share", "level", "witness"):  # fmt: skip
         assert f"| {word} |" in glossary
+
+
+def test_what_is_to_be_changed_is_where_the_page_says():
+    """Each name of a function or class stands in one of the files that its row names."""
+    rows = PAGE.partition("## Where to change something")[2].partition("## ")[0].splitlines()
+    rows = [row for row in rows if row.startswith("| another")]
+    assert len(rows) == 5
+    for row in rows:
+        files = re.findall(r"`([\w/]+\.(?:py|html))`", row)
+        code = "".join((ROOT / name).read_text("utf-8") for name in files)
+        for name in re.findall(r"`(\w+)`", row):
+            assert re.search(rf"^ *(?:def|class) {name}\b", code, re.M), name

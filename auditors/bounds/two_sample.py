@@ -15,6 +15,7 @@ is bounded from above by the null, epsilon is in nats and `beta` is the error sp
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, expm1, inf, pi, sin, sqrt
 
 import numpy as np
@@ -225,7 +226,31 @@ def epsilon_lower(
     The last point of the rejected initial segment of `epsilon_grid`, to which `also` adds
     points fixed before the data; -inf when epsilon = 0 is not rejected, never more than the end
     of the grid. `distance` steps separate the databases and `delta` is that of a single step.
+    The bounds asked for last are kept: each look is asked for again when a result is derived.
     """
+    return _epsilon_lower(
+        (hits[0], hits[1]),
+        (trials[0], trials[1]),
+        delta,
+        level,
+        distance,
+        beta,
+        grid_step,
+        tuple(also),
+    )
+
+
+@lru_cache(maxsize=256)
+def _epsilon_lower(
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    delta: float,
+    level: float,
+    distance: int,
+    beta: float | None,
+    grid_step: float,
+    also: tuple[float, ...],
+) -> float:
     share = level / 50 if beta is None else beta
     needed = threshold(level, share)
     box = confidence_box(hits, trials, share)

@@ -7,7 +7,6 @@ the history, a notebook) calls `derive`, as the audit itself does at its end.
 
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from functools import lru_cache
 from itertools import accumulate, groupby
 from math import ceil, floor, inf, log, log10, nan
 from typing import Any
@@ -178,19 +177,14 @@ def totals(counts: Sequence[Count]) -> tuple[tuple[int, int], tuple[int, int]]:
 
 def bound_of(counts: Sequence[Count], claim: PrivacyClaim, level: float) -> float:
     """Lower bound on the base epsilon (nats) from all counts of one event, wrong at `level`."""
-    return _bound(*totals(counts), level, (claim.epsilon, claim.delta, claim.steps))
-
-
-@lru_cache(maxsize=256)
-def _bound(
-    hits: tuple[int, int],
-    trials: tuple[int, int],
-    level: float,
-    claimed: tuple[float, float, int],
-) -> float:
-    epsilon, delta, steps = claimed
+    hits, trials = totals(counts)
     return two_sample.epsilon_lower(
-        hits, trials, delta=delta, level=level, distance=steps, also=(epsilon,)
+        hits,
+        trials,
+        delta=claim.delta,
+        level=level,
+        distance=claim.steps,
+        also=(claim.epsilon,),
     )
 
 
