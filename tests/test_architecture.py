@@ -208,6 +208,17 @@ def test_no_file_name_stands_in_three_rooms():
     assert {name for name, count in names.items() if count > MOST_NAMESAKES} == SHARED_NAMES
 
 
+def test_no_class_name_has_two_meanings():
+    homes = {}
+    for path in (*FILES, *sorted((ROOT / "dpwitness").glob("*.py"))):
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                place = f"{path.relative_to(ROOT).as_posix()}:{node.lineno}"
+                homes.setdefault(node.name, []).append(place)
+    assert len(homes) > 300
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 @pytest.mark.parametrize(
     "path", [path for path in FILES if path.parts[-3] == "mechanisms"], ids=module_name
 )

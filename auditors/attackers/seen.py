@@ -40,7 +40,7 @@ def seen_by(attacker: str, mechanism: Mechanism) -> Mechanism:
             keywords=("attacker",),
         )
     beside, words = ATTACKERS[attacker]
-    wrapped = _Seen(_many if accepts_size(run) else _one, run, beside)
+    wrapped = _Watched(_many if accepts_size(run) else _one, run, beside)
     wrapped.attacker = attacker  # type: ignore[attr-defined]
     for name in SAID:
         if hasattr(run, name):
@@ -66,7 +66,7 @@ def through_types(mechanism: Mechanism) -> Mechanism:
     return seen_by("types", mechanism)
 
 
-class _Seen(partial[Any]):
+class _Watched(partial[Any]):
     """A function with what is seen beside its outputs; of a client the copy is one of its own."""
 
     def __copy__(self) -> Any:

@@ -32,14 +32,14 @@ LAST_SHARE = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PlannedLook:
     """After `draws` draws in all, spend `level` of alpha."""
 
     draws: int
     level: float
 
 
-def looks(draws: int, alpha: float, first: int = FIRST) -> tuple[Look, ...]:
+def looks(draws: int, alpha: float, first: int = FIRST) -> tuple[PlannedLook, ...]:
     """Doubling looks up to `draws`, the first not before `first`; the last gets 3/4 of alpha."""
     if draws < 1 or not 0 < alpha < 1:
         raise InvalidArgument(
@@ -51,7 +51,7 @@ def looks(draws: int, alpha: float, first: int = FIRST) -> tuple[Look, ...]:
     early = len(sizes) - 1
     last = LAST_SHARE * alpha if early else alpha
     levels = [(alpha - last) / early] * early + [last] if early else [last]
-    return tuple(Look(size, level) for size, level in zip(sizes, levels, strict=True))
+    return tuple(PlannedLook(size, level) for size, level in zip(sizes, levels, strict=True))
 
 
 def p_values(hits: Sequence[int], draws: int, betas: Sequence[float]) -> NDArray[np.float64]:

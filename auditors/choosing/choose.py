@@ -23,7 +23,7 @@ from ..events.learners.impossible import Noticing, impossible_values
 from ..events.learners.recurring import recurring_values
 from ..events.ledger import Ledger, Tallies
 from ..events.partition import Partition, binned, partition_of
-from ..events.plain import Seen, plainest
+from ..events.plain import FirstDraws, plainest
 from ..outputs.features import Feature
 from ..outputs.outputs import Outputs
 from ..outputs.questions import forms
@@ -108,7 +108,7 @@ class Lesson:
     def __init__(self) -> None:
         """A lesson of no draws."""
         self._first = self._second = Outputs.of_list([])
-        self._seen = Seen((self._first, self._second))
+        self._seen = FirstDraws((self._first, self._second))
         self._example = self._first
         self._ledger: Ledger | None = None
         self._retired: set[str] = set()
@@ -301,7 +301,7 @@ def softly(
     x, y = inside.sum(axis=1)
     spread = np.sqrt(((inside[0] - x / max(y, 1e-300) * inside[1]) ** 2).sum()) / max(x, 1e-300)
     worth = _margin(replace(chosen, error=max(chosen.error, float(spread))))
-    seen = Seen((outputs[:half], outputs[half:]))
+    seen = FirstDraws((outputs[:half], outputs[half:]))
     return replace(choice, event=plainest(choice.event, seen)), worth
 
 

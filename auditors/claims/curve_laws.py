@@ -21,7 +21,7 @@ from ...mechanisms.model import (
     RenyiCurve,
     lines_of,
 )
-from .loss_laws import GaussianShift, Loss, Shift, delta_curve, smallest_epsilon
+from .loss_laws import GaussianShift, LaplaceShift, Loss, delta_curve, smallest_epsilon
 
 HALVINGS = 40
 CLOSE = 1e-12
@@ -72,7 +72,7 @@ def _divergence(part: Loss, a: float) -> float:
     match part:
         case GaussianShift(size=t):
             return a * t * t / 2
-        case Shift(size=t):
+        case LaplaceShift(size=t):
             terms = log(a / (2 * a - 1)) + (a - 1) * t, log((a - 1) / (2 * a - 1)) - a * t
             return float(np.logaddexp(*terms)) / (a - 1)
         case LossLaw():

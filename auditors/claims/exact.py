@@ -20,8 +20,8 @@ from ..results.results import Pair, Verdict
 from .curve_laws import asked_at, size_bounds
 from .loss_laws import (
     GaussianShift,
+    LaplaceShift,
     Loss,
-    Shift,
     delta_bounds,
     epsilon_of,
     losses_of,
@@ -205,7 +205,7 @@ class _Laws:
 
 def _named(part: Loss) -> bytes:
     """What tells one loss from another, in a few bytes."""
-    if isinstance(part, Shift | GaussianShift):
+    if isinstance(part, LaplaceShift | GaussianShift):
         return repr(part).encode()
     digest = blake2b(repr(part.infinite).encode(), digest_size=16)
     for numbers in (part.losses, part.probabilities):

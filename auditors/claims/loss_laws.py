@@ -34,7 +34,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Shift:
+class LaplaceShift:
     """Laplace noise whose centres are `size` scales apart."""
 
     size: float
@@ -47,7 +47,7 @@ class GaussianShift:
     size: float
 
 
-Loss = LossLaw | Shift | GaussianShift
+Loss = LossLaw | LaplaceShift | GaussianShift
 
 
 def losses_of(first: Law, second: Law) -> list[Loss]:
@@ -57,7 +57,7 @@ def losses_of(first: Law, second: Law) -> list[Loss]:
             return [_finite(first, second)]
         case LaplaceLaw(), LaplaceLaw() if first.scale == second.scale:
             gaps = np.abs(np.ravel(first.centres) - np.ravel(second.centres)) / first.scale
-            return [Shift(float(gap)) for gap in gaps if gap > 0]
+            return [LaplaceShift(float(gap)) for gap in gaps if gap > 0]
         case GaussianLaw(), GaussianLaw() if first.scale == second.scale:
             moved = np.ravel(first.centres) - np.ravel(second.centres)
             length = float(np.sqrt(np.sum(moved**2))) / first.scale
@@ -98,7 +98,7 @@ def epsilon_of(parts: list[Loss]) -> float:
 
 
 def _largest(part: Loss) -> float:
-    if isinstance(part, Shift):
+    if isinstance(part, LaplaceShift):
         return part.size
     if isinstance(part, GaussianShift) or part.infinite > 0:
         return inf
@@ -161,7 +161,7 @@ def smallest_epsilon(parts: list[Loss], delta: float) -> float:
 
 
 def _delta(part: Loss, epsilon: float) -> float:
-    if isinstance(part, Shift):
+    if isinstance(part, LaplaceShift):
         # For 0 <= epsilon <= size; the likelihood ratio is flat outside the two centres.
         return max(0.0, -expm1(-(part.size - epsilon) / 2))
     if isinstance(part, GaussianShift):
@@ -182,7 +182,7 @@ def _tail(losses: Floats, chances: Floats, infinite: float, epsilon: float) -> f
 def _convolved(parts: list[Loss], *, up: bool) -> tuple[Floats, Floats, float]:
     """(losses, probabilities, infinite mass) of the sum, every part rounded one way."""
     # Laplace shifts of one size are one part many times over.
-    count = Counter(part.size for part in parts if isinstance(part, Shift))
+    count = Counter(part.size for part in parts if isinstance(part, LaplaceShift))
     tables = [part for part in parts if isinstance(part, LossLaw)]
     normal = sqrt(sum(part.size**2 for part in parts if isinstance(part, GaussianShift)))
     if normal:

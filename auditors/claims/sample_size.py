@@ -10,7 +10,7 @@ from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding
 from .edge import records_edge
-from .utility import Row, audit_rows
+from .utility import TailBound, audit_rows
 
 
 def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
@@ -19,7 +19,7 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
     A true claim is refuted with probability at most the budget's alpha.
     """
     run, database = claim.instance(claim.needed)
-    row = Row(
+    row = TailBound(
         database=database,
         beta=claim.beta,
         bound=claim.level,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
-from ..bounds.holm import Look, detectable, intervals, looks, rejected
+from ..bounds.holm import PlannedLook, detectable, intervals, looks, rejected
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..results.results import Verdict
@@ -29,7 +29,7 @@ SLACK = 1e-9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class TailBound:
     """One claim P[loss is bad on `database`] <= `beta`.
 
     If the law is known, with the exact probability and the exact level reached more often than
@@ -63,7 +63,7 @@ def audit_utility(
             bound = float(claim.bound(beta))
             exact, level = _exact(claim, law, database, bound, beta)
             rows.append(
-                Row(
+                TailBound(
                     database=database,
                     beta=beta,
                     bound=bound,
@@ -99,7 +99,7 @@ def _exact(
 
 
 def audit_rows(
-    rows: list[Row],
+    rows: list[TailBound],
     sources: list[Draws],
     loss: Callable[[Database, Any], Array],
     budget: Budget,
@@ -112,7 +112,7 @@ def audit_rows(
     alpha, each = budget.alpha, max(1, budget.trials // len(groups))
     hits = [0] * len(rows)
     losses: list[list[Array]] = [[] for _ in groups]
-    made, seen, refuted = 0, Look(each, alpha), np.zeros(len(rows), dtype=bool)
+    made, seen, refuted = 0, PlannedLook(each, alpha), np.zeros(len(rows), dtype=bool)
     betas = [row.beta for row in rows]
     for chunk, look in enumerate(looks(each, alpha)):
         for source, places, kept in zip(sources, groups, losses, strict=True):
@@ -147,7 +147,7 @@ def audit_rows(
     return replace(found, edge=_edge(rows, groups, losses))
 
 
-def _edge(rows: list[Row], groups: list[list[int]], losses: list[list[Array]]) -> Edge | None:
+def _edge(rows: list[TailBound], groups: list[list[int]], losses: list[list[Array]]) -> Edge | None:
     """The level that the losses need, as a share of the bound, where they need most of it."""
     found = []
     for places, parts in zip(groups, losses, strict=True):
@@ -160,7 +160,7 @@ def _edge(rows: list[Row], groups: list[list[int]], losses: list[list[Array]]) -
     return hardest(*found)
 
 
-def _grouped(rows: list[Row]) -> list[list[int]]:
+def _grouped(rows: list[TailBound]) -> list[list[int]]:
     """Places of the rows that share a database, in order."""
     groups: list[list[int]] = []
     for place, row in enumerate(rows):
@@ -173,7 +173,7 @@ def _grouped(rows: list[Row]) -> list[list[int]]:
 
 def _count(
     source: Draws,
-    rows: list[Row],
+    rows: list[TailBound],
     places: list[int],
     loss: Callable[[Database, Any], Array],
     chunk: int,
@@ -192,7 +192,7 @@ def _count(
 
 
 def _finding(
-    rows: list[Row],
+    rows: list[TailBound],
     hits: list[int],
     limits: list[tuple[float, float]],
     refuted: np.ndarray[Any, Any],
@@ -230,7 +230,7 @@ def _finding(
 
 
 def _headline(
-    rows: list[Row],
+    rows: list[TailBound],
     hits: list[int],
     limits: list[tuple[float, float]],
     refuted: np.ndarray[Any, Any],

@@ -36,7 +36,7 @@ WEAK = 0.2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Discrepancy:
     """One thing the law forbids: what, how likely it should be, how often it was, and the error.
 
     `error` is the probability of a deviation this large in this place if the law is followed,
@@ -65,7 +65,7 @@ class Conformance:
     size: int
     alpha: float
     visible: float
-    findings: tuple[Finding, ...]
+    findings: tuple[Discrepancy, ...]
 
 
 def conform(sample: Floats, law: SampledLaw, *, name: str, alpha: float = 1e-6) -> Conformance:
@@ -98,7 +98,7 @@ def conform(sample: Floats, law: SampledLaw, *, name: str, alpha: float = 1e-6) 
     )
 
 
-def _impossible(values: Floats, law: SampledLaw) -> list[Finding]:
+def _impossible(values: Floats, law: SampledLaw) -> list[Discrepancy]:
     wrong: NDArray[np.bool_] = ~np.isfinite(values)
     what = "is a finite number"
     if not wrong.any() and law.lattice is not None:
@@ -114,7 +114,7 @@ def _impossible(values: Floats, law: SampledLaw) -> list[Finding]:
         return []
     example = values[wrong][0]
     return [
-        Finding(
+        Discrepancy(
             test="support",
             what=f"every output {what}, and {int(wrong.sum()):,} are not, "
             f"such as {float(example)!r}",
@@ -130,7 +130,7 @@ def _radius(size: int, level: float) -> float:
     return sqrt(log(2 / level) / (2 * size))
 
 
-def _distribution(values: Floats, law: SampledLaw, level: float) -> list[Finding]:
+def _distribution(values: Floats, law: SampledLaw, level: float) -> list[Discrepancy]:
     size, radius = len(values), _radius(len(values), level)
     points, counts = np.unique(values, return_counts=True)
     if len(points) > MOST_POINTS:
@@ -154,7 +154,7 @@ def _distribution(values: Floats, law: SampledLaw, level: float) -> list[Finding
     if excess_ <= radius:
         return []
     return [
-        Finding(
+        Discrepancy(
             test="distribution function",
             what=f"output {sign} {point:.6g}",
             expected=(float(low), float(high)),
@@ -180,7 +180,7 @@ def _edges(law: SampledLaw) -> tuple[list[tuple[float, float]], list[float]]:
     return list(dict.fromkeys(cells)), atoms
 
 
-def _cells(values: Floats, law: SampledLaw, level: float) -> list[Finding]:
+def _cells(values: Floats, law: SampledLaw, level: float) -> list[Discrepancy]:
     cells, atoms = _edges(law)
     ordered = np.sort(values)
     each = level / (2 * (len(cells) + len(atoms)))
@@ -214,21 +214,21 @@ def _cells(values: Floats, law: SampledLaw, level: float) -> list[Finding]:
 
 def _counted(
     test: str, what: str, hits: int, size: int, least: float, most: float, level: float
-) -> list[Finding]:
+) -> list[Discrepancy]:
     """A two-sided exact binomial count, each tail at `level` and at the bound that spares it."""
     least, most = max(0.0, float(least)), min(1.0, float(most))
     error = min(float(at_least(hits, size, most)), float(at_most(hits, size, least)))
     if error > level:
         return []
     return [
-        Finding(
+        Discrepancy(
             test=test, what=what, expected=(least, most), seen=hits / size,
             error=2 * error, spent=2 * level,
         )
     ]  # fmt: skip
 
 
-def _independence(values: Floats, law: SampledLaw, level: float) -> list[Finding]:
+def _independence(values: Floats, law: SampledLaw, level: float) -> list[Discrepancy]:
     size = len(values)
     half = size // 2
     pairs = {

@@ -85,7 +85,7 @@ class Continuous:
 
 
 @dataclass(frozen=True)
-class Atoms:
+class LatticeAtoms:
     """Finitely many atoms on a lattice: probability[i] at start + i * step; the rest is tails.
 
     `missing` bounds the probability that the list leaves out.
@@ -218,7 +218,7 @@ class Sum:
         inner = [self.first.quantile(share) for share in np.linspace(0.001, 0.999, 65)]
         even = np.linspace(low, high, CELLS - len(inner))
         edges = np.unique(np.concatenate([even, inner, [low, high]]))
-        if isinstance(self.first, Atoms):
+        if isinstance(self.first, LatticeAtoms):
             return self.first.points, self.first.probabilities, self.first.missing
         sums = np.mean(self.first.up_to(edges), axis=0)
         inside = np.diff(sums)
@@ -265,14 +265,14 @@ def _added(first: SampledLaw, second: SampledLaw) -> SampledLaw:
         # Direct convolution: only sums of positive terms, so every cell keeps its precision.
         probabilities = np.convolve(one.probabilities, two.probabilities)
         missing = one.missing + two.missing
-        return Atoms(one.start + two.start, one.step, probabilities, missing)
+        return LatticeAtoms(one.start + two.start, one.step, probabilities, missing)
     # The one with atoms is cut into them; continuous laws are cut into cells.
     return Sum(one, second) if one is not None else Sum(two, first) if two else Sum(first, second)
 
 
-def as_atoms(law: SampledLaw) -> Atoms | None:
+def as_atoms(law: SampledLaw) -> LatticeAtoms | None:
     """The law as a list of atoms, if it is one."""
-    if isinstance(law, Atoms):
+    if isinstance(law, LatticeAtoms):
         return law
     if isinstance(law, Moved):
         inner = as_atoms(law.law)
@@ -280,8 +280,8 @@ def as_atoms(law: SampledLaw) -> Atoms | None:
             points = law.scale * inner.points + law.shift
             step = abs(law.scale) * inner.step
             if law.scale > 0:
-                return Atoms(float(points[0]), step, inner.probabilities, inner.missing)
-            return Atoms(float(points[-1]), step, inner.probabilities[::-1], inner.missing)
+                return LatticeAtoms(float(points[0]), step, inner.probabilities, inner.missing)
+            return LatticeAtoms(float(points[-1]), step, inner.probabilities[::-1], inner.missing)
     return None
 
 
@@ -313,7 +313,9 @@ def discrete_laplace(scale: float) -> SampledLaw:
     k = np.arange(-most, most + 1)
     ratio = exp(-1 / scale)
     head = -expm1(-1 / scale) / (1 + ratio)
-    return Atoms(float(-most), 1.0, head * np.exp(-np.abs(k) / scale), 2 * exp(-most / scale))
+    return LatticeAtoms(
+        float(-most), 1.0, head * np.exp(-np.abs(k) / scale), 2 * exp(-most / scale)
+    )
 
 
 def discrete_gaussian(sigma: float) -> SampledLaw:
@@ -321,17 +323,19 @@ def discrete_gaussian(sigma: float) -> SampledLaw:
     most = _reach(int(12 * sigma) + 2)
     k = np.arange(-most, most + 1)
     weights = np.exp(-(k**2) / (2 * sigma**2))
-    return Atoms(float(-most), 1.0, weights / weights.sum(), 1 - erf(most / (sqrt(2) * sigma)))
+    return LatticeAtoms(
+        float(-most), 1.0, weights / weights.sum(), 1 - erf(most / (sqrt(2) * sigma))
+    )
 
 
 def bernoulli(p: float) -> SampledLaw:
     """1 with probability p, else 0."""
-    return Atoms(0.0, 1.0, np.array([1 - p, p]))
+    return LatticeAtoms(0.0, 1.0, np.array([1 - p, p]))
 
 
 def constant(value: float) -> SampledLaw:
     """Always this number."""
-    return Atoms(value, 1.0, np.array([1.0]))
+    return LatticeAtoms(value, 1.0, np.array([1.0]))
 
 
 def _reach(most: int) -> int:
@@ -356,4 +360,4 @@ def from_scipy(frozen: object, discrete: bool) -> SampledLaw:
     _reach(int(high - low))
     points = np.arange(low, high + 1)
     chances = np.asarray(frozen.pmf(points))  # type: ignore[attr-defined]
-    return Atoms(float(low), 1.0, chances, max(0.0, 1 - float(chances.sum())))
+    return LatticeAtoms(float(low), 1.0, chances, max(0.0, 1 - float(chances.sum())))

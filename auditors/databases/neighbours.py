@@ -21,7 +21,7 @@ from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest
 from .records import SINGLE, Records, records
 from .rows import corners, different, edited_lists, list_templates, row_strategy
-from .table import Table, is_frame, table_pairs
+from .table import TableDomain, is_frame, table_pairs
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -68,9 +68,9 @@ def pair_source(
             keywords=("relation", "pair"),
         )
     if is_frame(databases):
-        databases = Table(databases)
+        databases = TableDomain(databases)
     match databases:
-        case Table():
+        case TableDomain():
             return Source(*table_pairs(databases, relation, distance, constants))
         case Rows():
             rows = row_strategy(databases.row)

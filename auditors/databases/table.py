@@ -28,7 +28,7 @@ The fewer there are, the more surely the rows that change are the only ones of t
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class TableDomain:
     """The databases are this table, and what is left of it without some of its rows.
 
     `rows` is anything that has records: a list of dicts, a table of pandas or polars.
@@ -48,7 +48,7 @@ class Table:
 
 
 def table_pairs(
-    table: Table, relation: Relation, distance: int, constants: Sequence[Any] = ()
+    table: TableDomain, relation: Relation, distance: int, constants: Sequence[Any] = ()
 ) -> tuple[tuple[Pair, ...], "SearchStrategy[Pair]"]:
     """Pairs with the most telling rows of the table, and a strategy of all pairs.
 
@@ -119,7 +119,7 @@ def _of(database: Any) -> Records:
     return found
 
 
-def telling_rows(table: Table, constants: Sequence[Any] = ()) -> list[int]:
+def telling_rows(table: TableDomain, constants: Sequence[Any] = ()) -> list[int]:
     """The places of all rows: those that stand out first, column by column in turn."""
     whole = _of(table.rows)
     return told_first(_columns(table.rows, whole), whole.rows, constants)

@@ -30,12 +30,12 @@ LAST = 7
 
 
 @dataclass(frozen=True)
-class Seen:
+class FirstDraws:
     """The first draws of both sides, and what is worth asking of them."""
 
     sides: tuple[Outputs, Outputs]
 
-    def joined(self, first: Outputs, second: Outputs) -> "Seen":
+    def joined(self, first: Outputs, second: Outputs) -> "FirstDraws":
         """With these draws added while more are wanted."""
         kept = first.room(KEPT)
         if len(self.sides[0]) >= kept:
@@ -44,7 +44,7 @@ class Seen:
             Outputs.concatenate([old, new[: kept - len(old)]]) if len(old) else new[:kept]
             for old, new in zip(self.sides, (first, second), strict=True)
         )
-        return Seen((one, two))
+        return FirstDraws((one, two))
 
     @cached_property
     def some(self) -> tuple[Outputs, Outputs]:
@@ -58,7 +58,7 @@ class Seen:
         return questions(*self.some)
 
 
-def plainest(event: Event, seen: Seen) -> Event:
+def plainest(event: Event, seen: FirstDraws) -> Event:
     """The event, or a plainer one that holds for exactly the same of the outputs seen.
 
     Only an event that holds for some of the outputs and not for others is exchanged. Deterministic
@@ -99,7 +99,7 @@ def _plainness(event: Event) -> tuple[int, int, int]:
     return 40, 0, 0
 
 
-def _candidates(seen: Seen, inside: list[NDArray[np.bool_]]) -> Iterator[Event]:
+def _candidates(seen: FirstDraws, inside: list[NDArray[np.bool_]]) -> Iterator[Event]:
     """Events that one value, or all but one value, of a feature make."""
     for feature in seen.asked:
         columns = [side.column(feature) for side in seen.some]

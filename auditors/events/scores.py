@@ -20,13 +20,13 @@ SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class PointTable:
     """Points for the bin that a feature falls in, one for each of `bins`."""
 
     bins: Bins
     values: tuple[float, ...]
 
-    def negated(self) -> "Table":
+    def negated(self) -> "PointTable":
         """The table for the other direction."""
         return replace(self, values=tuple(-value for value in self.values))
 
@@ -92,7 +92,7 @@ class AdditiveScore:
     approximate log-likelihood ratios, so a large score speaks for the first side.
     """
 
-    tables: tuple[Table, ...]
+    tables: tuple[PointTable, ...]
     threshold: float
     shapes: tuple[Shape, ...] = ()
 
@@ -117,7 +117,7 @@ class AdditiveScore:
         """The event in words."""
         told = sorted(self.tables, key=lambda t: -_range(t.values))
         told = [table for table in told if _range(table.values) > 0]
-        by_points: dict[tuple[float, ...], list[Table]] = {}
+        by_points: dict[tuple[float, ...], list[PointTable]] = {}
         for table in told:
             by_points.setdefault((*table.values, *table.bins.edges), []).append(table)
         parts = []
@@ -195,7 +195,7 @@ class _ShapesFinder:
 
 
 @lru_cache(maxsize=8)
-def _shapes_finder(tables: tuple[Table, ...], shapes: tuple[Shape, ...]) -> _ShapesFinder:
+def _shapes_finder(tables: tuple[PointTable, ...], shapes: tuple[Shape, ...]) -> _ShapesFinder:
     return _ShapesFinder([table.bins.symbols() for table in tables], shapes)
 
 
@@ -217,17 +217,17 @@ def score_from_json(data: Any) -> AdditiveScore:
     )
 
 
-def _table(data: Any) -> Table:
+def _table(data: Any) -> PointTable:
     bins = bins_from_json(data)
     values = tuple(read_number(value) for value in read_items(data["values"]))
     if len(values) != bins.size or not np.isfinite(values).all():
         raise EvidenceFormatError(
             f"expected a finite number of points for each of {bins.size} bins, got {len(values)}"
         )
-    return Table(bins, values)
+    return PointTable(bins, values)
 
 
-def _shape(data: Any, tables: tuple[Table, ...]) -> Shape:
+def _shape(data: Any, tables: tuple[PointTable, ...]) -> Shape:
     symbols, points = data
     if len(symbols) != len(tables) or not all(
         isinstance(symbol, int) and 0 <= symbol <= int(table.bins.symbols().max())

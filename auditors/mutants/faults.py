@@ -14,7 +14,7 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from .sources import Node, Source, called, parts, plain
+from .sources import FunctionSource, Node, called, parts, plain
 
 STAND_INS = "dpwitness.auditors.mutants.stand_ins"
 SCALES = {
@@ -61,7 +61,7 @@ class Fault:
     before: str
     after: str
     factor: float | None = None
-    source: Source | None = None
+    source: FunctionSource | None = None
     index: int = -1
     change: Callable[[float], Change] | None = None
     bound: tuple[str, ...] = ()
@@ -77,7 +77,9 @@ class Fault:
         return f"{self.place}: {self.before} -> {self.after}"
 
 
-def faults_of(sources: Sequence[Source], run: Callable[..., Any], vectorised: bool) -> list[Fault]:
+def faults_of(
+    sources: Sequence[FunctionSource], run: Callable[..., Any], vectorised: bool
+) -> list[Fault]:
     """All faults of the functions and of the numbers bound to `run`, those of size open."""
     found = list(_bound_faults(run))
     for source in sources:
@@ -109,7 +111,7 @@ def _put(tree: ast.AST, place: ast.AST, new: ast.AST | None) -> None:
                         return
 
 
-def _faults(source: Source, leading: int) -> Iterator[Fault]:
+def _faults(source: FunctionSource, leading: int) -> Iterator[Fault]:
     listed = list(parts(source.node, makes=source.makes))
     above = {id(child): part for part in listed for child in ast.iter_child_nodes(part)}
     numbers = _numbers(source.function)

@@ -15,7 +15,7 @@ from typing import Any
 
 from ...mechanisms.model import Mechanism
 from .faults import Fault, bound_values, edited
-from .sources import Node, Recipe, Source
+from .sources import FunctionSource, Node, Recipe
 
 FUTURES = 0x01FF0000
 """The flags by which a module asks for a future behaviour of the language."""
@@ -49,7 +49,7 @@ def planted(fault: Fault, mechanism: Mechanism, recipe: Recipe | None) -> Iterat
         function.__code__ = before
 
 
-def is_faithful(source: Source) -> bool:
+def is_faithful(source: FunctionSource) -> bool:
     """Whether the text at hand is that of the function, so that a fault is the only change.
 
     The instructions may differ: a compiler that sees the whole module knows what is imported.
@@ -66,7 +66,7 @@ def _content(code: CodeType) -> Any:
     return code.co_varnames, code.co_freevars, sorted(code.co_names), plain, inner
 
 
-def compiled(source: Source, node: Node) -> CodeType:
+def compiled(source: FunctionSource, node: Node) -> CodeType:
     """The code of a definition, with the variables of the function it stands in for."""
     code = source.function.__code__
     free = code.co_freevars

@@ -19,7 +19,7 @@ from . import trial
 from .apart import apart
 from .faults import Fault, faults_of
 from .planting import Unplantable, is_faithful, planted
-from .sources import Recipe, Source, makers_of, recipe_of, sources_of
+from .sources import FunctionSource, Recipe, makers_of, recipe_of, sources_of
 from .trial import EQUIVALENT, HANGS, SEEN, UNJUDGED, UNPLANTABLE, UNSEEN, Court
 
 LADDER = (0.5, 0.8, 0.9, 0.93, 0.95, 0.98)
@@ -199,7 +199,7 @@ def mutants_of(
     )
 
 
-def planned(mechanism: Mechanism) -> tuple[list[Source], Recipe | None, list[Fault]]:
+def planned(mechanism: Mechanism) -> tuple[list[FunctionSource], Recipe | None, list[Fault]]:
     """The functions that faults can be planted in, how the mechanism is made, and all faults.
 
     Raises InvalidArgument where no text of its function is at hand.

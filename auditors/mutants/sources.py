@@ -21,7 +21,7 @@ MOST_FUNCTIONS = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class FunctionSource:
     """A function and the part of its file that defines it.
 
     `makes` says that it builds the mechanism, so that a fault in it shows in a new one only.
@@ -47,12 +47,14 @@ class Recipe:
     statement: ast.stmt
 
 
-def sources_of(run: Callable[..., Any]) -> list[Source]:
+def sources_of(run: Callable[..., Any]) -> list[FunctionSource]:
     """The functions that `run` reaches and whose text is known, in the order they are met."""
     return _reached([run], _folder(run), makes=False)
 
 
-def makers_of(recipe: Recipe, run: Callable[..., Any], known: list[Source]) -> list[Source]:
+def makers_of(
+    recipe: Recipe, run: Callable[..., Any], known: list[FunctionSource]
+) -> list[FunctionSource]:
     """The functions that the recipe reaches and `run` does not."""
     names = _loaded(recipe.statement)
     first = [
@@ -99,8 +101,8 @@ def plain(run: Any) -> Any:
             return run
 
 
-def _reached(first: list[Any], folder: str, *, makes: bool) -> list[Source]:
-    found: dict[int, Source] = {}
+def _reached(first: list[Any], folder: str, *, makes: bool) -> list[FunctionSource]:
+    found: dict[int, FunctionSource] = {}
     waiting = list(first)
     while waiting and len(found) < MOST_FUNCTIONS:
         one = waiting.pop(0)
@@ -112,7 +114,7 @@ def _reached(first: list[Any], folder: str, *, makes: bool) -> list[Source]:
         node = _node(function.__code__, path) if _inside(path, folder) else None
         if node is None:
             continue
-        found[id(function)] = Source(function=function, node=node, path=path, makes=makes)
+        found[id(function)] = FunctionSource(function=function, node=node, path=path, makes=makes)
         waiting += _named(function, node, one, makes)
     return list(found.values())
 

@@ -299,7 +299,7 @@ def show(value: Any) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
 
 
-class _Said:
+class _Unspoken:
     """Stands for an object whose own words say nothing of what is in it."""
 
     def __init__(self, text: str) -> None:
@@ -321,9 +321,9 @@ def _readable(value: Any, depth: int = 0) -> Any:
     own: Any = kind.__repr__
     if own is object.__repr__ and hasattr(value, "__dict__"):
         parts = (f"{key}={_readable(item, depth + 1)!r}" for key, item in vars(value).items())
-        return _Said(f"{kind.__name__}({', '.join(parts)})")
+        return _Unspoken(f"{kind.__name__}({', '.join(parts)})")
     if kind.__module__.startswith("scipy.sparse") and math.prod(value.shape) <= SHOWN:
-        return _Said(f"{kind.__name__}({value.toarray().tolist()!r})")
+        return _Unspoken(f"{kind.__name__}({value.toarray().tolist()!r})")
     return value
 
 

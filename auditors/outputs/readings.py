@@ -229,7 +229,7 @@ def telling_letters(first: Texts, second: Texts, most: int, least: float) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NumbersByWord:
     """The numbers of texts, one text after the other, and the words that occur once in a text.
 
     The numbers of text i are those from `starts[i]` up to `starts[i + 1]`. `word` has the place in
@@ -245,7 +245,7 @@ class Named:
 
 
 @lru_cache(maxsize=KEPT)
-def _named(names: tuple[str, ...]) -> Named:
+def _named(names: tuple[str, ...]) -> NumbersByWord:
     numbers: list[str] = []
     starts, words = [0], dict[str, int]()
     found: list[tuple[int, int, int]] = []
@@ -260,7 +260,9 @@ def _named(names: tuple[str, ...]) -> Named:
         numbers += apart[1::2]
         starts.append(len(numbers))
     word, rows, following = np.array(found, dtype=np.intp).reshape(-1, 3).T
-    return Named(np.array(numbers, dtype=float), np.array(starts), words, word, rows, following)
+    return NumbersByWord(
+        np.array(numbers, dtype=float), np.array(starts), words, word, rows, following
+    )
 
 
 def number_after(texts: Texts, word: str, place: int) -> NDArray[np.float64]:

@@ -56,7 +56,7 @@ MOST_STRANDS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bet:
+class FixedCount:
     """One count with all that was fixed before it, the side bounded from above first.
 
     `place` names the pair, the event and the direction. `hits` and `trials` are those of the two
@@ -125,7 +125,7 @@ def _strand(place: str, points: int) -> Strand:
     return Strand(place=place, logs=((0.0,) * points,) * len(EXPERTS))
 
 
-def carried(capital: Capital, bets: Iterable[Bet], *, seed: str) -> Capital:
+def carried(capital: Capital, bets: Iterable[FixedCount], *, seed: str) -> Capital:
     """The capital after one more run, whose counts come in the order they were made.
 
     `seed` names the run's entropy; empty for a mechanism that draws from the operating system.
@@ -157,7 +157,7 @@ def carried(capital: Capital, bets: Iterable[Bet], *, seed: str) -> Capital:
     )
 
 
-def _foreseen(strand: Strand, bet: Bet) -> tuple[float, float]:
+def _foreseen(strand: Strand, bet: FixedCount) -> tuple[float, float]:
     """Rates from the strand's own past, or those that came with its first count."""
     if not all(strand.trials):
         return bet.rates
@@ -178,7 +178,10 @@ def _pooled(strand: Strand, rates: tuple[float, float]) -> tuple[float, float]:
 
 
 def _won(
-    strand: Strand, bet: Bet, rates: tuple[float, float], nulls: Sequence[tuple[float, float]]
+    strand: Strand,
+    bet: FixedCount,
+    rates: tuple[float, float],
+    nulls: Sequence[tuple[float, float]],
 ) -> Strand:
     foreseen = []
     for pooled, caution in EXPERTS:

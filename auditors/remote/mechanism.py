@@ -19,7 +19,7 @@ from ..outputs.decoding import from_json
 from ..outputs.encoding import to_json
 from ..outputs.foreign import Foreign
 from . import libraries
-from .process import Child
+from .process import Program
 from .said import claims_of
 
 VERSION = 1
@@ -27,7 +27,7 @@ BLOCK = 32_768
 CLIENT = Path(__file__).with_name("dpwitness_client.py")
 BESIDE = {"client_tables.py": tables.__file__, "client_libraries.py": libraries.__file__}
 """What copies of `tables` and `libraries` beside a copy of the client are called."""
-_INHERITED: list[list[Child]] = []
+_INHERITED: list[list[Program]] = []
 """Children of the process that this one is a copy of, kept so that nothing here ends them."""
 ABOVE = -1000
 """Depth at which an output's JSON begins: how deep values may be is asked when they are packed."""
@@ -56,7 +56,7 @@ class RemoteRun:
 
     def __init__(self, words: Sequence[str], limit: float = 10.0) -> None:
         self.words, self.limit = tuple(words), limit
-        self._child: list[Child] = []
+        self._child: list[Program] = []
         self._owner = os.getpid()
         self._requests = 0
         weakref.finalize(self, _end, self._child)
@@ -93,7 +93,7 @@ class RemoteRun:
         return outputs if size is not None else _first(outputs)
 
     def _started(self) -> dict[str, Any]:
-        child = Child(self.words, self.limit)
+        child = Program(self.words, self.limit)
         self._child.append(child)
         try:
             child.send({"dpwitness": VERSION})
@@ -138,7 +138,7 @@ class RemoteRun:
                 return list(found)
         return found
 
-    def _header(self, child: Child) -> dict[str, Any]:
+    def _header(self, child: Program) -> dict[str, Any]:
         header = child.receive()
         if header.get("id") != self._requests:
             raise ContractError(
@@ -147,18 +147,18 @@ class RemoteRun:
             )
         return header
 
-    def _lines(self, child: Child, lines: Any, size: int) -> list[Any]:
+    def _lines(self, child: Program, lines: Any, size: int) -> list[Any]:
         if lines != size or isinstance(lines, bool):
             raise self._wrong_size(f"{lines!r:.40} lines", size)
         return self._values(child, size)
 
-    def _values(self, child: Child, count: int) -> list[Any]:
+    def _values(self, child: Program, count: int) -> list[Any]:
         try:
             return [from_json(child.value(), ABOVE) for _ in range(count)]
         except EvidenceFormatError as error:
             raise ContractError(f"an output of {self.words[0]} cannot be read: {error}") from None
 
-    def _array(self, child: Child, header: dict[str, Any], size: int) -> Any:
+    def _array(self, child: Program, header: dict[str, Any], size: int) -> Any:
         kind, shape = header.get("dtype"), header.get("shape")
         if kind not in TYPES or not isinstance(shape, list):
             raise ContractError(
@@ -224,7 +224,7 @@ def _first(outputs: Any) -> Any:
     return outputs[0]
 
 
-def _end(children: list[Child], *, kill: bool = False) -> None:
+def _end(children: list[Program], *, kill: bool = False) -> None:
     while children:
         child = children.pop()
         if kill:

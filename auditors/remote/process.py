@@ -26,7 +26,7 @@ GRACE = 1.0
 """Seconds a child has to end after its standard input is closed."""
 
 
-class Child:
+class Program:
     """One running child; `limit` is the longest it may stay silent, in seconds.
 
     Raises InvalidArgument when the command cannot be started.

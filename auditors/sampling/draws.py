@@ -45,7 +45,7 @@ KEPT = 1 << 20
 
 
 @dataclass(slots=True)
-class Counted:
+class Unchecked:
     """What was drawn to decide since the last check: (database, key, block, first of its draws)."""
 
     entered: list[tuple[Database, Key, tuple[int, int], Array]] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Draws:
     trust_rows: bool = False
     vectorised: bool = field(init=False)
     door: Door = field(init=False)
-    counted: Counted = field(default_factory=Counted)
+    counted: Unchecked = field(default_factory=Unchecked)
 
     def __post_init__(self) -> None:
         """Look at the signature once."""

@@ -85,7 +85,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RemadeCall:
     """A block of which `count` draws are made again, with what came of it when it was counted."""
 
     calls: Calls
@@ -95,7 +95,7 @@ class Asked:
     drawn: Drawn
 
     @classmethod
-    def of(cls, made: Made, count: int) -> "Asked":
+    def of(cls, made: Made, count: int) -> "RemadeCall":
         """The first `count` draws of a block."""
         drawn = made.drawn
         first = None if drawn.first is None else drawn.first[:count]
@@ -145,7 +145,7 @@ class Deciding:
             group.append((made, count))
         for group in groups.values():
             encoded = [pickled(one) for one in group[0][0].databases]
-            asked = [Asked.of(made, count) for made, count in group]
+            asked = [RemadeCall.of(made, count) for made, count in group]
             try:
                 door.fresh(remake, (), encoded, asked, PART * seconds, refuted)
             except MechanismRaised as error:
@@ -221,7 +221,7 @@ def remake(
     worker: Worker,
     _: Sequence[Any],
     encoded: Sequence[bytes],
-    asked: Sequence[Asked],
+    asked: Sequence[RemadeCall],
     seconds: float,
     refuted: bool,
 ) -> None:
@@ -272,7 +272,7 @@ def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> 
 def _lone(
     worker: Worker,
     encoded: Sequence[bytes],
-    asked: Sequence[Asked],
+    asked: Sequence[RemadeCall],
     order: Sequence[tuple[int, int]],
     seconds: float,
 ) -> list[tuple[int, int, Any]]:
@@ -289,7 +289,7 @@ def _lone(
         left[block.side % 2] -= 1
         one = replace(asked[place], block=block._replace(first=block.first + draw), count=1)
 
-        def alone(one: Asked = one) -> Any:
+        def alone(one: RemadeCall = one) -> Any:
             known = seedable()
             ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
             if seedable() != known:  # the call imported another generator
@@ -305,7 +305,7 @@ def _lone(
 def _remade(
     worker: Worker,
     encoded: Sequence[bytes],
-    asked: Sequence[Asked],
+    asked: Sequence[RemadeCall],
     order: Sequence[tuple[int, int]],
     *,
     seeding: bool,
@@ -353,7 +353,9 @@ def _remade(
     return found
 
 
-def _require_same_digests(one: Asked, found: Sequence[tuple[bytes, bool]], first: int = 0) -> None:
+def _require_same_digests(
+    one: RemadeCall, found: Sequence[tuple[bytes, bool]], first: int = 0
+) -> None:
     was = _inside(one)
     for place, (made, inside) in enumerate(found, first):
         if made != one.drawn.digests[place]:
@@ -362,14 +364,14 @@ def _require_same_digests(one: Asked, found: Sequence[tuple[bytes, bool]], first
             raise _differs(one, place, *_of_event(one, bool(was[place])))
 
 
-def _inside(one: Asked) -> NDArray[np.bool_] | None:
+def _inside(one: RemadeCall) -> NDArray[np.bool_] | None:
     """Of which draws of the block it was said that they lie in the event."""
     if one.event is None or one.drawn.inside is None:
         return None
     return np.unpackbits(one.drawn.inside, count=one.block.size).astype(bool)
 
 
-def _of_event(one: Asked, was: bool) -> tuple[str, str]:
+def _of_event(one: RemadeCall, was: bool) -> tuple[str, str]:
     assert one.event is not None
     holds = one.event.describe()
     words = f"{holds} was so", f"{holds} was not so"
@@ -389,7 +391,7 @@ def _require_faithful(value: Any, kept: Any) -> None:
         )
 
 
-def _require_same(one: Asked, again: Outputs) -> None:
+def _require_same(one: RemadeCall, again: Outputs) -> None:
     before = one.drawn.first
     kept = min(one.count, len(before)) if before is not None else 0
     if before is not None and kept:
@@ -408,7 +410,7 @@ def _require_same(one: Asked, again: Outputs) -> None:
         raise _differs(one, place, _of_event(one, bool(inside[place]))[0], f"it gave {value}")
 
 
-def _require_sum(one: Asked, again: Outputs) -> None:
+def _require_sum(one: RemadeCall, again: Outputs) -> None:
     assert one.event is not None
     hits = int(np.count_nonzero(one.event.contains(again)))
     if len(again) == one.block.size and hits != one.drawn.hits:
@@ -420,7 +422,9 @@ def _require_sum(one: Asked, again: Outputs) -> None:
         )
 
 
-def _compare(one: Asked, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]) -> None:
+def _compare(
+    one: RemadeCall, draws: Sequence[int], before: Sequence[Any], after: Sequence[Any]
+) -> None:
     for draw, was, now in zip(draws, before, after, strict=True):
         if told(was) != told(now):
             first, second = show(_shown(was)), show(_shown(now))
@@ -436,7 +440,7 @@ def _shown(row: Any) -> Any:
     return row
 
 
-def _differs(one: Asked, place: int, before: str, after: str) -> ContractError:
+def _differs(one: RemadeCall, place: int, before: str, after: str) -> ContractError:
     number, side = one.block.first + place, SIDES[one.block.side % 2]
     return ContractError(
         f"one and the same draw came out in two ways: in draw {number:,} of {side}, "

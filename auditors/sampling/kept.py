@@ -26,7 +26,7 @@ Stream = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Draws:
+class KeptLines:
     """What came back of the draws of one pair, each as a line of JSON; empty before `begin`."""
 
     pair: Pair | None = None

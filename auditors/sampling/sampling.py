@@ -44,7 +44,7 @@ from .calls import (
     room,
 )
 from .gate import MOST, Deciding, require_inside
-from .kept import Draws
+from .kept import KeptLines
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -107,7 +107,7 @@ class Tally:
 
     slow: bool = False
     """Whether calls are so slow that blocks are drawn in pieces."""
-    kept: Draws = field(default_factory=Draws)
+    kept: KeptLines = field(default_factory=KeptLines)
     """The draws of the pair that is judged, where calls are slow."""
     late: Callable[[], bool] = _never
     """Whether no more may be drawn."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .choices import Block, Choice, Example
+from .choices import Elements, Example, ExampleChoice
 from .dictionary import runs
 from .scout import Seen, records_in, sides_of
 from .suggestions import MARKS, Suggestions, far, mark, marks, simplest
@@ -27,7 +27,7 @@ class Bank:
         self.constants = suggestions.constants
         self._rows: dict[tuple[str, ...], list[Row]] = {}
 
-    def rows(self, block: Block, example: Example) -> list[Row]:
+    def rows(self, block: Elements, example: Example) -> list[Row]:
         """The simplest, the extremes, those with a constant, others that were seen."""
         if not block.elements:
             return []
@@ -38,7 +38,7 @@ class Bank:
             self._rows[shape] = self._collected(template, tuple(example.values[a:b]))
         return self._rows[shape]
 
-    def _collected(self, template: tuple[Choice, ...], first: Row) -> list[Row]:
+    def _collected(self, template: tuple[ExampleChoice, ...], first: Row) -> list[Row]:
         found = [first, tuple(simplest(choice) for choice in template)]
         found += [tuple(_end(choice, end) for choice in template) for end in (0, 1)]
         marked, others = self._met(len(template))
@@ -115,5 +115,5 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _end(choice: Choice, end: int) -> Any:
+def _end(choice: ExampleChoice, end: int) -> Any:
     return choice.value if choice.kind == "boolean" else far(choice)[end]

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 Value = bool | int | float | str | bytes
-Suggest = Callable[["Choice"], Value | None]
+Suggest = Callable[["ExampleChoice"], Value | None]
 """A value to answer a choice with, or None to leave it to Hypothesis."""
 REMEMBERED = 4096
 """Strategies that need not be looked at again; those that a composite makes are new each time."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ExampleChoice:
     """One choice: its kind (integer, float, string, bytes, boolean), value and what is allowed."""
 
     kind: str
@@ -51,7 +51,7 @@ class Choice:
             return math.inf
         return high - low + 1
 
-    def alike(self, other: "Choice") -> bool:
+    def alike(self, other: "ExampleChoice") -> bool:
         """Whether the two choose among the same values."""
         return self.kind == other.kind and _same(self.constraints, other.constraints)
 
@@ -63,7 +63,7 @@ def _same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class Elements:
     """The choices of a collection: where each element starts and ends, and what closes it."""
 
     elements: tuple[tuple[int, int], ...]
@@ -89,12 +89,12 @@ class Example:
     spans: "Sequence[_Span]"
 
     @cached_property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[ExampleChoice, ...]:
         """The choices made, in order."""
-        return tuple(Choice(*one) for one in self.made)
+        return tuple(ExampleChoice(*one) for one in self.made)
 
     @cached_property
-    def blocks(self) -> tuple[Block, ...]:
+    def blocks(self) -> tuple[Elements, ...]:
         """The collections in it, in the order they were drawn."""
         return tuple(_blocks(self.spans))
 
@@ -103,7 +103,7 @@ class Example:
         """The values chosen, in order."""
         return tuple([value for _, value, _ in self.made])
 
-    def with_elements(self, block: Block, elements: Sequence[Sequence[Any]]) -> list[Any]:
+    def with_elements(self, block: Elements, elements: Sequence[Sequence[Any]]) -> list[Any]:
         """The choices with other elements in a collection."""
         values = self.values
         made = [value for element in elements for value in element]
@@ -190,13 +190,13 @@ class _Span:
     discarded: bool = False
 
 
-def _blocks(spans: Sequence[_Span]) -> list[Block]:
+def _blocks(spans: Sequence[_Span]) -> list[Elements]:
     """Collections in the order they were drawn; what a filter threw away is left out."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     for span in spans:
         if not span.discarded:
             found[span.parent].append((span.start, span.end))
-    return [Block(tuple(places[:-1]), places[-1]) for places in found.values()]
+    return [Elements(tuple(places[:-1]), places[-1]) for places in found.values()]
 
 
 @lru_cache(maxsize=1)
@@ -312,7 +312,7 @@ def _provider_class() -> Any:
             return None
 
         def _asked(self, kind: str, constraints: dict[str, Any], make: Callable[[], Any]) -> Any:
-            found = self.suggest(Choice(kind, None, constraints))
+            found = self.suggest(ExampleChoice(kind, None, constraints))
             return make() if found is None else found
 
         def draw_integer(self, *args: Any, **limits: Any) -> Any:

@@ -14,7 +14,7 @@ from itertools import islice, product
 from random import Random
 from typing import Any
 
-from .choices import Choice, ChoiceSpace, Example
+from .choices import ChoiceSpace, Example, ExampleChoice
 from .suggestions import (
     ENUMERATED,
     Suggestions,
@@ -187,12 +187,12 @@ def groups_of(example: Example) -> list[list[int]]:
     return groups
 
 
-def _coin(choice: Choice) -> bool:
+def _coin(choice: ExampleChoice) -> bool:
     """Whether a choice of yes or no is a value; those that go on or stop have odds of their own."""
     return choice.kind == "boolean" and choice.constraints.get("p") == 0.5
 
 
-def levels(choice: Choice) -> list[Any]:
+def levels(choice: ExampleChoice) -> list[Any]:
     """All values where they are few, else the simplest, what lies halfway, and both ends."""
     if choice.size() <= FEW_LEVELS:
         found = all_of(choice)

@@ -6,7 +6,7 @@ from datetime import date
 from itertools import islice, pairwise, permutations, product
 from typing import Any
 
-from .choices import Block, Choice, ChoiceSpace, Example
+from .choices import ChoiceSpace, Elements, Example, ExampleChoice
 from .suggestions import (
     MARKS,
     Suggestions,
@@ -75,7 +75,7 @@ def days(constants: Sequence[Any]) -> Iterator[tuple[int, ...]]:
                 yield from ((year, month, day_of_month) for year in LEAP_YEARS)
 
 
-def _fitted(value: Any, choice: Choice) -> Any:
+def _fitted(value: Any, choice: ExampleChoice) -> Any:
     return next((v for v in exact(value, choice.kind) if choice.permits(v)), None)
 
 
@@ -105,7 +105,7 @@ def _joint(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
                         yield changed(example, {**changes, place: values[place][position]})
 
 
-def _small_and_large(example: Example, block: Block) -> tuple[list[int], list[int]]:
+def _small_and_large(example: Example, block: Elements) -> tuple[list[int], list[int]]:
     """The choices of the first row that have few values, and the others."""
     start, end = block.elements[0]
     choices = example.choices
@@ -116,7 +116,7 @@ def _small_and_large(example: Example, block: Block) -> tuple[list[int], list[in
     return small, large
 
 
-def _worth(suggestions: Suggestions, choice: Choice) -> list[Any]:
+def _worth(suggestions: Suggestions, choice: ExampleChoice) -> list[Any]:
     ends = [value for value in far(choice) if choice.permits(value)]
     found = [*suggestions.as_they_are(choice), *ends, *suggestions.nearby(choice)]
     return list({mark(value): value for value in found}.values())
@@ -151,7 +151,7 @@ def conjunctions(
             yield from in_turn([_together(example, places, named, window) for window in windows])
 
 
-def _is_value(choice: Choice) -> bool:
+def _is_value(choice: ExampleChoice) -> bool:
     return choice.kind != "boolean" or few_ways(choice)
 
 
@@ -167,7 +167,7 @@ def _together(
             yield changed(example, {p: v for p, (_, v) in zip(chosen, values, strict=True)})
 
 
-def _ways(constant: Any, choice: Choice, named: dict[str, Any]) -> list[Any]:
+def _ways(constant: Any, choice: ExampleChoice, named: dict[str, Any]) -> list[Any]:
     """What a choice may be on account of a constant, the constant itself first."""
     if isinstance(constant, str) and constant in named:
         return [named[constant]]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .bank import Bank, Row, length_of, listed, shortest
-from .choices import Choice, Example
+from .choices import Example, ExampleChoice
 from .scout import Seen, sides_of
 from .suggestions import ENUMERATED, anything, sortable
 from .tries import Tries
@@ -81,7 +81,7 @@ class Ladder:
             choices = self._changed(choices, len(choices) - len(self._tail()), change)
         return self.tries.try_(choices)
 
-    def _tail(self) -> tuple[Choice, ...]:
+    def _tail(self) -> tuple[ExampleChoice, ...]:
         return self.base.choices[self.block.end[0] :]
 
     def _changed(self, choices: list[Any], start: int, change: Row) -> list[Any]:

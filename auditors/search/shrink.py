@@ -6,7 +6,7 @@ from typing import Any
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
 from ..results.results import Pair
-from .choices import Choice, choice_space
+from .choices import ExampleChoice, choice_space
 from .hunt import Found
 from .probe import Shift, shift
 from .scout import Scout, Seen
@@ -152,13 +152,13 @@ class _Down:
         self.space, self.descent, self.made = space, descent, 0
         self.tried: set[Any] = set()
 
-    def again(self, choices: list[Choice]) -> list[Choice]:
+    def again(self, choices: list[ExampleChoice]) -> list[ExampleChoice]:
         """The same from here on, with those that were turned away tried once more."""
         self.tried.clear()
         self.made = 0
         return self.run(choices)
 
-    def run(self, choices: list[Choice]) -> list[Choice]:
+    def run(self, choices: list[ExampleChoice]) -> list[ExampleChoice]:
         """Fewer rows, then fewer choices, then simpler ones, until nothing helps."""
         improved = True
         while improved and self.made < CANDIDATES and self.descent.left > 0:
@@ -169,7 +169,7 @@ class _Down:
                     choices, improved = after, True
         return choices
 
-    def _attempt(self, values: list[Any]) -> list[Choice] | None:
+    def _attempt(self, values: list[Any]) -> list[ExampleChoice] | None:
         key = tuple((type(v).__name__, repr(v)) for v in values)
         if key in self.tried or self.made >= CANDIDATES:
             return None
@@ -183,7 +183,7 @@ class _Down:
             return list(example.choices)
         return None
 
-    def _fewer(self, choices: list[Choice]) -> list[Choice] | None:
+    def _fewer(self, choices: list[ExampleChoice]) -> list[ExampleChoice] | None:
         """Without some elements of a collection: half of them, a quarter, one."""
         found = None
         example = self.space.made([choice.value for choice in choices])
@@ -220,7 +220,7 @@ class _Down:
             place += 1
         return found
 
-    def _without(self, choices: list[Choice]) -> list[Choice] | None:
+    def _without(self, choices: list[ExampleChoice]) -> list[ExampleChoice] | None:
         """Without the choices from some place on: they become the simplest."""
         values = [choice.value for choice in choices]
         for kept in dict.fromkeys((0, len(values) // 4, len(values) // 2, 3 * len(values) // 4)):
@@ -229,7 +229,7 @@ class _Down:
                 return after
         return None
 
-    def _simpler(self, choices: list[Choice]) -> list[Choice] | None:
+    def _simpler(self, choices: list[ExampleChoice]) -> list[ExampleChoice] | None:
         """Each choice at a simple value; equal ones together first."""
         found = None
         groups: dict[Any, list[int]] = {}
@@ -251,7 +251,7 @@ class _Down:
                     break
         return found
 
-    def _lower(self, choices: list[Choice]) -> list[Choice] | None:
+    def _lower(self, choices: list[ExampleChoice]) -> list[ExampleChoice] | None:
         """Each whole number as near to the simplest one as it can be: by halving, then one by one.
 
         Halving ends on a number next to one that does not refute; where the numbers between it and
@@ -265,7 +265,7 @@ class _Down:
                     choices = found = after
         return found
 
-    def _halved(self, choices: list[Choice], place: int) -> list[Choice] | None:
+    def _halved(self, choices: list[ExampleChoice], place: int) -> list[ExampleChoice] | None:
         found, span = None, _span(choices[place])
         while span is not None and abs(span[1] - span[0]) > 1:
             low, high = span
@@ -279,7 +279,7 @@ class _Down:
             span = (low, left[1]) if left is not None and left[1] == middle else None
         return found
 
-    def _stepped(self, choices: list[Choice], place: int) -> list[Choice] | None:
+    def _stepped(self, choices: list[ExampleChoice], place: int) -> list[ExampleChoice] | None:
         span = _span(choices[place])
         if span is None or abs(span[1] - span[0]) > FEW_BETWEEN:
             return None
@@ -290,13 +290,15 @@ class _Down:
                 return after
         return None
 
-    def _put(self, choices: list[Choice], place: int, value: int) -> list[Choice] | None:
+    def _put(
+        self, choices: list[ExampleChoice], place: int, value: int
+    ) -> list[ExampleChoice] | None:
         values = [choice.value for choice in choices]
         values[place] = type(choices[place].value)(value)
         return self._attempt(values) if choices[place].permits(values[place]) else None
 
 
-def _span(choice: Choice) -> tuple[int, int] | None:
+def _span(choice: ExampleChoice) -> tuple[int, int] | None:
     """The simplest value and the one chosen, where both are whole numbers and differ."""
     simple = _simple_values(choice)[:1]
     if choice.kind not in ("integer", "float") or not simple:
@@ -309,7 +311,7 @@ def _span(choice: Choice) -> tuple[int, int] | None:
     return int(ends[0]), int(ends[1])
 
 
-def _simple_values(choice: Choice) -> list[Any]:
+def _simple_values(choice: ExampleChoice) -> list[Any]:
     """Values simpler than the choice's own, the simplest first: 0, an end, fewer digits."""
     old = choice.value
     match choice.kind:

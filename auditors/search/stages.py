@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from .bank import Bank
-from .choices import Choice, ChoiceSpace, Example
+from .choices import ChoiceSpace, Example, ExampleChoice
 from .corners import MOST_LISTS, corners, enumerated, exhausted, patterned, regrouped
 from .dictionary import conjunctions, dictionary, shaped
 from .evolution import Evolution
@@ -128,7 +128,7 @@ class Stages:
             if stale >= STALE_RANDOM:
                 return
 
-    def _suggest(self, choice: Choice) -> Any:
+    def _suggest(self, choice: ExampleChoice) -> Any:
         if choice.kind == "boolean" or self.random.random() > SUGGESTED:
             return None
         values = self.suggestions.values(choice)

@@ -15,7 +15,7 @@ from contextlib import suppress
 from random import Random
 from typing import Any
 
-from .choices import Choice, ChoiceSpace, Example
+from .choices import ChoiceSpace, Example, ExampleChoice
 
 SMALL = 12
 ENUMERATED = 128
@@ -40,7 +40,7 @@ class Suggestions:
         self.marks = {mark(value) for value in constants}
         self._known: dict[Any, list[Any]] = {}
 
-    def values(self, choice: Choice) -> list[Any]:
+    def values(self, choice: ExampleChoice) -> list[Any]:
         """All values where they are few, else constants and ends."""
         key = (choice.kind, tuple((name, mark(v)) for name, v in choice.constraints.items()))
         if key not in self._known:
@@ -52,21 +52,21 @@ class Suggestions:
             self._known[key] = _different(found)
         return self._known[key]
 
-    def fitting(self, choice: Choice) -> list[Any]:
+    def fitting(self, choice: ExampleChoice) -> list[Any]:
         """The constants that a choice permits, each first as it is, then its surroundings."""
         return _different([*self.as_they_are(choice), *self.nearby(choice)])
 
-    def as_they_are(self, choice: Choice) -> list[Any]:
+    def as_they_are(self, choice: ExampleChoice) -> list[Any]:
         """The constants that a choice permits."""
         found = [value for one in self.constants for value in exact(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
 
-    def nearby(self, choice: Choice) -> list[Any]:
+    def nearby(self, choice: ExampleChoice) -> list[Any]:
         """What is next to a constant and permitted."""
         found = [value for one in self.constants for value in _surroundings(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
 
-    def few(self, choice: Choice, most: int) -> list[Any]:
+    def few(self, choice: ExampleChoice, most: int) -> list[Any]:
         """The ends first, then 0, what is special, and constants; all values where they are few."""
         if choice.kind == "integer" and choice.size() <= most:
             return all_of(choice)
@@ -99,7 +99,7 @@ def changed(example: Example, changes: dict[int, Any]) -> list[Any]:
     return values
 
 
-def all_of(choice: Choice) -> list[Any]:
+def all_of(choice: ExampleChoice) -> list[Any]:
     """All values of a choice that has few."""
     if choice.kind == "boolean":
         return [False, True]
@@ -107,14 +107,14 @@ def all_of(choice: Choice) -> list[Any]:
     return list(range(low, low + int(choice.size())))
 
 
-def few_ways(choice: Choice) -> bool:
+def few_ways(choice: ExampleChoice) -> bool:
     """Whether a choice has few values; one to go on or stop is none of these."""
     if choice.kind == "boolean":
         return choice.constraints.get("p") == 0.5
     return choice.kind == "integer" and 2 <= choice.size() <= SMALL
 
 
-def far(choice: Choice) -> list[Any]:
+def far(choice: ExampleChoice) -> list[Any]:
     """The least and the greatest value of a choice."""
     if choice.kind == "integer" and choice.size() < math.inf:
         return [choice.constraints["min_value"], choice.constraints["max_value"]]
@@ -151,7 +151,7 @@ def _surroundings(constant: Any, kind: str) -> list[Any]:
     return found
 
 
-def simplest(choice: Choice) -> Any:
+def simplest(choice: ExampleChoice) -> Any:
     """0, False or an empty text where permitted, else the choice as it is."""
     for value in ({"integer": 0, "float": 0.0, "string": ""}.get(choice.kind), choice.value):
         if value is not None and choice.kind != "boolean" and choice.permits(value):
@@ -159,7 +159,7 @@ def simplest(choice: Choice) -> Any:
     return choice.value
 
 
-def anything(choice: Choice, random: Random) -> Any:
+def anything(choice: ExampleChoice, random: Random) -> Any:
     """A value at random from a bounded range of numbers, else the choice as it is."""
     if choice.kind == "integer" and choice.size() < math.inf:
         return random.randint(choice.constraints["min_value"], choice.constraints["max_value"])
@@ -177,7 +177,7 @@ def sortable(value: Any) -> tuple[str, Any]:
     return kind, 0 if value != value else value
 
 
-def forms_of(constants: Sequence[Any], choice: Choice) -> list[Any]:
+def forms_of(constants: Sequence[Any], choice: ExampleChoice) -> list[Any]:
     """Values of some form that a choice permits."""
     found: list[Any]
     match choice.kind:

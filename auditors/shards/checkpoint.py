@@ -24,7 +24,7 @@ from ..errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ..events.events import Event
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, to_json
-from .counts import Counts, Row, row_of
+from .counts import BlockRow, Counts, row_of
 from .identity import Identity
 
 FORMAT = "dpwitness checkpoint 1"
@@ -49,7 +49,7 @@ class Checkpoint:
         self.counts = counts
         self._handle, self._written = handle, 0
         self._returned = returned
-        self._beginnings: dict[Row, str] = {}
+        self._beginnings: dict[BlockRow, str] = {}
 
     def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
         """Nothing to do: blocks are asked for when they are needed."""

@@ -15,7 +15,7 @@ PAGE = 64
 EMPTY = array("q", [UNKNOWN] * PAGE)
 
 
-class Row(NamedTuple):
+class BlockRow(NamedTuple):
     """Blocks of one event that differ only in their number within side and chunk."""
 
     event: str
@@ -36,7 +36,7 @@ class Counts:
 
     def __init__(self) -> None:
         """Nothing is known."""
-        self._rows: dict[Row, dict[int, array[int]]] = {}
+        self._rows: dict[BlockRow, dict[int, array[int]]] = {}
         self._names: dict[int, tuple[Event, str]] = {}
 
     def name(self, event: Event) -> str:
@@ -56,7 +56,7 @@ class Counts:
         """Enter a block; whether it was unknown before. Raises Contradiction for other hits."""
         return self.put_at(row_of(event, block), block.block, hits)
 
-    def put_at(self, row: Row, place: int, hits: int) -> bool:
+    def put_at(self, row: BlockRow, place: int, hits: int) -> bool:
         """The same, for the block at this place of a row."""
         pages = self._rows.get(row)
         if pages is None:
@@ -75,7 +75,7 @@ class Counts:
             )
         return False
 
-    def __iter__(self) -> Iterator[tuple[Row, int, int]]:
+    def __iter__(self) -> Iterator[tuple[BlockRow, int, int]]:
         """(row, place, hits) of every block that is known, those of a row by their places."""
         for row, pages in self._rows.items():
             for number in sorted(pages):
@@ -92,10 +92,10 @@ class Counts:
         """Draws in the blocks that are known."""
         return sum(row.size * self._known(row) for row in self._rows)
 
-    def _known(self, row: Row) -> int:
+    def _known(self, row: BlockRow) -> int:
         return sum(PAGE - page.count(UNKNOWN) for page in self._rows[row].values())
 
 
-def row_of(event: str, block: Block) -> Row:
+def row_of(event: str, block: Block) -> BlockRow:
     """The row that a block stands in."""
-    return Row(event, *block[:5], block.size)
+    return BlockRow(event, *block[:5], block.size)

@@ -19,7 +19,7 @@ from typing import Any
 from ..engines.book import Block, Book, Counted
 from ..errors import HarnessError, InvalidArgument
 from ..events.events import Event
-from .counts import Contradiction, Counts, Row
+from .counts import BlockRow, Contradiction, Counts
 from .shard import Shard
 
 
@@ -34,7 +34,7 @@ class Collected:
         self.used = False
         self._heads: set[tuple[str, int, int, str, int]] = set()
 
-    def add(self, shard: Shard, source: str, blocks: Iterable[tuple[Row, int, int]]) -> int:
+    def add(self, shard: Shard, source: str, blocks: Iterable[tuple[BlockRow, int, int]]) -> int:
         """Enter the counts of a shard, read from `source`; how many blocks were there already.
 
         Raises Contradiction, which names the source, where a block has other hits than before.

@@ -13,7 +13,7 @@ from typing import Any
 from ..engines.book import Block, Book, Counted
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..events.events import Event
-from .counts import Counts, Row
+from .counts import BlockRow, Counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class ShardBook:
 
     def to_json(self) -> dict[str, Any]:
         """Rows of hits: every block of a row from `first` on, `step` apart."""
-        parts: dict[Row, list[tuple[int, int]]] = {}
+        parts: dict[BlockRow, list[tuple[int, int]]] = {}
         for row, place, hits in self.counts:
             parts.setdefault(row, []).append((place, hits))
         written = []
@@ -114,7 +114,7 @@ LARGEST = 2**53
 """No number of a row is larger, but those that name a stream."""
 
 
-def blocks_in(data: Mapping[str, Any], count: int) -> Iterator[tuple[Row, int, int]]:
+def blocks_in(data: Mapping[str, Any], count: int) -> Iterator[tuple[BlockRow, int, int]]:
     """(row, place, hits) of every block in what `ShardBook.to_json` wrote as one shard of `count`.
 
     Raises EvidenceFormatError for anything else.
@@ -130,7 +130,7 @@ def blocks_in(data: Mapping[str, Any], count: int) -> Iterator[tuple[Row, int, i
             if max(side, chunk, size, first) > LARGEST or step != count:
                 raise ValueError(f"blocks are numbered from 0, and a shard of {count} has each "
                                  f"{count}th of them")  # fmt: skip
-            row = Row(event, seed, int(pair, 16), stage, side, chunk, size)
+            row = BlockRow(event, seed, int(pair, 16), stage, side, chunk, size)
             for index, hits in enumerate(part["hits"]):
                 if not (type(hits) is int and 0 <= hits <= size):
                     raise ValueError(f"{hits!r:.40} hits in {size} draws")

@@ -104,25 +104,25 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class Quotient:
     """A probability as a quotient that is not reduced, which would take most of the time."""
 
     top: int = 1
     bottom: int = 1
 
-    def times(self, chance: Fraction) -> "Share":
+    def times(self, chance: Fraction) -> "Quotient":
         """A part of it."""
-        return Share(self.top * chance.numerator, self.bottom * chance.denominator)
+        return Quotient(self.top * chance.numerator, self.bottom * chance.denominator)
 
     def __float__(self) -> float:
         return self.top / self.bottom
 
-    def equals(self, other: "Share") -> bool:
+    def equals(self, other: "Quotient") -> bool:
         """Whether both are the same number."""
         return self.top * other.bottom == other.top * self.bottom
 
 
-def _sum(shares: Iterable[Share]) -> Fraction:
+def _sum(shares: Iterable[Quotient]) -> Fraction:
     """Their sum, exactly; those of one denominator are added first."""
     tops: dict[int, int] = {}
     for share in shares:
@@ -136,11 +136,11 @@ class Tape:
     `chance` is the probability of the prefix, where it is known; it is worked out again where not.
     """
 
-    def __init__(self, prefix: Sequence[int], chance: Share | None = None) -> None:
+    def __init__(self, prefix: Sequence[int], chance: Quotient | None = None) -> None:
         self.prefix, self.known = prefix, chance is not None
         self.path: list[int] = []
-        self.chance = chance or Share()
-        self.left: list[tuple[Share, int, int]] = []
+        self.chance = chance or Quotient()
+        self.left: list[tuple[Quotient, int, int]] = []
         """What could have been answered instead, as far as it is worth following: (probability of
         the path, place, answer)."""
         self.reason, self.cut = "", False
@@ -603,7 +603,7 @@ class _Law:
 
     values: list[Any] = field(default_factory=list)
     paths: list[Sequence[int]] = field(default_factory=list)
-    chances: list[Share] = field(default_factory=list)
+    chances: list[Quotient] = field(default_factory=list)
     tail: Fraction = ZERO
     runs: int = 0
     first: Sequence[int] = ()
@@ -612,7 +612,7 @@ class _Law:
 Run = Callable[[Tape], Any]
 
 
-def _once(run: Run, prefix: Sequence[int], chance: Share | None = None) -> tuple[Tape, Any]:
+def _once(run: Run, prefix: Sequence[int], chance: Quotient | None = None) -> tuple[Tape, Any]:
     """One run: its tape and what it returned; nothing is returned where the path was cut off."""
     tape, value = Tape(prefix, chance), None
     try:
@@ -632,7 +632,7 @@ def _once(run: Run, prefix: Sequence[int], chance: Share | None = None) -> tuple
 def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
     law, runs = _Law(), spent
     covered, number = 0.0, 0
-    heap: list[tuple[float, int, Share, Sequence[int]]] = [(-1.0, 0, Share(), ())]
+    heap: list[tuple[float, int, Quotient, Sequence[int]]] = [(-1.0, 0, Quotient(), ())]
     while heap:
         late = process_time() - started > limits.seconds or monotonic() > limits.until
         if runs >= limits.runs or late:
@@ -823,7 +823,7 @@ def _together(held: Sequence[_Law], again: Sequence[tuple[int, int, Any]], runs:
     numbers = {key: number for number, key in enumerate(known)}
     chances = []
     for number, law in enumerate(held):
-        parts: list[list[Share]] = [[] for _ in known]
+        parts: list[list[Quotient]] = [[] for _ in known]
         for place, share in enumerate(law.chances):
             parts[numbers[keys[starts[number] + place]]].append(share)
         chances.append(tuple(map(_sum, parts)))

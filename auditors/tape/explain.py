@@ -26,7 +26,7 @@ from ..results.results import Cause, CauseLine
 from ..sampling.calls import accepts_size
 from ..workers import Key, Worker
 from .generator import Call, Place, Playing, bits_of, through
-from .held import Run, Tape, agreeing, hold, single
+from .held import HeldTape, Run, agreeing, hold, single
 
 MOST = 4
 """Lines that are told."""
@@ -128,7 +128,7 @@ class _Inquiry:
         self.run, self.pair, self.epsilon, self.delta = run, pair, epsilon, delta
         self.refuted, self.seed, self.beat, self.stated = refuted, seed, beat, stated
         self.rows: int | None = None
-        self.sides: tuple[list[Tape], list[Tape]] = ([], [])
+        self.sides: tuple[list[HeldTape], list[HeldTape]] = ([], [])
         self.raising = ""
 
     def cause(self) -> Cause:
@@ -162,7 +162,7 @@ class _Inquiry:
         return Cause(lines=lines, summary=self._summary(total, given, held, accused, lines),
                      accused=accused or (self.refuted and bool(lines)))  # fmt: skip
 
-    def _tapes(self, side: int) -> Iterator[Tape]:
+    def _tapes(self, side: int) -> Iterator[HeldTape]:
         one, two = self.pair if side == 0 else self.pair[::-1]
         words = Key(self.seed, side, KEY, side).words
         if accepts_size(self.run):
@@ -197,7 +197,7 @@ class _Inquiry:
 
     # What is wrong whatever the claim.
 
-    def _accusations(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+    def _accusations(self, tapes: Sequence[HeldTape]) -> Iterator[tuple[tuple[Place, ...], str]]:
         for tape in tapes:
             if tape.raised is not None:
                 error = tape.raised[1]
@@ -245,7 +245,7 @@ class _Inquiry:
         )
         return len(one) == len(two) == 1 and one != two
 
-    def _suspicions(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+    def _suspicions(self, tapes: Sequence[HeldTape]) -> Iterator[tuple[tuple[Place, ...], str]]:
         """What sound mechanisms may do too."""
         for tape in tapes:
             if tape.parted is not None:
@@ -265,7 +265,7 @@ class _Inquiry:
                 yield at, (f"{what} depends on the data: {_number(sides[0])} under one database, "
                            f"{_number(sides[1])} under the other")  # fmt: skip
 
-    def _nan(self, tapes: Sequence[Tape]) -> tuple[tuple[Place, ...], str] | None:
+    def _nan(self, tapes: Sequence[HeldTape]) -> tuple[tuple[Place, ...], str] | None:
         for tape in tapes:
             one, two = (_no_number(y) for y in (tape.outputs, tape.others))
             if tape.others is not None and one != two:
@@ -275,7 +275,7 @@ class _Inquiry:
                         "the answer is NaN under one database only")  # fmt: skip
         return None
 
-    def _beside(self, tapes: Sequence[Tape]) -> tuple[Place, ...]:
+    def _beside(self, tapes: Sequence[HeldTape]) -> tuple[Place, ...]:
         """The line that makes what differs between two outputs with equal noise."""
         with suppress(Exception):
             tape = next((one for one in tapes if one.others is not None), tapes[0])
@@ -287,9 +287,9 @@ class _Inquiry:
     # How much each line's noise has to hide.
 
     def _parts(
-        self, tapes: Sequence[Tape]
-    ) -> list[tuple[float, tuple[Place, ...], str, tuple[Tape, Call, Call]]]:
-        by_line: dict[Any, list[tuple[float, Tape, Call, Call]]] = {}
+        self, tapes: Sequence[HeldTape]
+    ) -> list[tuple[float, tuple[Place, ...], str, tuple[HeldTape, Call, Call]]]:
+        by_line: dict[Any, list[tuple[float, HeldTape, Call, Call]]] = {}
         for tape in tapes:
             of_tape: dict[Any, Any] = {}
             for old, new in zip(tape.calls, tape.replayed, strict=False):
@@ -314,7 +314,9 @@ class _Inquiry:
             found.append((loss, at, self._hides(loss, old, new), (tape, old, new)))
         return sorted(found, key=lambda one: -one[0])
 
-    def _makers(self, tape: Tape, old: Call, new: Call) -> Iterator[tuple[tuple[Place, ...], str]]:
+    def _makers(
+        self, tape: HeldTape, old: Call, new: Call
+    ) -> Iterator[tuple[tuple[Place, ...], str]]:
         """The lines that make the scale of a noise, or the chances of a draw, and what it hides."""
         wanted: list[tuple[Sequence[Any], str]] = []
         if old.name != "uniform":  # that has 0 and 1, as have many lines
@@ -345,7 +347,7 @@ class _Inquiry:
                 for j in _ingredients(history[:k], history[k].at[:1]):
                     yield history[j].at[:1], INTO
 
-    def _history(self, tape: Tape) -> "History":
+    def _history(self, tape: HeldTape) -> "History":
         """What each line of the recorded run made, in order."""
         side = 0 if any(tape is one for one in self.sides[0]) else 1
         run = self.run if self.rows else single(self.run)
@@ -395,7 +397,7 @@ class _Inquiry:
         ]  # fmt: skip
         return max((one for one in losses if np.isfinite(one)), default=None)
 
-    def _over(self, tapes: Sequence[Tape], given: float | None) -> bool:
+    def _over(self, tapes: Sequence[HeldTape], given: float | None) -> bool:
         """Whether the weights themselves say that more is lost than is claimed."""
         usable = [tape for tape in tapes if not tape.reason and np.all(tape.held)]
         if not usable or len(usable) < len(tapes):
@@ -408,7 +410,7 @@ class _Inquiry:
         beyond = float(np.mean(np.maximum(0.0, 1 - np.exp(self.epsilon - losses))))
         return self.refuted and beyond > self.delta
 
-    def _suspects(self, tapes: Sequence[Tape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+    def _suspects(self, tapes: Sequence[HeldTape]) -> Iterator[tuple[tuple[Place, ...], str]]:
         """The draws themselves, where nothing else is known."""
         seen = dict[tuple[Place, ...], None]()
         for tape in tapes:
@@ -500,7 +502,7 @@ def _lines(found: Sequence[tuple[tuple[Place, ...], str]]) -> tuple[CauseLine, .
 MOST_EVENTS = 20_000
 
 
-class Made(NamedTuple):
+class Assignment(NamedTuple):
     """A line, and what it gave a local name or a function returned there."""
 
     at: tuple[Place, ...]
@@ -509,7 +511,7 @@ class Made(NamedTuple):
     returned: bool
 
 
-History = list[Made]
+History = list[Assignment]
 
 
 def _words(*places: Place, more: int = 2) -> set[str]:
@@ -536,7 +538,9 @@ def _maker(history: History, k: int) -> int:
     return k - 1 if inner else k
 
 
-def _made_at(run: Run, tape: Tape, pair: tuple[Any, Any], rows: int | None) -> tuple[Place, ...]:
+def _made_at(
+    run: Run, tape: HeldTape, pair: tuple[Any, Any], rows: int | None
+) -> tuple[Place, ...]:
     calls, replayed = tape.calls, tape.replayed
     more = {} if rows is None else {"size": rows}
     histories, outputs = [], []
@@ -586,7 +590,7 @@ def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[An
                 if type(value) is float or isinstance(value, (np.floating, np.ndarray)):
                     made = origin.get(id(value)) if id(value) in passed else at
                     made = origin.setdefault(id(value), made or at)
-                    history.append(Made(made, local, value, False))
+                    history.append(Assignment(made, local, value, False))
         elif len(history) < MOST_EVENTS:
             at, before = last.get(id(frame), ()), known.setdefault(id(frame), {})
             for local, value in _known(frame).items():
@@ -594,9 +598,9 @@ def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[An
                     before[local] = id(value)
                     if at:
                         origin.setdefault(id(value), at)
-                        history.append(Made(at, local, value, False))
+                        history.append(Assignment(at, local, value, False))
             if event == "return":
-                history.append(Made(places_of(frame), frame.f_code.co_name, argument, True))
+                history.append(Assignment(places_of(frame), frame.f_code.co_name, argument, True))
         last[id(frame)] = places_of(frame) if event == "line" else ()
         return trace
 

@@ -37,7 +37,7 @@ DRAWS = 200_000
 
 
 @dataclass(slots=True)
-class Tape:
+class HeldTape:
     """D recorded and replayed on D': `rows` outputs of both, and how they hang together.
 
     `outputs` are those under D, `others` those of the same draws as T moves them under D'.
@@ -73,7 +73,7 @@ def hold(
     rows: int | None = None,
     *,
     lines: Lines | None = None,
-) -> Tape:
+) -> HeldTape:
     """Record a call on the database and replay it on the neighbour.
 
     `bits()` makes the bit generator anew. `rows` are those of one size= call, None is a single
@@ -84,8 +84,8 @@ def hold(
     count = 1 if rows is None else rows
     tape, none = Recording(bits(), lines=lines), np.zeros(count, dtype=bool)
 
-    def nothing(reason: str, outputs: Any, **found: Any) -> Tape:
-        return Tape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
+    def nothing(reason: str, outputs: Any, **found: Any) -> HeldTape:
+        return HeldTape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
                     calls=tape.calls, **found)  # fmt: skip
 
     def played(what: Any, calls: Sequence[Call], values: Sequence[Any]) -> tuple[Any, Playing]:
@@ -151,7 +151,7 @@ def hold(
                        raised=("D'", error))  # fmt: skip
     same = agreeing(outputs, others, rows)
     held = same & (log_weights > -np.inf)
-    return Tape(outputs, others, log_weights, held, same, calls=tape.calls,
+    return HeldTape(outputs, others, log_weights, held, same, calls=tape.calls,
                 replayed=replay.calls, parts=parts)  # fmt: skip
 
 

@@ -32,7 +32,7 @@ WILDEST = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Played:
+class BoostedRun:
     """One run: arrays of shape (rounds, queries), the true answers being 0.
 
     `normalisers`, of shape (rounds,), are the means of exp(-rate agreement) under the weights.
@@ -78,7 +78,7 @@ def play(
     advantage: float,
     agreement: Agreement = attenuated_agreement,
     reweight: Reweighting = exponential_weights,
-) -> Played:
+) -> BoostedRun:
     """The run of a case, `accuracy` and `attenuation` being those of this module."""
     levels: dict[str, Any] = {"accuracy": ACCURACY, "attenuation": ATTENUATION}
     synopses = boosting(
@@ -99,7 +99,7 @@ def play(
     agreements = agreement(errors, **levels)
     before = np.cumsum(agreements, axis=0) - agreements
     distributions = reweight(before, rate)
-    return Played(
+    return BoostedRun(
         synopses=synopses,
         distributions=distributions,
         agreements=agreements,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...auditors.databases.schema import FORMS, builder
-from ...auditors.databases.table import Table
+from ...auditors.databases.table import TableDomain
 from ...auditors.errors import InvalidArgument
 
 ENDINGS = (".csv", ".parquet")
@@ -45,7 +45,7 @@ def _split(text: str) -> tuple[str, str]:
     return text, "records"
 
 
-def table_in(text: str) -> Table:
+def table_in(text: str) -> TableDomain:
     """The table that `text` names, a file and perhaps a form; else InvalidArgument."""
     place, form = _split(text)
     if form not in FORMS:
@@ -56,7 +56,7 @@ def table_in(text: str) -> Table:
         raise InvalidArgument(f"there is no file {place} to read a table of databases from")
     try:
         if form in FRAMES:
-            return Table(_frame(place, form))
+            return TableDomain(_frame(place, form))
         rows = _rows_of(place)
     except UnicodeError:
         raise InvalidArgument(f"{place} is no text in UTF-8; save it as UTF-8") from None
@@ -66,7 +66,7 @@ def table_in(text: str) -> Table:
         raise InvalidArgument(f"{place} has no rows; a table of databases needs at least 2")
     if form == "values" and len(rows[0]) != 1:
         raise InvalidArgument(f"{place} has {len(rows[0])} columns, and the form values is for one")
-    return Table(builder(form, list(rows[0]))(rows))
+    return TableDomain(builder(form, list(rows[0]))(rows))
 
 
 def _frame(place: str, library: str) -> Any:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ...auditors.evidence.write import claim_record
 from ...auditors.results.results import AuditResult
-from ..formats.told import Case, Judged
+from ..formats.told import Case, ToldClaim
 from ..history.entry import numbered
 from ..history.last import Last
 from ..writing.terminal import one_line
@@ -65,7 +65,7 @@ def rows(case: Case, *, width: int = 0) -> list[tuple[str, str]]:
     return lines
 
 
-def _cells(case: Case, one: Judged) -> tuple[list[str], str, str]:
+def _cells(case: Case, one: ToldClaim) -> tuple[list[str], str, str]:
     cells = [WORDS[one.verdict]]
     if one.change:
         loss = one.bound.removeprefix("epsilon ")

@@ -27,10 +27,10 @@ from ..writing.terminal import printable
 from . import wording
 
 if TYPE_CHECKING:
-    from ..figures.marks import Drawn
+    from ..figures.marks import PendingPicture
     from ..statements.statements import Statement
 
-Draw = Callable[["Statement"], "Drawn | None"]
+Draw = Callable[["Statement"], "PendingPicture | None"]
 Sentences = tuple[str, ...]
 
 

@@ -9,10 +9,10 @@ from ...mechanisms.model import GrowthClaim
 from ..drawing.svg import label_text
 from ..statements.statements import Statement, columns_of
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 
-def growth_figure(statement: Statement) -> Drawn:
+def growth_figure(statement: Statement) -> PendingPicture:
     """The mean at each point with its limits, the fitted line and the bound."""
     claim, rows = statement.claim, list(columns_of(statement.result))
     assert isinstance(claim, GrowthClaim)
@@ -37,7 +37,7 @@ def growth_figure(statement: Statement) -> Drawn:
         axes.set_xlabel(label_text(claim.over))
         axes.set_ylabel(label_text(claim.grows))
 
-    return Drawn(
+    return PendingPicture(
         key="growth",
         title="Growth",
         caption=(

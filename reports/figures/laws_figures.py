@@ -11,7 +11,7 @@ from ...mechanisms.model import EqualityClaim, ExpectationClaim, IdentityClaim, 
 from ..drawing.svg import few_ticks, label_text
 from ..statements.statements import Statement, abridged, columns_of
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 POINTS = 13
 MOST_CELLS = 10
@@ -19,7 +19,7 @@ PILOT = 0.1
 DRAWS, BINS = 5000, 40
 
 
-def mean_figure(statement: Statement) -> Drawn:
+def mean_figure(statement: Statement) -> PendingPicture:
     """The mean on each database with its limits, and the bound."""
     claim, rows = statement.claim, list(columns_of(statement.result))
     assert isinstance(claim, ExpectationClaim)
@@ -41,7 +41,7 @@ def mean_figure(statement: Statement) -> Drawn:
         axes.set_xlabel("database, as in the table")
         axes.set_ylabel("mean of the quantity")
 
-    return Drawn(
+    return PendingPicture(
         key="mean",
         title="Mean and bound",
         caption=(
@@ -52,7 +52,7 @@ def mean_figure(statement: Statement) -> Drawn:
     )
 
 
-def law_figure(statement: Statement) -> Drawn:
+def law_figure(statement: Statement) -> PendingPicture:
     """Both laws, cell by cell, on the first database or on the one where they differ."""
     claim, result = statement.claim, statement.result
     assert isinstance(claim, EqualityClaim)
@@ -95,7 +95,7 @@ def law_figure(statement: Statement) -> Drawn:
         axes.set_ylabel("probability")
         axes.set_ylim(bottom=0)
 
-    return Drawn(
+    return PendingPicture(
         key="law",
         title="Two laws",
         caption=(
@@ -108,7 +108,7 @@ def law_figure(statement: Statement) -> Drawn:
     )
 
 
-def _density_figure(statement: Statement, claim: EqualityClaim) -> Drawn:
+def _density_figure(statement: Statement, claim: EqualityClaim) -> PendingPicture:
     """Fresh draws of both samplers as histograms, for outputs too many to be listed."""
     database = claim.databases[0]
     runs = (None, claim.other)
@@ -133,7 +133,7 @@ def _density_figure(statement: Statement, claim: EqualityClaim) -> Drawn:
         axes.set_xlabel("output")
         axes.set_ylabel("density")
 
-    return Drawn(
+    return PendingPicture(
         key="law",
         title="Two laws",
         caption=(
@@ -158,7 +158,7 @@ def _order(cell: Any) -> tuple[int, float, str]:
         return 1, 0.0, str(cell)
 
 
-def identity_figure(statement: Statement) -> Drawn:
+def identity_figure(statement: Statement) -> PendingPicture:
     """Stated and computed values, over the range of a parameter where there is one."""
     swept = _swept(statement)
     if swept is None:
@@ -180,7 +180,7 @@ def identity_figure(statement: Statement) -> Drawn:
         axes.set_xlabel(f"{name} ({abridged(label_text(parameter.meaning), 50)})")
         axes.set_ylabel("value")
 
-    return Drawn(
+    return PendingPicture(
         key="values",
         title="Stated and computed",
         caption=(
@@ -211,7 +211,7 @@ def _swept(statement: Statement) -> tuple[str, Parameter, Any, Any, Any] | None:
     return None
 
 
-def _single_identity(statement: Statement) -> Drawn:
+def _single_identity(statement: Statement) -> PendingPicture:
     row = next(columns_of(statement.result))
     stated, computed = row["stated"], row["computed"]
 
@@ -228,7 +228,7 @@ def _single_identity(statement: Statement) -> Drawn:
         axes.set_ylabel("value")
         marks.room_above(axes, stated, computed)
 
-    return Drawn(
+    return PendingPicture(
         key="values",
         title="Stated and computed",
         caption=f"They differ by {row['difference']:.4g}; {row['tolerance']:g} is allowed.",

@@ -8,13 +8,13 @@ from ...mechanisms.model import InvariantClaim
 from ..drawing.svg import INK, few_ticks
 from ..statements.statements import Statement, abridged
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 MOST_POINTS = 120
 FARTHEST = 1e9
 
 
-def margin_figure(statement: Statement) -> Drawn:
+def margin_figure(statement: Statement) -> PendingPicture:
     """Share of the cases with at most some margin, zero and the worst case marked."""
     claim, result = statement.claim, statement.result
     assert isinstance(claim, InvariantClaim)
@@ -60,7 +60,7 @@ def margin_figure(statement: Statement) -> Drawn:
         if unbounded:
             marks.remark(axes, f"{unbounded:,} cases without a bound to meet", y=0.12)
 
-    return Drawn(
+    return PendingPicture(
         key="margins",
         title="Margins of the cases",
         caption=(

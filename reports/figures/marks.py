@@ -24,7 +24,7 @@ HANDLE, LETTER, ROW = 30.0, 5.9, 350.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drawn:
+class PendingPicture:
     """A picture yet to be made: `paint` puts it on empty axes."""
 
     key: str
@@ -33,7 +33,7 @@ class Drawn:
     paint: Callable[[Any], None]
 
 
-def picture(drawn: Drawn, *, prefix: str, style: PaperStyle = PLAIN) -> Picture:
+def picture(drawn: PendingPicture, *, prefix: str, style: PaperStyle = PLAIN) -> Picture:
     """Make it, once for both formats; `prefix` makes the ids of the SVG unique in a page."""
     with figure(style.width, style.size, serif=style.serif) as (drawing, axes):
         drawn.paint(axes)

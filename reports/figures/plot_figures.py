@@ -9,7 +9,7 @@ from ...mechanisms.model import Axis, ExpectationClaim, Plot, Series, Subject
 from ..drawing.svg import INK, few_ticks
 from ..statements.statements import Statement
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 RUNS = 200
 ERROR = 1e-3
@@ -19,7 +19,7 @@ ROOM = 1.5
 """By what factor a logarithmic axis goes beyond its points."""
 
 
-def plot_figure(statement: Statement) -> Drawn | None:
+def plot_figure(statement: Statement) -> PendingPicture | None:
     """The theorem's own picture at the parameters of the statement; None where it has none."""
     plot = statement.theorem.plot_at(**statement.parameters)
     if plot is None:
@@ -42,7 +42,7 @@ def plot_figure(statement: Statement) -> Drawn | None:
         _set_axis(axes, "x", plot.x, [*places, *_joined(plot, "x")])
         _set_axis(axes, "y", plot.y, [*(mean for mean, _, _ in limits), *_joined(plot, "y")])
 
-    return Drawn(
+    return PendingPicture(
         key=plot.key,
         title=plot.title,
         caption=plot.caption + (note if places else ""),

@@ -13,13 +13,13 @@ from ...mechanisms.model import PrivacyClaim, lines_of
 from ..drawing.svg import confirmed_bound, draw_sketch, few_ticks, thousands
 from ..statements.statements import Statement
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 POINTS = 41
 FLOOR = 1e-9
 
 
-def loss_figure(statement: Statement) -> Drawn:
+def loss_figure(statement: Statement) -> PendingPicture:
     """The lower bound on epsilon against draws, with the claim and the exact loss."""
     result, claim = statement.result, statement.claim
     assert isinstance(claim, PrivacyClaim)
@@ -53,7 +53,7 @@ def loss_figure(statement: Statement) -> Drawn:
         axes.xaxis.set_major_locator(few_ticks())
         axes.xaxis.set_major_formatter(thousands())
 
-    return Drawn(
+    return PendingPicture(
         key="loss",
         title="Lower bound on epsilon",
         caption=(
@@ -68,7 +68,7 @@ def loss_figure(statement: Statement) -> Drawn:
     )
 
 
-def curve_figure(statement: Statement) -> Drawn | None:
+def curve_figure(statement: Statement) -> PendingPicture | None:
     """delta(epsilon): lower bounds from draws, the exact curve and the claimed point.
 
     None where there is neither an exact law nor anything to be seen in the draws.
@@ -124,7 +124,7 @@ def curve_figure(statement: Statement) -> Drawn | None:
         axes.set_xlabel("epsilon (nats)")
         axes.set_ylabel("delta")
 
-    return Drawn(
+    return PendingPicture(
         key="curve",
         title="delta as a function of epsilon",
         caption=(
@@ -148,13 +148,13 @@ def _exact_curve(statement: Statement, width: float) -> tuple[Any, Any, Any] | N
     return epsilons, low, high
 
 
-def outputs_figure(statement: Statement) -> Drawn | None:
+def outputs_figure(statement: Statement) -> PendingPicture | None:
     """The outputs on both databases of a refutation, with the event that tells them apart."""
     audit: AuditResult = statement.result.finding.details["audit"]
     sketch = audit.sketch
     if sketch is None or not any(map(sum, sketch.counts)):
         return None
-    return Drawn(
+    return PendingPicture(
         key="outputs",
         title="Outputs on the two databases",
         caption=(

@@ -15,7 +15,7 @@ from ...mechanisms.model import Database, FiniteLaw, NotListable, ThresholdClaim
 from ..drawing.svg import thousands
 from ..statements.statements import Statement, abridged, columns_of
 from . import marks
-from .marks import Drawn
+from .marks import PendingPicture
 
 DRAWS = 4000
 GRID = 30
@@ -26,7 +26,7 @@ SIZES = (1 / 64, 1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 1.0, 2.0)
 Floats = NDArray[np.float64]
 
 
-def tail_figure(statement: Statement) -> Drawn:
+def tail_figure(statement: Statement) -> PendingPicture:
     """P[loss >= t] against t with the bound, or row by row where the bound has no such curve."""
     claim = statement.claim
     assert isinstance(claim, UtilityClaim)
@@ -67,7 +67,7 @@ def tail_figure(statement: Statement) -> Drawn:
         axes.set_xlabel("loss t")
         axes.set_ylabel("P[loss ≥ t]")
 
-    return Drawn(
+    return PendingPicture(
         key="tail",
         title="Tail of the loss",
         caption=(
@@ -124,7 +124,7 @@ def _exact_tail(
     )
 
 
-def levels_figure(statement: Statement) -> Drawn:
+def levels_figure(statement: Statement) -> PendingPicture:
     """Every row of the check: its probability with limits beside the level it may reach."""
     rows = list(columns_of(statement.result))
     if len(rows) > 12:
@@ -141,7 +141,7 @@ def levels_figure(statement: Statement) -> Drawn:
         axes.set_ylabel("P[loss ≥ bound]")
         marks.room_above(axes, *(row["beta"] for row in rows), *(row["high"] for row in rows))
 
-    return Drawn(
+    return PendingPicture(
         key="levels",
         title="Checked levels",
         caption=(
@@ -159,7 +159,7 @@ def _probabilities(axes: Any, places: Floats, rows: list[dict[str, Any]]) -> Non
     marks.exact_points(axes, places.tolist(), [row["exact"] for row in rows])
 
 
-def records_figure(statement: Statement) -> Drawn:
+def records_figure(statement: Statement) -> PendingPicture:
     """The error that is exceeded with probability beta, against the number of records."""
     claim = statement.claim
     assert isinstance(claim, ThresholdClaim)
@@ -190,7 +190,7 @@ def records_figure(statement: Statement) -> Drawn:
             fontsize="small",
         )  # fmt: skip
 
-    return Drawn(
+    return PendingPicture(
         key="records",
         title=f"Error and {claim.counted}",
         caption=(

@@ -1,7 +1,7 @@
 """A run as Markdown, for a job summary or a comment."""
 
 from ..writing.terminal import printable
-from .told import Case, Judged, Told
+from .told import Case, Told, ToldClaim
 
 MARKS = {"refuted": "**refuted**", "not_refuted": "not refuted", "inconclusive": "inconclusive",
          "failed": "**failed**", "proved": "proved"}  # fmt: skip
@@ -63,12 +63,12 @@ def _row(cells: list[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _verdict(judged: Judged) -> str:
+def _verdict(judged: ToldClaim) -> str:
     scope = f", only here: {_inline(judged.scope)}" if judged.scope else ""
     return f"{MARKS[judged.verdict]}{scope}"
 
 
-def _witness(judged: Judged) -> list[str]:
+def _witness(judged: ToldClaim) -> list[str]:
     told = [f"- {_inline(label)}: {_code(text)}" if label else f"  {_code(text)}"
             for label, text in judged.story]  # fmt: skip
     return [

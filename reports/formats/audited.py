@@ -3,17 +3,17 @@
 from ...auditors.evidence.record import ClaimCheckRecord
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
-from .told import Judged, Reason
+from .told import Reason, ToldClaim
 
 
-def judged(result: AuditResult, *, replay: str, rerun: str, change: str = "") -> Judged:
+def judged(result: AuditResult, *, replay: str, rerun: str, change: str = "") -> ToldClaim:
     """One audited claim; `replay` is the command that counts again, `rerun` audits anew.
 
     `change` is what differs from the last run.
     """
     bound, power = result.epsilon_lower, result.detectable_epsilon
     proved = result.verdict is Verdict.PROVED
-    return Judged(
+    return ToldClaim(
         mechanism=result.mechanism,
         claim=wording.claim_phrase(result.claim),
         verdict=result.verdict.value,
@@ -47,9 +47,9 @@ def reason(result: AuditResult, name: str) -> Reason | None:
     return Reason(kind=kind, name=name, sentence=wording.sentence(result))
 
 
-def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> Judged:
+def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> ToldClaim:
     """One claim of another kind than privacy; `rerun` audits anew, with the same draws."""
-    return Judged(
+    return ToldClaim(
         mechanism=record["mechanism"],
         claim=f"{record['kind']}: {record['bound_words']}",
         verdict=record["verdict"],

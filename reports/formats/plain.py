@@ -5,7 +5,7 @@ from typing import Any
 
 from ..shell.console import UNUSABLE, Console
 from ..writing.terminal import printable
-from .told import Case, Judged, Reason, Told
+from .told import Case, Reason, Told, ToldClaim
 
 VERDICTS = ("Refuted", "Not refuted", "Inconclusive")
 """The words with which the headline of a verdict begins."""
@@ -17,7 +17,7 @@ def plain(
     data: Mapping[str, Any],
     *,
     story: Iterable[tuple[str, str]] = (),
-    judged: Judged | None = None,
+    judged: ToldClaim | None = None,
     place: str = "",
     sentence: str = "",
 ) -> Told:

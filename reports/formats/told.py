@@ -21,7 +21,7 @@ class Reason:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class ToldClaim:
     """One claim that was judged.
 
     `bound` is what the draws show and `power` what they could have shown, both in words, empty
@@ -54,7 +54,7 @@ class Case:
 
     name: str
     target: str
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[ToldClaim, ...] = ()
     problem: str = ""
     source: tuple[str, int] | None = None
 

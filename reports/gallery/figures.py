@@ -8,7 +8,7 @@ from ...auditors.claims.check import subject_of
 from ...auditors.claims.claim_results import ClaimResult
 from ...mechanisms.model import BrokenStatement, NegativeControl, Subject, Theorem
 from ..faces.claim_faces import FACES, smallest_phrase
-from ..figures.marks import Drawn, picture
+from ..figures.marks import PendingPicture, picture
 from ..figures.plot_figures import plot_figure
 from ..statements.sections import PaperStyle, Picture, Reproduction
 from ..statements.statements import Statement
@@ -26,7 +26,7 @@ def pictures_of(
     defaults. Fresh draws for a picture are made with `seed` on streams no check uses, so the
     same results give the same bytes.
     """
-    drawn: list[Drawn] = []
+    drawn: list[PendingPicture] = []
     swept = swept_parameter(reproductions)
     if swept is not None:
         drawn.append(sweep_figure(theorem, reproductions, swept))
@@ -57,7 +57,7 @@ def drawn_of(
     result: ClaimResult,
     about: Theorem | Subject | NegativeControl | BrokenStatement,
     parameters: Mapping[str, float],
-) -> list[Drawn]:
+) -> list[PendingPicture]:
     """What there is to draw of one result, on streams that its check did not use."""
     theorem = about
     if not isinstance(theorem, Theorem):
@@ -84,7 +84,7 @@ def _statement(
     )
 
 
-def _drawn(statement: Statement) -> list[Drawn]:
+def _drawn(statement: Statement) -> list[PendingPicture]:
     result = statement.result
     draws = (plot_figure, *FACES[result.kind].pictures(result))
     return [one for draw in draws if (one := draw(statement)) is not None]

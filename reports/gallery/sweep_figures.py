@@ -10,7 +10,7 @@ from ...mechanisms.model import Theorem
 from ..drawing.svg import few_ticks, label_text
 from ..faces.claim_faces import FACES
 from ..figures import marks
-from ..figures.marks import Drawn
+from ..figures.marks import PendingPicture
 from ..statements.sections import Reproduction
 from ..statements.statements import abridged
 
@@ -23,7 +23,9 @@ def swept_parameter(reproductions: Sequence[Reproduction]) -> str | None:
     return max(varied, key=lambda name: len(values[name]), default=None)
 
 
-def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: str) -> Drawn:
+def sweep_figure(
+    theorem: Theorem, reproductions: Sequence[Reproduction], name: str
+) -> PendingPicture:
     """Bound, measurement and exact value at every setting, against the parameter `name`."""
     rows = sorted(reproductions, key=lambda one: one.parameters[name])
     x = np.array([one.parameters[name] for one in rows], dtype=float)
@@ -52,7 +54,7 @@ def sweep_figure(theorem: Theorem, reproductions: Sequence[Reproduction], name: 
         axes.set_xlabel(label_text(f"{name} ({abridged(meaning, 50)})" if meaning else name))
         axes.set_ylabel(face.axis)
 
-    return Drawn(
+    return PendingPicture(
         key="sweep",
         title=f"Over {name}",
         caption=(

@@ -15,7 +15,7 @@ from ..writing.files import require_writable
 from .export import export_text, kind_of, statement, write_parquet
 from .heads import FILE
 from .reading import (
-    Subject,
+    AuditedClaim,
     audit_rows,
     bound_text,
     claim_text,
@@ -83,7 +83,7 @@ def _of_run(rows: Sequence[Mapping[str, Any]], run: str | None) -> tuple[str, li
     return name, chosen
 
 
-def _line(subject: Subject) -> str:
+def _line(subject: AuditedClaim) -> str:
     audits, last = subject.audits, subject.audits[-1]
     sources = len(dict.fromkeys(row["source"] for row in audits))
     runs = len({row["run"] for row in audits})

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.privacy.accumulate import (
-    Bet,
     Capital,
+    FixedCount,
     capital_from_json,
     carried,
     epsilon_lower,
@@ -125,7 +125,7 @@ def _beginning(connection: sqlite3.Connection, claim: str) -> Capital | None:
     )
 
 
-def _bets(connection: sqlite3.Connection, run: str, test: str) -> list[Bet]:
+def _bets(connection: sqlite3.Connection, run: str, test: str) -> list[FixedCount]:
     """The judged counts of one audit in the order they were made, likelier side first."""
     rows = connection.execute(
         "SELECT first.pair, first.event, first.reversed, first.hits, first.trials, first.rate, "
@@ -140,7 +140,7 @@ def _bets(connection: sqlite3.Connection, run: str, test: str) -> list[Bet]:
         if turned:
             one, two = two, one
         bets.append(
-            Bet(
+            FixedCount(
                 place=f"{pair} {event} {turned}",
                 hits=(one[0], two[0]),
                 trials=(one[1], two[1]),

@@ -11,7 +11,7 @@ from ...auditors.privacy.accumulate import ALPHA
 from ..drawing import svg as figures
 from ..faces.templates import page, raw
 from .reading import (
-    Subject,
+    AuditedClaim,
     bound_text,
     claim_text,
     refuted_before,
@@ -25,7 +25,7 @@ REFUTED = "#B3261E"
 JOINTLY = "The runs of this version together refute the claim, whatever one of them says by itself."
 
 
-def render(subjects: Sequence[Subject], broken: str) -> str:
+def render(subjects: Sequence[AuditedClaim], broken: str) -> str:
     """The page; `broken` is what is wrong with the chain of the rows, empty for nothing."""
     first = _refuted(subjects)
     subjects = [*first, *(one for one in subjects if one not in first)]
@@ -44,13 +44,13 @@ def render(subjects: Sequence[Subject], broken: str) -> str:
     )
 
 
-def _refuted(subjects: Sequence[Subject]) -> list[Subject]:
+def _refuted(subjects: Sequence[AuditedClaim]) -> list[AuditedClaim]:
     """Those whose last audit, or all audits of their version together, refute the claim."""
     lasts = [(subject, subject.audits[-1]) for subject in subjects]
     return [one for one, last in lasts if last["verdict"] == "refuted" or refuted_together(last)]
 
 
-def _headline(subjects: Sequence[Subject]) -> str:
+def _headline(subjects: Sequence[AuditedClaim]) -> str:
     """How many claims are refuted now, in a sentence."""
     runs = len({row["run"] for one in subjects for row in one.audits})
     claims = f"{len(subjects)} claim{'s' * (len(subjects) != 1)}"
@@ -58,7 +58,7 @@ def _headline(subjects: Sequence[Subject]) -> str:
     return f"Refuted now: {found} of {claims}, after {runs} run{'s' * (runs != 1)}."
 
 
-def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
+def _unseen(subjects: Sequence[AuditedClaim]) -> Iterator[tuple[str, list[str]]]:
     """What the runs together could not see, as (label, sentences)."""
     yield (
         "power",
@@ -86,7 +86,7 @@ def _unseen(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[str]]]:
     )
 
 
-def _told(subject: Subject, key: str, *, pictured: bool) -> dict[str, Any]:
+def _told(subject: AuditedClaim, key: str, *, pictured: bool) -> dict[str, Any]:
     """What the template says of one mechanism and claim."""
     audits, last = subject.audits, subject.audits[-1]
     numbers = run_numbers(subject)
@@ -159,7 +159,7 @@ def _changes(audits: Sequence[Mapping[str, Any]]) -> list[int]:
     return [i for i, (a, b) in enumerate(pairs, start=1) if a["source"] != b["source"]]
 
 
-def _figure(subject: Subject, key: str) -> str:
+def _figure(subject: AuditedClaim, key: str) -> str:
     audits = subject.audits
     numbers = run_numbers(subject)
     places = [numbers[row["run"]] for row in audits]
@@ -209,7 +209,7 @@ def _height(value: float | None) -> float:
     return value if value is not None and _is_bound(value) else nan
 
 
-def _sources(subject: Subject, year: int) -> list[dict[str, Any]]:
+def _sources(subject: AuditedClaim, year: int) -> list[dict[str, Any]]:
     audits = subject.audits
     if not audits[-1]["source"]:
         return []

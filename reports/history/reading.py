@@ -22,7 +22,7 @@ from .verify import verify
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class AuditedClaim:
     """One mechanism and claim, with its audits over all versions of the source, oldest first."""
 
     mechanism: str
@@ -100,14 +100,14 @@ def count_rows(store: Store) -> list[dict[str, Any]]:
     return [dict(zip(names, values, strict=True)) for values in found]
 
 
-def subjects(rows: list[dict[str, Any]]) -> list[Subject]:
+def subjects(rows: list[dict[str, Any]]) -> list[AuditedClaim]:
     """The audits by mechanism and claim, in the order of their names."""
     grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in rows:
         name = (row["mechanism"], json.dumps(row["claim"], sort_keys=True))
         grouped.setdefault(name, []).append(row)
     return [
-        Subject(mechanism, json.loads(claim), tuple(audits))
+        AuditedClaim(mechanism, json.loads(claim), tuple(audits))
         for (mechanism, claim), audits in sorted(grouped.items())
     ]
 
@@ -129,13 +129,13 @@ def bound_text(row: Mapping[str, Any], claim: Mapping[str, Any]) -> str:
     return f">= {bound:.3f}" if bound is not None and 0 < bound < inf else "none"
 
 
-def run_numbers(subject: Subject) -> dict[str, int]:
+def run_numbers(subject: AuditedClaim) -> dict[str, int]:
     """The runs that audited it, numbered from 1 in the order of recording."""
     names = dict.fromkeys(row["run"] for row in subject.audits)
     return {name: number for number, name in enumerate(names, start=1)}
 
 
-def refuted_before(subject: Subject) -> str:
+def refuted_before(subject: AuditedClaim) -> str:
     """The words was refuted in runs 4 to 5, where the last verdict does not say it; else ""."""
     numbers = run_numbers(subject)
     last = numbers[subject.audits[-1]["run"]]

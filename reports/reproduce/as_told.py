@@ -3,7 +3,7 @@
 from ...auditors.results.results import Verdict
 from ..faces import claim_faces
 from ..formats.statements_as_json import document
-from ..formats.told import Case, Judged, Reason, Told
+from ..formats.told import Case, Reason, Told, ToldClaim
 from ..gallery.names import plain_names
 from ..statements.sections import Gallery, Reproduction, Section
 from .as_table import settings_words
@@ -46,11 +46,11 @@ def _case(section: Section, command: str) -> Case:
     )
 
 
-def _judged(section: Section, one: Reproduction, setting: str, command: str) -> Judged:
+def _judged(section: Section, one: Reproduction, setting: str, command: str) -> ToldClaim:
     result = one.result
     claim = claim_faces.bound_phrase(result) + (f" at {setting}" if setting else "")
     measured = claim_faces.measured_phrase(result) or claim_faces.exact_phrase(result)
-    return Judged(
+    return ToldClaim(
         mechanism=section.identifier,
         claim=claim,
         verdict=result.verdict.value,

@@ -17,8 +17,7 @@ from ..faces import wording
 from ..faces.as_text import told as told_text
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
-from ..formats.told import Judged as Told
-from ..formats.told import Lines
+from ..formats.told import Lines, ToldClaim
 from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
@@ -111,7 +110,7 @@ def _told(
     draws: int,
 ) -> int:
     status = STATUS.get(verdict, 0)
-    one = Told(
+    one = ToldClaim(
         mechanism=place, claim=claim, verdict=verdict.value, bound=bound, power="", draws=draws,
         seconds=0.0, story=lines,
     )  # fmt: skip

@@ -2,8 +2,8 @@
 
 Two files of one law may be written in two ways, and a way of writing is no output. What is only
 spelling is read as the same: true and True, an empty cell and nan, a byte order mark, 1 and 1.0,
-the order of the keys of a JSON object. The rest of how outputs are laid out is their `Shape`, which
-`compared` requires of both before anything is counted.
+the order of the keys of a JSON object. The rest of how outputs are laid out is their `Layout`,
+which `compared` requires of both before anything is counted.
 """
 
 import csv
@@ -50,7 +50,7 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class Layout:
     """How the outputs of a file are laid out: `whole` is one for all of them, or "various".
 
     `parts` are the names or the places of what every output has, None where they vary, and
@@ -62,7 +62,7 @@ class Shape:
     ordered: bool = False
     kinds: tuple[frozenset[str], ...] = ()
 
-    def fits(self, other: "Shape") -> bool:
+    def fits(self, other: "Layout") -> bool:
         """Whether outputs of both can be compared. What varies within a file is for statistics."""
         if "various" in (self.whole, other.whole):
             return True
@@ -100,7 +100,7 @@ class Sample:
 
     place: str
     values: list[Any] | NDArray[Any]
-    shape: Shape
+    shape: Layout
 
 
 def read_outputs(place: str) -> Outputs:
@@ -330,26 +330,26 @@ def _listed(values: Iterable[Any], place: str) -> Sample:
     return Sample(place, found, _shape_of(found))
 
 
-def _shape_of(values: list[Any] | NDArray[Any]) -> Shape:
+def _shape_of(values: list[Any] | NDArray[Any]) -> Layout:
     """The shape of outputs that no table names."""
     if isinstance(values, np.ndarray):
         kind = frozenset({"numbers" if values.dtype.kind in "iuf" else values.dtype.name})
         if values.ndim == 1:
-            return Shape("single outputs", ("",), True, (kind,))
+            return Layout("single outputs", ("",), True, (kind,))
         if values.ndim > 2:
-            return Shape(f"arrays of shape {values.shape[1:]}", (), True)
+            return Layout(f"arrays of shape {values.shape[1:]}", (), True)
         names = tuple(f"part {i + 1}" for i in range(values.shape[1]))
-        return Shape(f"rows of {len(names)} values:", names, True, (kind,) * len(names))
+        return Layout(f"rows of {len(names)} values:", names, True, (kind,) * len(names))
     tops: dict[Any, str] = {dict: "object", list: "row"}
     kinds = {tops.get(type(value), "single") for value in values}
     if len(kinds) != 1:
-        return Shape("various")
+        return Layout("various")
     (top,) = kinds
     if top == "single":
-        return Shape("single outputs", ("",), True, (_kinds(values),))
+        return Layout("single outputs", ("",), True, (_kinds(values),))
     keys = {tuple(value) if top == "object" else (len(value),) for value in values}
     if len(keys) != 1:
-        return Shape("various")
+        return Layout("various")
     (own,) = keys
     if top == "row":
         array = _array_of(values)
@@ -359,9 +359,9 @@ def _shape_of(values: list[Any] | NDArray[Any]) -> Shape:
         names = tuple(f"part {i + 1}" for i in range(length))
         columns = list(zip(*values, strict=True))
         found = tuple(map(_kinds, columns[:MOST_PARTS]))
-        return Shape(f"rows of {length} values:", names[:MOST_PARTS], True, found)
+        return Layout(f"rows of {length} values:", names[:MOST_PARTS], True, found)
     names = own[:MOST_PARTS]
-    return Shape(
+    return Layout(
         "the parts",
         tuple(repr(name) for name in names),
         False,
@@ -385,7 +385,7 @@ def _named(columns: dict[str, list[Any]], place: str) -> Sample:
         return _listed(values, place)
     plain = {name: [_plain(value) for value in column] for name, column in columns.items()}
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-    shape = Shape("the parts", tuple(map(repr, plain)), True, tuple(map(_kinds, plain.values())))
+    shape = Layout("the parts", tuple(map(repr, plain)), True, tuple(map(_kinds, plain.values())))
     # Statistics must not see the order of the columns, as other formats have none.
     return Sample(place, [_plain(row) for row in rows], shape)
 

@@ -14,7 +14,7 @@ from ...auditors.results.results import Verdict
 from ..faces.as_text import told, wrapped
 from ..formats.plain import plain, tell
 from ..formats.table import require_places
-from ..formats.told import Judged
+from ..formats.told import ToldClaim
 from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
@@ -69,7 +69,7 @@ def scores(
     place = " and ".join(names) or "the guesses"
     one = None
     if made.claim is not None and made.verdict is not None:
-        one = Judged(
+        one = ToldClaim(
             mechanism=place, claim=score_faces.claim_words(made.claim),
             verdict=made.verdict.value, bound="", power="", draws=0, seconds=0.0,
             story=tuple(face.story(made, names)),

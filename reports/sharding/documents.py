@@ -10,7 +10,7 @@ from msgspec import Meta
 from ...auditors.engines.clusters import versions
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.record import TWO, RelationWord, Text, Whole, one_of
-from ...auditors.shards.counts import Row
+from ...auditors.shards.counts import BlockRow
 from ...auditors.shards.identity import Identity
 from ...auditors.shards.shard import Shard, ShardBook, blocks_in
 from ..record import reading
@@ -163,7 +163,7 @@ def require_counted(trials: int, draws: int) -> None:
         )
 
 
-def blocks_of(path: str, data: Mapping[str, Any]) -> Iterator[tuple[Row, int, int]]:
+def blocks_of(path: str, data: Mapping[str, Any]) -> Iterator[tuple[BlockRow, int, int]]:
     """The counts of all claims. Raises EvidenceFormatError, which names the file."""
     try:
         for claim in data["claims"]:

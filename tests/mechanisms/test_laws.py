@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import norm
 
 from dpwitness.auditors.claims.exact import exact_privacy
-from dpwitness.auditors.claims.loss_laws import Shift, delta_bounds
+from dpwitness.auditors.claims.loss_laws import LaplaceShift, delta_bounds
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.cells import codes
 from dpwitness.auditors.results.results import Verdict
@@ -203,7 +203,7 @@ def test_losses_of_counts_add_up():
 @pytest.mark.parametrize("level", [0.0, 0.2, 0.9])
 def test_auditors_compute_the_same_delta_of_noises(ratios, level):
     low, high = laplace_delta(ratios, level, cells=200)
-    found_low, found_high = delta_bounds([Shift(ratio) for ratio in ratios], level)
+    found_low, found_high = delta_bounds([LaplaceShift(ratio) for ratio in ratios], level)
     assert max(low, found_low) <= min(high, found_high) + 1e-12
     assert found_high - found_low < 1e-3
 

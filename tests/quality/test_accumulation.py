@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpwitness.auditors.privacy.accumulate import Bet, Strand, carried, log_wealth, refutes, start
+from dpwitness.auditors.privacy.accumulate import (
+    FixedCount,
+    Strand,
+    carried,
+    log_wealth,
+    refutes,
+    start,
+)
 from dpwitness.auditors.privacy.run import audit
 
 pytestmark = pytest.mark.quality
@@ -32,8 +39,8 @@ def first_alarm(mechanism, runs, trials, seed):
             strand = Strand(place="", logs=((0.0,),) * len(capital.strands[0].logs))
             capital = replace(capital, grid=(1.0,), highest=(0.0,), strands=(strand,))
         bets = [
-            Bet(place=repr((c.event, c.reversed)), hits=c.oriented.hits, trials=c.oriented.trials,
-                rates=c.rates)
+            FixedCount(place=repr((c.event, c.reversed)), hits=c.oriented.hits,
+                       trials=c.oriented.trials, rates=c.rates)
             for c in result.judged
         ]  # fmt: skip
         capital = carried(capital, bets, seed=str(result.seed))

@@ -18,7 +18,7 @@ from ...outputs.features import PLACED
 from ..bins import LARGEST, Bins
 from ..cuts import Family
 from ..ledger import BUCKETS, Counted, Ledger
-from ..scores import AdditiveScore, Shape, Table
+from ..scores import AdditiveScore, PointTable, Shape
 from ..smoothing import Believed, believed, likeliest_odds, log_ratios, smooth
 
 Floats = NDArray[np.float64]
@@ -498,7 +498,9 @@ def _between(ordered: Floats, rank: int) -> float:
     return (low + high) / 2
 
 
-def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Shape, ...], Floats]:
+def _final(
+    ledger: Ledger, scored: Scored
+) -> tuple[tuple[PointTable, ...], tuple[Shape, ...], Floats]:
     """Tables and shapes of the event, and the points they give the kept draws."""
     final = scored.final = scored.final or _without(_fit(ledger, scored.kind, 2), scored.useless)
     if final.buckets is None:
@@ -545,8 +547,8 @@ def _final(ledger: Ledger, scored: Scored) -> tuple[tuple[Table, ...], tuple[Sha
     return tables, shapes, np.concatenate(points)
 
 
-def _table(column: Counted, points: Floats) -> Table:
-    return Table(column.bins, tuple(points.tolist()))
+def _table(column: Counted, points: Floats) -> PointTable:
+    return PointTable(column.bins, tuple(points.tolist()))
 
 
 def _telling(tables: dict[int, Floats]) -> dict[int, Floats]:

@@ -15,7 +15,7 @@ from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.auditors.claims.follows_law import follows_law
 from dpwitness.auditors.claims.loss_laws import (
     GaussianShift,
-    Shift,
+    LaplaceShift,
     delta_bounds,
     losses_of,
     smallest_epsilon,
@@ -42,11 +42,11 @@ def test_divergences_are_the_integrals(order):
         return log(found) / (order - 1)
 
     laplace = integral(lambda x: exp(-abs(x)) / 2, lambda x: exp(-abs(x - 1.3)) / 2)
-    assert divergence([Shift(1.3)], order) == pytest.approx(laplace, rel=1e-7)
+    assert divergence([LaplaceShift(1.3)], order) == pytest.approx(laplace, rel=1e-7)
     assert divergence([GaussianShift(1.3)], order) == pytest.approx(order * 1.3**2 / 2)
     two = log(0.7**order * 0.3 ** (1 - order) + 0.3**order * 0.7 ** (1 - order)) / (order - 1)
     assert divergence(response(), order) == pytest.approx(two)
-    parts = [Shift(1.3), GaussianShift(1.3), *response()]
+    parts = [LaplaceShift(1.3), GaussianShift(1.3), *response()]
     alone = sum(divergence([part], order) for part in parts)
     assert divergence(parts, order) == pytest.approx(alone)
 
@@ -68,13 +68,13 @@ def test_a_gaussian_keeps_its_mu_its_rho_and_its_points_and_no_less():
 
 
 def test_lines_bound_the_mu_of_other_noise_from_both_sides():
-    low, high = size_bounds([Shift(1.0)], GaussianCurve(1.0), 1)
+    low, high = size_bounds([LaplaceShift(1.0)], GaussianCurve(1.0), 1)
     # At the middle event Laplace noise errs with chance e^(-1/2) / 2 on both sides.
     least = 2 * norm.isf(exp(-0.5) / 2)
     # The lines asked are 73, and a little is missed between them.
     assert least <= low * 1.001
     assert low <= high < 1.5 * least
-    many = size_bounds([Shift(0.05)] * 400, GaussianCurve(1.0), 1)
+    many = size_bounds([LaplaceShift(0.05)] * 400, GaussianCurve(1.0), 1)
     # The central limit theorem of Dong, Roth and Su: mu = shift sqrt(parts).
     assert many == pytest.approx((0.05 * sqrt(400),) * 2, rel=0.03)
 

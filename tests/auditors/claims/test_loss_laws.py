@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.claims.loss_laws import (
-    Shift,
+    LaplaceShift,
     delta_bounds,
     delta_curve,
     epsilon_of,
@@ -52,7 +52,7 @@ def test_an_outcome_impossible_on_the_other_side():
 def test_one_laplace_coordinate(epsilon):
     laws = [LaplaceLaw(centres=np.array(c), scale=2.0) for c in (0.0, 2.0)]
     parts = losses_of(*laws)
-    assert parts == [Shift(1.0)]
+    assert parts == [LaplaceShift(1.0)]
     assert delta_bounds(parts, epsilon)[1] == pytest.approx(1 - exp(-(1 - epsilon) / 2), abs=1e-8)
 
 
@@ -114,7 +114,7 @@ def test_laws_that_cannot_be_compared(one, two):
 
 def test_a_curve_is_the_bounds_at_each_of_its_points():
     losses = LossLaw(losses=np.array([-1.0, 0.5]), probabilities=np.array([0.4, 0.6]), infinite=0.0)
-    parts = [losses, Shift(0.7), Shift(0.7)]
+    parts = [losses, LaplaceShift(0.7), LaplaceShift(0.7)]
     epsilons = (0.0, 0.3, 1.9, 5.0)
     assert delta_curve(parts, epsilons) == [delta_bounds(parts, one) for one in epsilons]
     assert delta_curve(parts, epsilons)[0][0] > 0.2

@@ -11,7 +11,7 @@ from dpwitness import InvalidArgument, Pair, audit
 from dpwitness.auditors.databases.distance import require_neighbours
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.databases.records import records, said
-from dpwitness.auditors.databases.table import Table, telling_rows
+from dpwitness.auditors.databases.table import TableDomain, telling_rows
 from dpwitness.mechanisms.model import Relation
 from dpwitness.reports.faces.wording import databases_phrases
 
@@ -31,8 +31,8 @@ FORMS = {
 @pytest.mark.parametrize("table", FORMS.values(), ids=FORMS)
 def test_rows_that_stand_out_come_first(table):
     """One of each kind is among the first four: missing, farthest, rarest, repeated."""
-    assert {30, 23, 11, 36} <= set(telling_rows(Table(table))[:8])
-    assert sorted(telling_rows(Table(table))) == list(range(40))
+    assert {30, 23, 11, 36} <= set(telling_rows(TableDomain(table))[:8])
+    assert sorted(telling_rows(TableDomain(table))) == list(range(40))
 
 
 @pytest.mark.long
@@ -40,7 +40,7 @@ def test_rows_that_stand_out_come_first(table):
 @pytest.mark.parametrize("distance", [1, 2])
 @pytest.mark.parametrize("relation", [Relation.ADD_REMOVE, Relation.REPLACE_ONE])
 def test_pairs_are_neighbours_of_rows_of_the_table(table, relation, distance):
-    source = pair_source(Table(table), relation, distance, 0)
+    source = pair_source(TableDomain(table), relation, distance, 0)
     known = set(map(said, records(table).rows))
 
     def check(pair):
@@ -73,7 +73,7 @@ def held(table, rng):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
-@pytest.mark.parametrize(("leak", "table"), [(largest, Table(ROWS)), (held, FORMS["pandas"])])
+@pytest.mark.parametrize(("leak", "table"), [(largest, TableDomain(ROWS)), (held, FORMS["pandas"])])
 def test_an_outlier_and_a_rare_category_are_found(leak, table, relation):
     """At seed 0; the leak moves the output by nine and more."""
     result = audit(leak, databases=table, relation=relation, epsilon=1.0, trials=1000, seed=0)
@@ -92,12 +92,12 @@ def test_the_changed_row_is_shown_and_not_the_table():
 @given(st.lists(st.integers(), max_size=1))
 def test_a_table_needs_rows(rows):
     with pytest.raises(InvalidArgument, match="at least 2 records"):
-        Table(rows)
+        TableDomain(rows)
 
 
 def test_a_table_too_small_for_the_distance_is_refused():
     with pytest.raises(InvalidArgument, match="3 of them are to change"):
-        pair_source(Table(ROWS[:3]), Relation.ADD_REMOVE, 3, 0)
+        pair_source(TableDomain(ROWS[:3]), Relation.ADD_REMOVE, 3, 0)
 
 
 DAYS = [f"{1950 + i % 50}-0{1 + i % 9}-1{i % 10}" for i in range(60)]
@@ -114,13 +114,13 @@ MESSY[53]["pay"] = "9,990.00"
 @pytest.mark.parametrize("place", [17, 29, 41, 53])
 def test_what_is_written_stands_out_by_what_it_says(made, place):
     """A day before all others, a word among numbers, a long text, and the largest number."""
-    assert place in telling_rows(Table(made(MESSY)))[:16]
+    assert place in telling_rows(TableDomain(made(MESSY)))[:16]
 
 
 def test_days_of_all_libraries_are_in_order():
     frame = pd.DataFrame(MESSY).assign(born=pd.to_datetime(pd.DataFrame(MESSY)["born"]))
     frame.loc[33, "born"] = pd.NaT
-    assert {17, 33} <= set(telling_rows(Table(frame))[:16])
+    assert {17, 33} <= set(telling_rows(TableDomain(frame))[:16])
 
 
 @pytest.mark.parametrize(
@@ -128,11 +128,11 @@ def test_days_of_all_libraries_are_in_order():
     [(("01234567", "00031"), {31}), ((2044,), {43, 44}), (("1963",), {13}), ((9, 2055.5), {55})],
 )
 def test_rows_that_the_code_speaks_of_come_first(constants, places):
-    assert places <= set(telling_rows(Table(MESSY), constants)[:16])
+    assert places <= set(telling_rows(TableDomain(MESSY), constants)[:16])
 
 
 def test_a_row_that_meets_several_conditions_of_the_code_comes_first():
     """Of 300 rows 12 meet both."""
     rows = [{"town": "ABC"[i % 3], "pay": i * 7 % 300, "age": i % 90} for i in range(300)]
-    order = telling_rows(Table(rows), ("town", "A", 0.0, "pay", 264, 1.2))
+    order = telling_rows(TableDomain(rows), ("town", "A", 0.0, "pay", 264, 1.2))
     assert any(rows[i]["town"] == "A" and rows[i]["pay"] > 264 for i in order[:24])

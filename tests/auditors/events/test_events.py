@@ -18,7 +18,7 @@ from dpwitness.auditors.events.events import (
     NoneOf,
     event_from_json,
 )
-from dpwitness.auditors.events.scores import AdditiveScore, Shape, Table
+from dpwitness.auditors.events.scores import AdditiveScore, PointTable, Shape
 from dpwitness.auditors.outputs.features import Column, Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
 
@@ -56,7 +56,7 @@ def scores(draw):
     tables = []
     for some in draw(st.lists(bins(), min_size=1, max_size=3)):
         values = draw(st.lists(points, min_size=some.size, max_size=some.size))
-        tables.append(Table(some, tuple(values)))
+        tables.append(PointTable(some, tuple(values)))
     symbols = st.tuples(*(st.integers(0, int(t.bins.symbols().max())) for t in tables))
     shapes = draw(st.dictionaries(symbols, points, max_size=3))
     listed = tuple(Shape(found, extra) for found, extra in shapes.items())
@@ -116,7 +116,7 @@ def test_any_event_can_be_asked_of_any_outputs(event, batch):
 def test_a_score_is_the_points_of_tables_and_shape():
     column = Bins(Feature("value", (0,)), (0.5,), (0.0, 1.0), (), True)
     number = Bins(Feature("value", (1,)), (2.0,), (None, None), ("None",), False)
-    tables = (Table(column, (0.0,) * 4), Table(number, (-1.0, 1.0, 0.0, 0.25, 0.0)))
+    tables = (PointTable(column, (0.0,) * 4), PointTable(number, (-1.0, 1.0, 0.0, 0.25, 0.0)))
     shapes = (Shape((1, 0), 4.0), Shape((0, 2), -3.0))
     event = AdditiveScore(tables, 3.5, shapes)
     batch = Outputs.of_list([(1, 1.5), (1, 2.0), (0, None), (0, 7.0), (2, 2.5)])

@@ -8,7 +8,7 @@ import pytest
 
 from dpwitness.auditors.errors import EvidenceFormatError, InvalidArgument
 from dpwitness.auditors.privacy.accumulate import (
-    Bet,
+    FixedCount,
     capital_from_json,
     carried,
     epsilon_lower,
@@ -26,7 +26,7 @@ def claim(epsilon=1.0, delta=0.0, distance=1):
 
 
 def a_bet(hits, trials=(400, 400), rates=(0.6, 0.2), place="here"):
-    return Bet(place=place, hits=hits, trials=trials, rates=rates)
+    return FixedCount(place=place, hits=hits, trials=trials, rates=rates)
 
 
 def test_the_first_run_starts_with_nothing_won():

@@ -12,7 +12,7 @@ from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.run import audit
 from dpwitness.auditors.results.results import Pair, Verdict
 from dpwitness.auditors.sampling import sampling
-from dpwitness.auditors.sampling.kept import Draws
+from dpwitness.auditors.sampling.kept import KeptLines
 from dpwitness.auditors.sampling.sampling import OutOfTime, Sampler
 from dpwitness.mechanisms.model import PrivacyClaim, Relation
 
@@ -40,7 +40,7 @@ def block(side, first, size, chunk=0):
 
 
 def test_what_is_kept_is_a_beginning_of_both_sides():
-    draws = Draws()
+    draws = KeptLines()
     draws.begin(PAIR, CLAIM)
     for chunk in (0, 1):
         draws.expect(PAIR, [block(side, 0, 4, chunk) for side in (0, 1)])

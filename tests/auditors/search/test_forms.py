@@ -8,7 +8,7 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import Pair
-from dpwitness.auditors.search.choices import Choice, ChoiceSpace
+from dpwitness.auditors.search.choices import ChoiceSpace, ExampleChoice
 from dpwitness.auditors.search.constants import constants_of
 from dpwitness.auditors.search.corners import corners, exhausted
 from dpwitness.auditors.search.dictionary import conjunctions, runs, shaped
@@ -39,7 +39,7 @@ def test_texts_of_a_form_are_among_the_proposals(meets):
 
 
 def test_a_form_is_permitted_by_the_choice():
-    choice = Choice("integer", 0, {"min_value": 100, "max_value": 5000})
+    choice = ExampleChoice("integer", 0, {"min_value": 100, "max_value": 5000})
     found = forms_of((), choice)
     assert {128, 4096, 1000, 1023} <= set(found)
     assert all(100 <= value <= 5000 for value in found)

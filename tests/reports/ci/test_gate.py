@@ -36,7 +36,7 @@ from dpwitness.reports.ci.summary import summary_lines
 from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
 from dpwitness.reports.formats.entries import Entry, read_entries, source_of
-from dpwitness.reports.formats.told import Case, Judged, Reason, Told
+from dpwitness.reports.formats.told import Case, Reason, Told, ToldClaim
 from dpwitness.reports.history.last import last_of
 from dpwitness.reports.history.recorder import record
 from dpwitness.reports.settings.settings import Settings, SettingsError
@@ -492,7 +492,7 @@ def test_every_format_tells_the_whole_witness(form):
 
 @pytest.mark.parametrize("form", [as_junit, as_markdown])
 def test_a_proof_says_what_it_covers(form):
-    judged = Judged(mechanism="m", claim="c", verdict="proved", bound="", power="", draws=1,
+    judged = ToldClaim(mechanism="m", claim="c", verdict="proved", bound="", power="", draws=1,
                     seconds=0.0, scope="both pairs of {0, 1}")  # fmt: skip
     case = Case(name="m", target="m", judged=(judged,))
     told = Told(command="reproduce", cases=(case,), reasons=(), closing="", document={}, page=str)

@@ -7,7 +7,7 @@ import pytest
 
 from dpwitness.reports.faces.as_html import render as audit_page
 from dpwitness.reports.history.page import render as history_page
-from dpwitness.reports.history.reading import Subject
+from dpwitness.reports.history.reading import AuditedClaim
 from dpwitness.reports.record import evidence
 
 pytestmark = pytest.mark.quality
@@ -91,8 +91,8 @@ def pages(sound, refuted, written, tmp_path_factory):
     audits[9:] = [
         {**one, "source": "6" * 32, "remark": "repeated seed", "counted": 0} for one in audits[9:]
     ]
-    told = [Subject("noisy_histogram", claim, tuple(audits)),
-            Subject("a_name_that_is_longer_than_most_" * 3, {**claim, "delta": 0.0},
+    told = [AuditedClaim("noisy_histogram", claim, tuple(audits)),
+            AuditedClaim("a_name_that_is_longer_than_most_" * 3, {**claim, "delta": 0.0},
                     (an_audit(1, verdict="inconclusive", source=""),))]  # fmt: skip
     made = {
         "audit": audit_page(results, document, ["dpwitness audit release.py:f --epsilon 1"] * 2),

@@ -15,7 +15,7 @@ from dpwitness.auditors.outputs.kinds import NOT_LOOKED_AT
 from dpwitness.reports.history import lines, reading, recorder
 from dpwitness.reports.history.growth import grow
 from dpwitness.reports.history.page import render
-from dpwitness.reports.history.reading import Subject, refuted_before
+from dpwitness.reports.history.reading import AuditedClaim, refuted_before
 from dpwitness.reports.history.recorder import merge, new_run, record
 from dpwitness.reports.history.store import NAME, open_memory, open_store
 
@@ -206,7 +206,7 @@ def audits_of(verdicts, **columns):
            "counted": 1, **columns}  # fmt: skip
     claim = {"epsilon": 1.0, "delta": 0.0, "relation": "add-remove", "distance": 1}
     runs = [{**row, "run": f"r{n}", "verdict": verdict} for n, verdict in enumerate(verdicts)]
-    return Subject("noisy", claim, tuple(runs))
+    return AuditedClaim("noisy", claim, tuple(runs))
 
 
 @pytest.mark.parametrize(
