@@ -33,7 +33,7 @@ from ..workers.streams import (
 )
 from .calls import accepts_size, guarded, single_call
 from .capture import captured
-from .gate import CAUSES, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
+from .gate import CAUSES, COPIED, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
 from .sampling import BLOCK, LEAST_BLOCK
 
 ROOM = 1 << 26
@@ -230,9 +230,13 @@ def remade(
     random.Random(repr([key for _, key, *_ in asked])).shuffle(order)
     found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows, _ in asked]
     worker.memory["globals"] = True
+    held: list[Stream] = []
 
     def again(place: int, number: int) -> Any:
         encoded, key, start, size, rows, wanted = asked[place]
+        if len(held) < COPIED:
+            # A generator that is freed leaves its address to the next.
+            held.append(Stream(key))
         size = size if rows else 1
         made = array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
         return made[:wanted].copy()

@@ -64,7 +64,8 @@ LONE = 32
 """Draws a side that are made where nothing else was ever drawn, where a claim is refuted: what a
 mechanism remembers may be one bit, and then another order alone often brings it back."""
 FEWEST = 8
-"""The same where a first call takes long: no more than `PART` of the time spent, or a second."""
+"""The same of a second count, and where a first call takes long: no more than `PART` of the time
+spent, or a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,8 @@ class Deciding:
     seconds: float = 0.0
     draws: dict[int, int] = field(default_factory=dict)
     """How many were entered of each side."""
+    lone: int = LONE
+    """Draws a side that are made alone where a claim is refuted; fewer once that was done."""
 
     def enter(self, pair: Pair, calls: Calls, event: Event | None, block: Block, drawn: Drawn
               ) -> None:  # fmt: skip
@@ -147,12 +150,15 @@ class Deciding:
             encoded = [pickled(one) for one in group[0][0].databases]
             asked = [RemadeCall.of(made, count) for made, count in group]
             try:
-                door.fresh(remake, (), encoded, asked, PART * seconds, refuted)
+                lone = self.lone if refuted else 0
+                door.fresh(remake, (), encoded, asked, PART * seconds, lone)
             except MechanismRaised as error:
                 raise ContractError(
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
+        if refuted:
+            self.lone = FEWEST
 
 
 def require_inside(door: Door) -> None:
@@ -223,12 +229,12 @@ def remake(
     encoded: Sequence[bytes],
     asked: Sequence[RemadeCall],
     seconds: float,
-    refuted: bool,
+    lone: int,
 ) -> None:
     """Make the first draws of each block in a random order; runs in a fresh process.
 
-    ContractError names the first that comes out otherwise than it did; where the claim is refuted,
-    also of those that are made alone.
+    ContractError names the first that comes out otherwise than it did, also of the `lone` a side
+    that are made alone.
     """
     order = [
         (place, draw)
@@ -236,8 +242,10 @@ def remake(
         for draw in ([0] if one.calls.rows else range(one.count))
     ]
     random.Random(repr([one.block for one in asked])).shuffle(order)
-    lone = (
-        _lone(worker, encoded, asked, order, max(seconds, 1.0)) if refuted and worker.alone else []
+    apart = (
+        _lone(worker, encoded, asked, order, max(seconds, 1.0), lone)
+        if lone and worker.alone
+        else []
     )
     prime_globals()
     found = _remade(worker, encoded, asked, order, seeding=False)
@@ -254,7 +262,7 @@ def remake(
             else _as_drawn(worker, one.calls, database, made)
         )
         _require_same(one, outputs)
-    for place, draw, alone in lone:
+    for place, draw, alone in apart:
         one = asked[place]
         if one.wide:
             _require_same_digests(one, [alone], draw)
@@ -275,10 +283,11 @@ def _lone(
     asked: Sequence[RemadeCall],
     order: Sequence[tuple[int, int]],
     seconds: float,
+    most: int,
 ) -> list[tuple[int, int, Any]]:
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
     made: list[tuple[int, int, Any]] = []
-    left = {side: LONE for side in (0, 1)}
+    left = {side: most for side in (0, 1)}
     begun = monotonic()
     for place, draw in order:
         block = asked[place].block

@@ -49,6 +49,7 @@ FEW = (
     ("mean", "rows_share_a_fiftieth"), ("equality", "by_cell_and_count"),
     ("sample size", "setdefault"), ("invariant", "cycle_of_a_table"),
     ("follows law", "ar1_of_a_class"), ("audit", "bit_kept"),
+    ("tails", "identity_of_the_generator"),
 )  # fmt: skip
 
 
