@@ -236,8 +236,10 @@ def _still_refutes(audit: Audit, pair: Pair, allowance: Allowance, most: int) ->
             return True
         z = two_sample.normal_z((x, y), (draws, draws), epsilon, delta)
         unlikely = z < UNLIKELY or choice.predicted + 2 * choice.spread < epsilon
-        unlikely = unlikely and beyond < 0
-        if 2 * draws > most or (unlikely and draws >= LEAST // 2):
+        unlikely = unlikely and beyond < -1
+        # Few draws show nothing of a moment, whose function of the output must be learnt.
+        early = max(LEAST // 2, most // DEAREST**2 if moments else 0)
+        if 2 * draws > most or (unlikely and draws >= early):
             return False
         lesson.add(first[draws:], second[draws:])
         draws, chunk = 2 * draws, chunk + 1
