@@ -41,7 +41,7 @@ COMMANDS = {
     "README's right_sum": ["audit", "release.py:right_sum", *OF_RELEASE],
 }
 HEAD = """
-import gc, math, resource
+import gc, math, resource, sys
 import numpy as np
 from dpwitness import PrivacyClaim, audit
 from dpwitness.mechanisms.catalogue import CATALOGUE
@@ -68,6 +68,8 @@ def ten(database, rng, *, size=None):
 
 def spent():
     gc.collect()
+    if "joblib.externals.loky" in sys.modules:  # its processes count once they have ended
+        sys.modules["joblib.externals.loky"].get_reusable_executor().shutdown(wait=True)
     used = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in used)
 
@@ -87,7 +89,6 @@ AUDITS = {
     "ten coordinates, 1,000,000 trials": "audit(ten, trials=1_000_000, **PAIR)",
 }
 CATALOGUE = """
-import sys
 known = set(sys.argv[1].split())
 for mechanism in CATALOGUE:
     claims = [one for one in mechanism.claims if isinstance(one, PrivacyClaim)]
@@ -146,7 +147,10 @@ def main():
     parser.add_argument("--json", type=Path)
     parser.add_argument("case", nargs="*", default=CASES)
     asked = parser.parse_args()
-    last, rows = asked.python[-1], []
+    last, rows = asked.python[-1], {}
+    if asked.json and asked.json.exists():  # cases that are not asked for stay
+        known = json.loads(asked.json.read_text("utf-8"))["rows"]
+        rows = {row["case"]: row for row in known if row["case"] in CASES}
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "release.py").write_text(RELEASE)
         of_each = [
@@ -160,7 +164,7 @@ def main():
         numpy = min(run(importing, folder) for _ in range(asked.repeats))
         about = {
             "seed": 0, "repeats": asked.repeats, "mechanisms": len(names.split()),
-            "worker": round(worker, 4), "numpy": round(numpy, 4),
+            "worker": round(worker, 4), "importing numpy": round(numpy, 4),
             "machine": platform.machine(), "python": platform.python_version(),
             "date": datetime.now(UTC).date().isoformat(),
         }  # fmt: skip
@@ -170,10 +174,12 @@ def main():
             for _ in range(asked.repeats):
                 for python in asked.python:
                     found[python].append(measured(python, case, names, folder))
-            rows.append({"case": case, "cpu": [round(min(found[one]), 3) for one in asked.python]})
-            print(rows[-1], flush=True)
+            cpu = [round(min(found[one]), 3) for one in asked.python]
+            rows[case] = {"case": case, "cpu": cpu}
+            print(rows[case], flush=True)
             if asked.json:
-                asked.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", "utf-8")
+                made = {**about, "rows": [rows[one] for one in CASES if one in rows]}
+                asked.json.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

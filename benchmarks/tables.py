@@ -173,7 +173,7 @@ def beside():
     start = (
         "" if "worker" not in found else
         f"A worker, from its start to its end with one draw: {found['worker']:.2g} CPU s; "
-        f"importing numpy: {found['numpy']:.2g}.\n"
+        f"importing numpy: {found['importing numpy']:.2g}.\n"
     )  # fmt: skip
     columns = ["case", "CPU s at 878604e", "CPU s now", "ratio"]
     parts = [about(found, "beside.py"), table(columns, rows), "", WHY, start]
@@ -184,7 +184,7 @@ WHY = """All processes count. What is dearer, and why: bets are made on single c
 generator of its own (1.6 us). Of a claim that is refuted 64 draws are made again in
 processes of their own (8 ms each). Single calls are weighed on the tape (milliseconds each, most
 of what dicts and sparse vectors cost). Discrete laws are enumerated for as long as the audit took.
-EM-NAIVE states two claims and stated one. Workers of 878604e ended later, uncounted.
+EM-NAIVE states two claims and stated one.
 """
 
 

@@ -200,6 +200,10 @@ def laws_of(
         return "it draws its own randomness"
     if hasattr(run, "words"):
         return "it runs in a process of its own, whose draws are not seen"
+    if outside := sampler.door.outside():
+        return (
+            f"it uses {', '.join(outside[:3])}, which outlives its process: what it keeps is there"
+        )
     asked = sampler.vectorised, sampler.exceptions
     reason = sampler.door.ask(first_path, databases[:1], *asked)
     if reason:

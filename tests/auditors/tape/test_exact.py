@@ -54,6 +54,18 @@ def test_what_remembers_has_no_exact_law(draw):
     assert "remembers earlier calls" in found
 
 
+def test_what_remembers_in_a_file_is_not_refuted_exactly(tmp_path):
+    def kept(value, rng):
+        place = tmp_path / str(value)
+        if not place.exists():
+            place.write_text(str(response(value, rng)))
+        return int(place.read_text())
+
+    found = audit(kept, pair=(0, 1), epsilon=EPSILON, relation=REPLACE, trials=50)
+    assert not found.refuted
+    assert found.exact is None
+
+
 # --- clients of local privacy, each from its paper --------------------------------------------
 
 
