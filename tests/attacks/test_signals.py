@@ -236,7 +236,7 @@ STEADILY = ["m.py:steady", *CLAIM, "--trials", "100000", "--seed", "5", "--quiet
 SHARD = ["audit", *STEADILY, "--workers", "2", "--shard"]
 RUNS = {
     "audit": [["audit", *STEADILY, "--checkpoint", "kept", "--json", "out.json"]],
-    "gate": [["gate", "--jobs", "2", "--json", "out.json"]],
+    "gate": [["gate", "--workers", "2", "--json", "out.json"]],
     "reproduce": [["reproduce", "EM-3.12", "PMW-ACC*", "--trials", "20000", "--workers", "2",
                    "--json", "out.json"]],
     "shards": [
