@@ -1,14 +1,20 @@
 """Tampering with the store: whatever is changed is named by `history` with status 4, each time."""
 
+import pickle
 import random
 import shutil
 import sqlite3
 import subprocess
 import sys
+from math import inf
 
 import pytest
 from click.testing import CliRunner
 
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Pair, Verdict
+from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.reports.cli import main
 from dpwitness.reports.history.entry import entries_of
 from dpwitness.reports.history.recorder import record
@@ -18,21 +24,20 @@ RUNS = 4
 
 
 def result(number):
-    counts = [
-        {
-            "stage": "attempt", "chunk": chunk, "reversed": False, "hits": [60 + number, 20],
-            "event": {"kind": "half-line", "threshold": 0.5, "upper": True},
-            "trials": [100, 100], "predicted": 1.0, "spread": 0.1, "rates": [0.6, 0.2],
-        }
+    counts = tuple(
+        Count(
+            stage="attempt", chunk=chunk, event=HalfLine(Feature(), 0.5, True), reversed=False,
+            hits=(60 + number, 20), trials=(100, 100), predicted=1.0, spread=0.1, rates=(0.6, 0.2),
+        )
         for chunk in (0, 1)
-    ]  # fmt: skip
-    return {
-        "mechanism": "noisy", "target": "file.py:noisy", "verdict": "not_refuted",
-        "claim": {"epsilon": 1.0, "delta": 0.0, "relation": "replace-one", "distance": 1},
-        "epsilon_lower": 0.7, "detectable_epsilon": "inf", "draws": 600, "seed": number,
-        "pair": {"database": [0], "neighbour": [1]}, "seconds": 0.25, "seeded": True, "note": "",
-        "evidence": {"alpha": 1e-3, "counts": counts}, "source": "5" * 32,
-    }  # fmt: skip
+    )  # fmt: skip
+    return AuditResult(
+        mechanism="noisy", target="file.py:noisy", verdict=Verdict.NOT_REFUTED, judged=counts,
+        claim=PrivacyClaim(epsilon=1.0, relation=Relation.REPLACE_ONE), epsilon_lower=0.7,
+        detectable_epsilon=inf, detectable_probability=inf, draws=600, seed=number, witness=None,
+        pair=Pair([0], [1]), seconds=0.25, source="5" * 32, alpha=1e-3,
+        evidence=Evidence(counts=counts, alpha=1e-3, level=1e-3),
+    )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -211,9 +216,10 @@ def test_recording_into_a_gap_or_a_last_number_ends(whole, tmp_path):
             connection.execute(statement)
         connection.close()
         code = f"""
+import pickle
 from pathlib import Path
 from dpwitness.reports.history.recorder import record
-print(record(Path({str(folder)!r}), "new", [{result(8)!r}], ["t"], 8))
+print(record(Path({str(folder)!r}), "new", [pickle.loads({pickle.dumps(result(8))!r})], ["t"], 8))
 """
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                               timeout=60, check=False)  # fmt: skip
