@@ -419,6 +419,16 @@ def test_the_demo_writes_its_report(run, engine, sound, refuted, monkeypatch):
     assert run("demo").exit_code == 4
 
 
+@pytest.mark.long
+def test_the_demo_as_a_stranger_runs_it_goes_as_it_should_and_replays(run):
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    findings = json.loads(Path("dpwitness-demo.json").read_text())["findings"]
+    verdicts = [finding["verdict"] for finding in findings]
+    assert verdicts == ["not_refuted", "refuted"]
+    assert run("replay", "dpwitness-demo.json").exit_code == 1
+
+
 class Screen:
     """A terminal that remembers what was written to it."""
 
