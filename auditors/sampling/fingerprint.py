@@ -147,10 +147,36 @@ def _of_object(value: Any, modules: Reached) -> Iterator[Any]:
     yield f"{type(value).__module__.rpartition('.')[2]}.{type(value).__qualname__}"
     if dataclasses.is_dataclass(value):
         yield from (getattr(value, field.name) for field in dataclasses.fields(value))
+    elif _is_strategy(value):
+        yield dict(_definition(value))
     elif hasattr(value, "__dict__") and type(value).__module__ in sys.modules:
         yield dict(sorted(vars(value).items()))
     else:
         raise _UnknownError
+
+
+def _is_strategy(value: Any) -> bool:
+    loaded = sys.modules.get("hypothesis.strategies")
+    return loaded is not None and isinstance(value, loaded.SearchStrategy)
+
+
+def _definition(strategy: Any) -> Iterator[tuple[str, Any]]:
+    """What a strategy of Hypothesis was made with, by name; nothing that its use leaves in it.
+
+    Using a strategy writes into it: the addresses of the threads that validated it, answers that
+    are kept, the strategy that a lazy one stands for. A private attribute is of that sort, but for
+    the arguments of the lazy ones. A deferred one is what its function gives, since it forgets the
+    function then. A transformation carries the file and line of its call.
+    """
+    given = ("_LazyStrategy__args", "_LazyStrategy__kwargs")
+    if type(strategy).__name__ == "DeferredStrategy":
+        yield "wrapped_strategy", strategy.wrapped_strategy
+        return
+    for name, held in sorted(vars(strategy).items()):
+        if name == "_transformations":
+            yield name, [step[:2] for step in held]
+        elif name in given or not name.startswith(("_", "cached_", "validate_called")):
+            yield name, held
 
 
 def _closure(modules: Reached) -> tuple[set[str], set[str]]:

@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dpwitness.auditors.sampling import fingerprint as fingerprints
 from dpwitness.auditors.sampling.fingerprint import fingerprint
@@ -221,3 +223,43 @@ def test_a_file_that_reaches_by_text_counts_as_a_whole(load):
     text = APART.replace("x + helper(rng)", "x + globals()['hel' + 'per'](rng)")
     changed = text.replace("scale=SCALE", "scale=2 * SCALE")
     assert fingerprint(load(text).noisy) != fingerprint(load(changed).noisy)
+
+
+def _plus_three(number):
+    return number + 3
+
+
+STRATEGIES = {
+    "lists": lambda: st.lists(st.integers(0, 120), max_size=30),
+    "mapped": lambda: st.lists(st.integers(0, 9).map(_plus_three).filter(_plus_three)),
+    "dependent": lambda: st.integers(1, 3).flatmap(lambda n: st.lists(st.just(n), max_size=n)),
+    "either": lambda: st.integers() | st.sampled_from(["a", "b"]),
+    "records": lambda: st.fixed_dictionaries({"age": st.integers(0, 9), "name": st.text()}),
+    "built": lambda: st.builds(complex, st.floats(0, 1), imag=st.integers(0, 3)),
+    "deferred": lambda: st.deferred(lambda: st.integers(0, 4)),
+    "recursive": lambda: st.recursive(st.booleans(), lambda inner: st.lists(inner), max_leaves=4),
+}
+
+
+@pytest.mark.parametrize("make", STRATEGIES.values(), ids=STRATEGIES)
+def test_using_a_strategy_does_not_change_what_it_is(make):
+    # Hypothesis keeps in a strategy the address of each thread that used it: such a fingerprint
+    # made every shard of an audit with databases=st.lists(...) an audit of its own.
+    strategy = make()
+    first = fingerprint(strategy)
+
+    @settings(max_examples=3, database=None, deadline=None)
+    @given(strategy)
+    def use(value):
+        assert repr(value)
+
+    use()
+    assert len(first) == 32
+    assert fingerprint(strategy) == fingerprint(make()) == first
+
+
+def test_other_strategies_are_others():
+    known = {fingerprint(make()) for make in STRATEGIES.values()}
+    shorter = fingerprint(st.lists(st.integers(0, 120), max_size=29))
+    unmapped = fingerprint(st.lists(st.integers(0, 9).filter(_plus_three)))
+    assert len(known | {shorter, unmapped}) == len(STRATEGIES) + 2
