@@ -15,9 +15,12 @@ def narrow(database, rng, *, size=None):
 
 @pytest.mark.long
 def test_the_histogram_lies_where_the_witness_says():
-    # Seed 3: the smallest pair is not the one with the largest bound.
-    found = audit(narrow, epsilon=1, relation="add-remove", databases=AGES, trials=20_000, seed=3)
-    assert found.worst is not found.witness
+    # The first seeds: one of which shows a smaller pair than that of the largest bound.
+    each = (
+        audit(narrow, epsilon=1, relation="add-remove", databases=AGES, trials=20_000, seed=seed)
+        for seed in range(10)
+    )
+    found = next(found for found in each if found.worst is not found.witness)
     shown = found.witness.database, found.witness.neighbour
     for database, side in zip(shown, found.sketch.counts, strict=True):
         # The median of the outputs is the sum: its error is 50 / sqrt(n), so 4 of them and a bin.

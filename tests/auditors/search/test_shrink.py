@@ -68,6 +68,29 @@ def test_one_number_ends_on_the_smallest_that_still_breaks_the_claim(rows, scale
     assert len(asked) <= 60
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_what_both_databases_share_is_taken_away_before_anything_is_asked(seed):
+    """Each question costs draws, and after a cheap refutation few are left."""
+
+    def run(database, rng, *, size=None):
+        return sum(database) + rng.laplace(scale=50, size=size)
+
+    asked = []
+
+    def refutes(pair):
+        asked.append(pair)
+        return abs(sum(pair.database) - sum(pair.neighbour)) > 50
+
+    rows = st.lists(st.integers(0, 100), min_size=3, max_size=20)
+    source = pair_source(rows, Relation.ADD_REMOVE, 1, 0)
+    plan = SearchPlan(draws=100, most=60_000)
+    found = hunt(Sampler(run=run, seed=seed), source, epsilon=1.0, delta=0.0, plan=plan)
+    small, *_ = shrink(source, found, refutes)
+    assert len(asked[0].database) + len(asked[0].neighbour) == 7
+    assert len(small.database) + len(small.neighbour) == 7
+    assert len(asked) <= 60
+
+
 def test_a_gap_between_the_simplest_and_the_found_number_is_found():
     def leaks(d):
         return len(d) == 1 and d[0] in (7, 10, 11, 12)
