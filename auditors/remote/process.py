@@ -10,12 +10,12 @@ import select
 import signal
 import subprocess
 import tempfile
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, Any
 
 from ..errors import ContractError, InvalidArgument, MechanismHangs
+from ..silence import Silence
 
 PIECE = 1 << 20
 LITTLE = 1 << 16
@@ -27,7 +27,7 @@ GRACE = 1.0
 
 
 class Program:
-    """One running child; `limit` is the longest it may stay silent, in seconds.
+    """One running child; `limit` is the longest it may stay silent, in seconds of its own.
 
     Raises InvalidArgument when the command cannot be started.
     """
@@ -63,7 +63,7 @@ class Program:
         """Write one line of JSON."""
         # "database" comes last in every request, so that a small client can cut it off.
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-        rest, patience = memoryview(text.encode() + b"\n"), _Patience(self.limit)
+        rest, patience = memoryview(text.encode() + b"\n"), _Patience(self._process.pid, self.limit)
         while rest:
             self._wait(patience, writing=True)
             try:
@@ -104,7 +104,7 @@ class Program:
         """The next `size` raw bytes."""
         pieces, missing = [self._left[:size]], size - len(self._left[:size])
         self._left = self._left[size:]
-        patience = _Patience(self.limit)
+        patience = _Patience(self._process.pid, self.limit)
         while missing > 0:
             wanted = f"{missing} bytes of its outputs"
             piece = self._more(min(PIECE, missing), wanted, patience)
@@ -133,7 +133,7 @@ class Program:
     def _line(self) -> bytes:
         parts = [self._left]
         length = len(self._left)
-        patience = _Patience(self.limit)
+        patience = _Patience(self._process.pid, self.limit)
         while b"\n" not in parts[-1]:
             if length > LONGEST_LINE:
                 raise ContractError(
@@ -157,16 +157,15 @@ class Program:
         return piece
 
     def _wait(self, patience: "_Patience", *, writing: bool) -> None:
-        while (left := patience.ends - time.monotonic()) > 0:
+        while (left := patience.left()) > 0:
             reading, ready, _ = select.select(
                 [] if writing else [self._output], [self._input] if writing else [], [], left
             )
             if reading or ready:
                 return
         raise MechanismHangs(
-            f"{self._name} was silent for {self.limit:g} s in the middle of a request; if it is "
-            "meant to be that slow, raise the limit with --timeout, or let it write "
-            '{"id": ..., "working": true} now and then'
+            f"{self._name} was silent for {self.limit:g} s; if it is meant to be that slow, raise "
+            'the limit with --timeout, or let it write {"id": ..., "working": true} now and then'
         )
 
     def _died(self, wanted: str = "a request") -> ContractError:
@@ -194,18 +193,21 @@ class Program:
         return ""
 
 
-class _Patience:
-    """When a line, an array or a request has to have come; `LITTLE` more bytes begin it anew."""
+class _Patience(Silence):
+    """Until when a line, an array or a request has to come; `LITTLE` bytes more end a silence."""
 
-    def __init__(self, limit: float) -> None:
-        self._limit, self._bytes = limit, 0
-        self.ends = time.monotonic() + limit
+    __slots__ = ("_bytes",)
+
+    def __init__(self, pid: int, limit: float) -> None:
+        super().__init__(pid, limit)
+        self._bytes = 0
 
     def came(self, size: int) -> None:
         """So many bytes came through."""
         self._bytes += size
         if self._bytes >= LITTLE:
-            self._bytes, self.ends = 0, time.monotonic() + self._limit
+            self._bytes = 0
+            self.broken()
 
 
 def _no_constant(text: str) -> Any:

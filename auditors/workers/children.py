@@ -21,10 +21,10 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from time import monotonic
 from typing import Any, NoReturn
 
 from ..errors import ContractError, MechanismHangs
+from ..silence import Silence
 from .wire import Garbled, answered, packed
 
 FRAME = struct.Struct("<Q")
@@ -108,14 +108,17 @@ class Child:
 
     def _read(self, data: bytearray, size: int) -> bytearray:
         """So many bytes at least; nothing follows an answer before the next request."""
+        silence = Silence(self.pid, self.limit)
         while len(data) < size:
             try:
                 most = max(AT_ONCE, min(size - len(data), 1 << 20))
                 piece = self._sock.recv(most, socket.MSG_DONTWAIT)
             except BlockingIOError:
-                if not select.select([self._sock], [], [], self.limit)[0]:
+                if not (left := silence.left()):
                     self.end()
                     raise hangs(self.limit) from None
+                if select.select([self._sock], [], [], left)[0]:
+                    silence.broken()
                 continue
             except OSError:
                 piece = b""
@@ -137,16 +140,16 @@ def wait(children: Sequence[Child]) -> list[Child]:
     """
     by_socket = {child.socket: child for child in children}
     step = min(0.5, min(child.limit for child in children) / 4)
-    seen = {child: (child.beats, monotonic()) for child in children}
+    seen = {child: (child.beats, Silence(child.pid, child.limit)) for child in children}
     while True:
         ready = select.select(list(by_socket), [], [], step)[0]
         if ready:
             return [by_socket[sock] for sock in ready]
-        now = monotonic()
-        for child, (beats, since) in seen.items():
+        for child, (beats, silence) in seen.items():
             if child.beats != beats:
-                seen[child] = child.beats, now
-            elif now - since > child.limit:
+                silence.broken()
+                seen[child] = child.beats, silence
+            elif not silence.left():
                 child.end()
                 raise hangs(child.limit)
 
