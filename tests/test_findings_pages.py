@@ -2,9 +2,9 @@
 
 import pytest
 
-from docs.findings.__main__ import COMMAND, HERE, names, read, run_again, verdict
+from docs.findings.__main__ import COMMAND, HERE, LOST, MARK, names, read, run_again, verdict, write
 
-SAID = ("| Claim |", "| Neighbours |", "| Upstream |", "| Earlier reports |",
+SAID = ("| Claim |", "| Its address |", "| Neighbours |", "| Upstream |", "| Earlier reports |",
         "**Cause.**", "**Mend", "**Who uses it meanwhile**", "no violation**")  # fmt: skip
 
 
@@ -28,9 +28,28 @@ def test_a_page_that_does_not_say_what_comes_is_told(tmp_path, monkeypatch):
     for told, wrong in (("Refuted: x, at least 2", 0), ("Not refuted: y", 1), ("", 1)):
         (tmp_path / "page.md").write_text(f"{text}{told}\n```\n")
         assert len(run_again("page")) == wrong
-    (tmp_path / "page.md").write_text("```console\n$ exit 3\n```\n")
+
+
+def test_a_page_whose_environment_cannot_be_made_says_so_and_is_not_judged(tmp_path, monkeypatch):
+    monkeypatch.setattr("docs.findings.__main__.HERE", tmp_path)
+    text = "```console\n$ echo no such release >&2; exit 3\n$ dpwitness audit x\nRefuted: y\n```\n"
+    (tmp_path / "page.md").write_text(text)
     (told,) = run_again("page")
-    assert "exit 3" in told
+    assert LOST in told
+    assert "no such release" in told
+
+
+def test_the_table_keeps_the_rows_of_pages_that_were_not_run(tmp_path, monkeypatch):
+    monkeypatch.setattr("docs.findings.__main__.HERE", tmp_path)
+    for name in ("a", "b", "c"):
+        (tmp_path / f"{name}.md").write_text("```console\n$ true\n```\n")
+    (tmp_path / "index.md").write_text(f"# Pages\n\n{MARK}\n")
+    write({"c": "| c | 1 |"})
+    write({"a": "| a | 2 |"})
+    write({"c": "| c | 3 |", "gone": "| gone | 3 |"})
+    head, rows = (tmp_path / "index.md").read_text().split(MARK)
+    assert head == "# Pages\n\n"
+    assert rows.splitlines()[4:] == ["| a | 2 |", "| c | 3 |"]
 
 
 def test_a_command_goes_on_after_a_backslash_and_ends_before_what_it_printed():
