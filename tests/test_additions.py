@@ -291,17 +291,18 @@ def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
         ("range", "not_refuted"), ("range", "refuted"),
     ]  # fmt: skip
     page = (tmp_path / "f.html").read_text(encoding="utf-8")
-    assert "output ≤ 0.5" in page
-    assert "On [] it is larger." in page
+    assert "margin ≥ 0" in page
+    assert "On [] an output is larger." in page
     code = (
         "import dpwitness\n"
         "from dpwitness.mechanisms.noise.theorems_tails import THEOREMS\n"
         "from dpwitness.reports.formats.statements_as_json import schema\n"
         "print(*(dpwitness.check(one, trials=200).verdict.value for one in THEOREMS[-2:]))\n"
+        "print(*dpwitness.check(THEOREMS[-1], trials=200).finding.counts)\n"
         "print('range' in schema()['$defs']['StatementRecord']['properties']['kind']['enum'])\n"
     )
     told = run(scratch, "-c", code, folder=tmp_path).stdout.split()
-    assert told == ["not_refuted", "refuted", "True"]
+    assert told == ["not_refuted", "refuted", "margins", "True"]
 
 
 def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):

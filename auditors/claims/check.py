@@ -102,7 +102,8 @@ def _found(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding
             raise
         found = _find(claim, replace(mechanism, law=None), budget)
         remark = f"the exact law was left out: {error}"
-        return replace(found, note="; ".join(filter(None, (found.note, remark))))
+        counts = found.counts and {**found.counts, "remark": remark}
+        return replace(found, note="; ".join(filter(None, (found.note, remark))), counts=counts)
 
 
 def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
@@ -122,7 +123,7 @@ def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
         case GrowthClaim():
             return audit_growth(claim, budget)
         case IdentityClaim():
-            return audit_identity(claim)
+            return audit_identity(claim, budget)
     assert_never(claim)
 
 

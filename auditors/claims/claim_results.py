@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..evidence.record import ClaimCountsRecord
+from ..privacy.budget import Budget
 from ..results.results import Verdict
 
 
@@ -53,7 +55,8 @@ class Finding:
     quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `edge` is the
     smallest constant that still holds, None where nothing can be made smaller. `table` and
     `details` are for a figure, `witness` is the counterexample: a case, a database or an audit's
-    witness.
+    witness, and `shown` the same in words, all there is of it in what is read from a file.
+    `counts` are what all this follows from, see `derive`; None for a privacy claim.
     """
 
     claimed: float
@@ -70,7 +73,9 @@ class Finding:
     note: str = ""
     table: Table | None = None
     witness: Any = None
+    shown: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
+    counts: ClaimCountsRecord | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -110,3 +115,13 @@ class ClaimResult:
     def refuted(self) -> bool:
         """Whether the claim is refuted."""
         return self.verdict is Verdict.REFUTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClaimCheck:
+    """A claim that a target makes beside its privacy: the result, and all that was asked for it."""
+
+    mechanism: str
+    target: str
+    budget: Budget
+    result: ClaimResult

@@ -1,39 +1,21 @@
 """Equality in distribution: a test on cells fixed beforehand, an equivalence bound, exact laws."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
 from ...mechanisms.model import Database, EqualityClaim, FiniteLaw, Mechanism
-from ..bounds.permutation import largest_log_ratio, p_value, total_variation_upper
+from ..evidence.record import CellsRecord, ComparisonsRecord
 from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results.results import Verdict
 from ..sampling.draws import Draws
-from ..workers.streams import generator
 from .agreement import require_law
-from .claim_results import Estimate, Finding, Table
+from .claim_results import Finding
+from .derive import derive, p_of_cells
 
 PILOT = 0.1
 MOST_PILOT = 20_000
-EXACT = 1e-9
-"""Exact laws this close in total variation are equal: both are sums of rounded terms."""
-ROWS = 12
-COLUMNS = ("database", "cell", "mechanism", "other", "exact mechanism", "exact other")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Compared:
-    """One database: the test, the bounds, the exact distance and rows for a table."""
-
-    database: Database
-    p: float
-    distance: float
-    upper: float
-    log_ratio: float
-    exact: float | None
-    rows: tuple[tuple[object, ...], ...]
 
 
 def audit_equality(
@@ -52,31 +34,12 @@ def audit_equality(
         _compare(claim, mechanism, database, share, each, budget.seed)
         for database in claim.databases
     ]
-    refuted = [one.p <= share for one in found]
-    known = [one.exact for one in found if one.exact is not None]
-    proved = None
-    if len(known) == len(found):
-        proved = Verdict.REFUTED if max(known) > EXACT else Verdict.PROVED
-    worst = min(found, key=lambda one: (one.p, -one.distance))
-    return Finding(
-        claimed=0.0,
-        measured=Estimate(value=worst.distance, low=0.0, high=worst.upper, error=alpha),
-        exact=max(known) if proved is not None else None,
-        sampled=Verdict.REFUTED if any(refuted) else Verdict.NOT_REFUTED,
-        proved=proved,
-        draws=2 * each * len(found),
-        error=alpha,
-        method="permutations of chi-square, or Fisher's test, on cells learnt from pilot draws",
-        scope=f"{len(found)} database(s), laws compared up to {EXACT:g}" if proved else "",
-        note=f"on these cells no log-ratio is above {max(one.log_ratio for one in found):.4g}",
-        table=Table(columns=COLUMNS, rows=tuple(row for one in found for row in one.rows)),
-        witness=worst.database if any(refuted) or proved is Verdict.REFUTED else None,
-        details={
-            "p_value": min(one.p for one in found),
-            "total_variation_upper": max(one.upper for one in found),
-            "log_ratio_upper": max(one.log_ratio for one in found),
-        },
-    )
+    told: ComparisonsRecord = {"databases": found, "draws": each}
+    concluded = derive({"comparisons": told}, budget)
+    if not concluded.shown:
+        return concluded
+    places = {one["database"]: place for place, one in reversed([*enumerate(found)])}
+    return replace(concluded, witness=claim.databases[places[concluded.shown]])
 
 
 def _compare(
@@ -86,7 +49,7 @@ def _compare(
     alpha: float,
     draws: int,
     seed: int,
-) -> _Compared:
+) -> CellsRecord:
     own_draws = Draws.of(mechanism, seed)
     other_draws = Draws(run=claim.other, seed=seed, side=1, trust_rows=own_draws.trust_rows)
     sides = (own_draws, other_draws)
@@ -95,36 +58,27 @@ def _compare(
     first, second = (side.array(database, "claim", 0, draws - pilot) for side in sides)
     names = cells.names
     counts = [np.bincount(cells.place(part), minlength=len(names)) for part in (first, second)]
-    p = p_value(counts[0], counts[1], alpha, generator(seed, 0, "claim", 2))
     for side in sides:
-        side.gate(refuted=p <= alpha)
+        side.gate(refuted=p_of_cells(np.array(counts), alpha, seed) <= alpha)
     own = mechanism.law(database) if mechanism is not None and mechanism.law is not None else None
     own = own if isinstance(own, FiniteLaw) else None
     other = claim.law(database) if claim.law is not None else None
     for law, part, what in ((own, first, "the mechanism"), (other, second, "the other sampler")):
         if law is not None:
             require_law(law, part, what)
-    distance, upper = total_variation_upper(counts[0], counts[1], alpha)
     chances = [_on_cells(law, cells, len(names)) for law in (own, other)]
-    pooled = counts[0] + counts[1]
-    order = [k for k in np.argsort(-pooled, kind="stable")[:ROWS].tolist() if pooled[k]]
-    return _Compared(
-        database=database,
-        p=p,
-        distance=distance,
-        upper=upper,
-        log_ratio=largest_log_ratio(counts[0], counts[1], alpha),
-        exact=_distance(own, other) if own is not None and other is not None else None,
-        rows=tuple(
-            (
-                show(database),
-                names[k],
-                *(float(c[k] / c.sum()) for c in counts),
-                *(None if law is None else law[k] for law in chances),
-            )
-            for k in order
-        ),
-    )
+    return {
+        "database": show(database),
+        "cells": [
+            {
+                "cell": name,
+                "hits": [int(side[k]) for side in counts],
+                "exact": [None if law is None else law[k] for law in chances],
+            }
+            for k, name in enumerate(names)
+        ],
+        "distance": None if own is None or other is None else _distance(own, other),
+    }
 
 
 def _on_cells(law: FiniteLaw | None, cells: Cells, number: int) -> list[float] | None:

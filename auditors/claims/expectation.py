@@ -6,7 +6,7 @@ bound below the claim confirms it; it exists when the quantity is bounded above 
 is. Both are proved in `means`.
 """
 
-from dataclasses import dataclass
+from dataclasses import replace
 from math import inf, isfinite, log
 
 import numpy as np
@@ -16,32 +16,18 @@ from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, Mechanism
 from ..bounds.holm import looks
 from ..bounds.means import Wealth, betting_lower, betting_upper, catoni_upper
 from ..errors import HarnessError, UnsupportedClaim
+from ..evidence.record import MeanRecord, MeansRecord
+from ..evidence.write import number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .agreement import ERROR
-from .claim_results import Estimate, Finding, Table
-from .edge import edge_of, hardest
-from .utility import WEAK
+from .claim_results import Finding
+from .derive import derive
 
-COLUMNS = ("database", "bound", "mean", "low", "high", "exact", "draws", "refuted", "confirmed")
 ROUNDING = 1e-9
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Measured:
-    """One database's mean with its bounds."""
-
-    database: Database
-    mean: float
-    low: float
-    high: float
-    exact: float | None
-    draws: int
-    refuted: bool
 
 
 def audit_expectation(
@@ -62,56 +48,19 @@ def audit_expectation(
     alpha, source = budget.alpha, Draws.of(mechanism, budget.seed)
     share, each = alpha / len(claim.databases), max(1, budget.trials // len(claim.databases))
     found = [
-        _measure(claim, mechanism, source, database, share, each) for database in claim.databases
+        (database, _measure(claim, mechanism, source, database, share, each))
+        for database in claim.databases
     ]
-    worst = max(found, key=lambda one: (one.refuted, one.low - claim.bound, one.mean))
-    known = [one.exact for one in found if one.exact is not None]
-    proved = None
-    if len(known) == len(found):
-        wrong = max(known) > claim.bound + ROUNDING * max(1.0, abs(claim.bound))
-        proved = Verdict.REFUTED if wrong else Verdict.PROVED
-    confirmed = all(one.high <= claim.bound for one in found)
-    refuted = any(one.refuted for one in found)
-    return Finding(
-        claimed=claim.bound,
-        measured=Estimate(value=worst.mean, low=worst.low, high=worst.high, error=2 * alpha),
-        exact=max(known) if proved is not None else None,
-        sampled=Verdict.REFUTED if refuted else Verdict.NOT_REFUTED,
-        proved=proved,
-        weak=_weak(claim, found),
-        edge=hardest(
-            *(
-                edge_of(one.mean, claim.bound, "mean", f"{one.draws:,} draws")
-                if one.exact is None
-                else edge_of(one.exact, claim.bound, "mean", "exact law")
-                for one in found
-            )
-        ),
-        draws=sum(one.draws for one in found),
-        error=alpha,
-        method="betting" if isfinite(claim.low) else "Catoni's bound",
-        scope=f"{len(found)} database(s)" if proved is not None else "",
-        note="an upper confidence bound is below the claim" if confirmed else "",
-        table=Table(
-            columns=COLUMNS,
-            rows=tuple(
-                (
-                    show(one.database),
-                    claim.bound,
-                    one.mean,
-                    one.low,
-                    one.high,
-                    one.exact,
-                    one.draws,
-                    one.refuted,
-                    one.high <= claim.bound,
-                )
-                for one in found
-            ),
-        ),
-        witness=worst.database if refuted or proved is Verdict.REFUTED else None,
-        details={"confirmed": confirmed},
-    )
+    means: MeansRecord = {
+        "rows": [row for _, row in found],
+        "bound": float(claim.bound),
+        "floor": number(claim.low),
+    }
+    concluded = derive({"means": means}, budget)
+    if not concluded.shown:
+        return concluded
+    database = next(database for database, row in found if row["database"] == concluded.shown)
+    return replace(concluded, witness=database)
 
 
 def _measure(
@@ -121,19 +70,15 @@ def _measure(
     database: Database,
     alpha: float,
     draws: int,
-) -> _Measured:
-    values, refuted = _collect(claim, source, database, alpha, draws)
+) -> MeanRecord:
+    values, stopped = _collect(claim, source, database, alpha, draws)
     complete = len(values) == draws
     infinite = bool(np.isposinf(values).any())
     low, high = (inf, inf) if infinite else _bounds(claim, values, alpha, complete)
-    refuted = refuted or low > claim.bound
-    source.gate(refuted=refuted)
+    source.gate(refuted=stopped or low > claim.bound)
     if infinite:
         # Undefined with positive probability, and nothing limits it: no mean is small enough.
-        return _Measured(
-            database=database, mean=inf, low=inf, high=inf, exact=None, draws=len(values),
-            refuted=True,
-        )  # fmt: skip
+        return _row(database, inf, (inf, inf), None, len(values), stopped=True)
     exact = _exact(claim, mechanism, database)
     if exact is not None:
         sure = _bounds(claim, values, ERROR, complete)
@@ -142,15 +87,28 @@ def _measure(
                 f"the exact law gives the mean {exact:.6g} but draws show it between "
                 f"{sure[0]:.6g} and {sure[1]:.6g}; the sampler, the law or the quantity is wrong"
             )
-    return _Measured(
-        database=database,
-        mean=float(values.mean()),
-        low=low,
-        high=high,
-        exact=exact,
-        draws=len(values),
-        refuted=refuted,
-    )
+    mean = float(values.mean())
+    return _row(database, mean, (low, high), exact, len(values), stopped=stopped)
+
+
+def _row(
+    database: Database,
+    mean: float,
+    bounds: tuple[float, float],
+    exact: float | None,
+    draws: int,
+    *,
+    stopped: bool,
+) -> MeanRecord:
+    return {
+        "database": show(database),
+        "mean": number(mean),
+        "low": number(bounds[0]),
+        "high": number(bounds[1]),
+        "exact": None if exact is None else number(exact),
+        "draws": draws,
+        "stopped": stopped,
+    }
 
 
 def _collect(
@@ -216,11 +174,3 @@ def _exact(
     chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
     values = np.asarray(claim.quantity(database, law.outcomes), dtype=float)
     return float(values[chances > 0] @ chances[chances > 0])
-
-
-def _weak(claim: ExpectationClaim, found: list[_Measured]) -> bool:
-    """Whether the mean, seen from the lower end, is below a twentieth of the bound."""
-    if not isfinite(claim.low) or claim.bound <= claim.low:
-        return False
-    values = [one.exact if one.exact is not None else one.mean for one in found]
-    return max(values) - claim.low < WEAK * (claim.bound - claim.low)

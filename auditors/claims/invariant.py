@@ -6,7 +6,7 @@ part of the case, so its event is searched to the edge. The same seed visits the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from math import isnan
 from typing import Any
@@ -17,14 +17,15 @@ from ...mechanisms.model import InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
 from ..databases.examples import explore
 from ..errors import ContractError, HarnessError
+from ..evidence.record import MarginsRecord
+from ..evidence.write import number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..results.results import Verdict
 from ..sampling.gate import CAUSES
 from ..workers import Door, Worker
 from ..workers.children import aside
-from .claim_results import Edge, Estimate, Finding, Table
-from .edge import edge_of
+from .claim_results import Finding
+from .derive import derive
 
 SHARE = 200
 """One case is looked at for this many draws of the budget."""
@@ -101,47 +102,32 @@ def _margins(worker: Worker, cases: Sequence[Any]) -> list[float]:
 def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
     """Look for a counterexample among one case for every 200 trials; a failing one is shrunk."""
     door = Door(claim.margin, limit=LIMIT)
-    seen, number = _Seen(claim, door), min(MOST, max(LEAST, budget.trials // SHARE))
+    seen, some = _Seen(claim, door), min(MOST, max(LEAST, budget.trials // SHARE))
     failing = next((case for case in claim.examples if seen.fails(case)), None)
     if failing is None:
-        failing = _explored(seen, number, budget.seed)
+        failing = _explored(seen, some, budget.seed)
     if failing is None:
-        failing = _pushed(seen, number, budget.seed)
+        failing = _pushed(seen, some, budget.seed)
     looked_at = len(seen.margins)
     worst = [(seen.margins[key], show(seen.cases[key])) for key in seen.worst(WORST)]
-    least = seen.margin(failing) if failing is not None else worst[0][0]
     witness = _shrunk(seen, failing) if failing is not None else None
     if failing is not None:
-        least = seen.margin(witness)
-        worst.insert(0, (least, show(witness)))
+        worst.insert(0, (seen.margin(witness), show(witness)))
     seen.gate(witness)
-    return Finding(
-        claimed=0.0,
-        measured=Estimate(value=least, low=-np.inf, high=least, error=0.0),
-        sampled=Verdict.NOT_REFUTED if failing is None else Verdict.REFUTED,
-        edge=_edge(claim, least),
-        draws=looked_at,
-        method="examples, property-based search and a greedy adversary",
-        table=Table(columns=("margin", "case"), rows=tuple(worst)),
-        witness=witness,
-        details={"margins": tuple(sorted(seen.margins.values())), "cases": looked_at},
-    )
+    told: MarginsRecord = {
+        "worst": [{"margin": number(margin), "case": case} for margin, case in worst],
+        "cases": looked_at,
+        "tolerance": float(claim.tolerance),
+        "low": None if claim.low is None else float(claim.low),
+        "high": None if claim.high is None else float(claim.high),
+        "method": "examples, property-based search and a greedy adversary",
+    }
+    found = derive({"margins": told}, budget)
+    margins = tuple(sorted(seen.margins.values()))
+    return replace(found, witness=witness, details={**found.details, "margins": margins})
 
 
-def _edge(claim: InvariantClaim, least: float) -> Edge | None:
-    """How much of the bound the worst case needs, if the claim says what its margin is from."""
-    method = "the worst case of the search"
-    if claim.high is not None:
-        return edge_of(claim.high - least, claim.high, "quantity", method)
-    if claim.low is not None and claim.low > 0:
-        reached = claim.low + least
-        return Edge(
-            share=claim.low / reached if reached > 0 else np.inf, of="quantity", method=method
-        )
-    return None
-
-
-def _explored(seen: _Seen, number: int, seed: int) -> Any:
+def _explored(seen: _Seen, cases: int, seed: int) -> Any:
     """The first counterexample Hypothesis meets, going for small margins."""
     found: list[Any] = []
 
@@ -153,14 +139,14 @@ def _explored(seen: _Seen, number: int, seed: int) -> Any:
             found.append(case)
         return -seen.margin(case)
 
-    explore(case_strategy(seen.claim.cases), seed, number, score, attempts=3 * number)
+    explore(case_strategy(seen.claim.cases), seed, cases, score, attempts=3 * cases)
     return found[0] if found else None
 
 
-def _pushed(seen: _Seen, number: int, seed: int) -> Any:
+def _pushed(seen: _Seen, cases: int, seed: int) -> Any:
     """A counterexample reached from the worst cases by moving one number at a time."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 8])))
-    left = number
+    left = cases
     for key in seen.worst(3):
         case, best = seen.cases[key], seen.margins[key]
         moved = True

@@ -20,11 +20,11 @@ from ..privacy.run import audit
 from ..results.results import AuditResult, Verdict
 from ..sampling.sampling import Sampler
 from .claim_results import Edge, Estimate, Finding, Table
+from .derive import WEAK
 from .drawn_losses import DrawnLoss, drawn_losses
 from .edge import edge_of, hardest
 from .exact import TOLERANCE, ExactPrivacy, exact_privacy
 from .follows_law import contradicted
-from .utility import WEAK
 
 CURVE_DRAWS = 100_000
 DENSITY_DRAWS = 50_000

@@ -1,16 +1,16 @@
 """Sample-size claims: with n = `needed` records P[loss > level] <= beta, a tail claim."""
 
-from dataclasses import replace
-
 import numpy as np
 
 from ...mechanisms.model import ThresholdClaim
+from ..evidence.record import TailsRecord
+from ..evidence.write import number
 from ..privacy.budget import Budget
 from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding
 from .edge import records_edge
-from .utility import TailBound, audit_rows
+from .utility import TailBound, count_rows, found_of
 
 
 def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
@@ -26,19 +26,21 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
         bad=lambda losses: ~(losses <= claim.level),  # a loss that is no number is bad
     )
     source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
-    found = audit_rows([row], [source], claim.loss, budget)
+    tails: TailsRecord = {
+        **count_rows([row], [source], claim.loss, budget),
+        "needed": int(claim.needed),
+        "counted": claim.counted,
+    }
 
     def fails(records: int, step: int, draws: int) -> float:
         run, database = claim.instance(records)
         outputs = Draws(run=run, seed=budget.seed).array(database, "pilot", step, draws)
         return float(np.mean(row.bad(np.asarray(claim.loss(database, outputs), dtype=float))))
 
+    found = found_of([row], tails, budget)
+    if found.verdict is Verdict.REFUTED:
+        return found
     # What is stated is the number of records; the level is a second thing that could be smaller.
-    edge = found.edge
-    if found.verdict is not Verdict.REFUTED:
-        edge = records_edge(claim.needed, fails, claim.beta, budget.trials, claim.counted)
-    return replace(
-        found,
-        edge=edge,
-        details={**found.details, "needed": claim.needed, "counted": claim.counted},
-    )
+    edge = records_edge(claim.needed, fails, claim.beta, budget.trials, claim.counted)
+    tails["edge"] = {"share": number(edge.share), "of": edge.of, "method": edge.method}
+    return found_of([row], tails, budget)

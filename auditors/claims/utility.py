@@ -10,22 +10,16 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
-from ..bounds.holm import PlannedLook, detectable, intervals, looks, rejected
+from ..bounds.holm import looks, rejected
+from ..evidence.record import TailsRecord
+from ..evidence.write import number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
-from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import require_frequency
-from .claim_results import Edge, Estimate, Finding, Table
-from .edge import edge_of, hardest, level_by_law, level_of
-
-WEAK = 1 / 20
-"""A check whose exact probability is below this share of the bound says little."""
-COLUMNS = (
-    "database", "beta", "bound", "hits", "draws", "measured", "low", "high", "exact",
-    "detectable", "refuted",
-)  # fmt: skip
-SLACK = 1e-9
+from .claim_results import Finding
+from .derive import derive
+from .edge import level_by_law, level_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +67,7 @@ def audit_utility(
                 )
             )
     sources = [source] * len(databases)
-    return audit_rows(rows, sources, claim.loss, budget)
+    return found_of(rows, count_rows(rows, sources, claim.loss, budget), budget)
 
 
 def _reaches(bound: float) -> Callable[[Array], Array]:
@@ -98,13 +92,15 @@ def _exact(
     return float(chances[~(losses < bound)].sum()), level_by_law(losses, chances, beta)
 
 
-def audit_rows(
+def count_rows(
     rows: list[TailBound],
     sources: list[Draws],
     loss: Callable[[Database, Any], Array],
     budget: Budget,
-) -> Finding:
-    """Count the bad events of all rows on the same draws and decide; one source per database.
+) -> TailsRecord:
+    """Count the bad events of all rows on the same draws, up to the look that refutes one.
+
+    There is one source for each database.
 
     Rows of one database stand together. Draws are shared out evenly among the databases.
     """
@@ -112,12 +108,12 @@ def audit_rows(
     alpha, each = budget.alpha, max(1, budget.trials // len(groups))
     hits = [0] * len(rows)
     losses: list[list[Array]] = [[] for _ in groups]
-    made, seen, refuted = 0, PlannedLook(each, alpha), np.zeros(len(rows), dtype=bool)
+    made, refuted = 0, np.zeros(len(rows), dtype=bool)
     betas = [row.beta for row in rows]
     for chunk, look in enumerate(looks(each, alpha)):
         for source, places, kept in zip(sources, groups, losses, strict=True):
             kept += _count(source, rows, places, loss, chunk, look.draws - made, hits)
-        made, seen = look.draws, look
+        made = look.draws
         refuted = rejected(hits, made, betas, look.level)
         if refuted.any():
             break
@@ -126,38 +122,31 @@ def audit_rows(
     for row, count in zip(rows, hits, strict=True):
         if row.exact is not None:
             require_frequency(count, made, row.exact, f"P[loss >= {row.bound:g}]")
-    limits = intervals(hits, made, seen.level)
-    share = seen.level / len(rows)
-    table = tuple(
-        (
-            show(row.database),
-            row.beta,
-            row.bound,
-            count,
-            made,
-            count / made,
-            *limit,
-            row.exact,
-            detectable(made, row.beta, share),
-            bool(no),
-        )
-        for row, count, limit, no in zip(rows, hits, limits, refuted, strict=True)
-    )
-    found = _finding(rows, hits, limits, refuted, Table(columns=COLUMNS, rows=table), made, alpha)
-    return replace(found, edge=_edge(rows, groups, losses))
+    drawn = [
+        np.concatenate(parts) for places, parts in zip(groups, losses, strict=True) for _ in places
+    ]
+    return {
+        "rows": [
+            {
+                "database": show(row.database),
+                "beta": float(row.beta),
+                "bound": number(row.bound),
+                "hits": count,
+                "exact": row.exact,
+                "reached": number(level_of(every, row.beta) if row.level is None else row.level),
+            }
+            for row, count, every in zip(rows, hits, drawn, strict=True)
+        ],
+        "databases": list(map(len, groups)),
+        "draws": made,
+    }
 
 
-def _edge(rows: list[TailBound], groups: list[list[int]], losses: list[list[Array]]) -> Edge | None:
-    """The level that the losses need, as a share of the bound, where they need most of it."""
-    found = []
-    for places, parts in zip(groups, losses, strict=True):
-        drawn = np.concatenate(parts)
-        for row in (rows[place] for place in places):
-            exact = row.level is not None
-            level = row.level if row.level is not None else level_of(drawn, row.beta)
-            method = "exact law" if exact else f"{len(drawn):,} draws"
-            found.append(edge_of(level, row.bound, "loss", method))
-    return hardest(*found)
+def found_of(rows: list[TailBound], tails: TailsRecord, budget: Budget) -> Finding:
+    """What follows from the counts of these rows, with its witness as a value."""
+    found = derive({"tails": tails}, budget)
+    witness = rows[found.details["headline"]].database if found.shown else None
+    return replace(found, witness=witness)
 
 
 def _grouped(rows: list[TailBound]) -> list[list[int]]:
@@ -189,60 +178,3 @@ def _count(
             hits[place] += int(np.count_nonzero(rows[place].bad(losses)))
         made.append(losses.astype(float).ravel())
     return made
-
-
-def _finding(
-    rows: list[TailBound],
-    hits: list[int],
-    limits: list[tuple[float, float]],
-    refuted: np.ndarray[Any, Any],
-    table: Table,
-    made: int,
-    alpha: float,
-) -> Finding:
-    known = all(row.exact is not None for row in rows)
-    worst = _headline(rows, hits, limits, refuted, made)
-    row, (low, high) = rows[worst], limits[worst]
-    wrong = [row.exact is not None and row.exact > row.beta * (1 + SLACK) for row in rows]
-    proved = None
-    if known:
-        proved = Verdict.REFUTED if any(wrong) else Verdict.PROVED
-    shares = [
-        (count / made if row.exact is None else row.exact) / row.beta
-        for row, count in zip(rows, hits, strict=True)
-    ]
-    databases = len(_grouped(rows))
-    return Finding(
-        claimed=row.beta,
-        measured=Estimate(value=hits[worst] / made, low=low, high=high, error=alpha),
-        exact=row.exact,
-        sampled=Verdict.REFUTED if refuted.any() else Verdict.NOT_REFUTED,
-        proved=proved,
-        weak=max(shares) < WEAK,
-        draws=made * databases,
-        error=alpha,
-        method="exact binomial tests with Holm's correction, planned doubling looks",
-        scope=f"{databases} database(s), {len(rows)} rows" if known else "",
-        table=table,
-        witness=row.database if refuted.any() or any(wrong) else None,
-        details={"bound": row.bound, "headline": worst},
-    )
-
-
-def _headline(
-    rows: list[TailBound],
-    hits: list[int],
-    limits: list[tuple[float, float]],
-    refuted: np.ndarray[Any, Any],
-    made: int,
-) -> int:
-    """The row that speaks loudest: refuted by most, else nearest to its bound."""
-
-    def loudness(place: int) -> tuple[bool, float]:
-        row = rows[place]
-        if refuted.any():
-            return bool(refuted[place]), limits[place][0] / row.beta
-        share = hits[place] / made if row.exact is None else row.exact
-        return False, share / row.beta
-
-    return max(range(len(rows)), key=loudness)

@@ -26,6 +26,9 @@ MOST_RESULTS = 10_000
 MOST_COUNTS = 1000
 MOST_BATCHES = 1000
 MOST_PARTS = 100
+MOST_ROWS = 10_000
+"""Rows of what was counted of a claim of another kind than privacy."""
+MOST_CELLS = 100
 LONGEST_TEXT = 20_000
 """Characters of a name or a target."""
 
@@ -492,12 +495,164 @@ class FoundRecord(TypedDict):
 class CheckPlan(TypedDict):
     """What a claim of another kind was checked with, so that it can be checked again."""
 
-    trials: Whole
-    alpha: float
+    trials: Annotated[int, Meta(ge=1)]
+    alpha: Annotated[float, Meta(gt=0, lt=1)]
 
 
-class ClaimCheckRecord(FoundRecord):
-    """What was found of a claim of another kind than privacy; `story` are lines (label, text)."""
+class EdgeRecord(TypedDict):
+    """The smallest constant that still holds on the hardest instance found."""
+
+    share: Annotated[Size, Meta(description="Of the stated one; 1 is a bound that is attained.")]
+    of: Annotated[
+        str,
+        Meta(description="What is made smaller: epsilon, delta, loss, records, mean or quantity."),
+    ]
+    method: str
+
+
+class TailRecord(TypedDict):
+    """How often a loss was bad on one database, where at most beta of the runs may be."""
+
+    database: Text
+    beta: Annotated[float, Meta(gt=0, lt=1)]
+    bound: Size
+    hits: Whole
+    exact: float | None
+    reached: Annotated[
+        Size | None,
+        Meta(
+            description="The largest loss that more than beta of the runs reach, by the exact law "
+            "if there is one."
+        ),
+    ]
+
+
+class TailsRecord(TypedDict):
+    """Counts of the bad losses of `draws` runs on each database, of so many rows each."""
+
+    rows: Annotated[Sequence[TailRecord], Meta(min_length=1, max_length=MOST_ROWS)]
+    databases: Annotated[
+        Sequence[Annotated[int, Meta(ge=1)]],
+        Meta(min_length=1, description="Rows of each database; those of one stand together."),
+    ]
+    draws: Annotated[int, Meta(ge=1, description="Runs on each database.")]
+    needed: NotRequired[
+        Annotated[Whole, Meta(description="How many of what is counted are said to be enough.")]
+    ]
+    counted: NotRequired[str]
+    edge: NotRequired[EdgeRecord]
+
+
+class MeanRecord(TypedDict):
+    """A mean on one database, with a bound on each side; each is wrong at alpha's share."""
+
+    database: Text
+    mean: Size
+    low: Size
+    high: Size
+    exact: Size | None
+    draws: Whole
+    stopped: Annotated[
+        bool, Meta(description="Whether the bets against the claim won before the last run.")
+    ]
+
+
+class MeansRecord(TypedDict):
+    """Means that are to be at most `bound`, of a quantity that is never below `floor`."""
+
+    rows: Annotated[Sequence[MeanRecord], Meta(min_length=1, max_length=MOST_ROWS)]
+    bound: float
+    floor: Size
+
+
+class PointRecord(TypedDict):
+    """A mean at x with a bound on each side."""
+
+    x: float
+    bound: float
+    mean: float
+    low: float
+    high: float
+
+
+class PointsRecord(TypedDict):
+    """Means of `draws` runs at each point, by which the exponent of their growth is fitted."""
+
+    points: Annotated[Sequence[PointRecord], Meta(min_length=2, max_length=MOST_ROWS)]
+    draws: Annotated[int, Meta(ge=1)]
+    slack: float
+    attained: bool
+    grows: str
+    over: str
+
+
+class CellRecord(TypedDict):
+    """Hits of one cell under the mechanism and under the other sampler."""
+
+    cell: str
+    hits: TwoWholes
+    exact: Annotated[Sequence[float | None], TWO]
+
+
+class CellsRecord(TypedDict):
+    """All cells of one database; `distance` is the exact total variation if both laws are known."""
+
+    database: Text
+    cells: Annotated[Sequence[CellRecord], Meta(min_length=1, max_length=MOST_CELLS)]
+    distance: float | None
+
+
+class ComparisonsRecord(TypedDict):
+    """Two samplers on the same cells, `draws` runs of each on each database, pilots included."""
+
+    databases: Annotated[Sequence[CellsRecord], Meta(min_length=1, max_length=MOST_ROWS)]
+    draws: Annotated[int, Meta(ge=1)]
+
+
+class MarginRecord(TypedDict):
+    """A case and its margin."""
+
+    margin: Size
+    case: Text
+
+
+class MarginsRecord(TypedDict):
+    """The least margins of `cases` cases; one below minus the tolerance is a counterexample."""
+
+    worst: Annotated[Sequence[MarginRecord], Meta(min_length=1, max_length=MOST_ROWS)]
+    cases: Whole
+    tolerance: float
+    low: Annotated[
+        float | None, Meta(description="Set if the margin is a quantity less this bound.")
+    ]
+    high: Annotated[
+        float | None, Meta(description="Set if the margin is this bound less a quantity.")
+    ]
+    method: Annotated[str, Meta(description="How the cases were found.")]
+
+
+class IdentityRecord(TypedDict):
+    """A number that is stated and what it comes out as."""
+
+    stated: Size
+    computed: Size
+    tolerance: float
+
+
+class ClaimCountsRecord(TypedDict, total=False):
+    """What was counted of a claim of another kind than privacy: one of these, and a remark."""
+
+    tails: TailsRecord
+    means: MeansRecord
+    points: PointsRecord
+    comparisons: ComparisonsRecord
+    margins: MarginsRecord
+    identity: IdentityRecord
+    remark: str
+
+
+class ClaimCheckRecord(TypedDict):
+    """What was asked and counted of a claim of another kind than privacy."""
 
     mechanism: Text
     target: Text
@@ -505,11 +660,16 @@ class ClaimCheckRecord(FoundRecord):
     identifier: str
     statement: str
     reference: str
-    headline: Annotated[str, Meta(description="The verdict in a sentence.")]
-    bound_words: str
-    found_words: str
-    story: Sequence[Annotated[Sequence[str], TWO]]
     plan: CheckPlan
+    seed: Whole
+    seconds: Annotated[float, Meta(ge=0)]
+    evidence: ClaimCountsRecord
+
+
+class ClaimFindingRecord(FoundRecord):
+    """What follows from the counts of one of the claims, for programs that read no counts."""
+
+    headline: Annotated[str, Meta(description="The verdict in a sentence.")]
 
 
 class Document(TypedDict):
@@ -528,3 +688,9 @@ class Document(TypedDict):
     ]
     environment: Mapping[str, str]
     claims: NotRequired[Annotated[Sequence[ClaimCheckRecord], Meta(max_length=MOST_RESULTS)]]
+    claim_findings: NotRequired[
+        Annotated[
+            Sequence[ClaimFindingRecord],
+            Meta(description="What follows from each of the claims, in their order."),
+        ]
+    ]

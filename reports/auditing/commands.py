@@ -9,6 +9,7 @@ from typing import Any
 
 from ...auditors.asked import require
 from ...auditors.claims.check import check_within, claims_beside
+from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.follows_law import contradicted
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.read import read_claim, revived
@@ -34,7 +35,7 @@ from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
 from ..targets import targets
 from ..writing.terminal import printable
 from . import clock, listing
-from .delivering import Audited, Beside, deliver, status_of
+from .delivering import Audited, deliver, status_of
 from .keeping import keep
 from .replaying import made_by_this_version, replayed, unread
 from .replaying_claims import ClaimReplay, claims_of, claims_replayed
@@ -122,9 +123,16 @@ def audit(
             else:
                 results += run.audit_claims(seen.mechanism, progress=console.progress, **told)
         budget = Budget(**{k: engine[k] for k in ("alpha", "trials", "seed") if k in engine})
-        checked = tuple(check_within(budget, one) for one in others)
-        beside = Beside(found.text, found.name, checked, budget)
-        if results or checked:
+        beside = tuple(
+            ClaimCheck(
+                mechanism=found.name,
+                target=found.text,
+                budget=budget,
+                result=check_within(budget, one),
+            )
+            for one in others
+        )
+        if results or beside:
             audited.append(Audited(tuple(results), beside, replay, rerun))
         every = given.get("claims", "all") == "all" and "values" in attackers
         if every and isinstance(found.mechanism, Mechanism):
@@ -273,7 +281,8 @@ def replay(
     if left := len(records) - len(verdicts):
         console.warn(f"{left} of {len(records)} results are of targets not named; left out")
     for again in claims_replayed(
-        claims, whole=made_by_this_version(data), warn=console.warn, ran=ran, named=named,
+        claims, told=data.get("claim_findings"), whole=made_by_this_version(data),
+        warn=console.warn, ran=ran, named=named,
         program=program, ask=ask, path=path, timeout=timeout,
     ):  # fmt: skip
         lines = _claim_replayed(again, console.width)
@@ -376,7 +385,7 @@ def demo(console: Console) -> int:
         mechanism = replace(mechanism, claims=(claim,))
         console.warn(f"auditing {name} ({wording.claim_phrase(claim)}) ...")
         results += run.audit_claims(mechanism, progress=console.progress, target=name, explain=None)
-    found = Audited(tuple(results), Beside(), targets.replay_command(json_path), "dpwitness demo")
+    found = Audited(tuple(results), (), targets.replay_command(json_path), "dpwitness demo")
     status = deliver(console, [found], paths=paths)
     if status == UNUSABLE:
         return status

@@ -2,20 +2,16 @@
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
-from typing import cast
 
-from ...auditors.claims.claim_results import ClaimResult
-from ...auditors.evidence.record import ClaimCheckRecord
-from ...auditors.privacy.budget import Budget
+from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import as_text, claim_faces, wording
 from ..formats import as_github, as_markdown, table
-from ..formats.audited import judged, judged_beside, reason, reason_beside
+from ..formats.audited import claims_part, judged, judged_beside, reason, reason_beside
 from ..formats.entries import source_of
-from ..formats.statements_as_json import finding_to_json
 from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..shell import computed
@@ -23,22 +19,14 @@ from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What was found of the claims that a target makes beside its privacy."""
-
-    target: str = ""
-    name: str = ""
-    results: tuple[ClaimResult, ...] = ()
-    budget: Budget = field(default_factory=Budget)
-    """What each of them was checked with."""
-
-
-@dataclass(frozen=True, slots=True)
 class Audited:
-    """What was found of one target, with the commands that count it again and audit it anew."""
+    """What was found of one target, with the commands that count it again and audit it anew.
+
+    `beside` are the claims that it makes beside its privacy.
+    """
 
     results: tuple[AuditResult, ...]
-    beside: Beside
+    beside: tuple[ClaimCheck, ...]
     replay: str
     rerun: str
 
@@ -52,7 +40,7 @@ def deliver(
 ) -> int:
     """Write and tell. The numbers come first, so that nothing after them can lose them."""
     verdicts = [one.verdict for part in audited for one in part.results]
-    verdicts += [one.verdict for part in audited for one in part.beside.results]
+    verdicts += [one.result.verdict for part in audited for one in part.beside]
     if Verdict.REFUTED in verdicts:
         computed.refuted()
     told = _told(audited)
@@ -82,10 +70,10 @@ def _texts(console: Console, part: Audited) -> Iterator[str]:
                 detail=console.verbose,
             )
         )
-    for one in part.beside.results:
-        head = claim_faces.headline(one, part.beside.name)
-        story = claim_faces.story(one)
-        step = claim_faces.next_step(one.verdict.value, part.rerun)
+    for one in part.beside:
+        head = claim_faces.headline(one.result, one.mechanism)
+        story = claim_faces.story(one.result)
+        step = claim_faces.next_step(one.result.verdict.value, part.rerun)
         yield (
             head
             if console.quiet
@@ -96,27 +84,26 @@ def _texts(console: Console, part: Audited) -> Iterator[str]:
 def _told(audited: Sequence[Audited]) -> Told:
     results = [result for part in audited for result in part.results]
     replays = [part.replay for part in audited for _ in part.results]
-    data = evidence.document(results, replay=replays)
-    checks = [[claim_to_json(one, part.beside) for one in part.beside.results] for part in audited]
-    if any(checks):
-        data["claims"] = [one for found in checks for one in found]
+    others = [one for part in audited for one in part.beside]
+    data = {**evidence.document(results, replay=replays), **claims_part(others)}
 
     def page() -> str:
         from ..faces.as_html import render
 
-        return render(results, data, [part.rerun for part in audited for _ in part.results])
+        reruns = [part.rerun for part in audited for _ in part.results]
+        return render(results, data, reruns, beside=others)
 
     cases, reasons = list[Case](), list[Reason]()
-    for part, checked in zip(audited, checks, strict=True):
+    for part in audited:
         for name, same in groupby(part.results, key=lambda one: one.target or one.mechanism):
             found = tuple(same)
             shown = tuple(judged(one, replay=part.replay, rerun=part.rerun) for one in found)
             source = source_of(name, Path.cwd())
             cases.append(Case(name=name, target=name, judged=shown, source=source))
             reasons += [why for one in found if (why := reason(one, name)) is not None]
-        if checked:
-            name = part.beside.target
-            shown = tuple(judged_beside(one, rerun=part.rerun) for one in checked)
+        if part.beside:
+            name = part.beside[0].target
+            shown = tuple(judged_beside(one, rerun=part.rerun) for one in part.beside)
             known = [place for place, case in enumerate(cases) if case.name == name]
             if known:
                 case = cases[known[0]]
@@ -125,12 +112,11 @@ def _told(audited: Sequence[Audited]) -> Told:
                 cases.append(
                     Case(name=name, target=name, judged=shown, source=source_of(name, Path.cwd()))
                 )
-            why_not = (reason_beside(one, name) for one in checked)
+            why_not = (reason_beside(one, name) for one in part.beside)
             reasons += [why for why in why_not if why is not None]
-    others = [one for part in audited for one in part.beside.results]
     alpha = sum(one.evidence.alpha for one in results)
-    alpha += sum(one.finding.error for one in others)
-    seed = results[0].seed if results else others[0].seed
+    alpha += sum(one.result.finding.error for one in others)
+    seed = results[0].seed if results else others[0].result.seed
     return Told(
         command="audit",
         cases=tuple(cases),
@@ -139,27 +125,6 @@ def _told(audited: Sequence[Audited]) -> Told:
         document=data,
         page=page,
     )
-
-
-def claim_to_json(one: ClaimResult, beside: Beside) -> ClaimCheckRecord:
-    """What was found of one claim, and all that checking it again needs beside the mechanism."""
-    # The words are of the seconds that are written, or a replay would find that they differ.
-    one = replace(one, seconds=round(one.seconds, 4))
-    data = {
-        "mechanism": beside.name,
-        "target": beside.target,
-        "kind": one.kind,
-        "identifier": one.identifier,
-        "statement": one.statement,
-        "reference": one.reference,
-        **finding_to_json(one),
-        "headline": claim_faces.headline(one, beside.name),
-        "bound_words": claim_faces.bound_phrase(one),
-        "found_words": claim_faces.measured_phrase(one) or claim_faces.exact_phrase(one),
-        "story": [list(line) for line in claim_faces.story(one)],
-        "plan": {"trials": beside.budget.trials, "alpha": beside.budget.alpha},
-    }
-    return cast(ClaimCheckRecord, data)
 
 
 def annotate(console: Console, told: Told) -> None:

@@ -24,7 +24,14 @@ from ..record import evidence, reading
 from ..targets import trust
 from ..targets.targets import Target
 from .comparing import MOST_NAMED, unlike, without
-from .replaying_claims import ClaimReplay, are_long, claims_again, claims_of, claims_replayed
+from .replaying_claims import (
+    ClaimReplay,
+    are_long,
+    claims_again,
+    claims_of,
+    claims_replayed,
+    findings_of,
+)
 
 
 @checked
@@ -74,12 +81,14 @@ def replay(
             whole=whole,
         )
     ]
-    skipped: list[str] = []
+    skipped, told = list[str](), data.get("claim_findings")
     if mechanism is None:
         ran = [record["target"] for record in records]
-        again = claims_replayed(claims, whole=whole, warn=skipped.append, ran=ran, timeout=timeout)
+        again = claims_replayed(
+            claims, told=told, whole=whole, warn=skipped.append, ran=ran, timeout=timeout
+        )
     else:
-        again = _claims_of_given(mechanism, claims, whole=whole, warn=skipped.append)
+        again = _claims_of_given(mechanism, claims, told, whole=whole, warn=skipped.append)
     for one in again:
         _say_of_claim(outcomes, records, one)
     if skipped:
@@ -90,6 +99,7 @@ def replay(
 def _claims_of_given(
     mechanism: Any,
     claims: Sequence[ClaimCheckRecord],
+    told: Any,
     *,
     whole: bool,
     warn: Callable[[str], None],
@@ -101,7 +111,8 @@ def _claims_of_given(
     if not (claims and beside and whole and mechanism.seeded) or are_long(claims):
         warn("the claims beside privacy are not compared")
         return
-    yield from claims_again(claims, Target(text="", name=mechanism.name, mechanism=mechanism))
+    found = Target(text="", name=mechanism.name, mechanism=mechanism)
+    yield from claims_again(claims, found, findings_of(claims, told))
 
 
 def _say_of_claim(
@@ -188,7 +199,7 @@ def _told(
     return replace(outcome, differences=(*outcome.differences, *islice(named, MOST_NAMED)))
 
 
-READ = frozenset({"schema", "results", "findings", "environment", "claims"})
+READ = frozenset({"schema", "results", "findings", "environment", "claims", "claim_findings"})
 
 
 def unread(data: Mapping[str, Any]) -> str:

@@ -7,15 +7,16 @@ from itertools import islice
 from typing import Any
 
 from ...auditors.claims.check import check_within, claims_beside
+from ...auditors.claims.derive import record_of, revived
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.record import ClaimCheckRecord
-from ...auditors.privacy.budget import Budget
 from ...auditors.privacy.rerun import MOST_TRIALS
 from ...auditors.results.results import Verdict
 from ...mechanisms.model import Mechanism
+from ..formats.audited import finding_beside
+from ..record import reading
 from ..targets import targets, trust
 from .comparing import MOST_NAMED, unlike, without
-from .delivering import Beside, claim_to_json
 
 BELIEVED = frozenset({"seconds", "target"})
 """How long it took, and words about where it was run."""
@@ -33,20 +34,28 @@ class ClaimReplay:
 def claims_of(data: Mapping[str, Any]) -> list[ClaimCheckRecord]:
     """The entries of `claims`; EvidenceFormatError where they are malformed."""
     claims = data.get("claims", [])
-    if not isinstance(claims, list) or not all(isinstance(one, dict) for one in claims):
+    if not isinstance(claims, list):
         raise EvidenceFormatError("claims must be a list of objects")
     for index, one in enumerate(claims):
-        for key in ("target", "mechanism", "identifier", "kind", "verdict"):
-            if not isinstance(one.get(key), str):
-                raise EvidenceFormatError(f"claims[{index}].{key} must be a string")
-        if not isinstance(one.get("plan"), dict):
-            raise EvidenceFormatError(f"claims[{index}].plan must be an object")
+        reading.require(one, ClaimCheckRecord, f"claims[{index}]")
     return claims
+
+
+def findings_of(
+    claims: Sequence[ClaimCheckRecord], told: Any
+) -> Sequence[Mapping[str, Any] | None]:
+    """What a file tells other programs of each claim; None of each if it tells nothing."""
+    if told is None:
+        return [None] * len(claims)
+    if not isinstance(told, list) or len(told) != len(claims):
+        raise EvidenceFormatError("claim_findings: there is one for each of the claims")
+    return told
 
 
 def claims_replayed(
     claims: Sequence[ClaimCheckRecord],
     *,
+    told: Any = None,
     whole: bool,
     warn: Callable[[str], None],
     ran: Sequence[str] = (),
@@ -58,6 +67,7 @@ def claims_replayed(
 ) -> Iterator[ClaimReplay]:
     """Each claim of the targets that may be run, with what a check of it gives now.
 
+    `told` is what the file tells other programs of them, which is to follow from their counts.
     `warn` hears of those that cannot be compared: where the file is not `whole`, that is of other
     versions, which may draw otherwise, and of the targets that `ran` whose claims the file lacks.
     The other words are those of `replaying.replayed`.
@@ -80,15 +90,17 @@ def claims_replayed(
         if not (named and ran):
             raise
         return  # what was named is among the results
+    findings = findings_of(claims, told)
     for target in dict.fromkeys(one for one in chosen if one is not None):
-        own = [one for one, name in zip(claims, chosen, strict=True) if name == target]
+        places = [place for place, name in enumerate(chosen) if name == target]
+        own = [claims[place] for place in places]
         found = trust.find(target, timeout)
         if isinstance(found.mechanism, Mechanism) and not found.mechanism.seeded:
             warn(f"{target} is not seeded, so its claims beside privacy are not compared")
         elif are_long(own):
             warn(f"claims of {target} took over {MOST_TRIALS:,} trials and are not compared")
         else:
-            yield from claims_again(own, found)
+            yield from claims_again(own, found, [findings[place] for place in places])
 
 
 def are_long(records: Sequence[ClaimCheckRecord]) -> bool:
@@ -98,10 +110,13 @@ def are_long(records: Sequence[ClaimCheckRecord]) -> bool:
 
 
 def claims_again(
-    records: Sequence[ClaimCheckRecord], found: targets.Target
+    records: Sequence[ClaimCheckRecord],
+    found: targets.Target,
+    findings: Sequence[Mapping[str, Any] | None] = (),
 ) -> Iterator[ClaimReplay]:
-    """Each of the records, all of which are about one target, with what a check gives now.
+    """Each of the records, all of which are about one target, counted again.
 
+    What a file tells other programs of them, if it does, is compared with what their counts give.
     Raises EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
     """
     carried = found.mechanism if isinstance(found.mechanism, Mechanism) else None
@@ -113,26 +128,29 @@ def claims_again(
         )
     if are_long(records):
         raise EvidenceFormatError(f"claims: over {MOST_TRIALS:,} trials are not made again")
-    for record, subject in zip(records, subjects, strict=True):
-        plan: Mapping[str, Any] = record["plan"]
+    told = findings or [None] * len(records)
+    for record, subject, finding in zip(records, subjects, told, strict=True):
         try:
-            budget = Budget(alpha=plan["alpha"], trials=plan["trials"], seed=record["seed"])
-        except (InvalidArgument, KeyError, TypeError) as error:
+            recorded = revived(record)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise EvidenceFormatError(
-                f"claims: the plan or the seed of {record['identifier']!r:.60} is impossible: "
-                f"{error}"
+                f"claims: nothing follows from {record['identifier']!r:.60}: {error}"
             ) from None
-        seconds = record.get("seconds")
-        if not isinstance(seconds, (int, float)) or not 0 <= seconds < float("inf"):
-            raise EvidenceFormatError(
-                f"claims: the seconds of {record['identifier']!r:.60} must be a number, at least 0"
-            )
-        # Believed, and so what is told of them need only agree with them.
-        result = replace(check_within(budget, subject), seconds=seconds)
-        now = claim_to_json(result, Beside(found.text, found.name, (), budget))
-        old, new = (without(json.loads(json.dumps(dict(one))), BELIEVED) for one in (record, now))
+        made = replace(
+            recorded,
+            mechanism=found.name,
+            target=found.text,
+            result=check_within(recorded.budget, subject),
+        )
+        old, new = (
+            without(json.loads(json.dumps(dict(one))), BELIEVED)
+            for one in (record, record_of(made))
+        )
+        differences = [*islice(unlike(old, new, "claims"), MOST_NAMED)]
+        if finding is not None:
+            now = json.loads(json.dumps(finding_beside(recorded)))
+            unlikes = unlike(finding, now, "claim_findings", "its counts give")
+            differences += islice(unlikes, MOST_NAMED)
         yield ClaimReplay(
-            record=record,
-            verdict=result.verdict,
-            differences=tuple(islice(unlike(old, new, "claims"), MOST_NAMED)),
+            record=record, verdict=made.result.verdict, differences=tuple(differences)
         )

@@ -18,13 +18,14 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, NotRequired, TypedDict
 
+from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.errors import EvidenceFormatError
 from ...auditors.evidence.read import read_claim
-from ...auditors.evidence.record import ClaimCheckRecord, one_of
+from ...auditors.evidence.record import one_of
 from ...auditors.evidence.write import claim_record, number, pair_record
 from ...auditors.results.results import AuditResult, Verdict
 from ...mechanisms.model import PrivacyClaim, size_lower, size_upper
-from ..faces import wording
+from ..faces import claim_faces, wording
 from ..formats.audited import reason_beside
 from ..formats.told import Reason
 from ..record import reading
@@ -120,7 +121,7 @@ def baseline_text(gated: Sequence[Gated]) -> str:
         one.entry.name: list(map(_accepted, one.results)) for one in gated if not one.problem
     }
     claims = {
-        one.entry.name: [_called(claim) for claim in one.claims if claim["verdict"] == "refuted"]
+        one.entry.name: [_called(claim) for claim in one.claims if claim.result.refuted]
         for one in gated
         if not one.problem and one.claims
     }
@@ -128,8 +129,9 @@ def baseline_text(gated: Sequence[Gated]) -> str:
     return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
-def _called(claim: ClaimCheckRecord) -> str:
-    return f"{claim['kind']} {claim['identifier']}: {claim['bound_words']}"
+def _called(claim: ClaimCheck) -> str:
+    result = claim.result
+    return f"{result.kind} {result.identifier}: {claim_faces.bound_phrase(result)}"
 
 
 def _accepted(result: AuditResult) -> Accepted:

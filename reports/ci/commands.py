@@ -16,7 +16,7 @@ from ..auditing.commands import database_of
 from ..auditing.delivering import annotate
 from ..faces import as_text
 from ..formats import table
-from ..formats.audited import judged, judged_beside
+from ..formats.audited import claims_part, judged, judged_beside
 from ..formats.entries import read_entries
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
@@ -201,6 +201,7 @@ def told_of(
                 "findings": [finding for _, _, finding, _ in told],
             },
             [rerun for *_, rerun in told],
+            beside=[claim for one in gated for claim in one.claims],
             summary=Summary(
                 head=f"{_outcome(cases, worse)}.",
                 failed=bool(worse),
@@ -245,12 +246,12 @@ def _document(
     cases: Sequence[Case],
 ) -> dict[str, Any]:
     environment = next((one.environment for one in gated if one.environment), None)
-    claims = [dict(claim) for one in gated for claim in one.claims]
+    claims = [claim for one in gated for claim in one.claims]
     results = [result for one in gated for result in one.results]
     replays = [replay for one in gated for replay in one.replays]
     return {
         **evidence.document(results, replay=replays),
-        **({"claims": claims} if claims else {}),
+        **claims_part(claims),
         "environment": dict(environment or evidence.environment()),
         "gate": {
             "seed": seed,

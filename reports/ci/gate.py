@@ -22,9 +22,10 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from msgspec import Meta
 
+from ...auditors.claims import derive
+from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.evidence.read import revived
 from ...auditors.evidence.record import (
-    ClaimCheckRecord,
     Document,
     Number,
     PairRecord,
@@ -86,7 +87,7 @@ class Gated:
     results: tuple[AuditResult, ...] = ()
     again: tuple[AuditResult, ...] = ()
     replays: tuple[str, ...] = ()
-    claims: tuple[ClaimCheckRecord, ...] = ()
+    claims: tuple[ClaimCheck, ...] = ()
     problem: str = ""
     unusable: bool = False
     rerun: str = ""
@@ -101,7 +102,7 @@ class Gated:
         made = [result.claim for result in self.results]
         again = [result for result in self.again if result.claim in made]
         found = {result.verdict.value for result in (*self.results, *again)}
-        found |= {claim["verdict"] for claim in self.claims}
+        found |= {claim.result.verdict.value for claim in self.claims}
         return next(v for v in ("refuted", "inconclusive", "not_refuted", "proved") if v in found)
 
 
@@ -178,7 +179,7 @@ def _audited(
         results=tuple(map(revived, data["results"])),
         replays=tuple(result["replay"] for result in data["results"]),
         again=tuple(again),
-        claims=tuple(data.get("claims", ())),
+        claims=tuple(map(derive.revived, data.get("claims", ()))),
         rerun=rerun,
         environment=data["environment"],
         source=source,

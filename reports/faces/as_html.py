@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
+from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.results.results import AuditResult
 from ..drawing.svg import bets_refute_a_curve, growth_figure, sketch_figure
-from . import wording
+from . import claim_faces, wording
 from .difference import difference
 from .templates import page, raw
 from .tradeoff import trade_off, trade_off_caption, trade_off_figure
@@ -40,6 +41,7 @@ def render(
     data: Mapping[str, Any],
     reruns: Sequence[str] = (),
     *,
+    beside: Sequence[ClaimCheck] = (),
     summary: Summary | None = None,
 ) -> str:
     """The page of these results.
@@ -47,17 +49,20 @@ def render(
     `data` is their evidence document, which the page also carries as
     `<script type="application/json" id="dpwitness-result">`, without its databases and counts
     when these are too long for a page. `reruns` are the commands that audit anew, one for each.
-    Its `claims` are those of other kinds than privacy. `summary` is that of a gate.
+    `beside` are claims of other kinds than privacy. `summary` is that of a gate.
     """
-    beside = data.get("claims", ())
-    heads = [*map(wording.headline, results), *(one["headline"] for one in beside)]
+    heads_beside = [claim_faces.headline(one.result, one.mechanism) for one in beside]
+    heads = [*map(wording.headline, results), *heads_beside]
     commands = [*reruns, *[""] * (len(results) - len(reruns))]
     return page(
         "audit.html",
         title=summary.head if summary is not None else "; ".join(heads)[:200],
         summary=summary,
         when=f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-        beside=[(*one["headline"].partition(": ")[::2], one["story"]) for one in beside],
+        beside=[
+            (*head.partition(": ")[::2], list(claim_faces.story(one.result)))
+            for head, one in zip(heads_beside, beside, strict=True)
+        ],
         subject="privacy audit" if summary is None else "privacy gate",
         words=wording,
         told=[

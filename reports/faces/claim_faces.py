@@ -127,9 +127,9 @@ def counterexample(result: ClaimResult) -> Sentences:
 
 def witness_words(result: ClaimResult) -> str:
     """The counterexample of a refuted claim in words; empty where there is none."""
-    witness = result.finding.witness
-    if witness is None:
-        return ""
+    witness, shown = result.finding.witness, result.finding.shown
+    if shown or witness is None:
+        return shown
     if isinstance(witness, Witness):
         return (
             f"D = {show(witness.database)}, D' = {show(witness.neighbour)}, "
@@ -278,7 +278,7 @@ def _mean_pictures(_: ClaimResult) -> tuple[Draw, ...]:
 
 def _invariant_counterexample(result: ClaimResult) -> Sentences:
     return (
-        f"At {printable(show(result.finding.witness))} the margin is {number(_value(result))}, "
+        f"At {printable(witness_words(result))} the margin is {number(_value(result))}, "
         "and a true statement has none below 0.",
     )
 

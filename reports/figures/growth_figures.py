@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from ...auditors.claims.growth import slope_weights
+from ...auditors.claims.derive import slope_weights
 from ...mechanisms.model import GrowthClaim
 from ..drawing.svg import label_text
 from ..statements.statements import Statement, columns_of

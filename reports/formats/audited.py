@@ -1,8 +1,15 @@
 """From the result of an audit to what every format tells of it."""
 
-from ...auditors.evidence.record import ClaimCheckRecord
+from collections.abc import Sequence
+from typing import Any, cast
+
+from ...auditors.claims.claim_results import ClaimCheck
+from ...auditors.claims.derive import record_of
+from ...auditors.evidence.record import ClaimFindingRecord
+from ...auditors.evidence.write import number
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
+from .statements_as_json import finding_to_json
 from .told import Reason, ToldClaim
 
 
@@ -47,37 +54,53 @@ def reason(result: AuditResult, name: str) -> Reason | None:
     return Reason(kind=kind, name=name, sentence=wording.sentence(result))
 
 
-def judged_beside(record: ClaimCheckRecord, *, rerun: str) -> ToldClaim:
+def judged_beside(check: ClaimCheck, *, rerun: str) -> ToldClaim:
     """One claim of another kind than privacy; `rerun` audits anew, with the same draws."""
+    result, found = check.result, check.result.finding
+    measured = claim_faces.measured_phrase(result) or claim_faces.exact_phrase(result)
+    step = claim_faces.next_step(result.verdict.value, rerun)
     return ToldClaim(
-        mechanism=record["mechanism"],
-        claim=f"{record['kind']}: {record['bound_words']}",
-        verdict=record["verdict"],
-        bound=f"measured {record['found_words']}" if record["found_words"] else "",
+        mechanism=check.mechanism,
+        claim=f"{result.kind}: {claim_faces.bound_phrase(result)}",
+        verdict=result.verdict.value,
+        bound=f"measured {measured}" if measured else "",
         power="",
-        draws=record["draws"],
-        seconds=record["seconds"],
-        scope=record.get("scope", "") if record["verdict"] == Verdict.PROVED.value else "",
+        draws=found.draws,
+        seconds=result.seconds,
+        scope=found.scope if result.verdict is Verdict.PROVED else "",
         story=(
-            *((label, text) for label, text in record["story"]),
+            *claim_faces.story(result),
             ("check", rerun),
-            *(
-                ("next", f"{text}.")
-                for text in [claim_faces.next_step(record["verdict"], rerun)]
-                if text
-            ),
+            *((("next", f"{step}."),) if step else ()),
         ),
         facts={
-            "verdict": record["verdict"],
-            "claimed": str(record["claimed"]),
-            "draws": str(record["draws"]),
-            "seed": str(record["seed"]),
+            "verdict": result.verdict.value,
+            "claimed": str(number(found.claimed)),
+            "draws": str(found.draws),
+            "seed": str(result.seed),
         },
     )
 
 
-def reason_beside(record: ClaimCheckRecord, name: str) -> Reason | None:
+def reason_beside(check: ClaimCheck, name: str) -> Reason | None:
     """Why a claim of another kind ends an audit with another status than 0, or None."""
-    if record["verdict"] != Verdict.REFUTED.value:
+    if not check.result.refuted:
         return None
-    return Reason(kind="refuted", name=name, sentence=record["headline"].partition(": ")[2])
+    sentence = claim_faces.headline(check.result, check.mechanism).partition(": ")[2]
+    return Reason(kind="refuted", name=name, sentence=sentence)
+
+
+def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, Any]:
+    """What an evidence file holds of claims beside privacy; nothing if there are none."""
+    if not checks:
+        return {}
+    return {
+        "claims": list(map(record_of, checks)),
+        "claim_findings": list(map(finding_beside, checks)),
+    }
+
+
+def finding_beside(check: ClaimCheck) -> ClaimFindingRecord:
+    """What follows from the counts of one claim, for programs that read no counts."""
+    words = {"headline": claim_faces.headline(check.result, check.mechanism)}
+    return cast(ClaimFindingRecord, {**finding_to_json(check.result), **words})

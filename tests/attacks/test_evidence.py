@@ -26,14 +26,15 @@ from dpwitness import (
 )
 from dpwitness.auditors.bounds import power, two_sample
 from dpwitness.auditors.claims.check import check_within, claims_beside
+from dpwitness.auditors.claims.claim_results import ClaimCheck
 from dpwitness.auditors.errors import DpWitnessError
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.mechanisms.sparse_vector.sparse_vector_session import sparse_vector_interaction
-from dpwitness.reports.auditing.delivering import Beside, claim_to_json
 from dpwitness.reports.auditing.replaying import replay
-from dpwitness.reports.auditing.replaying_claims import claims_again, claims_of
+from dpwitness.reports.auditing.replaying_claims import claims_again, claims_of, findings_of
+from dpwitness.reports.formats.audited import claims_part
 from dpwitness.reports.record import evidence
 from dpwitness.reports.targets.targets import Target, find_target
 
@@ -347,31 +348,45 @@ USEFUL = Mechanism(
 )  # fmt: skip
 
 
+def checked_beside(mechanism):
+    """What an evidence file holds of the claims that a mechanism makes beside its privacy."""
+    budget = Budget(trials=400, seed=3)
+    checks = [
+        ClaimCheck(
+            mechanism=mechanism.name, target="", budget=budget, result=check_within(budget, one)
+        )
+        for one in claims_beside(mechanism)
+    ]
+    return json.loads(json.dumps(claims_part(checks)))
+
+
 @pytest.mark.parametrize("most", [30, pytest.param(10**6, marks=pytest.mark.slow)])
 def test_every_change_of_a_claim_beside_privacy_is_refused_or_named(most):
     """The seconds that it took, and the words of the target, are believed, and must be there."""
     found = Target(text="", name="useful", mechanism=USEFUL)
-    budget = Budget(trials=400, seed=3)
-    told = Beside("", "useful", (), budget)
-    checked = [check_within(budget, one) for one in claims_beside(USEFUL)]
-    claims = json.loads(json.dumps([claim_to_json(one, told) for one in checked]))
-    assert [one.differences for one in claims_again(claims, found)] == [(), ()]
+    data = checked_beside(USEFUL)
+    told = data["claim_findings"]
+    claims = data["claims"]
+    assert [one.differences for one in claims_again(claims, found, told)] == [(), ()]
     rng, failures, cases = random.Random(16), [], 0
-    paths = [*inner_nodes(claims)]
+    paths = [*inner_nodes(data)]
     for path in rng.sample(paths, min(most, len(paths))):
-        old = claims
+        old = data
         for key in path:
             old = old[key]
-        changes = [without(claims, path)]
+        changes = [without(data, path)] if path[0] != "claim_findings" or len(path) > 1 else []
         if not isinstance(old, dict | list):
             new = other(old, rng)
             same = type(new) is type(old) and new == old
             if not same and path[-1] not in ("seconds", "target"):
-                changes.append(put(claims, path, new))
+                changes.append(put(data, path, new))
         for changed in changes:
             cases += 1
             try:
-                again = [*claims_again(claims_of({"claims": changed}), found)]
+                records = claims_of(changed)
+                again = [
+                    *claims_again(records, found, findings_of(records, changed["claim_findings"]))
+                ]
             except DpWitnessError:
                 continue
             if not any(one.differences for one in again):
@@ -389,12 +404,7 @@ BOTH = Mechanism(
 @pytest.fixture(scope="module")
 def with_claims(once):
     """An evidence file of a mechanism that claims more than its privacy."""
-    budget = Budget(trials=400, seed=3)
-    data = written(BOTH, trials=400, seed=3)
-    told = Beside("", "both", (), budget)
-    checked = [check_within(budget, one) for one in claims_beside(BOTH)]
-    data["claims"] = json.loads(json.dumps([claim_to_json(one, told) for one in checked]))
-    return data
+    return {**written(BOTH, trials=400, seed=3), **checked_beside(BOTH)}
 
 
 @pytest.mark.long
@@ -402,14 +412,22 @@ def test_replay_in_python_checks_the_claims_beside_privacy_too(with_claims):
     (again,) = replay(with_claims, BOTH)
     assert again.same, again.differences
     assert "claims" not in again.believed
-    forged = put(with_claims, ("claims", 1, "verdict"), "refuted")
+    forged = put(with_claims, ("claim_findings", 1, "verdict"), "refuted")
     (again,) = replay(forged, BOTH)
     assert "verdict" in " ".join(again.differences)
-    less = {**with_claims, "claims": with_claims["claims"][:1]}
+    hits = with_claims["claims"][1]["evidence"]["tails"]["rows"][0]["hits"]
+    edited = put(with_claims, ("claims", 1, "evidence", "tails", "rows", 0, "hits"), hits - 1)
+    (again,) = replay(edited, BOTH)
+    assert "rows[0].hits: recorded" in " ".join(again.differences)
+    less = {
+        **with_claims,
+        "claims": with_claims["claims"][:1],
+        "claim_findings": with_claims["claim_findings"][:1],
+    }
     with pytest.raises(DpWitnessError, match="which makes 2"):
         replay(less, BOTH)
     for data, mechanism in (
-        ({**with_claims, "claims": []}, BOTH),
+        ({**with_claims, "claims": [], "claim_findings": []}, BOTH),
         ({**with_claims, "environment": {**with_claims["environment"], "numpy": "0"}}, BOTH),
     ):
         assert "claims" in replay(data, mechanism)[0].believed

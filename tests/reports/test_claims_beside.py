@@ -55,10 +55,10 @@ def test_a_wrong_utility_claim_is_refuted_beside_a_privacy_claim_that_is_not(run
     assert "Refuted: wrong, TAIL-1 (utility): P ≤" in result.stdout
     data = json.loads(Path("a.json").read_text("utf-8"))
     jsonschema.validate(data, SCHEMA)
-    (claim,) = data["claims"]
-    assert (claim["kind"], claim["verdict"]) == ("utility", "refuted")
+    (claim,), (found,) = data["claims"], data["claim_findings"]
+    assert (claim["kind"], found["verdict"]) == ("utility", "refuted")
     # One alpha, shared by both claims.
-    assert data["results"][0]["evidence"]["alpha"] == claim["alpha"] == 5e-4
+    assert data["results"][0]["evidence"]["alpha"] == claim["plan"]["alpha"] == 5e-4
     for name in ("a.html", "a.xml", "a.sarif", "a.md"):
         assert "TAIL-1" in Path(name).read_text("utf-8"), name
 
@@ -85,7 +85,7 @@ def test_the_gate_stops_for_a_wrong_utility_claim_and_may_accept_it(run, own):
     stopped = run("gate", "--json", "g.json", "--html", "g.html")
     assert stopped.exit_code == 1
     assert "refuted: mine.py:WRONG: wrong, TAIL-1 (utility)" in stopped.stdout
-    assert [one["verdict"] for one in json.loads(Path("g.json").read_text())["claims"]] == [
+    assert [one["verdict"] for one in json.loads(Path("g.json").read_text())["claim_findings"]] == [
         "not_refuted", "refuted",
     ]  # fmt: skip
     assert "TAIL-1" in Path("g.html").read_text("utf-8")

@@ -94,7 +94,7 @@ def test_utility_claims_of_the_catalogue(mechanism):
 
 def test_a_disagreement_is_an_error_of_the_harness(monkeypatch):
     found = Finding(claimed=0.0, sampled=Verdict.REFUTED, proved=Verdict.PROVED, scope="a universe")
-    monkeypatch.setattr(theorems, "audit_identity", lambda claim: found)
+    monkeypatch.setattr(theorems, "audit_identity", lambda claim, budget: found)
     with pytest.raises(HarnessError, match="one of the two is wrong"):
         check(THEOREM)
 
