@@ -297,10 +297,7 @@ def softly(
     inside = weights[:, choice.event.contains(outputs)]
     if inside.shape[1] < FEWEST:
         return choice, -np.inf
-    # What a few draws of large weight say of their ratio is no surer than these draws are alike.
-    x, y = inside.sum(axis=1)
-    spread = np.sqrt(((inside[0] - x / max(y, 1e-300) * inside[1]) ** 2).sum()) / max(x, 1e-300)
-    worth = _margin(replace(chosen, error=max(chosen.error, float(spread))))
+    worth = _margin(replace(chosen, error=max(chosen.error, _unlike(inside))))
     seen = FirstDraws((outputs[:half], outputs[half:]))
     return replace(choice, event=plainest(choice.event, seen)), worth
 
@@ -313,15 +310,29 @@ def promised(
     delta: float,
     trials: int,
     level: float,
-) -> float:
-    """What a choice promises at least by weighed draws that did not teach it, as in `softly`."""
-    inside, turn = choice.event.contains(outputs), slice(None, None, -1 if choice.reversed else 1)
-    if np.count_nonzero(inside) < FEWEST:
-        return -np.inf
-    x, y = weights[:, inside].sum(axis=1)[turn].tolist()
+) -> tuple[float, float]:
+    """What a choice promises by weighed draws that did not teach it, and the standard error.
+
+    The draws are as in `softly`; -inf and infinity where hardly any of them is in the event.
+    """
+    turn = slice(None, None, -1 if choice.reversed else 1)
+    inside = weights[turn, choice.event.contains(outputs)]
+    if inside.shape[1] < FEWEST:
+        return -np.inf, np.inf
+    x, y = inside.sum(axis=1).tolist()
     aim = Aim(trials, delta, float(-ndtri(level)))
     value, error = _value(x, y, weights.sum(axis=1)[turn], aim)
-    return value - error
+    return value, max(error, _unlike(inside))
+
+
+def _unlike(inside: Floats) -> float:
+    """The standard error of the log-ratio of two sums of weights, shape (2 sides, draws).
+
+    What a few draws of large weight say of their ratio is no surer than these draws are alike.
+    """
+    x, y = inside.sum(axis=1)
+    spread = np.sqrt(((inside[0] - x / max(y, 1e-300) * inside[1]) ** 2).sum())
+    return float(spread / max(x, 1e-300))
 
 
 def _joined(old: Outputs, new: Outputs) -> Outputs:

@@ -7,12 +7,12 @@ all coordinates is fitted on one half of the draws and measured on the other, be
 alone and the output as a whole. Nothing here decides anything.
 """
 
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..events.regression import regressed
 from ..outputs.features import Feature
 from ..outputs.outputs import Outputs
 
@@ -83,45 +83,14 @@ def weighed_promise(outputs: Outputs, counts: Floats, *, delta: float, trials: i
         scores = np.empty(size)
         for fold in (0, 1):
             taught, held = slice(fold, None, 2), slice(1 - fold, None, 2)
-            tables = _fitted([codes[taught] for codes in group], [int(codes.max()) + 1 for codes in
-                             group], labels[taught], (a + b)[taught], noise)  # fmt: skip
+            sizes = [int(codes.max()) + 1 for codes in group]
+            some = [codes[taught] for codes in group]
+            tables = regressed(some, sizes, labels[taught], (a + b)[taught], noise)
             scores[held] = sum(
                 table[codes[held]] for table, codes in zip(tables, group, strict=True)
             )
         best = max(best, _best_weighed_cut(scores, a, b, delta, trials))
     return best
-
-
-def _fitted(
-    codes: list[Codes], sizes: list[int], labels: Floats, weights: Floats, noise: float
-) -> list[Floats]:
-    """Points for each cell of the columns, by the regression of labels with a ridge."""
-    total = float(weights.sum())
-    sums = [
-        np.bincount(one, weights * labels, size) for one, size in zip(codes, sizes, strict=True)
-    ]
-    if len(codes) == 1:
-        times = np.bincount(codes[0], weights, sizes[0])
-        return [(sums[0] - times * float((weights * labels).sum()) / total) / (times + 4.0)]
-    starts = np.cumsum([0, *sizes])
-    means = (
-        np.concatenate(
-            [np.bincount(one, weights, size) for one, size in zip(codes, sizes, strict=True)]
-        )
-        / total
-    )
-    spread = np.zeros((starts[-1], starts[-1]))
-    for i, one in enumerate(codes):
-        for j in range(i + 1):
-            both = np.bincount(one * sizes[j] + codes[j], weights, sizes[i] * sizes[j])
-            part = both.reshape(sizes[i], sizes[j]) / total
-            rows, places = slice(*starts[i : i + 2]), slice(*starts[j : j + 2])
-            spread[rows, places], spread[places, rows] = part, part.T
-    spread -= np.outer(means, means)
-    ridge = RIDGE * float(np.trace(spread)) / starts[-1] + starts[-1] * noise / total
-    wanted = np.concatenate(sums) / total - means * float((weights * labels).sum()) / total
-    found = np.linalg.solve(spread + ridge * np.eye(starts[-1]), wanted)
-    return [found[start:stop] for start, stop in pairwise(starts.tolist())]
 
 
 def _best_weighed_cut(scores: Floats, a: Floats, b: Floats, delta: float, trials: int) -> float:

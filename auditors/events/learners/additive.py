@@ -1,10 +1,11 @@
 """Scores over many columns: sums of smoothed tables of log-ratios, and of the shape of the output.
 
-Six kinds compete: a table of its own for each value, one table for all values that look alike
+Seven kinds compete: a table of its own for each value, one table for all values that look alike
 (coordinates that carry the same small shift), tables for the first value and the steps between
 neighbours (cumulative releases), tables for entries of lists by their labels, the shape of the
 whole output with tables for its numbers, and weights for all numbers at once, by logistic
-regression (numbers that depend on each other, and the letters of a chain). Tables are fitted on
+regression (numbers that depend on each other, and the letters of a chain). Where draws count for
+both sides, tables of all values and of the shape are fitted at once. Tables are fitted on
 one fold and score the other.
 """
 
@@ -18,6 +19,7 @@ from ...outputs.features import PLACED
 from ..bins import LARGEST, Bins
 from ..cuts import Family
 from ..ledger import BUCKETS, Counted, Ledger
+from ..regression import regressed
 from ..scores import AdditiveScore, PointTable, Shape
 from ..smoothing import Believed, believed, likeliest_odds, log_ratios, smooth
 
@@ -38,6 +40,9 @@ BEHIND = 3.0
 """Standard errors of the log-loss behind the best score that rule a score out."""
 AGAINST = 4.0
 MOST_SHAPES = 2000
+MOST_FITTED = 1024
+SEEN = 12
+"""Shapes that are fitted together with values, and draws that have each of them."""
 GRAIN = 8192
 RATIO = 1.12
 FIRST_CUT = 8
@@ -138,6 +143,7 @@ def _kinds(ledger: Ledger) -> list[str]:
         found = ["own"] + ["pooled"] * shared
     if steps:
         found += ["steps"] + ["steps-pooled"] * any(ledger.columns[i].group >= 0 for i in steps)
+    found += ["joint"] * (ledger.weights is not None)
     return found + ["labelled"] * (len(_labelled(ledger)) > 1) + linear
 
 
@@ -220,6 +226,8 @@ def _fit(ledger: Ledger, kind: str, part: int, belief: Believed | None = None) -
     places = _columns_of(ledger, kind)
     if kind == "linear":
         return Fitted(_weighted(ledger, places, part))
+    if kind == "joint":
+        return _jointly(ledger, places, part)
     counts = {i: _part(ledger.columns[i].counts, part) for i in places}
     symbols, numbers = _tables(ledger, places, counts, pooled=kind.endswith("pooled"))
     if not kind.startswith("pattern"):
@@ -275,6 +283,35 @@ def _weighted(ledger: Ledger, places: list[int], part: int) -> dict[int, Floats]
         i: np.round(weight * level + (i == places[0]) * weights[-1], DIGITS)
         for i, weight, level in zip(places, weights[:-1].tolist(), levels, strict=True)
     }
+
+
+def _jointly(ledger: Ledger, places: list[int], part: int) -> Fitted:
+    """Log-odds of the first side by the regression of labels on all values and the shape."""
+    assert ledger.weights is not None
+    rows = slice(None) if part == 2 else slice(part, None, 2)
+    a, b = ledger.weights[:, rows]
+    labels = (a - b) / (a + b)
+    codes = [ledger.codes(i)[0][rows].astype(np.intp) for i in places]
+    sizes = [ledger.columns[i].bins.size for i in places]
+    shapes = np.zeros(0, dtype=np.intp)
+    if ledger.patterns is not None:
+        keys = ledger.keys()[0]
+        known, times = np.unique(keys, return_counts=True)
+        often = np.argsort(-times, kind="stable")[:MOST_FITTED]
+        shapes = known[often[times[often] >= SEEN]].astype(np.intp)
+        place = np.full(BUCKETS, len(shapes), dtype=np.intp)
+        place[shapes] = np.arange(len(shapes))
+        codes.append(place[keys[rows]])
+        sizes.append(len(shapes) + 1)
+    tables = regressed(codes, sizes, labels, a + b, float(np.average(labels**2, weights=a + b)))
+    # A label of mean t is a log-ratio of 2 atanh(t), and t is small where draws count for both.
+    found = [np.round(2 * table, DIGITS) for table in tables]
+    values = dict(zip(places, found[: len(places)], strict=True))
+    if ledger.patterns is None:
+        return Fitted(values)
+    buckets = np.zeros(BUCKETS)
+    buckets[shapes] = found[-1][:-1]
+    return Fitted(values, buckets, {})
 
 
 def _levels(column: Counted) -> Floats:
