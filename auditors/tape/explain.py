@@ -229,6 +229,7 @@ class _Inquiry:
                 "every noisy number is held"  # fmt: skip
             for one in calls:
                 yield one.places, "this noise does not cover them"
+            yield from _meetings(beside)
         if self.refuted:
             yield from self._suspicions(tapes)
 
@@ -250,6 +251,7 @@ class _Inquiry:
         for tape in tapes:
             if tape.parted is not None:
                 yield tape.parted.places, str(tape.parted)
+                yield from _meetings([tape])
         for tape in tapes:
             for old, new in zip(tape.calls, tape.replayed, strict=False):
                 if old.name not in SCALED or old.name != new.name:
@@ -473,6 +475,13 @@ def _names(outputs: Any, rows: int | None) -> list[bytes]:
         return [b"|".join(one) for one in zip(*(_names(part, rows) for part in outputs),
                                               strict=True)]  # fmt: skip
     return [canonical(one) for one in outputs]
+
+
+def _meetings(tapes: Sequence[HeldTape]) -> Iterator[tuple[tuple[Place, ...], str]]:
+    """Where data meet noise that is moved to hide them: what it does not hide, passes there."""
+    for tape in tapes:
+        for one in tape.replayed:
+            yield one.met[:1], "the data meet this noise here"
 
 
 def _raised_at(error: BaseException) -> tuple[Place, ...]:
