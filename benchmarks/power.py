@@ -1,6 +1,6 @@
 """How near the bound of an audit comes to that of the best event there is.
 
-    python benchmarks/power.py {given,sniper,held-out} [--search] [--only NAME] [--trials 1000000]
+    python benchmarks/power.py {given,sniper,held-out,weak} [--search] [--only NAME] [--trials 1000000]
                                [--seeds 3] [--json FILE] [--figure FILE]
 
 Each mechanism is audited at its true epsilon (so that nothing stops early) and alpha .05 on the

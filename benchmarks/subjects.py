@@ -6,6 +6,7 @@ that separates its databases best as far as known, and, where there is one, its 
 the density of outputs, up to a constant that no database changes.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +22,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw import PMW_ITERATION
 
 UP_DOWN = ([0.0] * 5 + [1.0] * 5, [1.0] * 5 + [0.0] * 5)
 NODES = 4001
+NUMBER = re.compile(r"-?\d+\.\d+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -502,6 +504,26 @@ def given():
     ]  # fmt: skip
 
 
+def weak():
+    """Where losses are weak or outputs are texts, and some that are neither, on the known pair."""
+    wanted = ("NumericalSVT", "SVT3", "SVT4", "SVT2", "NoisyMax3", "SVT6", "RAPPOR",
+              "laplace-vector", "sparse-vector", "gumbel-top-2")  # fmt: skip
+    every = {subject.name: subject for table in (sniper, given, held_out) for subject in table()}
+    text = Subject(name="text of numbers", **with_law(numbers_as_text, text_law, scale=8.0),
+                   pair=([0.0] * 4, [1.0] * 4), true=0.5)  # fmt: skip
+    return [*(every[name] for name in wanted), text]
+
+
+def numbers_as_text(database, rng, size=1, *, scale):
+    rows = laplace_vector(database, rng, size, scale=scale)
+    return [f"{a:.2f} of {b:.2f}, {c:.2f} left, {d:.2f} in all" for a, b, c, d in rows.tolist()]
+
+
+def text_law(y, database, *, scale):
+    numbers = [[float(word) for word in NUMBER.findall(text)] for text in y]
+    return laplace_law(np.array(numbers), database, scale=scale)
+
+
 def transcript_law(y, database):
     return PMW_ITERATION.log_probability(database, y)
 
@@ -540,4 +562,4 @@ def scaled_law(y, database, *, scales):
     return -(np.abs(np.asarray(y) - np.asarray(database)) / np.array(scales)).sum(axis=1)
 
 
-TABLES = {"sniper": sniper, "given": given, "held-out": held_out}
+TABLES = {"sniper": sniper, "given": given, "held-out": held_out, "weak": weak}
