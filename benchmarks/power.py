@@ -1,7 +1,7 @@
 """How near the bound of an audit comes to that of the best event there is.
 
-    python benchmarks/power.py {given,sniper,held-out,weak} [--search] [--only NAME] [--trials 1000000]
-                               [--seeds 3] [--json FILE] [--figure FILE]
+    python benchmarks/power.py {given,sniper,held-out,weak} [--search] [--only NAME]
+                               [--trials 1000000] [--seeds 3] [--json FILE] [--figure FILE]
 
 Each mechanism is audited at its true epsilon (so that nothing stops early) and alpha .05 on the
 pair where it is tight; with --search the pair is found by the default search instead. The oracle
