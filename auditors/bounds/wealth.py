@@ -113,30 +113,25 @@ def log_gain(
 
 def ends(past: Floats) -> list[tuple[int, int]]:
     """For each share, how many cells make the top and how many the bottom."""
-    most = len(past) - 1
-    return [
-        (
-            max(1, min(most, int((past.cumsum() <= WIDE * share * past.sum()).sum()))),
-            max(1, min(most, int((past[::-1].cumsum() <= WIDE * share * past.sum()).sum()))),
-        )
-        for share in SHARES
-    ]
+    shares = WIDE * np.array(SHARES)[:, None] * past.sum()
+    found = [(one.cumsum() <= shares).sum(axis=1) for one in (past, past[::-1])]
+    top, low = (np.clip(one, 1, len(past) - 1).tolist() for one in found)
+    return list(zip(top, low, strict=True))
 
 
 def beliefs(past: Floats, odds: Floats, epsilon: float) -> Floats:
     """The belief of every expert (experts, cells) that an output is of the first side; else NaN."""
-    places, found = np.arange(len(past)), []
+    places = np.arange(len(past))
+    tops, lows = np.array(ends(past)).T[:, :, None, None]
+    at_top, at_bottom = np.array([one[:2] for one in ENDS]).T[:, None, :, None]
+    one, two = (places < tops) & at_top, (places >= len(past) - lows) & at_bottom
+    sided = np.where(one == two, 0, np.where(one, 1, -1))[:, :, None, :]
     likelier = 1 / (1 + np.exp(-epsilon - np.array(EXCESS)))[:, None]
-    for top, low in ends(past):
-        first, last = places < top, places >= len(past) - low
-        for at_top, at_bottom, _ in ENDS:
-            one, two = first & at_top, last & at_bottom
-            bottom = np.where(two & ~one, 1 - likelier, np.nan)
-            found.append(np.where(one & ~two, likelier, bottom))
+    found = np.where(sided > 0, likelier, np.where(sided < 0, 1 - likelier, np.nan))
     most = epsilon + np.array(EXCESS)[:, None]
     graded = 1 / (1 + np.exp(-np.clip(odds, -most, most)))
-    found.append(np.where(np.abs(odds) > epsilon, graded, np.nan))
-    return np.concatenate(found)
+    graded = np.where(np.abs(odds) > epsilon, graded, np.nan)
+    return np.concatenate([found.reshape(-1, len(past)), graded])
 
 
 def bets_of_all(

@@ -25,7 +25,7 @@ from ..outputs.outputs import Outputs
 from ..results.results import Bets, Count, Evidence, Learning, Look, Pair
 from ..sampling.sampling import OutOfTime, Sampler
 from ..sampling.teaching import teach
-from ..tape.weighing import FEWEST_WEIGHED, Weighed, most_weighed, weighed
+from ..tape.weighing import FEWEST_WEIGHED, PRICE, Weighed, most_weighed, weighed
 from ..workers import Key
 from . import betting
 from .attempt import (
@@ -69,6 +69,9 @@ CAP = 0.125
 LEAST_LESSON = 2048
 FAR = 2.0
 """Standard errors by which the log-ratio foreseen of an event stays below the claim's."""
+NEAR = 1.0
+"""Standard errors by which it is above the claim where draws are bet on that rows would teach at a
+twentieth of the price. Bets refute at about 3, so a ninth of their draws comes first."""
 HOPELESS = 4
 """Times as many draws after which an event is learnt although the last one stayed so far below."""
 FLAT = 0.5
@@ -80,7 +83,7 @@ WEIGHED = {True: 20, False: 40}
 MOST_WEIGHED = 50_000
 EXECUTIONS = 8
 """Runs of the mechanism for a draw of each database that is weighed."""
-WORTH = 20
+WORTH = 5
 """Times the trials that weighed draws need not tell more than."""
 WORTHLESS = 0.25
 """Part of the draws that teach which the weighed ones must tell as much as."""
@@ -309,7 +312,8 @@ class Judging:
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        near = choice.predicted + FAR * choice.spread >= self.test.null[0]
+        by_rows = self.sampler.by_rows("select") and not self.sampler.by_rows("bet")
+        near = choice.predicted + (-NEAR if by_rows else FAR) * choice.spread >= self.test.null[0]
         return self.made < OPENING or near or betting.excess > -FAR
 
     def _moments_show(self) -> bool:
@@ -473,8 +477,9 @@ class Judging:
         key = Key(sampler.seed, sampler.tally.keys.of(self.pair), "tape", 0)
         databases = self.pair.database, self.pair.neighbour
         found = sampler.door.ask(
-            weighed, databases, calls, key, draws, WORTH * trials, WORTHLESS * most_taught(trials)
-        )
+            weighed, databases, calls, key, draws, WORTH * trials,
+            WORTHLESS * most_taught(trials), True, PRICE,
+        )  # fmt: skip
         sampler.tally.add(EXECUTIONS * found.made)
         self.made += min(found.made, trials - 1 - self.made)
         if found.reason:

@@ -322,7 +322,8 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     unreadable = result.remark.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
     other = audit.bounding or asked.attacker_of(audit.target) != "values"
     if audit.exact is not False and not (other or unreadable or audit.clock.late()):
-        result = derive(with_exact(result, audit.sampler, _wanted(audit, found, result)))
+        known = with_exact(result, audit.sampler, _wanted(audit, found, result))
+        result = result if known is result else derive(known)
     return replace(result, cause=cause_of(audit, result))
 
 

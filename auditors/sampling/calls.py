@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from math import inf
+from operator import is_
 from time import monotonic
 from typing import Any
 
@@ -454,8 +455,11 @@ def require_untouched_numpy() -> None:
 
     Counts are made with numpy: a mechanism that replaces what counts would judge itself.
     """
+    now = vars(np)
+    if all(map(is_, map(now.get, _NUMPY), _NUMPY.values())):
+        return
     for name, value in _NUMPY.items():
-        if vars(np).get(name) is not value:
+        if now.get(name) is not value:
             raise ContractError(
                 f"numpy.{name} is not the function it was when dpwitness was loaded: something, "
                 "most likely the mechanism or its module, replaced it, and counts made with it "

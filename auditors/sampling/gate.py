@@ -38,6 +38,7 @@ from ..workers.door import copied, pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
+    generator,
     prime_globals,
     seed_globals,
     seedable,
@@ -57,13 +58,15 @@ PART = 0.2
 """Part of the time that the draws took which making some again may take."""
 COPIED = 32
 """Draws that each get a copy of the database and a generator of their own."""
-SHARED = 8
+SHARED = 64
 """How many of the later ones share these, because making them would take most of the time."""
 SIDES = ("D", "D'")
-LONE = 32
+LONE, TELLING = 32, 16
 """Draws a side that are made where nothing else was ever drawn, where a claim is refuted: what a
-mechanism remembers may be one bit, and then another order alone often brings it back."""
-FEWEST = 8
+mechanism remembers may be one bit, and then another order alone often brings it back. `TELLING` if
+there are draws without which nothing would be refuted: a mechanism that keeps its claim when it
+remembers nothing gives another output for part of just these."""
+FEWEST = 4
 """The same of a second count, and where a first call takes long: no more than `PART` of the time
 spent, or a second."""
 
@@ -241,7 +244,8 @@ def remake(
         for place, one in enumerate(asked)
         for draw in ([0] if one.calls.rows else range(one.count))
     ]
-    random.Random(repr([one.block for one in asked])).shuffle(order)
+    shuffled = generator(0, 0, repr([one.block for one in asked])).permutation(len(order))
+    order = [order[place] for place in shuffled.tolist()]
     apart = (
         _lone(worker, encoded, asked, order, max(seconds, 1.0), lone)
         if lone and worker.alone
@@ -287,11 +291,12 @@ def _lone(
 ) -> list[tuple[int, int, Any]]:
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
     made: list[tuple[int, int, Any]] = []
-    left = {side: most for side in (0, 1)}
+    order, telling = _telling(asked, order)
+    left = {side: min(most, TELLING) if telling else most for side in (0, 1)}
     begun = monotonic()
     for place, draw in order:
         block = asked[place].block
-        if asked[place].calls.rows or not left[block.side % 2]:
+        if not left[block.side % 2]:
             continue
         if len(made) >= 2 * FEWEST and monotonic() - begun > seconds:
             break
@@ -309,6 +314,31 @@ def _lone(
 
         made.append((place, draw, aside(alone)))
     return made
+
+
+def _telling(
+    asked: Sequence[RemadeCall], order: Sequence[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], bool]:
+    """The single draws of an order, first those that refute, if any are known to.
+
+    They are the hits of the side that has more of them, and what is no hit of the other.
+    """
+    hits, counted = np.zeros(2), np.zeros(2)
+    known = {place: inside for place, one in enumerate(asked)
+             if not one.calls.rows and (inside := _inside(one)) is not None}  # fmt: skip
+    for place, inside in known.items():
+        side = asked[place].block.side % 2
+        hits[side] += np.count_nonzero(inside)
+        counted[side] += len(inside)
+    more = int(hits[1] * counted[0] > hits[0] * counted[1])
+
+    def idle(one: tuple[int, int]) -> bool:
+        place, draw = one
+        wanted = asked[place].block.side % 2 == more
+        return place not in known or bool(known[place][draw]) != wanted
+
+    alone = [one for one in order if not asked[one[0]].calls.rows]
+    return sorted(alone, key=idle), bool(known)
 
 
 def _remade(

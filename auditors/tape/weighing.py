@@ -21,14 +21,17 @@ from .generator import bits_of
 from .held import hold, single
 
 Floats = NDArray[np.float64]
-FIRST = 509
-"""Draws a side after which it shows what weights teach; `FEWEST_WEIGHED` where each is a call."""
+FIRST, FIRST_CALLS = 509, 24
+"""Draws a side after which it shows what weights teach, of rows and where each is a call."""
 CHUNK = 1021
 """Draws of a call after that. Both are primes, so that no other axis is taken for the rows."""
 FEWEST_WEIGHED = 128
 """Draws a side below which a tape is not worth its making."""
 SINGLES = 2048
 """Most draws a side where each is a call."""
+PRICE = 32.0
+"""Ordinary draws that one must be worth where each is a call: it takes .2 to .8 ms on the tape, an
+ordinary one some microseconds. At epsilon 1 it is worth about 3, at 1/4 about 40."""
 MOST_WORTH = 1e6
 HEAVY = (
     "the weights, of {:.0%} of the outputs, are too unequal for weighted runs to teach more than "
@@ -86,15 +89,19 @@ def weighed(
     enough: float,
     least: float = 0.0,
     single_calls: bool = True,
+    price: float = 0.0,
 ) -> Weighed:
     """`draws` of each database with what they count; runs where the mechanism runs.
 
     Fewer where these are worth `enough` ordinary ones, and none where all would be worth less than
-    `least`. Rows that cannot be told apart are replaced by `single_calls`, if these are allowed.
+    `least`, or where each is a call and one is worth less than `price`. Rows that cannot be told
+    apart are replaced by `single_calls`, if these are allowed.
     """
     try:
         with np.errstate(all="ignore"):
-            return _weighed(worker, databases, calls, key, draws, enough, least, single_calls)
+            return _weighed(
+                worker, databases, calls, key, draws, enough, least, single_calls, price
+            )
     except Exception as error:  # noqa: BLE001 - the mechanism, or outputs of which nothing is read
         return _none(f"its draws cannot be weighed: {type(error).__name__}: {error}")
 
@@ -112,6 +119,7 @@ def _weighed(
     enough: float,
     least: float,
     single_calls: bool,
+    price: float,
 ) -> Weighed:
     sides = []
     for start in (0, 1):
@@ -119,15 +127,14 @@ def _weighed(
                            key._replace(side=start)))  # fmt: skip
     made, draws = 0, most_weighed(calls, draws)
     while made < draws:
-        first = FIRST if calls.rows else FEWEST_WEIGHED
+        first = FIRST if calls.rows else FIRST_CALLS
         size = min(first if made == 0 else CHUNK, draws - made)
         for side in sides:
             reason = side.draw(size)
             if reason and calls.rows and not made and single_calls:
                 # Single calls belong to one output each.
-                return _weighed(
-                    worker, databases, replace(calls, rows=False), key, draws, enough, least, True
-                )
+                calls = replace(calls, rows=False)
+                return _weighed(worker, databases, calls, key, draws, enough, least, True, price)
             if reason:
                 return _none(reason, made + size)
         made += size
@@ -136,7 +143,7 @@ def _weighed(
             if found.worth < 1:
                 part = np.mean([np.mean(np.concatenate(side.weights) > 0) for side in sides])
                 return _none(sides[0].reason if part == 0 else HEAVY.format(part), made)
-            if found.worth * draws < least:
+            if found.worth < (0.0 if calls.rows else price) or found.worth * draws < least:
                 return _none(LITTLE, made)
             wanted = min(draws, max(made, enough / found.worth))
             draws = max(made, most_weighed(calls, int(wanted)))

@@ -47,13 +47,14 @@ class Ended(Exception):
 class Child:
     """A forked process that answers requests one at a time, each by `serve(request)`.
 
-    `serve` runs in the child and is given the bytes of a request and a function that it calls
-    whenever a call of the mechanism begins, and after the last one of a block. `limit` is how many
+    `serve` runs in the child and is given the bytes of a request and a number, in the first place
+    of a sequence, that it raises whenever a call of the mechanism begins, and after the last one of
+    a block. `limit` is how many
     seconds may pass without that.
     """
 
     def __init__(
-        self, serve: Callable[[bytes, Callable[[], None]], Any], limit: float, *, show_output: bool
+        self, serve: Callable[[bytes, memoryview], Any], limit: float, *, show_output: bool
     ) -> None:
         self.limit = limit
         self._page = mmap.mmap(-1, mmap.PAGESIZE)
@@ -209,7 +210,7 @@ def _how(status: int) -> str:
 
 
 def _live(
-    serve: Callable[[bytes, Callable[[], None]], Any],
+    serve: Callable[[bytes, memoryview], Any],
     sock: socket.socket,
     page: mmap.mmap,
     parent: int,
@@ -221,17 +222,13 @@ def _live(
 
         # Counted on the page, where copies of this process count too: see `aside`.
         beats = memoryview(page).cast("Q")
-
-        def beat() -> None:
-            beats[0] += 1
-
         forked: list[int] = []
         os.register_at_fork(after_in_child=lambda: forked.append(1))
         while True:
             request = _received(sock)
-            beat()
+            beats[0] += 1
             try:
-                answer = True, serve(request, beat)
+                answer = True, serve(request, beats)
             except Exception as error:  # noqa: BLE001 - raised again in the parent
                 answer = False, _sendable(error)
             if forked:

@@ -22,8 +22,8 @@ class Outside:
     """Names of what was used since `watch` was called in this process."""
 
     def __init__(self) -> None:
-        self.call = 0
-        """How many calls of the mechanism have begun; who calls it counts."""
+        self.calls: Any = [0]
+        """How many calls of the mechanism have begun, in its first place; who calls it counts."""
         self._begun: dict[str, int] = {}
         """The call in which what stands in a file was begun."""
         self._kept: set[str] = set()
@@ -57,10 +57,10 @@ class Outside:
             return
         mode = mode if isinstance(mode, str) else ""
         if set(mode) & set("wx") or flags & (os.O_TRUNC | os.O_EXCL):
-            self._begin(name, self.call)
+            self._begin(name, self.calls[0])
         elif set(mode) & set("a+") or flags & WRITING:
             # What stood there before stays, and is older than this call unless it was begun in it.
-            self._begin(name, self._begun.get(name, self.call))
+            self._begin(name, self._begun.get(name, self.calls[0]))
         if "+" in mode or (not set(mode) & set("wax") and flags & os.O_WRONLY == 0):
             self._reads(name)
 
@@ -69,7 +69,7 @@ class Outside:
             self._begun[name] = call
 
     def _reads(self, name: str) -> None:
-        if self._begun.get(name, self.call) != self.call:
+        if self._begun.get(name, self.calls[0]) != self.calls[0]:
             self._keep(name)
 
     def _keep(self, name: Any) -> None:

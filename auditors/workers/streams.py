@@ -68,10 +68,13 @@ class Stream:
         self.seeds = Seeds(key.words)
         self._source = np.random.Philox(self.seeds)  # type: ignore[arg-type]
         self.rng = np.random.Generator(self._source)
-        self._state: Any = self._source.state
-        self._state["state"]["key"][:] = key.words
-        self._counter = self._state["state"]["counter"]
-        self._counter[:] = (0, 0, 0, kind)
+        # Plain numbers: numpy takes them three times as fast as those of its own arrays.
+        self._counter = [0, 0, 0, kind]
+        self._state: Any = {
+            **self._source.state,
+            "state": {"counter": self._counter, "key": tuple(key.words.tolist())},
+            "buffer": (0, 0, 0, 0),
+        }
 
     def at(self, draw: int) -> np.random.Generator:
         """The generator, at the beginning of this draw."""

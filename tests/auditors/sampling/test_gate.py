@@ -118,6 +118,23 @@ def test_memory_in_a_file_withholds_a_refutation(tmp_path):
         audit(kept, pair=PAIR, **OPTIONS)
 
 
+def test_what_is_made_alone_are_draws_without_which_nothing_is_refuted():
+    """Hits of the side that has more of them, and what is no hit of the other, in random order."""
+    sampler = Sampler(run=sound, seed=1)
+    event = HalfLine(Feature(), 0.5, True)
+    sampler.count(Pair(*PAIR), event, "attempt", 0, 3000)
+    entered = sampler.tally.deciding.entered
+    asked = [gate.RemadeCall.of(one, one.block.size) for one in entered]
+    order = [(place, draw) for place, one in enumerate(asked) for draw in range(one.count)][::-1]
+    chosen, telling = gate._telling(asked, order)
+    assert telling
+    assert sorted(chosen) == sorted(order)
+    for side, wanted in ((0, False), (1, True)):
+        own = [one for one in chosen if asked[one[0]].block.side == side][:100]
+        assert all(gate._inside(asked[place])[draw] == wanted for place, draw in own)
+        assert own == sorted(own, reverse=True)
+
+
 def test_where_calls_are_dear_fewer_are_made_again():
     sampler = Sampler(run=sound, seed=1)
     sampler.draw(Pair(*PAIR), "attempt", 0, 2000)
