@@ -132,6 +132,7 @@ def claims_again(
     for record, subject, finding in zip(records, subjects, told, strict=True):
         try:
             recorded = revived(record)
+            follows = json.loads(json.dumps(finding_beside(recorded)))
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise EvidenceFormatError(
                 f"claims: nothing follows from {record['identifier']!r:.60}: {error}"
@@ -148,8 +149,7 @@ def claims_again(
         )
         differences = [*islice(unlike(old, new, "claims"), MOST_NAMED)]
         if finding is not None:
-            now = json.loads(json.dumps(finding_beside(recorded)))
-            unlikes = unlike(finding, now, "claim_findings", "its counts give")
+            unlikes = unlike(finding, follows, "claim_findings", "its counts give")
             differences += islice(unlikes, MOST_NAMED)
         yield ClaimReplay(
             record=record, verdict=made.result.verdict, differences=tuple(differences)

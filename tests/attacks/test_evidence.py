@@ -419,6 +419,9 @@ def test_replay_in_python_checks_the_claims_beside_privacy_too(with_claims):
     edited = put(with_claims, ("claims", 1, "evidence", "tails", "rows", 0, "hits"), hits - 1)
     (again,) = replay(edited, BOTH)
     assert "rows[0].hits: recorded" in " ".join(again.differences)
+    for kind in ("growth", "no kind"):
+        with pytest.raises(DpWitnessError, match="nothing follows from 'TAIL-2'"):
+            replay(put(with_claims, ("claims", 1, "kind"), kind), BOTH)
     less = {
         **with_claims,
         "claims": with_claims["claims"][:1],
