@@ -9,26 +9,19 @@ from typing import Any
 
 import click
 
-from .auditing.merging_cli import merge
-from .ci.cli import gate, init
 from .formats.table import outputs, outputs_in
-from .history.cli import history
-from .mutants.cli import mutants
-from .planning.cli import plan
-from .releases.cli import sweep
-from .reproduce.cli import reproduce
-from .samples.cli import judge, scores
-from .sharding.options import engines
-from .shell.options import Near, option_of, options_of, together
+from .sharding.options import engine_of, engines
+from .shell.options import SEED, WHOLE, Near, option_of, options_of, together
 from .shell.shell import (
     Sentences,
-    Words,
     asker,
     examples,
     loudness,
+    prompter,
     speak,
     verbosely,
 )
+from .tools import tools
 
 
 def _version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -163,18 +156,7 @@ def _audit(
     speak(quiet, commands.audit, text, options, paths=paths, github=github)
 
 
-@main.group(
-    "tools",
-    cls=Words,
-    epilog=examples(
-        "dpwitness tools plan --epsilon 1 --notice 1.2", "dpwitness tools COMMAND --help"
-    ),
-)
-def _tools() -> None:
-    """Plan trials, test your tests, audit releases, divide an audit among machines."""
-
-
-@_tools.command(
+@tools.command(
     "fingerprint",
     epilog=examples(
         "dpwitness tools fingerprint laplace",
@@ -302,10 +284,258 @@ def _demo() -> None:
     speak(False, commands.demo)
 
 
-for _command in (gate, history, init, judge, reproduce, scores):
-    main.add_command(_command)
-for _command in (plan, mutants, sweep, merge):
-    _tools.add_command(_command)
+@main.command(
+    "gate",
+    epilog=examples(
+        "dpwitness gate",
+        "dpwitness gate --baseline base.json --accept",
+        "dpwitness gate --baseline base.json \\",
+        "  -o privacy.html -o privacy.xml",
+    ),
+)
+@click.option("--baseline", metavar="FILE", help="Compare with this accepted result.")
+@click.option("--accept", is_flag=True, help="Rewrite the baseline with what is found now.")
+@click.option(
+    "--rise",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="How much a lower bound may exceed the baseline's.",
+)
+@option_of("alpha", "False-alarm probability of the whole gate.", default=None)
+@click.option("--profile", help="dev, ci, nightly, or a profile of your own.")
+@option_of("trials", "Runs per database, of entries without a budget.", default=None)
+@option_of("seconds", "Seconds for each entry without its own budget.")
+@option_of("seed", "Random seed of the run.", default=None, type=SEED, metavar="K|random")
+@click.option("--strict", is_flag=True, help="An inconclusive audit stops the gate.")
+@click.option(
+    "-j",
+    "--workers",
+    type=WHOLE,
+    help="Processes to draw in, shared by audits that run at the same time  [default: 1]",
+)
+@engines("dask", "ray")
+@outputs
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
+@loudness("Print the outcome only.")
+def _gate(
+    baseline: str | None,
+    accept: bool,
+    rise: float,
+    strict: bool,
+    paths: dict[str, str | None],
+    github: bool,
+    quiet: bool,
+    **given: Any,
+) -> None:
+    """Stop a change that weakens privacy: audit what the settings list.
+
+    The settings are [tool.dpwitness] of pyproject.toml.
+
+    Exit status: 0 no violation found, 1 a refutation, a bound that rose or an
+    entry that vanished, 2 usage error, 3 inconclusive with --strict, 4 an audit failed.
+    """
+    from .ci import commands
+
+    given["inconclusive"] = "fail" if strict else None
+    speak(
+        quiet, commands.gate, given, baseline=baseline, accept=accept, rise=rise, paths=paths,
+        github=github,
+    )  # fmt: skip
+
+
+@main.command(
+    "init",
+    epilog=examples(
+        "dpwitness init release.py:total",
+        "dpwitness init release.py:total --github \\",
+        "  --epsilon 1 --relation add-remove \\",
+        "  --databases release.py:ages",
+    ),
+)
+@click.argument("target")
+@options_of("epsilon delta relation databases pair")
+@click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
+@click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
+def _init(target: str, services: tuple[str, ...], **given: Any) -> None:
+    """Write settings and a first test for your mechanism.
+
+    TARGET is as for audit. What you do not say is asked for in a terminal, and otherwise left
+    open: the gate and the test are not green before it is filled in. Nothing that is there already
+    is changed, so it may be run again.
+    """
+    from .ci import commands
+
+    speak(False, commands.init, target, services, given, ask=prompter())
+
+
+@main.command(
+    "history",
+    epilog=examples("dpwitness history", "dpwitness history -o history.html -o runs.csv"),
+)
+@click.option(
+    "-o", "files", metavar="FILE", multiple=True,
+    help="Write a file by its ending; repeatable: .html (a page with bounds over time), .csv, "
+    ".json or .parquet (all rows).",
+)  # fmt: skip
+@click.option("--in-toto", "in_toto", metavar="PATH", help="Write an unsigned in-toto statement.")
+@click.option("--run", metavar="RUN", help="The run of --in-toto  [default: the last one]")
+@click.option("--directory", metavar="DIR", help="Where the history is  [default: of the project]")
+@loudness("Print the last line only.")
+def _history(
+    files: tuple[str, ...], quiet: bool, in_toto: str | None, run: str | None, directory: str | None
+) -> None:
+    """Show what was audited in all runs and what the evidence adds up to.
+
+    Checks that no recorded row was changed. Exit status: 0 all is as it was written, 2 usage
+    error, 4 a row was changed or the history cannot be read.
+    """
+    from .history import commands
+
+    speak(quiet, commands.history, files=files, in_toto=in_toto, run=run, directory=directory)
+
+
+@main.command(
+    "judge",
+    epilog=examples(
+        "dpwitness judge d.csv d_prime.csv --epsilon 1",
+        "dpwitness judge d.csv d_prime.csv --rho 0.5",
+        "dpwitness judge draws-of-release.jsonl",
+        "./draw | dpwitness judge - other.npy \\",
+        "  --epsilon 1 --delta 1e-6",
+        'dpwitness judge draws.csv --law "laplace(2)"',
+    ),
+)
+@click.argument("first", metavar="SAMPLE")
+@click.argument("second", metavar="[SAMPLE2]", required=False)
+@options_of("epsilon delta mu rho renyi curve distance")
+@click.option("--law", help='SAMPLE is claimed to follow this law, such as "discrete-laplace(20)".')
+@option_of("alpha", default="0.001; of a law: 1e-06")
+@outputs
+@loudness("Print the verdict only.")
+def _judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
+    """Judge recorded outputs: of two neighbouring databases, or against a law.
+
+    No mechanism is run. A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or -
+    for a pipe. Its first quarter chooses what to count and the rest is counted once. A file of
+    draws that an audit left when it ended early is given alone: it has both databases and the
+    claim, which options change. Exit status as for audit.
+
+    A law is a name with numbers: laplace(scale), gaussian(sigma), discrete-laplace(scale),
+    discrete-gaussian(sigma), uniform(low, high), bernoulli(p), constant(value) or scipy.NAME(...)
+    with the arguments of scipy.stats; a sum or difference of independent laws; a number times a
+    law; mix(0.9, law, 0.1, law).
+    """
+    from .samples import commands
+
+    speak(quiet, commands.judge, first, second, **options)
+
+
+@main.command(
+    "scores",
+    epilog=examples(
+        "dpwitness scores in.csv out.csv --delta 1e-5",
+        "dpwitness scores in.npy out.npy --mu 1 \\",
+        "  --alpha 0.05",
+        "dpwitness scores canaries.csv --one-run --mu 1",
+        "dpwitness scores --guesses 1000 200 150 \\",
+        "  --delta 1e-6",
+    ),
+)
+@click.argument("files", nargs=-1, metavar="IN OUT")
+@click.option(
+    "--one-run",
+    is_flag=True,
+    help="The canaries of one training: a file with score and membership, or IN and OUT.",
+)
+@click.option(
+    "--guesses",
+    nargs=3,
+    type=WHOLE,
+    metavar="CANARIES GUESSES RIGHT",
+    help="The guesses about the canaries of one training, counted already; no file.",
+)
+@option_of("epsilon")
+@option_of("delta", "Delta of the claim, or of the bound  [default: 0]")
+@options_of("mu rho renyi curve")
+@option_of("distance", "Steps between the data sets.", default=1, filled=True)
+@options_of("alpha seed", filled=True)
+@outputs
+@loudness("Print the verdict only.")
+def _scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
+    """Compute a lower bound on the privacy loss from scores of canaries.
+
+    IN has the scores of runs whose data hold the canary, OUT those of runs without it: files with
+    a number for each run (.npy, .csv, .parquet or JSON lines), or - for a pipe. With --one-run all
+    scores come from one training, and a fair coin decided of each canary whether it was in. All
+    bounds are valid together. Exit status 0 without a claim; with one as for audit.
+    """
+    from .samples import score_commands
+
+    speak(quiet, score_commands.scores, files, **options)
+
+
+@main.command(
+    "reproduce",
+    epilog=examples(
+        "dpwitness reproduce EM-3.12 --trials 10_000",
+        "dpwitness reproduce EM-3.12 \\",
+        "  --set epsilon=0.5,1,1.5 --out gallery",
+        "dpwitness reproduce 'PMW-*' --quiet",
+        "dpwitness reproduce mine.py:TAIL --out page",
+    ),
+)
+@click.argument("names", metavar="[ID]...", nargs=-1)
+@click.option(
+    "--set", "assignments", metavar="NAME=VALUE,...", multiple=True,
+    help="Sweep a parameter; several --set give every combination.",
+)  # fmt: skip
+@click.option("--controls", is_flag=True, help="The negative controls too.")
+@click.option("--out", metavar="DIR", help="Write a gallery: HTML, SVG, PDF, CSV and JSON.")
+@click.option(
+    "--style", metavar="NAME=VALUE,...", default="",
+    help="Figures for a paper: width=3.3 (inches), size=8 (points), serif.",
+)  # fmt: skip
+@outputs
+@click.option("--github", is_flag=True, help="Annotate a GitHub workflow and its summary.")
+@option_of("seed", filled=True)
+@option_of(
+    "trials",
+    "Runs for each statement; one known to be false that fewer do not refute gets 100,000.",
+    default=100_000,
+    filled=True,
+)
+@option_of("alpha", "Chance that sampling refutes any true statement of the run.", filled=True)
+@option_of(
+    "workers",
+    "Processes; the numbers do not depend on it",
+    default="one per core",
+    type=click.IntRange(min=1),
+)
+@engines("loky", "dask", "ray")
+@loudness("Print the summary only.")
+def _reproduce(
+    names: tuple[str, ...],
+    assignments: tuple[str, ...],
+    workers: int | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Set the bounds of theorems beside measurements.
+
+    ID is a theorem, an erratum or a control as in `dpwitness list`, or a pattern such as 'PMW-*';
+    without one every theorem is taken. FILE.py:NAME is a Theorem of your own, whose code is run;
+    such statements share alpha and are not mixed with the catalogue's. Printed statements known to
+    be wrong are expected to be refuted. Exit status: 0 every verdict as expected, 1 one is not,
+    2 usage error, 4 a mechanism failed or two methods contradict each other.
+    """
+    from .reproduce import commands
+
+    options["engine"] = engine_of(options)
+    speak(quiet, commands.reproduce, names, assignments, workers=workers or -1, **options)
+
+
+main.add_command(tools)
 
 if __name__ == "__main__":
     main(prog_name="dpwitness")
