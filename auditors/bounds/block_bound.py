@@ -22,7 +22,10 @@ from .binomial_tails import (
 )
 
 _CELLS = 32
+"""Coarse cells that a range of q, and one of p, is cut into; a short block has four times as
+many."""
 _LARGEST_EPSILON = 20.0
+"""Nats; a block beyond it has no bound."""
 
 
 def lower_bound_z(

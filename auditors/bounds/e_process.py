@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 _HALVINGS = 200
+"""More than a double has bits, so that the root is exact to rounding."""
 _LARGEST_EPSILON = 600.0
+"""Nats; its exponential is still a double."""
 
 
 def event_log_es(

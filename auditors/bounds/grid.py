@@ -15,9 +15,13 @@ from numpy.typing import NDArray
 STEP = 0.001
 """Grid step in nats; COARSE_STEP from FINE_UP_TO on, where a thousandth is of no interest."""
 FINE_UP_TO = 2.0
+"""Nats from which on the grid is coarse."""
 COARSE_STEP = 0.005
+"""Grid step in nats from FINE_UP_TO on."""
 _LARGEST = 10.0
+"""Nats; the grid ends at ln(trials) or here, since draws cannot show more than ln(trials)."""
 _MARGIN = 1.0
+"""Nats by which the grid goes beyond what draws can show."""
 
 
 def epsilon_grid(

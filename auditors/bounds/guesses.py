@@ -23,7 +23,9 @@ NORMAL = NormalDist()
 Inverse = Callable[[float], float]
 """At most the q with p = f(q): what a claim leaves to the other side."""
 INWARDS = 1 - 1e-12
+"""Factor by which a bound on a chance is lowered, so that its rounding accuses nobody."""
 CLOSE = 1e-12
+"""Two sums of chances this close are equal: they differ by rounding."""
 
 
 def epsilon_p_value(

@@ -28,7 +28,9 @@ from ..errors import InvalidArgument
 from .binomial_tails import at_least, clopper_pearson
 
 FIRST = 1000
+"""Draws before the first look, at least: fewer refute little."""
 LAST_SHARE = 0.75
+"""Part of alpha for the last look; the early ones share the rest evenly."""
 
 
 @dataclass(frozen=True, slots=True)

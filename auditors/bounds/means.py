@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 RATES = (0.003, 0.01, 0.03, 0.1, 0.2, 0.4, 0.7)
 """Shares of the wealth that the experts bet; all start with the same wealth."""
 HALVINGS = 50
+"""Halvings of an interval in which a bound is looked for, at most; twice as many by Catoni."""
 
 Floats = NDArray[np.float64]
 

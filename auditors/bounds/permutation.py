@@ -27,8 +27,11 @@ from .binomial_tails import clopper_pearson
 Counts = NDArray[np.int64]
 
 RESOLUTION = 20
+"""Permutations expected above the level: there the p-value is known to about a fifth of itself."""
 MOST = 20_000
+"""Permutations of one test, at most."""
 BATCH = 2000
+"""Permutations made at once: K numbers each are held."""
 TERMS = 1000
 """Terms of a tail that are added up; the rest is bounded."""
 FEWEST_ABOVE = 2

@@ -17,14 +17,22 @@ from .binomial_tails import CELL, Floats, confidence_box
 from .two_sample import TIE, at_distance, threshold, z_in_box
 
 _BETA_SHARE = 50
+"""A fiftieth of a level is spent on the confidence box, as in the test whose power this is."""
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
 _MOST_Y = 4000
+"""Hits of the second side whose probabilities are worked out one by one."""
 _TAIL = 4.5
+"""Standard deviations on either side within which hits of the second side are followed."""
 _BEND = 50
+"""Nodes are put at squares up to this one, squared, where the boundary of the test bends."""
 _HALVINGS = 40
+"""Halvings of an interval, at least: a root is known to 1e-12 of it."""
 _FOLLOWED = 8
+"""Steps along the slope before the interval is halved."""
 _GRID = 600
+"""Points, over 24 deviations, on which the law of a statistic is followed from look to look."""
 _MOST_EXCESS = 12.0
+"""Nats above the claim beyond which what is detected is told as infinite."""
 _DIGITS = 1e-4
 """Part of itself to which an epsilon is found."""
 

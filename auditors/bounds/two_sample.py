@@ -40,7 +40,9 @@ from .grid import STEP, epsilon_grid, initial_segment
 TIE = 1e-9
 """By how much a statistic must pass its threshold, so that rounding decides no tie."""
 _LARGEST_EPSILON = 600.0
+"""Nats; its exponential is still a double, and no draws can show so much."""
 _FEW = 300
+"""Lattice cells that are worked out one by one; of more, coarse pieces come first."""
 
 
 def at_distance(epsilon: float, delta: float, distance: int) -> tuple[float, float]:

@@ -53,9 +53,11 @@ MOVING, MOVED = 0.03, 0.02
 """Part of the money that is dealt anew before each batch, so that late experts have their say. It
 is bet on every pair of the batch, so it is less where these are many: in all no more than MOVED."""
 NEWTON = 8
+"""Steps of Newton towards the best bet; a bet is valid wherever they end."""
 WIDE = 1.2
 """By how much the cells of an end may exceed the share that is wanted of it."""
 LARGEST_EPSILON = 50.0
+"""Nats; nothing is bet against a claim beyond it."""
 SPARE = 1e-12
 """What is left of the 2 for rounding."""
 GRAIN = 1e-8

@@ -38,8 +38,11 @@ FIRST_NARROW = 16_384
 RECENT = 2**19
 """Values of a side that are looked at one by one, over all coordinates."""
 FINALISTS = 6
+"""Families that are valued whole, after a rough look at all."""
 GAIN = 0.005
+"""Part of its value by which an event must be better to be taken in place of a plainer one."""
 SLACK = 0.5
+"""Standard errors of the best event within which another counts as equally good."""
 RICHER = 3.0
 """Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
@@ -50,9 +53,11 @@ NEVER = 9.0
 """Hits that the other side had to have, if an event lost no more than the one it is to replace,
 for their absence to be no luck: among thousands of events one is missed by chance so often."""
 FAR_BEHIND = 4.0
+"""Standard errors added to what a column may promise, before it counts as hopeless."""
 MOST_SORTED = 8192
 """Latest draws of a side that say where a score is cut into cells."""
 IDLE_FROM = 30_000
+"""Draws a side from which on columns that cannot win any more are let go."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,10 @@ from ..errors import HarnessError
 from ..outputs.cells import codes
 
 ERROR = 1e-9
+"""Probability that a comparison of draws with an exact law raises an alarm although both are
+right."""
 CLOSE = 1e-12
+"""Rounding of a sum of chances."""
 
 
 def credible(hits: int, draws: int, chance: float, level: float) -> bool:

@@ -24,7 +24,9 @@ from ...mechanisms.model import (
 from .loss_laws import GaussianShift, LaplaceShift, Loss, delta_curve, smallest_epsilon
 
 HALVINGS = 40
+"""Halvings of the parameter, at most; it is known to 1e-10 of itself before."""
 CLOSE = 1e-12
+"""Part of an allowed delta by which rounding may pass it."""
 MOST = 1e3
 """Times the parameter claimed: beyond it the least one is told as infinite."""
 

@@ -23,7 +23,9 @@ from ..results.results import Pair
 from ..sampling.draws import Draws
 
 MOST_PAIRS = 20
+"""Hand-made pairs of a domain, at most, beside those of the claim and of the audit."""
 TOLERANCE = 1e-7
+"""Nats by which a computed loss may pass the claim by rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

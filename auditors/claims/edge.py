@@ -16,7 +16,9 @@ from ...mechanisms.model import Array
 from .claim_results import Edge
 
 FEWEST, MOST = 200, 2000
+"""Draws at each number of records: a fiftieth of all, within these."""
 STEPS = 8
+"""Halvings of the number of records, on a scale of logarithms."""
 SMALLEST = 1 / 64
 """Share of the stated number of records below which no smaller number is looked for."""
 

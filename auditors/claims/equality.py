@@ -15,7 +15,9 @@ from .claim_results import Finding
 from .derive import derive, p_of_cells
 
 PILOT = 0.1
+"""Part of the draws that choose the cells and are not counted."""
 MOST_PILOT = 20_000
+"""Draws that choose the cells, at most: more make no better cells of so few."""
 
 
 def audit_equality(

@@ -26,6 +26,7 @@ from .claim_results import Finding
 from .derive import derive
 
 ROUNDING = 1e-9
+"""Part of itself by which a value or a mean may leave its range by rounding."""
 
 Floats = NDArray[np.float64]
 

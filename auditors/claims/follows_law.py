@@ -56,13 +56,20 @@ from .claim_results import ClaimResult, Finding, Table
 
 COLUMNS = ("database", "what", "stated", "drawn", "contradicted")
 MOST_OUTCOMES = 64
+"""Outcomes of a law that are counted each by itself, the likeliest; all others are one."""
 QUANTILES = (0.1, 0.5, 0.9)
+"""Of the log-ratios of the pilot draws: the thresholds of a density."""
 PILOT = 2000
 """Draws that choose thresholds, at most; never more than a fifth of all."""
 MOST_PAIRS, MOST_NAMED, MOST_MOVED = 3, 4, 4
+"""Pairs of a domain, databases of claims, and moved numbers of an output that are compared, at
+most."""
 NEAR = 1e-9
+"""A threshold stands this far above a log-ratio, so that equal ones are not torn apart."""
 MOST_COUPLED = 64
+"""Coordinates whose signs are compared pair by pair; of more, each with the next."""
 MOST_WEIGHT = 20.0
+"""The heaviest weight of a draw: beyond it a few draws would decide."""
 STATEMENT = "draws follow the stated law"
 
 Row = tuple[str, str, float, float, bool]

@@ -23,6 +23,7 @@ from .claim_results import Finding
 from .derive import derive
 
 ROUNDING = 1e-9
+"""Part of the range by which a quantity may leave it by rounding."""
 
 
 def audit_growth(claim: GrowthClaim, budget: Budget) -> Finding:

@@ -30,8 +30,11 @@ from .derive import derive
 SHARE = 200
 """One case is looked at for this many draws of the budget."""
 LEAST, MOST = 50, 1000
+"""Cases that are looked at, within these."""
 SHRINKS = 2000
+"""Margins computed on the way to the smallest counterexample, at most."""
 WORST = 10
+"""Cases of least margin that are told."""
 AGAIN = 32
 """Margins that are computed again in a fresh process, beside that of a counterexample."""
 LIMIT = 600.0

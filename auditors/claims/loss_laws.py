@@ -27,6 +27,7 @@ GRID = 8000
 RELATIVE = 1e-9
 """More than the rounding of any sum or convolution here."""
 HALVINGS = 60
+"""Halvings of an epsilon, at most; it is known to 1e-12 before."""
 FAR = 9.0
 """Standard deviations of a normal loss beyond which lies less than 2e-19."""
 

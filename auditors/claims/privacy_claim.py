@@ -27,10 +27,16 @@ from .exact import TOLERANCE, ExactPrivacy, exact_privacy
 from .follows_law import contradicted
 
 CURVE_DRAWS = 100_000
+"""Draws a side for the picture of a curve, at most."""
 DENSITY_DRAWS = 50_000
+"""Draws for the losses of a density, at most."""
 LAW_DRAWS = 100_000
+"""Draws that are compared with the law that the mechanism states, at most."""
 SHARE = 0.1
+"""Part of alpha for the losses of a density."""
 BETWEEN = 0.01
+"""Part of itself by which a drawn bound on a curve may pass the exact one: curves are judged at
+points."""
 
 
 def audit_privacy_claim(
