@@ -32,6 +32,9 @@ from .uniforms import ZERO
 
 ROUNDING = Fraction(1, 10**14)
 """What is not known of the probability of an event: some hundred roundings of doubles."""
+SPARED = Fraction(1, 10**9)
+"""Most of a probability that roundings excuse where a claim is proved: times e^epsilon they would
+excuse anything at an epsilon of 33, and nothing is proved by them."""
 EQUAL = 1e-9
 """Log-ratios that differ by less are told as one."""
 LARGEST = 700.0
@@ -83,14 +86,15 @@ def order(laws: Laws, first: int, second: int, epsilon: float, delta: float) -> 
         verdict = Verdict.REFUTED
         event = _telling(p, q, above) if not delta else above
         event = event if refutes(event) else above
-    elif excess <= allowed + ROUNDING * (1 + factor):
+    elif excess <= allowed + min(ROUNDING * (1 + factor), SPARED):
         verdict = Verdict.PROVED
     found = chances(event)
     if verdict is Verdict.REFUTED and not delta:
         # Of the event itself; what was not followed may all lie in it on the other side.
         least = _ratio(found[0], found[1] + tails[1])
     else:
-        least = _smallest(p, q, Fraction(delta) or (ROUNDING + sum(tails)) * (1 + factor))
+        hair = min((ROUNDING + sum(tails)) * (1 + factor), SPARED + sum(tails))
+        least = _smallest(p, q, Fraction(delta) or hair)
     return Order(
         verdict=verdict,
         epsilon=least,

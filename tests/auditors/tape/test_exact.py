@@ -200,6 +200,20 @@ def test_the_tails_of_the_geometric_mechanism_are_a_delta():
     assert below.epsilon == pytest.approx(1, abs=1e-9)
 
 
+@pytest.mark.parametrize("epsilon", [5.0, 20.0, 35.0, 50.0, 600.0])
+@pytest.mark.parametrize("chance", [1e-6, 0.5])
+def test_no_epsilon_is_large_enough_to_prove_what_one_side_never_gives(epsilon, chance):
+    """Roundings and a tail are multiplied by e^epsilon, and may leave it undecided."""
+
+    def leaking_tail(value, rng):
+        if value and rng.random() < chance:
+            return -1
+        return min(int(rng.geometric(0.5)), 60)
+
+    found = decide(leaking_tail, epsilon=epsilon)
+    assert isinstance(found, str) or found.verdict is not Verdict.PROVED
+
+
 def both(database, rng):
     return [response(bit, rng) for bit in database]
 
