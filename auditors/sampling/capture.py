@@ -5,10 +5,13 @@ and append to it. What an attacker saw is the value at the return, so that is wh
 """
 
 import copy
+import copyreg
+from collections import OrderedDict
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -127,9 +130,52 @@ def _deep(value: Any) -> Any:
         return copy.deepcopy(value)
     except RecursionError:
         raise
+    except Exception:  # noqa: BLE001 - a view, a lock, code of the mechanism: the second try tells
+        return _with_views(value)
+
+
+def _with_views(value: Any) -> Any:
+    """A deep copy of what holds views of others' values, which cannot be pickled and so not copied.
+
+    In the copy each is a view of values of its own.
+    """
+    ours = {kind: how for kind, how in _VIEWS.items() if kind not in copyreg.dispatch_table}
+    copyreg.dispatch_table.update(ours)
+    try:
+        return copy.deepcopy(value)
+    except RecursionError:
+        raise
     except Exception as error:
         raise ContractError(
             f"the mechanism returned a {type(value).__name__}, which cannot be copied "
             f"({type(error).__name__}: {str(error)[:100]}) and so cannot be kept for comparison; "
             "return plain numbers, strings, None, lists, tuples, dicts, dataclasses or arrays"
         ) from error
+    finally:
+        for kind in ours:
+            del copyreg.dispatch_table[kind]
+
+
+def _keys(kind: Any, keys: list[Any]) -> Any:
+    return kind.fromkeys(keys).keys()
+
+
+def _values(kind: Any, values: list[Any]) -> Any:
+    return kind(enumerate(values)).values()
+
+
+def _items(kind: Any, items: list[Any]) -> Any:
+    return kind(items).items()
+
+
+_VIEWS: dict[type, Callable[[Any], Any]] = {
+    MappingProxyType: lambda view: (MappingProxyType, (view.copy(),)),
+    memoryview: lambda view: (memoryview, (view.tobytes(),)),
+    type({}.keys()): lambda view: (_keys, (dict, [*view])),
+    type({}.values()): lambda view: (_values, (dict, [*view])),
+    type({}.items()): lambda view: (_items, (dict, [*view])),
+    type(OrderedDict().keys()): lambda view: (_keys, (OrderedDict, [*view])),
+    type(OrderedDict().values()): lambda view: (_values, (OrderedDict, [*view])),
+    type(OrderedDict().items()): lambda view: (_items, (OrderedDict, [*view])),
+}
+"""How a view is made again, as `copyreg` has it: a function and its arguments."""

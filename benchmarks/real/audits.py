@@ -68,14 +68,15 @@ def audited(case, folder, trials, seed):
         found["verdict"] = STATUS.get(done.returncode, f"status {done.returncode}")
         if not evidence.exists():
             return {**found, "said": (done.stderr or done.stdout).strip()[-300:]}
-        (result,) = json.loads(evidence.read_text(encoding="utf-8"))["results"]
-    witness = result.get("witness")
-    found |= {key: result[key] for key in ("epsilon_lower", "draws", "seconds")}
-    if witness:
+        told = json.loads(evidence.read_text(encoding="utf-8"))
+    (result,), (finding,) = told["results"], told["findings"]
+    found |= {key: result[key] for key in ("draws", "seconds")}
+    found["epsilon_lower"] = finding["epsilon_lower"]
+    if witness := finding.get("witness"):
         found |= {
             "pair": [plain(witness[side]) for side in ("database", "neighbour")],
             "event": witness["event"]["description"],
-            "counts": list(zip(*map(witness["evidence"].get, ("hits", "trials")), strict=True)),
+            "counts": list(zip(witness["hits"], witness["trials"], strict=True)),
         }
     return found
 

@@ -9,6 +9,7 @@ import pytest
 
 HOME = Path(__file__).resolve().parents[2] / "benchmarks" / "real"
 sys.path.insert(0, str(HOME))
+import audits  # noqa: E402
 import known  # noqa: E402
 
 CASES = list(known.cases())
@@ -48,3 +49,17 @@ def test_another_auditor_gets_outputs_for_a_database_a_number_and_a_seed(tmp_pat
     assert len(draw(0.0, 50, 1)) == 50
     assert draw(0.0, 50, 1) == draw(0.0, 50, 1)
     assert draw(0.0, 50, 1) != draw(0.0, 50, 2)
+
+
+@pytest.mark.long
+def test_a_case_is_audited_by_the_command_and_has_its_row(tmp_path):
+    (case,) = [one for one in known.cases("attackers") if not one["packages"]]
+    case |= {"pair": ["0.0", "1.0"], "relation": "replace-one", "hand": 1.0}
+    for epsilon, verdict in ((0.3, "refuted"), (1.0, "not refuted")):
+        found = audits.audited(case | {"epsilon": epsilon}, tmp_path, 4000, 0)
+        assert found["verdict"] == verdict, found
+        # Noise of scale 1 on numbers 1 apart has epsilon 1.
+        assert 0.3 < found["epsilon_lower"] <= 1
+        row = audits.row(case | {"wanted": verdict}, found)
+        assert f"| {verdict} | {found['epsilon_lower']:.2f} |" in row
+    assert found["draws"] <= 8100

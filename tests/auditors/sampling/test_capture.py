@@ -1,14 +1,17 @@
 """An output is what was returned, whatever becomes of the object afterwards."""
 
+import copyreg
 import dataclasses
-from collections import namedtuple
+from collections import OrderedDict, namedtuple
 from decimal import Decimal
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 import pytest
 
 from dpwitness import ContractError, Pair, audit
+from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.auditors.sampling.capture import captured
 from dpwitness.auditors.sampling.sampling import Sampler
@@ -95,6 +98,33 @@ def test_a_copy_has_the_type_and_the_value(value):
 @pytest.mark.parametrize("value", [[1], {"a": 1}, {1}, np.zeros(2), Holder([1]), ([1],)])
 def test_a_copy_is_not_the_object(value):
     assert captured(value) is not value
+
+
+ORDERED = OrderedDict(a=[1], b=2)
+VIEWS = [
+    MappingProxyType({"a": [1]}), MappingProxyType(ORDERED), memoryview(b"ab"), {"a": 1}.keys(),
+    {"a": [1]}.values(), {"a": [1]}.items(), ORDERED.keys(), ORDERED.values(), ORDERED.items(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: type(view).__name__)
+def test_a_view_is_kept_as_what_it_shows(view):
+    before = dict(copyreg.dispatch_table)
+    for value in (view, [view], {"a": (view, 1)}, Holder(view)):
+        copy, value = (Outputs.of_list([one]) for one in (captured(value), value))
+        assert repr(copy.rows()) == repr(value.rows())
+        assert copy.types.names == value.types.names
+    assert copyreg.dispatch_table == before
+
+
+def test_what_a_view_shows_later_is_no_output():
+    held = {"a": [1]}
+    kept = [captured(view) for view in (MappingProxyType(held), held.values(), held.items())]
+    held["a"].append(2)
+    held["b"] = 3
+    assert kept[0] == {"a": [1]}
+    assert [*kept[1]] == [[1]]
+    assert [*kept[2]] == [("a", [1])]
 
 
 def held_in_itself():
