@@ -224,7 +224,7 @@ class Bettor:
                 values = tuple((stakes @ h[own] / weight).tolist())
                 yield Part(moment.order, turned, weight, values)
 
-    def learn(self, counts: tuple[Counts, Counts]) -> None:
+    def learn(self, counts: Sequence[Counts]) -> None:
         """The draws that were bet on, of each side in each cell."""
         f, g = self._made
         self.logs = self.logs + f @ np.asarray(counts[0]) + g @ np.asarray(counts[1])

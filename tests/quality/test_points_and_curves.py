@@ -137,7 +137,7 @@ def test_a_curve_that_is_kept_stands(name):
     [("Gaussian a tenth too narrow, mu", 16_000), ("Gaussian a tenth too narrow, rho", 100_000),
      ("permute-and-flip, rho of the exponential mechanism", 5000)],
 )  # fmt: skip
-def test_few_draws_are_enough_in_the_middle_of_five_seeds(name, most):
+def test_few_draws_are_enough_in_the_mean_of_five_seeds(name, most):
     run, pair, claim = BROKEN[name]
     given = {"pair": pair, "relation": "declared", "trials": TRIALS, "trust_rows": True}
     after = []
@@ -146,7 +146,7 @@ def test_few_draws_are_enough_in_the_middle_of_five_seeds(name, most):
         assert one.refuted
         after.append(one.evidence.decided_after)
     print(f"{name}: {sorted(after)}")
-    assert np.median(after) <= most
+    assert np.mean(after) <= most
 
 
 @pytest.mark.parametrize("claim", [{"mu": 1.0}, {"rho": 0.5}], ids=str)
