@@ -12,6 +12,7 @@ that were drawn from behind the tape, and outputs that are no values, so that eq
 """
 
 import heapq
+import itertools
 import math
 import os
 import random
@@ -54,6 +55,8 @@ REPEATED = 8
 JUDGED = 2
 """Databases, those of the pair, of which these are followed once more, each in a process of its
 own: what a mechanism remembers leads all later paths where the first one led."""
+ALONE = 1 << 32
+"""Numbers of these runs begin here, above those of an enumeration."""
 
 
 class Stopped(BaseException):
@@ -261,11 +264,16 @@ def _weights(p: tuple[float, ...], count: int) -> tuple[Fraction, ...]:
 
 
 class Enumerated(np.random.Generator):
-    """numpy's Generator to the mechanism; its answers are those of a tape."""
+    """numpy's Generator to the mechanism; its answers are those of a tape.
 
-    def __init__(self, tape: Tape) -> None:
-        super().__init__(np.random.PCG64(0))
-        self.tape = tape
+    Below it is a generator of bits, as numpy demands, from which nobody draws who asks by methods.
+    It is another in each run, so whoever draws from it past the tape (unbound methods of numpy's
+    class, native code) finds that the same answers lead elsewhere when they are given again.
+    """
+
+    def __init__(self, tape: Tape, run: int) -> None:
+        super().__init__(np.random.PCG64(run))
+        self.tape, self.run = tape, run
 
     # What draws several at once calls one of these for each.
 
@@ -461,7 +469,7 @@ class Enumerated(np.random.Generator):
 
     def spawn(self, n_children: int) -> Any:
         """Generators with answers of the same tape."""
-        return [Enumerated(self.tape) for _ in range(n_children)]
+        return [Enumerated(self.tape, self.run) for _ in range(n_children)]
 
     @property
     def bit_generator(self) -> Any:
@@ -729,16 +737,17 @@ def follow_alone(
 ) -> str:
     """Why these paths do not lead where they led, if they do not; runs in a fresh process."""
     globally = _Global()
-    call = _calling(worker, globally, sized, exceptions)
 
-    def alone(number: int, path: tuple[int, ...]) -> Any:
+    def alone(place: int, number: int, path: tuple[int, ...]) -> Any:
+        # Each copy of this process makes one run, and that with bits of its own.
+        call = _calling(worker, globally, sized, exceptions, ALONE + place)
         tape, value = _once(_copying(call, encoded[number]), path)
         return tuple(tape.path), _key(value)
 
     try:
         with globally.standing():
-            for number, path, key in some:
-                if aside(partial(alone, number, path)) != (path, key):
+            for place, (number, path, key) in enumerate(some):
+                if aside(partial(alone, place, number, path)) != (path, key):
                     return OTHERWISE
     except (NotEnumerable, ContractError) as reason:
         return str(reason)
@@ -758,14 +767,15 @@ def first_path(worker: Worker, databases: Sequence[Any], sized: bool, exceptions
 
 
 def _calling(
-    worker: Worker, globally: _Global, sized: bool, exceptions: str
+    worker: Worker, globally: _Global, sized: bool, exceptions: str, first: int = 0
 ) -> Callable[[Any, Tape], Any]:
-    """A single call on a database, with a generator of this tape."""
+    """A single call on a database, with a generator of this tape; `first` numbers the runs."""
     single = single_call(worker.run, sized, exceptions)
+    runs = itertools.count(first)
 
     def call(database: Any, tape: Tape) -> Any:
         worker.beat()
-        globally.rng = Enumerated(tape)
+        globally.rng = Enumerated(tape, next(runs))
         try:
             return single(database, _Once(globally.rng), 0)  # type: ignore[arg-type]
         finally:
