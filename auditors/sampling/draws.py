@@ -120,8 +120,11 @@ class Draws:
 
     def gate(self, *, refuted: bool) -> None:
         """Make again what was drawn to decide; ContractError where it differs: see `gate`."""
+        self._make_again(refuted=refuted)
         if refuted:
             require_inside(self.door)
+
+    def _make_again(self, *, refuted: bool) -> None:
         counted = self.counted
         entered, pace = counted.entered, counted.seconds / max(counted.draws, 1)
         counted.entered, counted.kept = [], {}

@@ -51,7 +51,7 @@ from .capture import UNCHANGING, captured
 MOST = 4096
 """Draws a side that are made again where a claim is refuted."""
 FEW = 64
-"""The same where none is."""
+"""The same where none is: half of them the first that were entered, half from the last block."""
 LEAST = 32
 """The same where calls are dear."""
 PART = 0.2
@@ -138,9 +138,6 @@ class Deciding:
         """
         entered, self.entered, self.draws = self.entered, [], {}
         seconds, self.seconds = self.seconds, 0.0
-        if not refuted:
-            # What was bet on without winning came first; what the claim stands on is counted.
-            entered = [made for made in entered if made.block.stage != "bet"] or entered
         if not entered or not door.remakes:
             return
         some = _chosen(entered, MOST if refuted else FEW, seconds, every=refuted)
@@ -189,7 +186,7 @@ def _chosen(
     """Blocks with how many of their first draws are made again, `most` a side at most.
 
     Of a claim that is refuted the first blocks of each side, whose outputs were kept, and as many
-    draws of the others, by a keyed choice.
+    draws of the others, by a keyed choice. Of a claim that stands what was bet on comes first.
     """
     # Of all together: a block of a few draws may have waited for the machine, or for an import.
     pace = seconds / max(sum(made.block.size for made in entered), 1)
@@ -198,18 +195,20 @@ def _chosen(
     chosen: list[tuple[Made, int]] = []
     for side in sorted({made.block.side for made in entered}):
         own = [made for made in entered if made.block.side == side]
-        # What was counted last comes first: it is what refutes.
-        own.sort(key=lambda made: made.event is not entered[-1].event)
-        if not every and len(own) > 1:
-            # State may show in the first draws alone, or in the last.
-            own = [own[0], own[-1], *own[1:-1]]
         left = most
-        rest = []
-        for number, made in enumerate(own):
+        rest: list[Made] = []
+        if every:
+            # What was counted last comes first: it is what refutes.
+            own.sort(key=lambda made: made.event is not entered[-1].event)
+        elif len(own) > 1:
+            # State may show in the first draws alone, or in the last: half of them each.
+            last = own.pop()
+            count = last.block.size if _whole(last) else min(most // 2, last.block.size)
+            chosen.append((last, count))
+            left -= count
+        for made in own:
             if left > 0:
-                whole = made.calls.rows or made.unseen
-                most_of_it = most // 2 if number == 0 and not every and len(own) > 1 else left
-                count = made.block.size if whole else min(most_of_it, made.block.size)
+                count = made.block.size if _whole(made) else min(left, made.block.size)
                 chosen.append((made, count))
                 left -= count
             else:
@@ -220,10 +219,15 @@ def _chosen(
             for made in order:
                 if left <= 0:
                     break
-                whole = made.calls.rows or made.unseen
-                chosen.append((made, made.block.size if whole else min(left, made.block.size)))
-                left -= made.block.size
+                count = made.block.size if _whole(made) else min(left, made.block.size)
+                chosen.append((made, count))
+                left -= count
     return chosen
+
+
+def _whole(made: Made) -> bool:
+    """Whether a block can be made again as a whole only."""
+    return made.calls.rows or made.unseen
 
 
 def remake(

@@ -43,7 +43,7 @@ from .calls import (
     require_signature,
     room,
 )
-from .gate import MOST, Deciding, require_inside
+from .gate import FEW, MOST, Deciding, require_inside
 from .kept import KeptLines
 
 T = TypeVar("T")
@@ -246,12 +246,12 @@ class Sampler:
 
     def gate(self, *, refuted: bool) -> None:
         """Make again what was counted since the last time; ContractError where it differs."""
-        if refuted:
-            require_inside(self.door)
         if self.seeded:
             self.tally.deciding.check(self.door, refuted=refuted)
         else:
             self.tally.deciding.entered.clear()
+        if refuted:
+            require_inside(self.door)
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""
@@ -545,9 +545,13 @@ class Sampler:
                 self.tally.require_time()
 
     def _kept(self, block: Block) -> int:
-        """How many of the first outputs of a block are kept, to be compared with others."""
+        """How many of the first outputs of a block are kept, to be compared with others.
+
+        A few of every block of single calls: any may be the last.
+        """
         before = self.tally.deciding.draws.get(block.side, 0)
-        return max(0, min(block.size, MOST - before - block.first))
+        least = 0 if self.by_rows(block.stage) else FEW // 2
+        return min(block.size, max(least, MOST - before - block.first))
 
     def _asked(
         self,

@@ -135,6 +135,19 @@ def test_what_is_made_alone_are_draws_without_which_nothing_is_refuted():
         assert own == sorted(own, reverse=True)
 
 
+def test_memory_is_found_where_nothing_is_refuted():
+    """By the bytes of an answer; the event that is counted at last happens on neither side."""
+
+    def renewed(database, rng, last=[]):  # noqa: B006
+        noise = rng.laplace()
+        if not last or rng.random() < 0.1:
+            last[:] = [noise]
+        return len(database) + last[0]
+
+    with pytest.raises(ContractError, match=TWO_WAYS):
+        audit(renewed, pair=PAIR, **{**OPTIONS, "alpha": 1e-6})
+
+
 def test_where_calls_are_dear_fewer_are_made_again():
     sampler = Sampler(run=sound, seed=1)
     sampler.draw(Pair(*PAIR), "attempt", 0, 2000)
