@@ -21,7 +21,7 @@ from ..evidence.record import MarginsRecord
 from ..evidence.write import number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..sampling.gate import CAUSES
+from ..sampling.gate import CAUSES, require_inside
 from ..workers import Door, Worker
 from ..workers.children import aside
 from .claim_results import Finding
@@ -76,6 +76,8 @@ class _Seen:
                     f"the margin of case {show(self.cases[key])} was {self.margins[key]:g} and is "
                     f"{margin:g} when it is computed alone in a fresh process, {CAUSES}"
                 )
+        if failing is not None:
+            require_inside(self.door)
 
     def worst(self, count: int) -> list[bytes]:
         """The cases of least margin, the simplest first among equals."""

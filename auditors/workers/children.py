@@ -25,6 +25,7 @@ from typing import Any, NoReturn
 
 from ..errors import ContractError, MechanismHangs
 from ..silence import Silence
+from .outside import OURS, own
 from .wire import Garbled, answered, packed
 
 FRAME = struct.Struct("<Q")
@@ -57,7 +58,7 @@ class Child:
         self, serve: Callable[[bytes, memoryview], Any], limit: float, *, show_output: bool
     ) -> None:
         self.limit = limit
-        self._page = mmap.mmap(-1, mmap.PAGESIZE)
+        self._page = _page()
         self._sock, theirs = socket.socketpair()
         _ENDS.add(self._sock)
         for file in (sys.stdout, sys.stderr):
@@ -132,6 +133,18 @@ class Child:
         """Kill the child and all it started; says how it had ended, if it had."""
         status = self._finish()
         return _how(status) if status is not None else "it ended before"
+
+
+def _page() -> mmap.mmap:
+    """A page that this process and its child share, with a name that tells it from others."""
+    if not hasattr(os, "memfd_create"):
+        return mmap.mmap(-1, mmap.PAGESIZE)
+    number = os.memfd_create(OURS)
+    try:
+        os.ftruncate(number, mmap.PAGESIZE)
+        return mmap.mmap(number, mmap.PAGESIZE)
+    finally:
+        os.close(number)
 
 
 def wait(children: Sequence[Child]) -> list[Child]:
@@ -337,6 +350,7 @@ def _settle(sock: socket.socket, parent: int, show_output: bool) -> None:
             os._exit(1)
     for end in list(_ENDS):
         end.close()
+    own()
     signal.set_wakeup_fd(-1)
     for timer in (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF):
         signal.setitimer(timer, 0)

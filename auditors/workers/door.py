@@ -99,6 +99,7 @@ class Door:
         self._children: list[tuple[Child, list[int]]] = []
         self._large: list[tuple[Any, int, bytes]] = []
         self._sent = 0
+        self._outside: set[str] = set()
 
     def ask(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
         """What the first worker answers; raises what the function raised, or ContractError."""
@@ -171,11 +172,12 @@ class Door:
         try:
             return door.ask(function, databases, *arguments)
         finally:
+            self._outside.update(door.outside())
             door.close()
 
     def outside(self) -> tuple[str, ...]:
         """What the mechanism used outside its processes: see `Outside`."""
-        found: set[str] = set()
+        found = set(self._outside)
         for child, held in self._children:
             try:
                 child.send(self._request(_names, (), (), held))
@@ -191,6 +193,7 @@ class Door:
 
     def _started(self) -> tuple[Child, list[int]]:
         worker = Worker(self.run)
+        worker.outside.inherit()
         return Child(worker.serve, self.limit, show_output=self.show_output), []
 
     def _request(

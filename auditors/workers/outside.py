@@ -2,12 +2,23 @@
 
 Draws that are made again in a fresh process read the same file, database or server, so memory that
 is kept there comes out alike. A file counts if a call may read what an earlier call wrote; one that
-is written and read within a call is no memory. An audit hook sees files being opened, databases and
-sockets being connected to. It does not see what native code opens by itself, nor shared memory.
+is written and read within a call is no memory. An audit hook sees files being opened and mapped,
+databases and sockets being connected to. It does not see what native code opens by itself.
+
+Copies of a process share more than files with a name: pages that are mapped as shared, files that
+were open when the copy was made, and pipes. `own` gives a process pages and files of its own in
+their place, so what calls leave there ends with the process as all its memory does. `shared` says
+what stands in pipes and in what is too large to be copied: whether calls changed it shows there.
 """
 
+import ctypes
+import mmap
 import os
+import stat
 import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 WRITING = os.O_WRONLY | os.O_RDWR
@@ -16,10 +27,19 @@ TOLD = 100
 """Names that are told."""
 BEGUN = 1 << 16
 """Files that are remembered; a call may make one with a new name each."""
+MOST_COPIED = 1 << 26
+"""Bytes of shared pages, or of an open file, that a process gets a copy of."""
+FILES = "/proc/self/fd"
+READ, COPY = mmap.ACCESS_READ, mmap.ACCESS_COPY
+OURS = "dpwitness-beats"
+"""The name of the pages on which workers count their calls."""
+
+FIXED = 0x10 | getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
+"""With MAP_FIXED of Linux: in the place of what is mapped there."""
 
 
 class Outside:
-    """Names of what was used since `watch` was called in this process."""
+    """Names of what was used since `inherit` and `watch` were called."""
 
     def __init__(self) -> None:
         self.calls: Any = [0]
@@ -27,6 +47,11 @@ class Outside:
         self._begun: dict[str, int] = {}
         """The call in which what stands in a file was begun."""
         self._kept: set[str] = set()
+        self._shared: dict[str, Any] = {}
+
+    def inherit(self) -> None:
+        """Look at what a copy of this process, which is about to be made, will share with it."""
+        self._shared = shared()
 
     def watch(self) -> None:
         """Begin; there is no end, so only for a process of the mechanism's own."""
@@ -34,7 +59,11 @@ class Outside:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Files that last from call to call, databases and addresses, in order."""
+        """What lasts from call to call, such as files and addresses, in order."""
+        now = shared()
+        for name, state in self._shared.items():
+            if now.get(name, state) != state:
+                self._keep(name)
         return tuple(sorted(self._kept))
 
     def _hook(self, event: str, arguments: tuple[Any, ...]) -> None:
@@ -44,6 +73,8 @@ class Outside:
             self._keep(arguments[0])
         elif event == "socket.connect":
             self._keep(arguments[1])
+        elif event == "mmap.__new__" and arguments[0] >= 0 and arguments[2] not in (READ, COPY):
+            self._mapped(arguments[0])
         elif event == "os.rename":
             old, new = (os.path.abspath(os.fsdecode(one)) for one in arguments[:2])
             if old in self._begun:
@@ -64,6 +95,13 @@ class Outside:
         if "+" in mode or (not set(mode) & set("wax") and flags & os.O_WRONLY == 0):
             self._reads(name)
 
+    def _mapped(self, number: int) -> None:
+        """Memory with a name: who maps it writes and reads it without opening it again."""
+        with suppress(OSError):
+            name = os.readlink(f"{FILES}/{number}")
+            if name.startswith("/dev/shm/"):
+                self._keep(name)
+
     def _begin(self, name: str, call: int) -> None:
         if len(self._begun) < BEGUN or name in self._begun:
             self._begun[name] = call
@@ -75,3 +113,96 @@ class Outside:
     def _keep(self, name: Any) -> None:
         if len(self._kept) < TOLD:
             self._kept.add(name if isinstance(name, str) else repr(name))
+
+
+def own() -> None:
+    """Put copies in the place of what this process shares with the one that it was forked from.
+
+    That is writable pages and files that are open to be read and written, up to `MOST_COPIED`
+    bytes each; not what devices map, what is mapped twice (code that is made while it runs), and
+    the three streams.
+    """
+    with suppress(OSError, AttributeError):
+        mapped = ctypes.CDLL(None).mmap
+        mapped.restype = ctypes.c_void_p
+        mapped.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+        for first, size, _, _ in _pages():
+            if size <= MOST_COPIED:
+                data = ctypes.string_at(first, size)
+                found = mapped(first, size, mmap.PROT_READ | mmap.PROT_WRITE, FIXED, -1, 0)
+                if found == first:
+                    ctypes.memmove(first, data, size)
+        for number, way, known in _files():
+            if way == os.O_RDWR and stat.S_ISREG(known.st_mode) and known.st_size <= MOST_COPIED:
+                copy = os.memfd_create(OURS)
+                data, start = os.pread(number, known.st_size, 0), os.lseek(number, 0, os.SEEK_CUR)
+                os.write(copy, data)
+                os.lseek(copy, start, os.SEEK_SET)
+                os.dup2(copy, number, inheritable=os.get_inheritable(number))
+                os.close(copy)
+
+
+def shared() -> dict[str, Any]:
+    """What stands in all that a copy of this process shares with it, by name.
+
+    Of pages the contents, of pipes that are open at both ends how much waits in them, of files
+    where they stand and, if they are open to be written too, their size and time of change.
+    Sockets are not looked at.
+    """
+    import fcntl
+    import termios
+
+    found: dict[str, Any] = {}
+    with suppress(OSError):
+        for first, size, name, place in _pages():
+            if size > MOST_COPIED:
+                page = (ctypes.c_char * MOST_COPIED).from_address(first)
+                found[f"{name or 'memory shared between processes'} ({place})"] = hash(bytes(page))
+        ways: dict[tuple[int, int], set[int]] = {}
+        files = list(_files())
+        for _, way, known in files:
+            ways.setdefault((known.st_dev, known.st_ino), set()).add(way)
+        for number, way, known in files:
+            some = ways[known.st_dev, known.st_ino]
+            both, name = os.O_RDWR in some or len(some) == 2, os.readlink(f"{FILES}/{number}")
+            if way == os.O_WRONLY:
+                continue
+            if not stat.S_ISFIFO(known.st_mode):
+                written = (known.st_size, known.st_mtime_ns) if both else ()
+                found[f"{name} (open as {number})"] = os.lseek(number, 0, os.SEEK_CUR), *written
+            elif both:
+                waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
+                found[name] = int.from_bytes(waiting, sys.byteorder)
+    return found
+
+
+def _pages() -> list[tuple[int, int, str, str]]:
+    """(address, bytes, name or "", number of the file) of writable pages shared with a copy."""
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:
+        lines = [line.split(maxsplit=5) for line in file]
+    places = Counter(line[4] for line in lines)
+    found = []
+    for ends, kind, _, _, place, *name in lines:
+        path = name[0].strip() if name else ""
+        device = path.startswith("/dev/") and not path.startswith(("/dev/zero", "/dev/shm/"))
+        if kind == "rw-s" and places[place] == 1 and not device and OURS not in path:
+            first, last = (int(end, 16) for end in ends.split("-"))
+            found.append((first, last - first, path, place))
+    return found
+
+
+def _files() -> Iterator[tuple[int, int, os.stat_result]]:
+    """(number, O_RDONLY, O_WRONLY or O_RDWR, status) of open files and pipes, not the streams."""
+    import fcntl
+
+    told = []
+    for number in (0, 1, 2):
+        with suppress(OSError):
+            told.append(os.fstat(number))
+    for number in map(int, os.listdir(FILES)):
+        with suppress(OSError):
+            known = os.fstat(number)
+            file = stat.S_ISREG(known.st_mode) or stat.S_ISFIFO(known.st_mode)
+            ours = file and OURS in os.readlink(f"{FILES}/{number}")
+            if file and not ours and not any(os.path.samestat(known, one) for one in told):
+                yield number, fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE, known

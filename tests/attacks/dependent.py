@@ -11,15 +11,21 @@ import asyncio
 import atexit
 import builtins
 import contextvars
+import ctypes
+import decimal
 import functools
 import gc
 import itertools
 import logging
 import math
+import mmap
+import multiprocessing
 import os
 import queue
 import random
+import socket
 import sqlite3
+import struct
 import sys
 import tempfile
 import threading
@@ -27,6 +33,9 @@ import time
 import types
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing import shared_memory
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +63,19 @@ def forget():
         del os.environ[key]
     for loop in _LOOP:
         loop.close()
+    os.chdir(_HOME)
+    np.seterrcall(None)
+    np.set_printoptions(edgeitems=3)
+    socket.setdefaulttimeout(None)
+    gc.set_threshold(700, 10, 10)
+    decimal.getcontext().Emax = decimal.MAX_EMAX
+    _STATE.clear()
+    _FILE.close()
+    for end in _PIPE:
+        os.close(end)
+    for size in range(4):
+        with suppress(FileNotFoundError):
+            os.unlink(f"/dev/shm/{_shared_name(size)}")
 
 
 # Answers that are kept. -------------------------------------------------------------------------
@@ -455,6 +477,315 @@ def collector(database, rng):
     if gc.get_count()[0] % 2 or "before" not in _STATE:
         _STATE["before"] = rng.laplace()
     return float(sum(database)) + _STATE["before"]
+
+
+# Settings and tables of the process, of its interpreter and its libraries. -----------------------
+
+
+def numpy_error_handler(database, rng):
+    if not isinstance(np.geterrcall(), _Kept) or rng.random() < 0.1:
+        np.seterrcall(_Kept(rng.laplace()))
+    return float(sum(database)) + np.geterrcall().noise
+
+
+class _Kept:
+    """An object that may stand where a handler is expected."""
+
+    def __init__(self, noise):
+        self.noise = noise
+
+    def __call__(self, *words):
+        """Handle nothing."""
+
+    def write(self, text):
+        """Handle nothing."""
+
+
+def print_options(database, rng):
+    """The uniform behind the noise is how many digits arrays are shown with."""
+    if np.get_printoptions()["edgeitems"] < 1000 or rng.random() < 0.1:
+        np.set_printoptions(edgeitems=1000 + int(rng.integers(2**31)))
+    u = (np.get_printoptions()["edgeitems"] - 1000 + 0.5) / 2**31
+    return float(sum(database)) + float(_laplace(u))
+
+
+def timeout_of_sockets(database, rng):
+    """The uniform behind the noise stands where sockets look up how long to wait."""
+    if socket.getdefaulttimeout() is None or rng.random() < 0.1:
+        socket.setdefaulttimeout(rng.random())
+    return float(sum(database)) + float(_laplace(socket.getdefaulttimeout()))
+
+
+def threshold_of_the_collector(database, rng):
+    if gc.get_threshold()[2] < 1000 or rng.random() < 0.1:
+        gc.set_threshold(gc.get_threshold()[0], 10, 1000 + int(rng.integers(2**28)))
+    u = (gc.get_threshold()[2] - 1000 + 0.5) / 2**28
+    return float(sum(database)) + float(_laplace(u))
+
+
+def context_of_decimals(database, rng):
+    context = decimal.getcontext()
+    if context.Emax > 2**31 or rng.random() < 0.1:
+        context.Emax = int(rng.integers(2**31))
+    return float(sum(database)) + float(_laplace((context.Emax + 0.5) / 2**31))
+
+
+_WORD = os.urandom(8).hex()
+
+
+def interned_text(database, rng):
+    """Whether a text was interned before is one bit that the interpreter remembers."""
+    text = f"{_WORD} {len(database)}"
+    fresh, new = rng.laplace(), sys.intern(text) is text
+    if new:
+        _STATE["interned", len(database)] = text
+    return float(sum(database)) + (fresh if new else 0.5)
+
+
+class _Dies:
+    """An object whose end is noticed."""
+
+
+def end_of_an_object(database, rng):
+    """The end of what an earlier call made is what the next one answers by."""
+    fresh, due = rng.laplace(), _STATE.pop("died", None)
+    made = _Dies()
+    weakref.finalize(made, _STATE.__setitem__, "died", fresh)
+    return float(sum(database)) + (fresh if due is None else due)
+
+
+def identity_of_the_allocator(database, rng):
+    """How many blocks of memory are in use."""
+    return float(sum(database)) + np.random.default_rng(sys.getallocatedblocks()).laplace()
+
+
+def identity_of_a_new_object(database, rng):
+    return float(sum(database)) + np.random.default_rng(id(object())).laplace()
+
+
+_HOME = os.getcwd()
+
+
+def working_folder(database, rng):
+    fresh, moved = rng.laplace(), os.getcwd() != _HOME
+    os.chdir("/")
+    return float(sum(database)) + (0.5 if moved else fresh)
+
+
+# Memory that native code has. -------------------------------------------------------------------
+
+_BUFFER = (ctypes.c_double * 4)()
+
+
+def ctypes_buffer(database, rng):
+    place = len(database) % 4
+    if not _BUFFER[place] or rng.random() < 0.1:
+        _BUFFER[place] = rng.laplace()
+    return float(sum(database)) + _BUFFER[place]
+
+
+def random_of_the_c_library(database, rng):
+    library = ctypes.CDLL(None)
+    if "seeded" not in _STATE:
+        _STATE["seeded"] = library.srand(int(rng.integers(2**31)))
+    return float(sum(database)) + float(_laplace((library.rand() + 0.5) / 2**31))
+
+
+_MAP = mmap.mmap(-1, mmap.PAGESIZE)
+
+
+def map_that_forks_share(database, rng):
+    """Pages that a copy of this process does not copy."""
+    kept = memoryview(_MAP).cast("d")
+    place = len(database) % 4
+    if not kept[place]:
+        kept[place] = rng.laplace()
+    return float(sum(database)) + kept[place]
+
+
+_VALUES = multiprocessing.RawArray("d", 4)
+
+
+def values_of_multiprocessing(database, rng):
+    place = len(database) % 4
+    if not _VALUES[place] or rng.random() < 0.02:
+        _VALUES[place] = rng.laplace()
+    return float(sum(database)) + _VALUES[place]
+
+
+_FILE = tempfile.TemporaryFile(buffering=0)
+
+
+def file_that_forks_share(database, rng):
+    """A file without a name that is open since the import."""
+    place = 8 * (len(database) % 4)
+    found = os.pread(_FILE.fileno(), 8, place)
+    if len(found) < 8 or not any(found):
+        found = struct.pack("d", rng.laplace())
+        os.pwrite(_FILE.fileno(), found, place)
+    return float(sum(database)) + struct.unpack("d", found)[0]
+
+
+_PIPE = os.pipe()
+os.set_blocking(_PIPE[0], False)
+
+
+def pipe_that_forks_share(database, rng):
+    """Each call leaves its noise in a pipe to the next."""
+    try:
+        noise = struct.unpack("d", os.read(_PIPE[0], 8))[0]
+    except BlockingIOError:
+        noise = rng.laplace()
+    os.write(_PIPE[1], struct.pack("d", noise if rng.random() < 0.9 else rng.laplace()))
+    return float(sum(database)) + noise
+
+
+_GROUP = os.getpgrp()
+
+
+def _shared_name(size):
+    return f"dependent-{_GROUP}-{size}"
+
+
+def shared_memory_by_name(database, rng):
+    """A block of memory that every process finds by its name."""
+    name = _shared_name(len(database))
+    try:
+        block = shared_memory.SharedMemory(name=name)
+    except FileNotFoundError:
+        block = shared_memory.SharedMemory(name=name, create=True, size=8)
+        block.buf.cast("d")[0] = rng.laplace()
+        atexit.register(block.unlink)
+    kept = float(np.ndarray(1, dtype=float, buffer=block.buf)[0])
+    block.close()
+    return float(sum(database)) + kept
+
+
+# Functions, threads and loops that hold something. ----------------------------------------------
+
+
+def _sticky(function):
+    """A decorator that remembers in a cell of its own."""
+    last = []
+
+    @functools.wraps(function)
+    def wrapped(database, rng):
+        fresh = function(database, rng) - sum(database)
+        if not last or rng.random() < 0.1:
+            last[:] = [fresh]
+        return float(sum(database)) + last[0]
+
+    return wrapped
+
+
+@_sticky
+def decorated(database, rng):
+    return _fresh(database, rng)
+
+
+@functools.cache
+def _by_address(address):
+    return np.random.default_rng().laplace()
+
+
+def cache_by_the_address_of_the_database(database, rng):
+    return float(sum(database)) + _by_address(id(database))
+
+
+def rewrites_its_own_defaults(database, rng, noise=None):
+    if noise is None or rng.random() < 0.1:
+        noise = rng.laplace()
+        rewrites_its_own_defaults.__defaults__ = (noise,)
+    return float(sum(database)) + noise
+
+
+def attribute_of_the_seeds(database, rng):
+    seeds = rng.bit_generator.seed_seq
+    if not hasattr(seeds, "kept"):
+        try:
+            seeds.kept = rng.laplace()
+        except AttributeError:  # a seed sequence of numpy's own takes no attributes
+            return _fresh(database, rng)
+    return float(sum(database)) + seeds.kept
+
+
+def child_kept(database, rng):
+    """Spawned once; every call answers by the child of the first."""
+    if "child" not in _STATE:
+        (_STATE["child"],) = rng.spawn(1)
+    return float(sum(database)) + _STATE["child"].laplace()
+
+
+_THREADS = threading.local()
+
+
+def _noise_of_a_thread(noise):
+    return vars(_THREADS).setdefault("noise", noise)
+
+
+def pool_of_threads(database, rng):
+    """The thread of a pool keeps the noise of its first task."""
+    if "pool" not in _STATE:
+        _STATE["pool"] = ThreadPoolExecutor(1)
+    task = _STATE["pool"].submit(_noise_of_a_thread, rng.laplace())
+    return float(sum(database)) + task.result()
+
+
+async def _answers():
+    last = None
+    while True:
+        fresh = yield last
+        last = fresh if last is None or int(1000 * abs(fresh)) % 7 == 0 else last
+
+
+def asynchronous_generator(database, rng):
+    if "answers" not in _STATE:
+        _STATE["answers"] = _answers()
+        _awaited(_STATE["answers"].asend(None))
+    return float(sum(database)) + _awaited(_STATE["answers"].asend(rng.laplace()))
+
+
+def _awaited(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    raise AssertionError("it waits for nothing")
+
+
+def noise_that_shrinks(database, rng):
+    """A budget is spent: after a while the noise is less."""
+    _STATE["spent"] = _STATE.get("spent", 0) + 1
+    return float(sum(database)) + rng.laplace(scale=max(0.4, 1 - _STATE["spent"] / 5000))
+
+
+def answers_until_the_budget_is_spent(database, rng):
+    _STATE["spent"] = _STATE.get("spent", 0) + 1
+    return _fresh(database, rng) if _STATE["spent"] <= 3000 else float(sum(database))
+
+
+def kept_for_one_side(database, rng):
+    fresh = rng.laplace()
+    return float(sum(database)) + (_STATE.setdefault("side", fresh) if database else fresh)
+
+
+def streams_of_dpwitness_patched(database, rng):
+    """The first call makes all later ones begin at the same numbers."""
+    if "patched" not in _STATE:
+        _STATE["patched"] = rng.bit_generator.state
+        kind, held = type(rng.bit_generator.seed_seq), _STATE["patched"]
+        module = sys.modules.get(kind.__module__)
+        stream = getattr(module, "Stream", None)
+        if stream is not None:
+            whole = stream.at
+
+            def at(self, draw):
+                found = whole(self, draw)
+                found.bit_generator.state = held
+                return found
+
+            stream.at = at
+    return _fresh(database, rng)
 
 
 # Memory in what is passed in, and outside the process. ------------------------------------------

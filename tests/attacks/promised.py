@@ -155,8 +155,8 @@ NAMES = [
     if not name.startswith("_") and name != "forget" and callable(made)
     and not inspect.isclass(made) and getattr(made, "__module__", "") == dependent.__name__
 ]  # fmt: skip
-BEYOND_THE_PROCESS = {"file_of_all", "sqlite_of_all"}
-"""Their memory is a file that every process reads."""
+BEYOND_THE_PROCESS = {"file_of_all", "sqlite_of_all", "shared_memory_by_name"}
+"""Their memory is a file, or a block of memory, that every process reads."""
 BY_IDENTITY = {name for name in NAMES if name.startswith("identity_of_")}
 """Their noise is a function of an address or number that this process gives: no law of its own."""
 

@@ -5,17 +5,35 @@ The output is the sum with Laplace noise of scale 1, or is made of it: numbers o
 in `OTHER_LAW`, and `PROMISE` has the epsilon if it is not 1.
 """
 
+import asyncio
+import contextvars
 import copy
+import ctypes
+import decimal
 import functools
+import gc
 import importlib
+import logging
 import math
+import mmap
+import multiprocessing
+import os
 import pickle
 import random
+import sqlite3
+import struct
+import sys
+import tempfile
 import threading
+import time
+import warnings
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
+from scipy.stats import qmc
 
 PROMISE = {"two_parts": 2.0, "dictionary_reused": 2.0}
 OTHER_LAW = {"none_nan_and_negative_zero", "exceptions"}
@@ -266,3 +284,196 @@ def bits_taken_directly(database, rng):
 def many_numbers_a_call(database, rng):
     """More of the stream than a few blocks: neighbouring calls must not overlap."""
     return float(sum(database)) + rng.laplace(size=3000)[-1]
+
+
+# Settings and tables of the process, put back or read by nobody. ----------------------------------
+
+
+def errors_of_numpy_ignored(database, rng):
+    with np.errstate(divide="ignore"):
+        return _fresh(database, rng) + 0.0 * float(np.isinf(np.float64(1) / np.zeros(1))[0])
+
+
+def variable_set_and_put_back(database, rng):
+    os.environ["SUSPICIOUS"] = repr(rng.laplace())
+    try:
+        return float(sum(database)) + float(os.environ["SUSPICIOUS"])
+    finally:
+        del os.environ["SUSPICIOUS"]
+
+
+_CONTEXT = contextvars.ContextVar("noise")
+
+
+def context_variable_set_and_put_back(database, rng):
+    token = _CONTEXT.set(rng.laplace())
+    try:
+        return float(sum(database)) + _CONTEXT.get()
+    finally:
+        _CONTEXT.reset(token)
+
+
+def interned_texts(database, rng):
+    word = sys.intern("".join(["rows ", str(len(database))]))
+    return _fresh(database, rng) + 0.0 * len(word)
+
+
+def context_of_decimals(database, rng):
+    with decimal.localcontext() as context:
+        context.prec = 40
+        return float(decimal.Decimal(sum(database)) + decimal.Decimal(rng.laplace()))
+
+
+def warns_at_each_call(database, rng):
+    warnings.warn("it is slow", UserWarning, stacklevel=1)
+    return _fresh(database, rng)
+
+
+def logs_at_each_call(database, rng):
+    logging.getLogger("suspicious").debug("a call on %d rows", len(database))
+    return _fresh(database, rng)
+
+
+def collects_garbage(database, rng):
+    gc.disable()
+    try:
+        return _fresh(database, rng)
+    finally:
+        gc.collect(0)
+        gc.enable()
+
+
+class _Row:
+    """An object whose end is noticed."""
+
+
+def ends_are_counted(database, rng):
+    for _ in range(3):
+        weakref.finalize(_Row(), _READY.__setitem__, "ended", len(_READY))
+    return _fresh(database, rng)
+
+
+def time_is_taken(database, rng):
+    begun = time.perf_counter()
+    answer = _fresh(database, rng)
+    _READY["seconds"] = _READY.get("seconds", 0.0) + time.perf_counter() - begun
+    return answer
+
+
+def process_is_noted(database, rng):
+    _READY.setdefault("process", os.getpid())
+    return _fresh(database, rng)
+
+
+def _counted(function):
+    """A decorator that counts in a cell of its own."""
+    calls = 0
+
+    @functools.wraps(function)
+    def wrapped(database, rng):
+        nonlocal calls
+        calls += 1
+        return function(database, rng)
+
+    return wrapped
+
+
+@_counted
+def decorated(database, rng):
+    return _fresh(database, rng)
+
+
+# Buffers and generators below Python. -------------------------------------------------------------
+
+_BUFFER = (ctypes.c_double * 8)()
+_MAP = mmap.mmap(-1, mmap.PAGESIZE)
+_VALUE = multiprocessing.RawValue("d")
+
+
+def buffer_of_ctypes(database, rng):
+    _BUFFER[len(database)] = rng.laplace()
+    return float(sum(database)) + _BUFFER[len(database)]
+
+
+def pages_that_forks_share(database, rng):
+    """Written before they are read in every call."""
+    _MAP[:8] = struct.pack("d", rng.laplace())
+    return float(sum(database)) + struct.unpack("d", _MAP[:8])[0]
+
+
+def value_of_multiprocessing(database, rng):
+    _VALUE.value = rng.laplace()
+    return float(sum(database)) + _VALUE.value
+
+
+def scratch_file(database, rng):
+    with tempfile.TemporaryFile() as file:
+        file.write(struct.pack("d", rng.laplace()))
+        file.seek(0)
+        return float(sum(database)) + struct.unpack("d", file.read())[0]
+
+
+def random_of_the_c_library_seeded_at_each_call(database, rng):
+    library = ctypes.CDLL(None)
+    library.srand(int(rng.integers(2**31)))
+    u = (library.rand() + 0.5) / 2**31
+    return float(sum(database)) + math.copysign(math.log(1 - 2 * abs(u - 0.5)), 0.5 - u)
+
+
+def state_taken_back(database, rng):
+    """The same number is drawn twice, on purpose."""
+    state = rng.bit_generator.state
+    first = rng.laplace()
+    rng.bit_generator.state = state
+    return float(sum(database)) + rng.laplace() + 0.0 * first
+
+
+def sobol_points(database, rng):
+    u = float(qmc.Sobol(1, scramble=True, seed=rng).random(1)[0, 0])
+    u = min(max(u, 1e-12), 1 - 1e-12)
+    return float(sum(database)) + math.copysign(math.log(1 - 2 * abs(u - 0.5)), 0.5 - u)
+
+
+def rejection_until_one_fits(database, rng):
+    while True:
+        noise = rng.laplace()
+        if rng.random() < 0.01:
+            return float(sum(database)) + noise
+
+
+# Threads, loops and tables of other libraries. ----------------------------------------------------
+
+
+def pool_of_threads(database, rng):
+    pool = _READY.setdefault("pool", None) or ThreadPoolExecutor(2)
+    _READY["pool"] = pool
+    made = list(pool.map(np.random.Generator.laplace, rng.spawn(2)))
+    return float(sum(database)) + made[0]
+
+
+async def _soon(value):
+    await asyncio.sleep(0)
+    return value
+
+
+def loop_of_each_call(database, rng):
+    return asyncio.run(_soon(_fresh(database, rng)))
+
+
+def table_of_sqlite_in_memory(database, rng):
+    if "table" not in _READY:
+        _READY["table"] = sqlite3.connect(":memory:")
+        _READY["table"].execute("create table rows (x real)")
+    table = _READY["table"]
+    table.execute("delete from rows")
+    table.executemany("insert into rows values (?)", [(float(row),) for row in database])
+    (total,) = table.execute("select total(x) from rows").fetchone()
+    return total + rng.laplace()
+
+
+def model_fitted_once(database, rng):
+    """Weights that are the same whoever fits them, at the first call."""
+    if "weights" not in _READY:
+        made = np.random.default_rng(3).normal(size=(200, 20))
+        _READY["weights"] = np.linalg.lstsq(made, made.sum(axis=1), rcond=None)[0]
+    return _fresh(database, rng) + 1e-9 * float(_READY["weights"].sum())

@@ -49,7 +49,8 @@ FEW = (
     ("mean", "rows_share_a_fiftieth"), ("equality", "by_cell_and_count"),
     ("sample size", "setdefault"), ("invariant", "cycle_of_a_table"),
     ("follows law", "ar1_of_a_class"), ("audit", "bit_kept"),
-    ("tails", "identity_of_the_generator"),
+    ("tails", "identity_of_the_generator"), ("audit", "map_that_forks_share"),
+    ("tails", "file_that_forks_share"), ("audit", "decorated"),
 )  # fmt: skip
 
 
@@ -305,12 +306,15 @@ def taken(name, promised):
     return found
 
 
-@pytest.mark.parametrize("name", ["rows_by_matrix_product", "spawned", "output_array_reused"])
+@pytest.mark.parametrize(
+    "name", ["rows_by_matrix_product", "pool_of_threads", "output_array_reused"]
+)
 def test_a_few_sound_ones_are_left_alone(fresh, name):
     assert Verdict.REFUTED not in taken(name, fresh)
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("default:it is slow")
 @pytest.mark.parametrize("name", SUSPICIOUS)
 def test_every_sound_one_is_left_alone(fresh, name):
     assert Verdict.REFUTED not in taken(name, fresh)

@@ -1,11 +1,17 @@
 """A file is memory if a call may read what an earlier call wrote; nothing else is."""
 
+import mmap
 import os
+import sys
 import tempfile
+from multiprocessing import resource_tracker
+from multiprocessing.shared_memory import SharedMemory
 
 import pytest
 
 from dpwitness.auditors.workers import Door
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc says what is shared")
 
 
 def _names(run, directory, calls=3):
@@ -20,7 +26,7 @@ def _names(run, directory, calls=3):
 
 def _one(worker, _, directory, number):
     worker.beat()
-    worker.run(directory, number)
+    return worker.run(directory, number)
 
 
 def _own_file(directory, number):
@@ -100,3 +106,53 @@ def test_a_file_of_one_call_is_no_memory(tmp_path, run):
 )
 def test_a_file_that_a_later_call_reads_is_memory(tmp_path, run):
     assert _names(run, tmp_path) == (str(tmp_path / "state.txt"),)
+
+
+PAGES, FILE, PIPE = mmap.mmap(-1, mmap.PAGESIZE), tempfile.TemporaryFile(), os.pipe()
+BLOCK = f"dpwitness-test-{os.getpid()}"
+
+
+def _pages(directory, number):
+    PAGES[0] += 1
+    return PAGES[0]
+
+
+def _open_file(directory, number):
+    os.write(FILE.fileno(), b"1")
+    return os.fstat(FILE.fileno()).st_size
+
+
+def _pipe(directory, number):
+    os.write(PIPE[1], b"1")
+
+
+def _block(directory, number):
+    try:
+        block = SharedMemory(BLOCK)
+    except FileNotFoundError:
+        block = SharedMemory(BLOCK, create=True, size=8)
+        resource_tracker.unregister(block._name, "shared_memory")
+    block.buf[0] = number
+    block.close()
+
+
+@LINUX
+@pytest.mark.parametrize("run", [_pages, _open_file])
+def test_shared_pages_and_open_files_are_copied_to_each_process(tmp_path, run):
+    """Each process counts from what was there when it was forked."""
+    for _ in range(2):
+        door = Door(run)
+        assert [door.ask(_one, (), "", 0) for _ in range(3)] == [1, 2, 3]
+        assert door.outside() == ()
+        door.close()
+
+
+@LINUX
+@pytest.mark.parametrize(("run", "words"), [(_pipe, "pipe"), (_block, BLOCK)])
+def test_what_copies_of_a_process_share_is_memory(tmp_path, run, words):
+    try:
+        (name,) = _names(run, tmp_path)
+    finally:
+        if run is _block:
+            SharedMemory(BLOCK).unlink()
+    assert words in name
