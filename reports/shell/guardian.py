@@ -22,10 +22,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NoReturn
 
-from ...auditors.sampling.limits import limits, limits_of, lowered, said
 from ..writing import streams
 from . import computed
 from .lifeline import become_subreaper, children, die_with, end_all, keeper
+from .limits import limits, limits_of, lowered, said
 
 FAILED, INTERRUPTED, TOLD_TO_END = 4, 130, 143
 GRACE = 5.0

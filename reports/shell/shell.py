@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 import click
 
 from ...auditors.arguments import OTHER_WORDS
-from ...auditors.sampling.limits import said
-from ...auditors.sampling.process_state import Changed, ProcessState, blamed
 from ..writing.streams import hand_over, place_of, require_errors
 from ..writing.terminal import ProgressLine, printable
 from . import computed
+from .limits import said
+from .process_state import Changed, ProcessState, blamed
 
 if TYPE_CHECKING:
     from ...auditors.results.results import Verdict
