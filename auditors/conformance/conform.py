@@ -25,12 +25,19 @@ from .sampled_laws import Bracket, Floats, SampledLaw
 
 SHARES = {"distribution": 0.4, "cells": 0.5, "independence": 0.1}
 MOST_ATOMS = 64
+"""Values of a lattice around the median that are counted each by itself."""
 EVEN = 32
+"""Cells of equal probability by the law."""
 TAILS = 24
+"""Powers of 1/2: tails from 2^-5 down to the one before this are cells too."""
 MOST_POINTS = 512
+"""Points at which the distribution functions are compared; of more numbers, evenly spread ones."""
 QUANTILES = (0.25, 0.5, 0.75)
+"""Quantiles of the law at which two neighbouring numbers are cut, to see whether they depend."""
 FEWEST = 20
+"""Numbers of a sample, at least."""
 NEAR = 1e-9
+"""Part of itself by which a number may lie beside the lattice by rounding."""
 WEAK = 0.2
 """A distance of distribution functions; a test that cannot see one this large says nothing."""
 

@@ -30,7 +30,9 @@ LAWS: Mapping[str, Callable[..., SampledLaw]] = MappingProxyType({
     "constant": laws.constant,
 })  # fmt: skip
 MOST_TEXT = 2000
+"""Characters of the text of a law."""
 MOST_NODES = 200
+"""Parts of the expression of a law."""
 
 
 def parse_law(text: str) -> SampledLaw:

@@ -24,7 +24,9 @@ SLACK = 1e-12
 CELLS = 4096
 """Cells of the law that a sum is bracketed on."""
 FAR = 1e-15
+"""Probability left outside on either side where a law is cut off."""
 MOST_ATOMS = 1 << 18
+"""Values of a discrete law that are listed, at most."""
 
 
 class SampledLaw(Protocol):

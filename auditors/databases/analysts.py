@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 MOST_LISTED = 64
+"""Strategies that are listed, at most; of more, evenly spread ones."""
 MOST_PAIRS = 6
 """Hand-made pairs of data that are joined with the listed strategies."""
 MOST_EXAMPLES = 48
+"""Pairs of data with a listed strategy that are tried first, at most."""
 
 
 def all_analysts(*, queries: int, classes: int, states: int) -> list[Analyst]:

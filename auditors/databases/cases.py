@@ -30,6 +30,7 @@ Place = tuple[Any, ...]
 Leaf = tuple[Place, Interval | Choices]
 
 SHORT = 6
+"""Items of the short lists that are tried beside those of any length."""
 
 
 def case_strategy(cases: Row | Domain) -> "SearchStrategy[Any]":

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 COPIES = (0, 1, 5, 20)
+"""How many equal records the hand-made pairs share."""
 MOST_TEMPLATES = 80
+"""Hand-made pairs, at most."""
 
 
 def row_strategy(row: Row) -> "SearchStrategy[Any]":

@@ -43,8 +43,11 @@ KEYS = {
 }
 FORMS = ("records", "rows", "columns", "values", "pandas", "polars")
 LONGEST = 20
+"""Letters of a text whose column states no other length."""
 MOST = 40
+"""Rows of a table whose schema states no other number."""
 MOST_ROWS = 10_000
+"""Rows that a schema may ask for."""
 
 
 def from_schema(data: Any) -> "SearchStrategy[Any]":

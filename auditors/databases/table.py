@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 MOST_TEMPLATES = 32
+"""Pairs made from the first records in the order of a table, at most."""
 FEWEST = 2
+"""Records of a table: one stays and one changes."""
 PARTS = ((1, inf), (2, 400), (4, 100))
 """Beside the rows that change stand all others, a half of them or at most so many, a quarter, none.
 

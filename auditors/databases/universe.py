@@ -32,6 +32,7 @@ from .rows import corners
 MOST = 300
 """Databases in a universe."""
 MOST_VALUES = 64
+"""Values of a record that are listed; a domain with more has no universe."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,25 @@ Codes = NDArray[np.uint8]
 MINUS_ZERO = -5e-324
 """Stands for -0.0 among the edges and atoms of a column."""
 MOST_LABELS = 64
+"""Labels of a column that have a bin each."""
 MOST_DISTINCT = 64
+"""Numbers of a column that have a bin each."""
 SELDOM = 0.3
 """Share of values seen only once beyond which few different values are no sign of a list."""
 QUANTILES = 40
+"""Bins of equal numbers of draws, of one column among several."""
 QUANTILES_ALONE = 100
+"""The same of a column that is alone."""
 TAIL = 2**0.5
 """By how much the draws beyond an edge grow from one edge in a tail to the next."""
 CELLS = 2048
+"""Cells of equal width by which the bin of a number is found without a search."""
 SEVERAL = 255
 """Mark of a cell that an edge divides."""
 MOST_BINS = 255
+"""Bins of a column: the code of a bin is one byte."""
 LARGEST_RANGE = 4096
+"""Whole numbers over which bins are looked up directly."""
 LARGEST = float(np.finfo(np.float64).max)
 
 

@@ -17,9 +17,13 @@ from .smoothing import NO_WALK, log_ratios, smooth_counts
 Floats = NDArray[np.float64]
 
 TAU = 2.0
+"""Standard errors by which a smaller cut must beat a larger one."""
 FEWEST_SLICES = 8
+"""Slices that a line is fitted through, at least."""
 FEWEST_HITS = 12
+"""Draws of both sides in a slice that tells something."""
 FIRST_SLICE = 0.7
+"""Where the middle of the outermost slice is taken to lie, in widths of the next one."""
 FITS = 1.6
 """Squared distance from a line, in variances of its slices, beyond which it is none."""
 SLOPES = np.array([0.0, 0.4, 0.6, 0.8, 1.0, 1.25])

@@ -24,9 +24,11 @@ Atom = float | int | str
 """A number, or the label of something that is not one."""
 
 SHOWN = 12
+"""Intervals or values that are told one by one."""
 TWOFOLD = frozenset({"has", "equal"})
 """Features that are 1 or 0."""
 FEW = 8
+"""Labels compared one by one, and outputs told one by one."""
 
 
 def _numeric(column: Column, mask: Bools) -> Bools:

@@ -24,15 +24,19 @@ Sides = tuple[Outputs, Outputs]
 FEW = 6
 """Values up to which every two of them are compared, whatever they are."""
 BLOCK = 32_768
+"""Draws a side coded at a time."""
 AT_ONCE = 4096
 """Outputs up to which reading every so many numbers takes no longer."""
 CODES = 16_000_000
 """Bytes of codes that are kept for a side."""
 MOST_KEPT = 524_288
+"""Draws of a side whose codes are kept, at most."""
 BUCKETS = 65_536
+"""Buckets that shapes of outputs are hashed into."""
 ALIKE = 0.35
 """Interquartile ranges that the medians of columns of like values may lie apart."""
 AS_WIDE = 0.5
+"""Part of its interquartile range by which that of a column of like values may differ."""
 
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 _NOTHING = np.zeros((2, 2, 0), dtype=np.int64)

@@ -25,6 +25,7 @@ Binned = Mapping[Feature, tuple[Bins, NDArray[np.int64]]]
 MANY = 40
 """A column with more different numbers is a scale, whose neighbours are alike."""
 MOST_CUTS = 64
+"""Cuts of a score, at most."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,9 @@ from ..outputs.questions import questions
 from .events import Among, AnyOf, Atom, Event, HalfLine, Intervals, NoneOf
 
 LOOKED_AT = 500
+"""Draws of a side on which two events must agree to be the same set."""
 KEPT = 2000
+"""Draws of a side that are kept to compare events on."""
 FEWEST = 8
 """Outputs that must lie in the event, and outside, for two events to be called the same."""
 RANK = {

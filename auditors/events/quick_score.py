@@ -15,15 +15,21 @@ from ..outputs.outputs import Outputs
 from ..outputs.questions import questions
 
 BINS = 32
+"""Bins of a feature, at most."""
 FEWEST_BINS = 6
+"""Bins of a feature, at least."""
 DRAWS_A_BIN = 24
+"""Draws of both sides for a bin: those of fewer would be sorted by luck."""
 MOST_LABELS = 64
+"""Labels of a feature that have a bin each."""
 MOST_FEATURES = 40
+"""Features that are looked at."""
 PARTS = (1.0, 0.75, 0.5, 0.25, 0.0)
 """The claim and the parts of it that a pair may come near to."""
 LUCK = 1.5
 """Standard deviations that are not taken for an excess."""
 HINT = 0.1
+"""Part of what is still luck that counts, so that pairs without an excess are ranked too."""
 FEWEST = 12
 """Draws a side below which nothing is said."""
 

@@ -16,7 +16,9 @@ from .bins import Bins, bins_from_json, read_number
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 MOST_ITEMS = 5000
+"""Items of a list that a file may give a score."""
 SHOWN = 3
+"""Steps or values that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)

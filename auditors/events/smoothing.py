@@ -17,11 +17,15 @@ LEVEL = 1e3
 IGNORED = 1e12
 """Variance of a log-ratio that nothing is known of."""
 PASSES = 3
+"""Times that the curve is fitted anew around itself."""
 STEEPEST = 12.0
+"""Log-ratios beyond are cut off."""
 NEWTON = 8
+"""Steps of Newton."""
 SPREADS = np.array([1e-3, 0.01, 0.03, 0.1, 0.2, 0.4, 0.8, 1.6, 3.0])
 SHARES = np.array([0.0, 0.5, 0.75, 1.0])
 FEW_ENOUGH = 1024
+"""Values on which the belief is chosen; of more, evenly spread ones."""
 
 
 def log_ratios(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -49,6 +49,8 @@ UNSAID = (OUT_OF_TIME, NO_RETURN, ONLY_NAN, NOT_READ)
 USEFUL = (2.0, 0.5)
 """A run says something useful if it could have refuted 2 epsilon + 0.5 by a usual event."""
 LARGE_DELTA = 0.25
+"""From it on an event of probability 1/2 cannot show what is claimed, and a likelier one is
+supposed."""
 
 
 def derive(facts: AuditFacts) -> AuditResult:

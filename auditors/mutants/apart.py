@@ -15,6 +15,7 @@ from time import monotonic
 from typing import Any
 
 PIECE = 1 << 16
+"""Bytes read from a pipe at a time."""
 
 
 def apart(work: Callable[[], Any], seconds: float) -> Any:

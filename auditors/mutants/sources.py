@@ -18,6 +18,7 @@ Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PROMISES = {"claims", "law", "log_probability", "privacy_loss", "databases"}
 """What of a mechanism is its promise and not its function; faults are not planted there."""
 MOST_FUNCTIONS = 60
+"""Functions in which faults are planted, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

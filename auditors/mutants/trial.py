@@ -43,6 +43,7 @@ RAISES, HANGS, UNPLANTABLE, UNJUDGED = "raises", "does not end", "not planted", 
 QUICK = 1 / 10
 """The part of the draws that the first round of questions takes."""
 PROBES, RUNS = 12, 32
+"""Databases whose outputs are compared, and outputs of one call: equal ones are no mutant."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,6 +28,7 @@ from ..sampling.teaching import Hits, count_also
 POWER = 1.645
 """Standard deviations by which the foreseen excess is to pass the threshold: power 0.95."""
 FEWEST_HITS = 12
+"""Hits that an attempt is to expect on its likelier side."""
 FEWEST = 16
 """Hits foreseen, and draws a side, below which no count is worth its error probability."""
 MOST_COMPARED = 65_536

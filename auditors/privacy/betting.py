@@ -29,6 +29,7 @@ where 16 would save 3 % of the draws for twice the batches (3 ms each), and of a
 randomness of its own, whose batches come from fresh processes each."""
 LATE = 4096
 LEAST, OWN_LEAST = 4, 64
+"""Draws a side of a batch, at least: the first for seeded mechanisms, the second for others."""
 BESIDE, HALF, MOST = 0.1, 0.5, 0.9
 """Part of the error probability for the bets: beside a count that gives the bound, against a curve,
 of which bets see what no event shows, and where nothing follows a refutation."""

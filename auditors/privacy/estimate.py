@@ -49,11 +49,15 @@ BESIDE = 0.1
 """The same where a delta alone is."""
 EPSILONS = tuple(np.round(np.linspace(0, 4, 81), 9).tolist())
 ORDERS = (1.0, 1.01, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0)
+"""Renyi orders whose divergence bounds rho."""
 AIMS = (0.0, 1e-3, 1e-2, 0.1, 0.3)
 """Deltas for which events are learnt: the larger, the likelier the event must be."""
 PILOT = 0.2
+"""Part of the draws that choose the events and are not counted."""
 MOST_PILOT = 100_000
+"""Draws a side that choose the events, at most."""
 CHUNK = 65_536
+"""Draws a side counted at a time, so that memory stays flat."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -45,6 +45,7 @@ FIRST = 64
 PIECE = 131_072
 """Draws a side taught at a time, so that memory stays flat however many teach."""
 AHEAD = 16
+"""An event is learnt for at most so many times the draws that it is learnt from."""
 LEARNING = 0.25
 """Part of the draws that may teach: more of them would teach less than they would count."""
 LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
@@ -53,20 +54,24 @@ LEARNING_BESIDE = 1 / 8
 """The part where weighed draws teach as much. Bounds to expect on the sparse vectors at 1e5 draws
 are a tenth larger than with a quarter; leaks twice as likely are still met as often."""
 MOST_TAUGHT = 4_000_000
+"""Draws a side that teach, at most."""
 MOST_BET = 0.9
 """Part of the draws that may be bet on where only moments of a curve show anything."""
 
 EARLIEST = 128
+"""Draws a side before the first attempt, at least."""
 EARLY_SHARE = 0.3
 """Part of the error probability left that an early attempt spends."""
 HASTY_SHARE = 0.5
 """The same where the judging ends once it refutes, so that no finer bound needs the rest."""
 MOST_EARLY = 2
+"""Early attempts, at most: each spends a part of alpha."""
 PATIENCE = 8
 """How many times the draws made so far an early attempt may be foreseen to need."""
 CAP = 0.125
 """Part of the draws kept for the last attempt that an early one may be foreseen to need."""
 LEAST_LESSON = 2048
+"""Draws a side of a lesson, at least."""
 FAR = 2.0
 """Standard errors by which the log-ratio foreseen of an event stays below the claim's."""
 NEAR = 1.0
@@ -81,6 +86,7 @@ OPENING = 1024
 WEIGHED = {True: 20, False: 40}
 """One of so many trials is weighed on a tape, of rows and of single calls."""
 MOST_WEIGHED = 50_000
+"""Draws that are weighed on a tape, at most."""
 EXECUTIONS = 8
 """Runs of the mechanism for a draw of each database that is weighed."""
 WORTH = 5

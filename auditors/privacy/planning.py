@@ -48,7 +48,9 @@ CHEAP = 0.25
 """Part of the time for the draws of either side where a call costs less than what is done with
 its output."""
 MOST_DRAWS = 1e12
+"""Beyond it a number of draws is told as infinite."""
 MOST_NOTICE = 1e3
+"""Multiple of the claim beyond which the loss detected is told as infinite."""
 
 Rates = tuple[float, float]
 Null = tuple[float, float]

@@ -49,6 +49,7 @@ REPEATED = ("target", *NOT_RECOMPUTED, "claim", "plan", "evidence", "pair", "see
 count of the first has anything to be compared with."""
 
 CLOSE = 1e-9
+"""Part of itself by which a level may differ by rounding."""
 FITTED = " trials a side instead of "
 """In the remark of an audit whose trials a clock decided."""
 

@@ -16,6 +16,7 @@ Floats = NDArray[np.float64]
 LEAST_BINS, MOST_BINS = 12, 48
 """Between them as many as Rice's rule gives, 2 n^(1/3): with few outputs 48 would be all noise."""
 MOST_CATEGORIES = 20
+"""Values with a bar each; of more, the most common ones."""
 
 
 def sketch(event: Event, first: Outputs, second: Outputs) -> Sketch | None:

@@ -33,6 +33,7 @@ AFTER, AFTER_GROSS = 64, 16
 """How many times the draws that refuted a claim may follow: where the violation is not gross, and
 where it is."""
 FIRST = 32
+"""Draws a side of the first lesson about a smaller pair."""
 UNLIKELY = -1.0
 """Score below which a count of a smaller pair speaks for the claim."""
 DEAREST = 8

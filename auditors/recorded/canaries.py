@@ -33,14 +33,19 @@ from ..results.results import Verdict
 from .independence import doubts
 
 TEACHING = 0.04
+"""Part of the scores that choose how alpha is shared and are not counted."""
 MOST_TEACHING = 4096
+"""Scores of a side that choose it, at most."""
 LEAST_TEACHING = 64
+"""Scores of a side that choose it, at least, or an eighth of few."""
 RATIO = 2.0
 """Of one rank to the next: a threshold between two of them would tell hardly more."""
 EVENLY = 0.2
 """Part of alpha that every threshold shares alike, whatever the lesson says."""
 FEWEST = 20
+"""Scores of a side, at least."""
 POWER = 0.9
+"""Probability at which the detected loss is told."""
 SHARP = 2.0
 """The exponent with which a threshold's share of alpha grows with the evidence foreseen there."""
 ROUGHLY = 7

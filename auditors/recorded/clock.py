@@ -25,8 +25,12 @@ from ..workers.streams import generator
 from . import Judged, judge_samples
 
 NOISY = 0.5
+"""Interquartile range of times, as a part of their median, beyond which the machine is too
+noisy."""
 WARM = 20
+"""Calls before the first that is timed."""
 PIECE = 256
+"""Calls timed in one request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,15 +22,19 @@ from ..outputs.features import Feature, path_name
 from ..outputs.outputs import Outputs
 
 CHANCE = 1e-9
+"""Bounds the probability that independent outputs are called dependent."""
 LOOKED_AT = 20_000
 """Outputs of a sample, from the first on."""
 COLUMNS = 64
+"""Columns of outputs that are looked at."""
 FEWEST_AGAIN = 10
 """Numbers that must come again: a clamped law has two, and one that rounds to 0 a third."""
 SHARE_AGAIN = 0.05
+"""Part of the different numbers that must come again."""
 DIGITS = 12
 """Of a decimal; what a continuous law gives has some sixteen."""
 HALF = 65_000
+"""Below it a number may be one of half precision, whose values are few."""
 FINEST, NEAR = 1e-9, 0.02
 """The part of the range to which numbers are told apart, and of a step to which they are on it."""
 

@@ -26,6 +26,7 @@ from .independence import LOOKED_AT, doubts
 from .judge_samples import Judged, judge_samples
 
 FEWEST = 32
+"""Draws of each database, at least."""
 SHORTEST = 7
 """The first power of two at which a count is made."""
 AHEAD = 16

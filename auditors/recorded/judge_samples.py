@@ -37,7 +37,9 @@ from .independence import LOOKED_AT, doubts
 TEACHING = 0.25
 """Share of each sample that the event is learnt from."""
 MOST_TEACHING = 131_072
+"""Outputs of a sample that the event is learnt from, at most."""
 FEWEST = 100
+"""Outputs of a sample, at least."""
 BESIDE = 0.15
 """Part of alpha for each event beside the one learnt."""
 POWERS = (0.5, 2.0)

@@ -27,6 +27,7 @@ from ..results.results import Verdict
 from .canaries import stated_claim
 
 NUMBERS = 12
+"""Numbers of guesses that are tested beside each other, from few to all."""
 FEWEST = 16
 """Guesses, at least: from fewer of them hardly anything follows."""
 

@@ -31,7 +31,9 @@ FORMAT = "dpwitness checkpoint 1"
 RETURNED = "returned"
 """Stands in the place of an event where a line holds what calls returned."""
 LARGEST = 1 << 18
+"""Characters of what a block returned that are kept, at most."""
 LARGEST_NUMBER = 2**63
+"""Beyond it a whole number of a line is damage."""
 LEAVING = 2.0
 """Seconds that a process which was killed may take to let go of the file."""
 SYNC = 256

@@ -10,6 +10,7 @@ from ..events.events import Event
 from ..outputs.encoding import canonical
 
 UNKNOWN = -1
+"""Stands for a block that was not drawn; no count of hits is negative."""
 PAGE = 64
 """Blocks that are kept side by side: a block costs no more than a page, wherever a file puts it."""
 EMPTY = array("q", [UNKNOWN] * PAGE)

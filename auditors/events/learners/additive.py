@@ -36,24 +36,37 @@ OFTEN = 16
 DECIDED = 60_000
 """Draws a side after which shapes that are too rare are counted no more."""
 RETIRED_FROM = 30_000
+"""Draws a side from which on scores that are too far behind are given up."""
 BEHIND = 3.0
 """Standard errors of the log-loss behind the best score that rule a score out."""
 AGAINST = 4.0
+"""Standard errors in both directions by which a weight must move for a score to be split."""
 MOST_SHAPES = 2000
+"""Shapes that a score lists, those that weigh most."""
 MOST_FITTED = 1024
+"""Shapes fitted together with values, the most common ones."""
 SEEN = 12
 """Shapes that are fitted together with values, and draws that have each of them."""
 GRAIN = 8192
+"""Steps between the smallest and the largest score, by which draws are sorted."""
 RATIO = 1.12
+"""By how much the draws beyond one cut exceed those beyond the one before."""
 FIRST_CUT = 8
+"""Draws of both sides beyond the outermost cut."""
 DIGITS = 5
+"""Digits after the point of a weight, so that it is written as it was used."""
 SILENT = 0.02
+"""Part of the span of a score that the columns left out may move it by."""
 MOST_NUMBERS = 128
+"""Numbers that a linear score is fitted on, at most."""
 MOST_ROWS = 65_536
 """Draws of a side and fold that weights are fitted on."""
 RIDGE = 20.0
+"""Strength of the prior that holds weights at 0, in draws."""
 STEPS = 12
+"""Steps of Newton, at most."""
 SETTLED = 1e-3
+"""The last step of Newton is no longer than this."""
 WIDEST = 8.0
 """Standard deviations from the mean beyond which a number weighs no more."""
 

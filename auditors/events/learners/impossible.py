@@ -27,7 +27,9 @@ FEWEST = 7
 """Hits on one side that make none on the other worth a test."""
 
 MOST_NAMED = 64
+"""Values that an event names, at most."""
 FEW_NAMED = 12
+"""An event that names no more counts as a plain one."""
 SPARED = 4
 """One part in so many of the values beyond the other side may be cut off at a wider gap."""
 

@@ -21,9 +21,11 @@ from .impossible import FEW_NAMED, MOST_NAMED, Values, alone
 BACK = 8
 """Times that a number has to come back."""
 MOST = 4096
+"""Numbers and labels that come back, beyond which a column is passed over."""
 LEVELS = (0.0, 0.4, 0.8, 1.2, 1.8, 2.5)
 """Log-ratios that the numbers of a set are sure to exceed, by CAUTION standard errors."""
 CAUTION = 2.0
+"""Standard errors taken off a log-ratio."""
 
 Counts = NDArray[np.int64]
 
