@@ -259,6 +259,7 @@ class Judging:
             if self.made < most and self._hopeless():
                 continue
             self._learn()
+            most = self._most_taught()
             self.news(self)
             if self.betting is not None:
                 self.betting.on(*self.lesson.partition(self.choice.event))
