@@ -43,7 +43,7 @@ RAISES, HANGS, UNPLANTABLE, UNJUDGED = "raises", "does not end", "not planted", 
 QUICK = 1 / 10
 """The part of the draws that the first round of questions takes."""
 PROBES, RUNS = 12, 32
-"""Databases whose outputs are compared, and outputs of one call: equal ones are no mutant."""
+"""Pairs whose outputs are compared, and outputs of a call: a mutant with equal ones is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -53,7 +53,7 @@ EXPERTS = ((False, 0.0), (False, 0.1), (True, 0.0), (True, 0.02))
 how far it shrinks the rates towards equality."""
 
 MOST_STRANDS = 12
-"""Places of the grid of bets that are carried on beside each other."""
+"""Places of bets that have a strand of their own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ of which bets see what no event shows, and where nothing follows a refutation.""
 NOTHING = 1e-9
 """Draws that every cell is taken to have had more."""
 REHEARSED = 4
-"""A batch that is rehearsed has one draw for so many before it: 8 cost twice the time for no gain."""
+"""A rehearsed batch has one draw for so many before it: 8 cost twice the time for no gain."""
 ORDER = 7
 """The seed of the order in which draws are rehearsed."""
 

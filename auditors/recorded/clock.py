@@ -25,8 +25,7 @@ from ..workers.streams import generator
 from . import Judged, judge_samples
 
 NOISY = 0.5
-"""Interquartile range of times, as a part of their median, beyond which the machine is too
-noisy."""
+"""Width of nine tenths of the times, as a part of their median, from which a machine is noisy."""
 WARM = 20
 """Calls before the first that is timed."""
 PIECE = 256

@@ -40,7 +40,7 @@ RETIRED_FROM = 30_000
 BEHIND = 3.0
 """Standard errors of the log-loss behind the best score that rule a score out."""
 AGAINST = 4.0
-"""Standard errors in both directions by which a weight must move for a score to be split."""
+"""Standard errors by which columns of a group must pull both ways for it to be split."""
 MOST_SHAPES = 2000
 """Shapes that a score lists, those that weigh most."""
 MOST_FITTED = 1024
