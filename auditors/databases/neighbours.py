@@ -27,12 +27,19 @@ if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 
+EXAMPLES = 24
+"""Examples of a strategy that tell the kind and the least size of its databases; the simplest is
+the first, and the search makes hundreds more."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where pairs come from: a few hand-made ones first, then a strategy of many."""
 
     templates: tuple[Pair, ...]
     strategy: "SearchStrategy[Pair]"
+    constants: tuple[Any, ...] = ()
+    """Those of the mechanism's code."""
 
     def first(self, seed: int) -> Pair:
         """A simple pair, the same for the same seed."""
@@ -211,7 +218,7 @@ def _strategy_source(
     seed: int,
     histogram: bool,
 ) -> Source:
-    found = harvest(databases, seed, mutated=False)
+    found = harvest(databases, seed, EXAMPLES, mutated=False)
     if isinstance(found[0], Pair):
         return Source((), databases.map(_checked(relation, distance, histogram)))
     known = [records(database) for database in found]

@@ -139,6 +139,7 @@ def prepared(
     if given is not None:
         for claim in claims:
             require_neighbours(given, claim.relation, claim.distance, domain)
+    constants = constants_of(subject.run) if given is None else ()
     own = databases is None
     databases = subject.databases if own else databases
     if given is None and databases is None:
@@ -168,7 +169,7 @@ def prepared(
             given=given,
             source=None
             if given is not None
-            else _source(claim, databases, subject.run, budget.seed, own=own, histogram=histogram),
+            else _source(claim, databases, constants, budget.seed, own=own, histogram=histogram),
             sampler=Sampler(
                 run=subject.run,
                 seed=budget.seed,
@@ -203,7 +204,13 @@ def _domain(given: Pair | None, databases: Any, histogram: bool) -> str:
 
 
 def _source(
-    claim: PrivacyClaim, databases: Any, run: Any, seed: int, *, own: bool, histogram: bool
+    claim: PrivacyClaim,
+    databases: Any,
+    constants: tuple[Any, ...],
+    seed: int,
+    *,
+    own: bool,
+    histogram: bool,
 ) -> Source:
     """Pairs over the databases, and over the mechanism's own those the claim names."""
     source = pair_source(
@@ -212,10 +219,10 @@ def _source(
         claim.distance,
         seed,
         histogram=histogram,
-        constants=constants_of(run),
+        constants=constants,
     )
     named = tuple(Pair(*example) for example in claim.examples) if own else ()
-    return replace(source, templates=(*source.templates, *named))
+    return replace(source, templates=(*source.templates, *named), constants=constants)
 
 
 def run_audit(audit: Audit, progress: Progress | None = None) -> AuditResult:

@@ -85,6 +85,8 @@ def hunt(
 
     Raises InvalidArgument where every pair has two equal sides.
     """
+    if not source.constants:
+        source = replace(source, constants=constants_of(sampler.run))
     lines = Lines(searched_codes(sampler.run))
     scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
     space = choice_space(source.strategy)
@@ -98,7 +100,7 @@ def hunt(
         else:
             for template in source.templates:
                 scout.visit(template)
-            stages = Stages(space, scout, constants_of(sampler.run), sampler.seed)
+            stages = Stages(space, scout, source.constants, sampler.seed)
             if listed and scout.affords(listed):
                 stages.tries.all_of(every(space), listed)
                 all_run = True
@@ -329,7 +331,7 @@ def _rare(scout: Scout, source: Source) -> Seen | None:
         return None
     marks = {
         canonical(value)
-        for value in constants_of(scout.sampler.run)
+        for value in source.constants
         if value not in (0, 1) and len(canonical(value)) > 1
     }
     one_sided = [seen for seen in scout.seen.values() if _telling(seen, marks)]

@@ -104,7 +104,7 @@ class Scout:
     looks: list[int] = field(default_factory=lambda: list(LOOKS))
     failed: list[float] = field(default_factory=lambda: [0.0] * 4)
     equal: int = 0
-    kept: dict[tuple[bytes, int, int], Outputs] = field(default_factory=dict)
+    kept: dict[tuple[bytes, int, int], tuple[Outputs, int]] = field(default_factory=dict)
     """Draws with shared noise by database, chunk and number, those used last at the end."""
 
     def __post_init__(self) -> None:
@@ -241,16 +241,15 @@ class Scout:
         self, name: tuple[bytes, int, int], draw: Callable[[Any], Outputs], database: Any
     ) -> Outputs:
         """Draws of one database that were made before, or are made now."""
-        found = self.kept.pop(name, None)
-        if found is None:
+        known = self.kept.pop(name, None)
+        if known is None:
             found = draw(database)
-        self.kept[name] = found
-        room = KEPT_NUMBERS
-        for old in reversed(list(self.kept)):
-            room -= old[2] * max(1, len(self.kept[old][:1].paths()))
-            if room < 0:
-                del self.kept[old]
-        return found
+            known = found, name[2] * max(1, len(found[:1].paths()))
+        self.kept[name] = known
+        room = KEPT_NUMBERS - sum(numbers for _, numbers in self.kept.values())
+        while room < 0:
+            room += self.kept.pop(next(iter(self.kept)))[1]
+        return known[0]
 
     def weighs(self, pairs: int, draws: int, part: float) -> bool:
         """Whether so many pairs may have `draws` weighed, for this part of what is left."""
