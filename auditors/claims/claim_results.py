@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ..evidence.record import ClaimCountsRecord
@@ -35,8 +36,8 @@ class Edge:
     """The smallest constant that still holds on the hardest instance found, see `edge`.
 
     `share` times the stated bound still holds there: 1 is a bound that is attained, more one that
-    is broken. `of` says what is made smaller ("epsilon", "delta", "loss", "records", "mean",
-    "quantity"), `method` how it is known.
+    is broken. `of` says what is made smaller ("epsilon", "delta", "loss", "chance",
+    "records", "mean", "quantity"), `method` how it is known.
     """
 
     share: float
@@ -52,11 +53,12 @@ class Finding:
     its true value where the law is known. `sampled` and `proved` are the verdicts of the two kinds
     of method, None where a kind was not used; `proved` covers what `scope` says and nothing else.
     `error` bounds the probability that sampling refutes a true claim. `weak` says that the measured
-    quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `edge` is the
-    smallest constant that still holds, None where nothing can be made smaller. `table` and
-    `details` are for a figure, `witness` is the counterexample: a case, a database or an audit's
-    witness, and `shown` the same in words, all there is of it in what is read from a file.
-    `counts` are what all this follows from, see `derive`; None for a privacy claim.
+    quantity is below a twentieth of the bound, so that a wrong mechanism could hide. `most` is what
+    the quantity cannot exceed, whatever the mechanism: 1 for a chance. `edge` is the smallest
+    constant that still holds, None where nothing can be made smaller. `table` and `details` are for
+    a figure, `witness` is the counterexample: a case, a database or an audit's witness, and `shown`
+    the same in words, all there is of it in what is read from a file. `counts` are what all this
+    follows from, see `derive`; None for a privacy claim.
     """
 
     claimed: float
@@ -65,6 +67,7 @@ class Finding:
     sampled: Verdict | None = None
     proved: Verdict | None = None
     weak: bool = False
+    most: float = inf
     edge: Edge | None = None
     draws: int = 0
     error: float = 0.0
@@ -76,6 +79,11 @@ class Finding:
     shown: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
     counts: ClaimCountsRecord | None = None
+
+    @property
+    def vacuous(self) -> bool:
+        """Whether every mechanism keeps the bound, for nothing can exceed it."""
+        return self.claimed >= self.most
 
     @property
     def verdict(self) -> Verdict:

@@ -103,6 +103,11 @@ def derive(counts: ClaimCountsRecord, budget: Budget) -> Finding:
     """
     if len(counts.keys() - {"remark"}) != 1:
         raise EvidenceFormatError(f"expected the counts of one claim, got {sorted(counts)}")
+    if "vacuous" in counts:
+        chance = float(counts["vacuous"]["chance"])
+        if chance < 1:
+            raise EvidenceFormatError(f"a chance of {chance:g} is not vacuous")
+        return Finding(claimed=chance, most=1.0, sampled=Verdict.NOT_REFUTED, counts=counts)
     if "tails" in counts:
         return _of_tails(counts, counts["tails"], budget)
     if "means" in counts:
@@ -180,6 +185,7 @@ def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> 
         sampled=sampled,
         proved=proved,
         weak=max(shares) < WEAK,
+        most=1.0,
         edge=edge,
         draws=made * len(sizes),
         error=alpha,
@@ -194,19 +200,21 @@ def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> 
 
 
 def _edge_of_tails(tails: TailsRecord) -> Edge | None:
-    """The level that the losses need, as a share of the bound, where they need most of it."""
-    return hardest(
-        *(
-            edge_of(
-                float(row["reached"]),
-                float(row["bound"]),
-                "loss",
-                f"{tails['draws']:,} draws" if row["exact"] is None else "exact law",
-            )
-            for row in tails["rows"]
-            if row["reached"] is not None
-        )
-    )
+    """The level that the losses need, as a share of the bound, where they need most of it.
+
+    A loss that is 0 but for a chance below beta needs no level: there the chance is told.
+    """
+    draws, edges = tails["draws"], list[Edge | None]()
+    for row in tails["rows"]:
+        method = f"{draws:,} draws" if row["exact"] is None else "exact law"
+        if row["reached"] is None:
+            continue
+        if (level := float(row["reached"])) > 0:
+            edges.append(edge_of(level, float(row["bound"]), "loss", method))
+        else:
+            chance = row["hits"] / draws if row["exact"] is None else row["exact"]
+            edges.append(edge_of(chance, row["beta"], "chance", method))
+    return hardest(*edges)
 
 
 def _loudest(
@@ -259,6 +267,7 @@ def _of_means(counts: ClaimCountsRecord, means: MeansRecord, budget: Budget) -> 
         sampled=Verdict.REFUTED if any(refuted) else Verdict.NOT_REFUTED,
         proved=proved,
         weak=_weak(rows, bound, floor),
+        most=float(means.get("ceiling", inf)),
         edge=hardest(
             *(
                 edge_of(float(row["mean"]), bound, "mean", f"{row['draws']:,} draws")

@@ -2,13 +2,14 @@
 
 "Not refuted" says little of a bound that nothing comes near. The edge says how much smaller the
 bound could be made before the same instances break it: of a tail the level that its loss exceeds
-with probability beta, of a number of records the smallest that is enough, of a privacy claim the
-smallest epsilon (or delta). It is an estimate where it comes from draws, it decides no verdict, and
+with probability beta, or the chance itself where the loss is hardly ever above 0; of a number of
+records the smallest from which all numbers looked at are enough; of a privacy claim the smallest
+epsilon (or delta). It is an estimate where it comes from draws, it decides no verdict, and
 another instance may need more.
 """
 
 from collections.abc import Callable
-from math import exp, inf, log
+from math import inf, sqrt
 
 import numpy as np
 
@@ -17,10 +18,10 @@ from .claim_results import Edge
 
 FEWEST, MOST = 200, 2000
 """Draws at each number of records: a fiftieth of all, within these."""
-STEPS = 8
-"""Halvings of the number of records, on a scale of logarithms."""
 SMALLEST = 1 / 64
 """Share of the stated number of records below which no smaller number is looked for."""
+FINER = 5
+"""Halvings, on the scale of logarithms, of the last factor of 2: to 2 % of the number."""
 
 
 def hardest(*edges: Edge | None) -> Edge | None:
@@ -59,21 +60,29 @@ def records_edge(
     draws: int,
     counted: str = "records",
 ) -> Edge:
-    """The smallest number of what is counted from which P[failure] is at most `beta`, by halving.
+    """The smallest number of what is counted from which P[failure] is at most `beta`.
 
-    `fails(records, step, draws)` is the share of failures in draws of a step's own. An instance
-    that cannot be made so small, a ValueError, ends the search.
+    The number is halved until it is too small, and then sought between the last two: few records
+    may be as good as many where some between are not. `fails(records, step, draws)` is the share of
+    failures in draws of a step's own. An instance that cannot be made so small, a ValueError, ends
+    the search.
     """
     each = min(MOST, max(FEWEST, draws // 50))
-    low, high = log(needed * SMALLEST), log(needed)
-    for step in range(STEPS):
-        middle = (low + high) / 2
-        records = max(1, round(exp(middle)))
+
+    def enough(share: float, step: int) -> bool:
         try:
-            holds = fails(records, step, each) <= beta
+            return fails(max(1, round(needed * share)), step, each) <= beta
         except ValueError:
-            holds = False
-        low, high = (low, middle) if holds else (middle, high)
-    last = exp(high) / needed < SMALLEST * (1 + 1 / STEPS)
-    method = f"{each:,} draws at a number" + (", fewer were not looked at" if last else "")
-    return Edge(share=exp(high) / needed, of=counted, method=method)
+            return False
+
+    share, step = 1.0, 0
+    while share > SMALLEST and enough(share / 2, step):
+        share, step = share / 2, step + 1
+    method = f"{each:,} draws at a number"
+    if share <= SMALLEST:
+        return Edge(share=share, of=counted, method=f"{method}, fewer were not looked at")
+    too_few = share / 2
+    for later in range(step + 1, step + 1 + FINER):
+        middle = sqrt(too_few * share)
+        too_few, share = (too_few, middle) if enough(middle, later) else (middle, share)
+    return Edge(share=share, of=counted, method=method)

@@ -56,6 +56,7 @@ def audit_expectation(
         "rows": [row for _, row in found],
         "bound": float(claim.bound),
         "floor": number(claim.low),
+        "ceiling": number(claim.high),
     }
     concluded = derive({"means": means}, budget)
     if not concluded.shown:

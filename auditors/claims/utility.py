@@ -46,8 +46,11 @@ def audit_utility(
     """Test the claim at each of its levels on each of its databases, the budget's
     trials in all.
 
-    A true claim is refuted by sampling with probability at most its alpha.
+    A true claim is refuted by sampling with probability at most its alpha. Chances of 1 and more
+    are kept by every mechanism: such a claim is vacuous, and nothing is drawn for it.
     """
+    if min(claim.levels) >= 1:
+        return derive({"vacuous": {"chance": float(min(claim.levels))}}, budget)
     source = Draws.of(mechanism, budget.seed)
     databases = claim.databases or some_databases(mechanism)
     rows = []

@@ -473,6 +473,9 @@ class FoundRecord(TypedDict):
     weak: Annotated[
         bool, Meta(description="Measured or exact value below a twentieth of the bound.")
     ]
+    vacuous: NotRequired[
+        Annotated[bool, Meta(description="Every mechanism keeps the bound: nothing can exceed it.")]
+    ]
     sampled: VerdictWord | None
     proved: VerdictWord | None
     scope: Annotated[str, Meta(description="What an exact verdict covers.")]
@@ -505,7 +508,10 @@ class EdgeRecord(TypedDict):
     share: Annotated[Size, Meta(description="Of the stated one; 1 is a bound that is attained.")]
     of: Annotated[
         str,
-        Meta(description="What is made smaller: epsilon, delta, loss, records, mean or quantity."),
+        Meta(
+            description="What is made smaller: epsilon, delta, loss, chance, records, mean or "
+            "quantity."
+        ),
     ]
     method: str
 
@@ -558,11 +564,12 @@ class MeanRecord(TypedDict):
 
 
 class MeansRecord(TypedDict):
-    """Means that are to be at most `bound`, of a quantity that is never below `floor`."""
+    """Means that are to be at most `bound`, of a quantity from `floor` to `ceiling`."""
 
     rows: Annotated[Sequence[MeanRecord], Meta(min_length=1, max_length=MOST_ROWS)]
     bound: float
     floor: Size
+    ceiling: NotRequired[Size]
 
 
 class PointRecord(TypedDict):
@@ -639,6 +646,12 @@ class IdentityRecord(TypedDict):
     tolerance: float
 
 
+class VacuousRecord(TypedDict):
+    """A chance of 1 or more, which every mechanism keeps: nothing was counted."""
+
+    chance: Annotated[float, Meta(ge=1)]
+
+
 class ClaimCountsRecord(TypedDict, total=False):
     """What was counted of a claim of another kind than privacy: one of these, and a remark."""
 
@@ -648,6 +661,7 @@ class ClaimCountsRecord(TypedDict, total=False):
     comparisons: ComparisonsRecord
     margins: MarginsRecord
     identity: IdentityRecord
+    vacuous: VacuousRecord
     remark: str
 
 

@@ -159,7 +159,7 @@ def boosting_mechanism(
     `weights`, in [0, 1] and of shape (queries, bins), are the queries. The samples of all rounds
     lose (sample_epsilon, sample_delta) and each synopsis (base_epsilon, base_delta), whether all
     synopses are released or what `combine` makes of them. The attenuation follows unless it is
-    given. Accuracy is promised if the samples and the rounds are enough for it.
+    given. The promised accuracy is vacuous if the samples or the rounds are too few for it.
     """
     require_positive(base_epsilon=base_epsilon, sample_epsilon=sample_epsilon)
     require_whole(records=records, small=small, samples=samples, rounds=rounds)
@@ -196,7 +196,8 @@ def boosting_mechanism(
     slack = (accuracy - coverage(bins=len(weights[0]), records=small)) / 2
     unlucky = len(table) * (0.5 + advantage) ** samples
     failure = rounds * (samples * exp(-max(slack, 0) / scale) + unlucky)
-    enough = rounds_needed(queries=len(weights), advantage=advantage)
+    if rounds < rounds_needed(queries=len(weights), advantage=advantage):
+        failure = 1.0
     accurate = _accuracy(answers, combine, failure, accuracy + attenuation)
 
     def law(database: Database) -> FiniteLaw:
@@ -223,7 +224,7 @@ def boosting_mechanism(
             **reweighting,
         ),
         databases=Histogram(bins=len(weights[0]), total=records),
-        claims=(privacy, accurate) if failure < 1 and rounds >= enough else (privacy,),
+        claims=(privacy, accurate),
         reference="Dwork, Rothblum and Vadhan (2010)",
         law=law if samples == 1 else None,
     )

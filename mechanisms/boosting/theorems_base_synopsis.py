@@ -266,9 +266,7 @@ def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
             # Of 6 synopses, each a way to put 2 records into 3 bins.
             luck = 6 * (1 / 2 + BOOSTED_ADVANTAGE) ** 60
             far = exp(-(0.9 - coverage(bins=3, records=2)) / (2 * noise))
-            # What would fail with chance 1 is not promised.
-            stated = claims[0].levels[0] if claims else 1.0
-            found = stated / min(rounds * (60 * far + luck), 1.0)
+            found = claims[0].levels[0] / (rounds * (60 * far + luck))
             worst = max(worst, found, 1 / found)
         return worst
 

@@ -280,7 +280,7 @@ def boxes_mechanism(
     `count_epsilon` it is the variant that counts the positives first, at that cost, whose exact
     law is a list of all boxes and known where there are at most MOST_BOXES.
     On realizable data it promises that no negative is called positive and at most 2 d (m - 1)
-    positives are missed, unless the promised chance of failure is 1 or more.
+    positives are missed, which is vacuous where the promised chance of failure is 1 or more.
     """
     require_whole(dimension=dimension, grid=grid, block=block, records=records)
     require_positive(epsilon=epsilon)
@@ -310,9 +310,7 @@ def boxes_mechanism(
         failure += count["count_beta"]
         bar = count_bar(block, **count)
         most = max(most, 2 * bar - 2 * block)
-    if failure < 1:
-        hard = balanced_records(records, grid, block, dimension)
-        beside.append(_accurate(failure, most, hard))
+    beside.append(_accurate(failure, most, balanced_records(records, grid, block, dimension)))
     axis = Interval(low=0, high=grid - 1, integer=True)
     row = Product(parts=(axis,) * dimension + (Choices(values=(0, 1)),))
     return Mechanism(

@@ -86,7 +86,7 @@ def interior_point_mechanism(
 ) -> Mechanism:
     """`interior_point` for `points` points, with its privacy and what it promises to find.
 
-    So few points that the promised chance of failure is 1 or more promise nothing.
+    So few points that the promised chance of failure is 1 or more make that promise vacuous.
     """
     require_whole(points=points, grid=grid)
     require_positive(epsilon=epsilon)
@@ -115,7 +115,7 @@ def interior_point_mechanism(
                 identifier=identifier,
                 reference=f"{SOURCE}; McSherry and Talwar (2007)",
             ),
-            *([found] if bound < 1 else []),
+            found,
         ),
         reference="Bun, Nissim, Stemmer and Vadhan (2015)",
         law=partial(interior_point_law, grid=grid, epsilon=epsilon),

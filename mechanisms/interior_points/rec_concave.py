@@ -379,7 +379,7 @@ def rec_concave_mechanism(
 ) -> Mechanism:
     """`rec_concave` for `points` points with its privacy, its exact law and what it promises.
 
-    So few points that the promised chance of failure is 1 or more promise nothing.
+    So few points that the promised chance of failure is 1 or more make that promise vacuous.
     """
     require_whole(points=points, grid=grid, base=base)
     require_positive(epsilon=epsilon, delta=delta)
@@ -411,7 +411,7 @@ def rec_concave_mechanism(
                 reference=f"{SOURCE}; Beimel, Nissim and Stemmer (2013)",
                 examples=(lopsided_points(points, grid),),
             ),
-            *([found] if failure < 1 else []),
+            found,
         ),
         reference="Beimel, Nissim and Stemmer (2013)",
         law=partial(rec_concave_law, **parameters),

@@ -82,8 +82,9 @@ class UtilityClaim:
 
     `loss` takes a database and outputs with any leading shape and returns losses of that
     shape; `bound` maps beta to the loss level the theorem names, for every beta in (0, 1) or,
-    where the theorem speaks of a few levels only, for those in `levels`. `databases` are the
-    instances on which the claim is best tested, the tightest first.
+    where the theorem speaks of a few levels only, for those in `levels`. If they are all 1 or more
+    the claim is vacuous. `databases` are the instances on which it is best tested, the tightest
+    first.
     """
 
     kind: ClassVar[str] = "utility"

@@ -176,10 +176,10 @@ def private_multiplicative_weights_mechanism(
     # The public distribution errs on the first element by just so much that an error counts.
     levels = (0.5, 0.2, 0.1, 0.05, 0.01)
     first = [min(records, ceil(records * (1 / bins + error_bound(beta)))) for beta in levels]
-    # Chances of 1 and more promise nothing.
     spoilt = little_update(length, min(updates, length), accuracy / (4 * unit))
-    promised = 0 if spoilt >= 1 else 2 if updates * DROP * accuracy**2 > log(bins) else 1
-    learns = _learning(bound, accuracy, spoilt, [records, *[0] * (bins - 1)])[:promised]
+    # So few updates may all be made, however well they go.
+    halts = spoilt if updates * DROP * accuracy**2 > log(bins) else 1.0
+    learns = _learning(bound, accuracy, spoilt, halts, [records, *[0] * (bins - 1)])
     return Mechanism(
         trust_rows=True,
         name=name,
@@ -215,7 +215,7 @@ def private_multiplicative_weights_mechanism(
 
 
 def _learning(
-    bound: dict[str, Any], accuracy: float, chance: float, hard: Database
+    bound: dict[str, Any], accuracy: float, spoilt: float, halts: float, hard: Database
 ) -> tuple[UtilityClaim, UtilityClaim]:
     """That updates lower the potential as they should, and that so many of them are enough."""
     dynamics = {name: bound[name] for name in ("queries", "learning_rate")}
@@ -232,7 +232,7 @@ def _learning(
         UtilityClaim(
             loss=cost,
             bound=lambda beta: most,
-            levels=(chance,),
+            levels=(spoilt,),
             databases=(hard,),
             identifier="PMW-RUN-UPD",
             statement="every nat of KL that was lost pays for 512 / (15 alpha^2) updates at most",
@@ -241,7 +241,7 @@ def _learning(
         UtilityClaim(
             loss=halted,
             bound=lambda beta: 1.0,
-            levels=(chance,),
+            levels=(halts,),
             databases=(hard,),
             identifier="PMW-RUN-ACC",
             statement="the run does not halt",

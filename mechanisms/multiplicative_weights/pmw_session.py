@@ -254,7 +254,7 @@ def pmw_session_mechanism(
         reference=SOURCE,
         examples=tuple(pairs),
         outputs=(output,),
-        beside=(learns,) if chance < 1 else (),
+        beside=(learns,),
         density=partial(
             pmw_density, accuracy=accuracy, noise_epsilon=noise_epsilon, updates=updates
         ),

@@ -120,6 +120,23 @@ def smallest_phrase(result: ClaimResult, constant: float = 1.0) -> str:
     return f"{told} would hold on the hardest instance found, by {edge.method}"
 
 
+def caveat(result: ClaimResult, reason: str = "") -> tuple[str, str] | None:
+    """Why the check says little, as (label, text); None where it does not.
+
+    `reason` is why no instance comes nearer to the bound.
+    """
+    found = result.finding
+    if found.vacuous:
+        return "vacuous", (
+            f"{bound_phrase(result)} is claimed, and nothing can exceed {number(found.most)}: "
+            "every mechanism keeps this claim"
+        )
+    if found.weak:
+        told = "measured below a twentieth of the bound"
+        return "weak", f"{told}; {reason or 'a wrong mechanism could hide here'}"
+    return None
+
+
 def counterexample(result: ClaimResult) -> Sentences:
     """What shows a refuted statement to be false, in sentences; none for another."""
     return FACES[result.kind].counterexample(result) if result.refuted else ()
@@ -144,6 +161,7 @@ def headline(result: ClaimResult, mechanism: str) -> str:
         f"{result.identifier} ({result.kind})" if result.identifier else f"a {result.kind} claim"
     )
     told = f": {bound_phrase(result)} is claimed"
+    told += ", which is vacuous" if result.finding.vacuous else ""
     for how, found in (("found", measured_phrase(result)), ("exactly", exact_phrase(result))):
         told += f", {how} {found}" if found else ""
     if result.verdict is Verdict.PROVED:
@@ -159,6 +177,7 @@ def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
         ("bound", bound_phrase(result)),
         ("found", measured_phrase(result) or exact_phrase(result)),
         ("enough", smallest_phrase(result)),
+        *filter(None, (caveat(result),)),
         ("witness", printable(witness_words(result))),
         ("scope", printable(found.scope)),
         ("note", printable(found.note)),
@@ -249,10 +268,10 @@ def _tail_counterexample(result: ClaimResult) -> Sentences:
     )
 
 
-def _utility_pictures(_: ClaimResult) -> tuple[Draw, ...]:
+def _utility_pictures(result: ClaimResult) -> tuple[Draw, ...]:
     from ..figures.tails_figures import tail_figure
 
-    return (tail_figure,)
+    return () if result.finding.vacuous else (tail_figure,)
 
 
 def _threshold_pictures(_: ClaimResult) -> tuple[Draw, ...]:

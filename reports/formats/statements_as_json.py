@@ -29,7 +29,10 @@ class ConstantRecord(TypedDict):
     share: Annotated[Size, Meta(description="One of the other; 1 is a bound that is attained.")]
     of: Annotated[
         str,
-        Meta(description="What is made smaller: epsilon, delta, loss, records, mean or quantity."),
+        Meta(
+            description="What is made smaller: epsilon, delta, loss, chance, records, mean or "
+            "quantity."
+        ),
     ]
     method: str
 
@@ -158,6 +161,7 @@ def finding_to_json(result: ClaimResult) -> dict[str, Any]:
         "measured": _plain(found.measured),
         "exact": _plain(found.exact),
         "weak": found.weak,
+        "vacuous": found.vacuous,
         "verdict": result.verdict.value,
         "sampled": found.sampled.value if found.sampled else None,
         "proved": found.proved.value if found.proved else None,

@@ -10,6 +10,7 @@ from ...auditors.results.results import Verdict
 from ..faces.claim_faces import (
     FACES,
     bound_phrase,
+    caveat,
     counterexample,
     exact_phrase,
     measured_phrase,
@@ -115,6 +116,7 @@ def _unseen(sections: Sequence[Section]) -> Iterator[tuple[str, list[str]]]:
     findings = [(section, shown(section).result.finding) for section in sections]
     drawn = sum(one.sampled is not None and one.proved is None for _, one in findings)
     weak = [section.identifier for section, one in findings if one.weak]
+    vacuous = [section.identifier for section, one in findings if one.vacuous]
     power = []
     if drawn:
         power.append(
@@ -126,6 +128,8 @@ def _unseen(sections: Sequence[Section]) -> Iterator[tuple[str, list[str]]]:
             "What was measured is below a twentieth of the bound, so that a wrong mechanism could "
             f"hide, for {', '.join(weak)}."
         )
+    if vacuous:
+        power.append(f"Every mechanism keeps the bound of {', '.join(vacuous)}.")
     if power:
         yield "power", power
     yield "not seen", list(NOT_SEEN)
@@ -148,6 +152,7 @@ def _badges(section: Section) -> list[str]:
         ("as printed, false", section.printed_wrongly),
         ("negative control", section.group == CONTROLS),
         ("weak", result.finding.weak),
+        ("vacuous", result.finding.vacuous),
     )
     return [told for told, holds in badges if holds]
 
@@ -156,9 +161,7 @@ def _facts(section: Section, result: ClaimResult) -> tuple[tuple[str, str], ...]
     found = result.finding
     error = found.measured.error if found.measured is not None else 0.0
     confidence = f" with confidence {100 * (1 - error):.6g} %" if error else ""
-    weak = "The measured quantity is below a twentieth of the bound: " + (
-        section.weak or "a wrong mechanism could hide."
-    )
+    label, little = caveat(result, section.weak) or ("weak", "")
     cost = f"{found.draws:,} {FACES[result.kind].spent}, {result.seconds:.2g} s"
     wrong = f"refutes a true statement with probability at most {found.error:.2g}"
     return (
@@ -169,7 +172,7 @@ def _facts(section: Section, result: ClaimResult) -> tuple[tuple[str, str], ...]
         ("Method", found.method),
         ("Exactly on", found.scope),
         ("Note", found.note),
-        ("Weak", weak if found.weak else ""),
+        (label.capitalize(), little),
         ("Cost", cost if found.draws else ""),
         ("Error", wrong if found.error else ""),
         ("Source", section.reference),

@@ -7,7 +7,7 @@ from ...auditors.claims.claim_results import Edge, Estimate
 from ...auditors.results.results import Verdict
 from ..faces import wording
 from ..faces.as_text import Paint, wrapped
-from ..faces.claim_faces import witness_words
+from ..faces.claim_faces import caveat, witness_words
 from ..statements.sections import Gallery, Reproduction, Section
 from ..writing.terminal import printable
 
@@ -97,9 +97,8 @@ def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
             yield f"witness: {witness_words(result)}"
     if result.verdict is Verdict.PROVED:
         yield f"proved only here: {result.finding.scope}"
-    if result.finding.weak:
-        reason = section.weak or "a wrong mechanism could hide here"
-        yield f"weak: measured below a twentieth of the bound; {reason}"
+    if (told := caveat(result, section.weak)) is not None:
+        yield ": ".join(told)
 
 
 def settings_words(reproductions: Sequence[Reproduction]) -> list[str]:

@@ -63,6 +63,26 @@ def test_records_are_halved_until_they_are_too_few(share):
     assert records_edge(1000, fails, 0.1, 10_000).share == pytest.approx(share, rel=0.03)
 
 
+def test_few_records_that_are_enough_hide_no_number_between_that_is_not():
+    def fails(records, step, draws):
+        return 1.0 if 100 < records < 700 else 0.0
+
+    assert records_edge(1000, fails, 0.1, 10_000).share == pytest.approx(0.7, rel=0.03)
+
+
+def test_of_a_loss_that_is_hardly_ever_above_0_the_chance_could_be_smaller():
+    claim = UtilityClaim(
+        loss=lambda database, output: (np.asarray(output) > log(20)).astype(float),
+        bound=lambda beta: 1.0,
+        levels=(0.2,),
+        databases=(0,),
+    )
+    found = of(claim)
+    assert found.edge.of == "chance"
+    # A share of .05 where .2 is stated; its deviation in 40,000 draws is .0011.
+    assert found.edge.share == pytest.approx(0.25, abs=0.03)
+
+
 def test_an_instance_that_cannot_be_smaller_ends_the_search():
     def fails(records, step, draws):
         if records < 500:

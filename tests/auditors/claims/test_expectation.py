@@ -55,6 +55,7 @@ def test_a_variance_confirms_and_a_loose_bound_is_weak():
     assert found.details["confirmed"]
     assert found.measured.high < 1.2
     assert run(replace(MEAN, bound=30.0)).weak
+    assert run(replace(MEAN, bound=30.0, high=30.0)).vacuous
 
 
 @pytest.mark.long

@@ -61,6 +61,12 @@ def test_a_loose_claim_is_weak():
     assert run(replace(EXACT, bound=lambda beta: 4 + log(1 / beta))).weak
 
 
+def test_a_chance_of_1_or_more_is_vacuous_and_costs_nothing():
+    found = run(replace(EXACT, bound=lambda beta: 0.0, levels=(1.46,)))
+    assert (found.vacuous, found.verdict, found.draws) == (True, Verdict.NOT_REFUTED, 0)
+    assert not run(EXACT).vacuous
+
+
 def test_databases_come_from_the_domain_when_the_claim_names_none():
     for mechanism in (EXPONENTIAL, LAPLACE):
         for claim in (one for one in mechanism.claims if isinstance(one, UtilityClaim)):
