@@ -110,8 +110,6 @@ def count_of(data: Database, *, place: int) -> float:
 QUERIES = (partial(count_of, place=0), partial(count_of, place=1))
 # Asks one bin until its count is above, and then the other until that is.
 TURNS = Analyst(asks=(1, 0), moves=((0, 1), (1, 0)))
-MISSED = 3
-"""Queries of one bin before those of the other, where a record moves from the one to the other."""
 
 
 def sparse_vector_session_mechanism(
@@ -143,9 +141,11 @@ def sparse_vector_session_mechanism(
         positives=positives,
     )
     half = records // 2
-    # That the fuller bin stays below and the emptier one does not is unlikely and costs the most.
-    last = Analyst.scripted(*(1,) * MISSED, *(0,) * (length - MISSED))
-    found = [(1, 0)] * MISSED + [(0, 1)] * min(positives, length - MISSED)
+    # That the fuller bin stays below and the emptier one does not is unlikely and costs the most:
+    # the more queries of the fuller one there are, the surer is the threshold high.
+    missed = max(1, length - positives)
+    last = Analyst.scripted(*(1,) * missed, *(0,) * (length - missed))
+    found = [(1, 0)] * missed + [(0, 1)] * (length - missed)
     output = np.full((length, 2), np.nan)
     output[: len(found)] = found
     pairs = tuple(

@@ -29,9 +29,11 @@ from ..model import (
 from .above_threshold import above_threshold_mechanism, take
 from .numeric_sparse_vector import numeric_sparse_vector_mechanism
 from .sparse_vector_law import ABOVE, BELOW, HALTED
-from .sparse_vector_session import MISSED, sparse_vector_session_mechanism
+from .sparse_vector_session import sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
+MISSED = 9
+"""Queries that stay below before those that do not: enough that nearly e1 + e2 is lost."""
 LYU = "Lyu, Su and Li (2017)"
 
 
@@ -119,6 +121,12 @@ def _unheeding(
         **given,
     )
     return session, at_once, ([10, 10], [9, 11])
+
+
+def _session(positives: int, **epsilons: float) -> Mechanism:
+    return sparse_vector_session_mechanism(
+        length=MISSED + positives, positives=positives, **epsilons
+    )
 
 
 def as_session(kinds: Array) -> Array:
@@ -304,7 +312,7 @@ THEOREMS: tuple[Theorem, ...] = (
         costly=10,
         statement="a session loses e1 + e2 for any analyst, the next query chosen by the answers",
         reference=f"{LYU}, Theorem 4",
-        subject=sparse_vector_session_mechanism,
+        subject=_session,
         parameters={**BITS, "positives": whole(3, 1, 3, "answers above after which it is over, c")},
     ),
 )
