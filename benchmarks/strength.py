@@ -28,7 +28,7 @@ BRANCHES = {
     "RecConcave inside boxes": ("PAC-BOX-REC",),
     "the choice and the blocks of RecConcave": ("PAC-IP-CHOOSE", "PAC-IP-REC-BLOCKS"),
     "vector sums where a row is replaced": ("GD-T3-SUB", "GD-T3-SPENT"),
-    "Theorem 2 of gradient descent with its T": ("GD-T2-STEPS",),
+    "Theorem 2 of gradient descent with its T": ("GD-T2-STEPS", "GD-T2-SLOW"),
     "take 1 with delta": ("CONJ-P1-ADVANCED", "CONJ-P1-ADVANCED-UTILITY", "CONJ-P1-SPENT"),
     "take 2, sample size": ("CONJ-P2-MAIN", "CONJ-P2-ADVANCED-MAIN", "CONJ-P2-SIZE"),
     "take 2 with delta": ("CONJ-P2-ADVANCED", "CONJ-P2-SPENT"),

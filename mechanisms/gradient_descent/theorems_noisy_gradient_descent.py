@@ -178,12 +178,14 @@ def _excess(
     records: int,
     lipschitz: float = 1.0,
     radius: float = 1.0,
+    step_size: float | None = None,
 ) -> Subject:
     mechanism = noisy_gradient_descent_mechanism(
         loss=DISTANCE,
         lipschitz=lipschitz,
         radius=radius,
         start=_start(dimension, radius),
+        step_size=step_size,
         steps=steps,
         epsilon=epsilon,
         delta=delta,
@@ -191,6 +193,12 @@ def _excess(
         records=records,
     )
     return Subject(claim=mechanism.claims[1], mechanism=mechanism)
+
+
+def _slow(steps: int, lipschitz: float, radius: float, **setting: Any) -> Subject:
+    """Steps of R / (G T) reach the farthest point with the last one: half of R G is lost."""
+    step_size = 2 * radius / (lipschitz * steps)
+    return _excess(steps=steps, lipschitz=lipschitz, radius=radius, step_size=step_size, **setting)
 
 
 def _chosen_steps(
@@ -345,9 +353,19 @@ THEOREMS: tuple[Theorem, ...] = (
         plot=_excess_plot,
     ),
     _theorem(
+        "GD-T2-SLOW",
+        "E[L(average) - L(w*)] <= (eta / 2) (G^2 + 2 d b^2) + R^2 / (2 eta T) at eta = R / (G T)",
+        {
+            **_parameters(2, 1e-5, steps=20, records=1000),
+            "lipschitz": LIPSCHITZ,
+            "radius": RADIUS,
+        },
+        _slow,
+    ),
+    _theorem(
         "GD-T2-STEPS",
         "E[L(average) - L(w*)] <= 1.5 R G / sqrt(T) for T <= n^2 s^2 / (4 d^2), balanced eta",
-        {**_parameters(3, 1e-5, steps=4), "lipschitz": LIPSCHITZ, "radius": RADIUS},
+        {**_parameters(2, 1e-5, steps=100), "lipschitz": LIPSCHITZ, "radius": RADIUS},
         _chosen_steps,
     ),
     _theorem(

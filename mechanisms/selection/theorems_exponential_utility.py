@@ -18,16 +18,29 @@ CANDIDATES = whole(50, 10, 200, "their number")
 GAP = whole(10, 1, 30, "by how much the best candidates are ahead of all others")
 
 
+NEARLY = 10
+"""Candidates that are one behind the best, and do not share its score."""
+
+
 def _regret(epsilon: float, candidates: int, best: int, gap: int) -> Subject:
-    """The best candidates are `gap` ahead of all others, which are as good as each other."""
+    """The best candidates are `gap` ahead of all others, which are as good as each other.
+
+    If several are, a second database has a single best one and others that are nearly as good.
+    """
+    ties = best > 1
+    nearly = min(NEARLY, candidates - 2) if ties else 0
     level = candidates * exp(-gap * epsilon / 2) / best * (1 + 1e-9)
     problem = by_counts(candidates, max_count=40)
+    alike = [0] * (candidates - best) + [gap] * best
+    apart = [0] * (candidates - 1 - nearly) + [gap - 1] * nearly + [gap]
+    # At these levels the bound is just the regret of all candidates but the best; the second would
+    # be that of the second database if those nearly as good were counted among the best.
+    reached = (level, level * best / (1 + nearly)) if ties else (level,)
     claim = problem.regret_claim(
         epsilon,
-        ties=best > 1,
-        # At this level the bound is just the regret of all candidates but the best.
-        levels=(level, *LEVELS) if level < 1 else LEVELS,
-        databases=([0] * (candidates - best) + [gap] * best,),
+        ties=ties,
+        levels=(*(one for one in reached if one < 1), *LEVELS),
+        databases=(alike, apart) if ties else (alike,),
     )
     return Subject(claim=claim, mechanism=_of(problem, epsilon))
 

@@ -76,12 +76,12 @@ def _stream(threshold_epsilon: float, query_epsilon: float, length: int) -> Mech
     )
 
 
-def _wrong_side(threshold_epsilon: float, query_epsilon: float) -> Subject:
-    """One query, just so far below the threshold or above it that an error counts."""
+def _wrong_side(threshold_epsilon: float, query_epsilon: float, length: int = 1) -> Subject:
+    """Queries just so far below the threshold or above it that an error counts."""
     threshold, levels = 1000, (0.5, 0.2, 0.05, 0.01, 1e-3)
     made = above_threshold_mechanism(
-        queries=partial(take, bins=(0,)),
-        length=1,
+        queries=partial(take, bins=(0,) * length),
+        length=length,
         threshold=float(threshold),
         sensitivity=1.0,
         threshold_epsilon=threshold_epsilon,
@@ -123,7 +123,7 @@ def _unheeding(
     return session, at_once, ([10, 10], [9, 11])
 
 
-def _session(positives: int, **epsilons: float) -> Mechanism:
+def _session(positives: int, **epsilons: Any) -> Mechanism:
     return sparse_vector_session_mechanism(
         length=MISSED + positives, positives=positives, **epsilons
     )
@@ -283,6 +283,18 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             "threshold_epsilon": _epsilon(0.25, "the threshold"),
             "query_epsilon": BITS["query_epsilon"],
+        },
+    ),
+    Theorem(
+        identifier="SVT-ACC-MANY",
+        statement="P[one of k queries is D ln(2 / beta) / e1 + 2 D ln(2 k / beta) / e2 on the "
+        "wrong side] <= beta",
+        reference="Dwork and Roth (2014), Theorem 3.24",
+        subject=_wrong_side,
+        parameters={
+            "threshold_epsilon": _epsilon(2.0, "the threshold"),
+            "query_epsilon": _epsilon(0.5, "the comparisons"),
+            "length": whole(20, 1, 100, "queries, k"),
         },
     ),
     Theorem(
