@@ -20,6 +20,7 @@ from ..accounting.composition import (
     zcdp_calibration,
     zcdp_composition,
 )
+from ..accounting.privacy_loss import compose_losses, hockey_stick
 from ..model import (
     Array,
     Database,
@@ -108,18 +109,31 @@ def _joint_density(*, first: float, second: float) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
-def _optimal(*, rounds: int, epsilon: float, leak: float, level: float) -> IdentityClaim:
-    """By binomial probabilities in plain arithmetic, outcome by outcome, against the formula."""
+def _excess(rounds: int, epsilon: float, leak: float, level: float) -> float:
+    """The delta of responses by binomial probabilities in plain arithmetic, outcome by outcome."""
     right = exp(epsilon) / (1 + exp(epsilon))
+    ways = [comb(rounds, ones) for ones in range(rounds + 1)]
+    first = [w * right**i * (1 - right) ** (rounds - i) for i, w in enumerate(ways)]
+    kept = (1 - leak) ** rounds
+    answers = sum(max(p - exp(level) * q, 0) for p, q in zip(first, first[::-1], strict=True))
+    return 1 - kept + kept * answers
 
+
+def _optimal(*, rounds: int, epsilon: float, leak: float, level: float) -> IdentityClaim:
+    return IdentityClaim(
+        compute=partial(_excess, rounds, epsilon, leak, level),
+        stated=optimal_delta(epsilon=epsilon, delta=leak, rounds=rounds, level=level),
+        tolerance=1e-9,
+    )
+
+
+def _losses_add_up(*, rounds: int, epsilon: float, leak: float, level: float) -> IdentityClaim:
     def excess() -> float:
-        ways = [comb(rounds, ones) for ones in range(rounds + 1)]
-        first = [w * right**i * (1 - right) ** (rounds - i) for i, w in enumerate(ways)]
-        kept = (1 - leak) ** rounds
-        answers = sum(max(p - exp(level) * q, 0) for p, q in zip(first, first[::-1], strict=True))
-        return 1 - kept + kept * answers
+        loss = leaky_response_mechanism(epsilon=epsilon, delta=leak).privacy_loss
+        assert loss is not None
+        return hockey_stick(compose_losses([loss(0, 1)] * rounds), level)
 
-    stated = optimal_delta(epsilon=epsilon, delta=leak, rounds=rounds, level=level)
+    stated = _excess(rounds, epsilon, leak, level)
     return IdentityClaim(compute=excess, stated=stated, tolerance=1e-9)
 
 
@@ -247,6 +261,12 @@ SPREAD = {
 }
 ALIKE = {"rounds": ROUNDS, "epsilon": EPSILON, "digits": DIGITS}
 WHOLE = {"rounds": ROUNDS, "target": TARGET, "digits": TARGET_DIGITS}
+LEAKING = {
+    "rounds": whole(20, 1, 100, "k"),
+    "epsilon": number(0.3, 0.001, 2, "of each part, nats"),
+    "leak": number(0.005, 0, 0.1, "delta of each part"),
+    "level": number(1.0, 0, 4, "epsilon of the whole"),
+}
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -378,12 +398,14 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="the exact delta of k parts is that of k leaky responses",
         reference="Kairouz, Oh and Viswanath (2015), Theorem 3.3",
         subject=_optimal,
-        parameters={
-            "rounds": whole(20, 1, 100, "k"),
-            "epsilon": number(0.3, 0.001, 2, "of each part, nats"),
-            "leak": number(0.005, 0, 0.1, "delta of each part"),
-            "level": number(1.0, 0, 4, "epsilon of the whole"),
-        },
+        parameters=LEAKING,
+    ),
+    Theorem(
+        identifier="T-COMP-OPT-LOSS",
+        statement="the losses of k leaky responses, infinite where one leaks, add up to that delta",
+        reference="Kairouz, Oh and Viswanath (2015), Theorem 3.3",
+        subject=_losses_add_up,
+        parameters=LEAKING,
     ),
     Theorem(
         identifier="COMP-FILTER",

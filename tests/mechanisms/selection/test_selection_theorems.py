@@ -132,7 +132,7 @@ def test_the_printed_law_is_off_by_far():
 )
 def test_the_first_level_is_the_telling_one(identifier, parameters, level, exact):
     subject = THEOREMS[identifier].at(**parameters)
-    (database,) = subject.claim.databases
+    database, *_ = subject.claim.databases
     law = subject.mechanism.law(database)
     losses = subject.claim.loss(database, law.outcomes)
     missed = [
