@@ -3,9 +3,11 @@
 That outputs are independent is the word of whoever recorded them, and the error probability of a
 verdict rests on it. Some of what goes wrong shows in the files: a column that only rises is a row
 number, a time or a sorted file; a run of outputs that comes again was copied or drawn with one seed
-twice; numbers of a continuous law that come again are answers that were kept. The first two have
-probability below `CHANCE` where outputs are independent, whatever their law, so they are `sure`. A
-law may have a few dozen odd numbers as its values, so the third is only a doubt.
+twice; whole numbers of a range of which none comes twice are row numbers in any order; numbers of a
+continuous law that come again are answers that were kept. The first three have probability below
+`CHANCE` where outputs are independent, whatever their law, so they are `sure`. A law may have a few
+dozen odd numbers as its values, so the last is only a doubt; so is a column that holds one text in
+all of one sample and another in all of the other, as the name of a file does.
 """
 
 from collections.abc import Hashable
@@ -60,6 +62,12 @@ def doubts(first: Outputs, second: Outputs) -> list[Doubt]:
                 "or record the outputs in the order in which they were drawn",
                 sure=True,
             ))  # fmt: skip
+        elif numbered := _row_numbers(part):
+            found.append(Doubt(
+                f"in the {name} sample {numbered} holds whole numbers of one range and none of "
+                "them twice, as row numbers do and independent draws do not; leave that out",
+                sure=True,
+            ))  # fmt: skip
         elif _copied(part):
             found.append(Doubt(
                 f"in the {name} sample the same outputs come again in the same order: they were "
@@ -75,6 +83,14 @@ def doubts(first: Outputs, second: Outputs) -> list[Doubt]:
                 "draws and the error probability stated here does not hold",
                 sure=False,
             ))  # fmt: skip
+    if named := _one_text(*parts):
+        place, one, two = named
+        found.append(Doubt(
+            f"{place} is {one:.60} in all of the first sample and {two:.60} in all of the "
+            "second: if the mechanism did not release it and whoever recorded the outputs wrote it "
+            "beside them, it tells the files apart and not the databases; leave it out",
+            sure=False,
+        ))  # fmt: skip
     if not found and (shared := _shared(*parts)):
         place, number = shared
         found.append(Doubt(
@@ -108,6 +124,40 @@ def _monotone(outputs: Outputs) -> str:
             if arrangements > log(4 * COLUMNS / CHANCE):
                 return place
     return ""
+
+
+def _row_numbers(outputs: Outputs) -> str:
+    """The place of row numbers in any order, "" for none.
+
+    Independent draws that lie in a range of r whole numbers all differ with probability at most
+    r! / ((r - n)! r**n), reached by the uniform law, and that is at most exp(-n (n - 1) / 2r). The
+    range begins at the least of them, which may be each of the n.
+    """
+    for place, values in _columns(outputs):
+        n = len(values)
+        if n < 2 or not (values == np.round(values)).all() or len(np.unique(values)) < n:
+            continue
+        span = float(values.max() - values.min()) + 1
+        if log(n) - n * (n - 1) / (2 * span) < log(CHANCE / (2 * COLUMNS)):
+            return place
+    return ""
+
+
+def _one_text(first: Outputs, second: Outputs) -> tuple[str, str, str] | None:
+    """(place, text, text) where a part beside others is one text in each sample, and two in all."""
+    if min(len(first.paths()), len(second.paths())) < 2:
+        return None
+    for path in first.paths()[:COLUMNS]:
+        columns = [outputs.column(Feature(path=path)) for outputs in (first, second)]
+        used = [set(column.codes[column.labelled()]) if column.codes is not None else set()
+                for column in columns]  # fmt: skip
+        if all(len(some) == 1 and column.labelled().all()
+               for some, column in zip(used, columns, strict=True)):  # fmt: skip
+            one, two = (column.names[next(iter(some))]
+                        for some, column in zip(used, columns, strict=True))  # fmt: skip
+            if one != two:
+                return path_name(path), one, two
+    return None
 
 
 def _labels(outputs: Outputs) -> list[tuple[str, NDArray[Any]]]:

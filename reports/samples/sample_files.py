@@ -2,8 +2,9 @@
 
 Two files of one law may be written in two ways, and a way of writing is no output. What is only
 spelling is read as the same: true and True, an empty cell and nan, a byte order mark, 1 and 1.0,
-the order of the keys of a JSON object. The rest of how outputs are laid out is their `Layout`,
-which `compared` requires of both before anything is counted.
+the order of the keys of a JSON object, the words for a missing value that spreadsheets and data
+frames write. The rest of how outputs are laid out is their `Layout`, which `compared` requires of
+both before anything is counted.
 """
 
 import csv
@@ -28,6 +29,7 @@ from ...auditors.outputs.outputs import Outputs
 from ...auditors.sampling.kept import FORMAT
 from ..record.reading import MOST_DIGITS
 from ..writing.files import open_limited
+from .layout import Layout, layout_of
 
 PIPE = "-"
 BEGINNING = '{"format": "dpwitness draws'
@@ -40,58 +42,14 @@ LARGEST = 2**36
 """Bytes of a file. Arrays take as much memory; of the rest no more than MOST_VALUES are read."""
 MOST_VALUES = 20_000_000
 LONGEST_LINE = 10_000_000
-MOST_PARTS = 256
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 WORDS = {
     "true": True, "false": False, "": math.nan, "nan": math.nan, "inf": math.inf,
     "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf,
+    **dict.fromkeys(("na", "n/a", "#na", "#n/a", "#n/a n/a", "<na>", "null", "none", "nat", "-nan",
+                     "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"), math.nan),
 }  # fmt: skip
 """Cells that are no text, in lower case. Everything else that is no NUMBER is a label as it is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """How the outputs of a file are laid out: `whole` is one for all of them, or "various".
-
-    `parts` are the names or the places of what every output has, None where they vary, and
-    `kinds` what stands there: numbers, texts, truth values. Missing values are of no kind.
-    """
-
-    whole: str
-    parts: tuple[str, ...] | None = None
-    ordered: bool = False
-    kinds: tuple[frozenset[str], ...] = ()
-
-    def fits(self, other: "Layout") -> bool:
-        """Whether outputs of both can be compared. What varies within a file is for statistics."""
-        if "various" in (self.whole, other.whole):
-            return True
-        if self.whole != other.whole:
-            return False
-        if self.parts is None or other.parts is None:
-            return True
-        if self.parts != other.parts:
-            free = not (self.ordered and other.ordered)
-            if not free or sorted(self.parts) != sorted(other.parts):
-                return False
-        mine, others = (
-            dict(zip(one.parts or (), one.kinds, strict=False)) for one in (self, other)
-        )
-        return not any(
-            kinds and others.get(part) and kinds.isdisjoint(others[part])
-            for part, kinds in mine.items()
-        )
-
-    def __str__(self) -> str:
-        """In words, such as: outputs with the columns 'x' (numbers), 'y' (texts)."""
-        if self.parts is None:
-            return {"various": "outputs of various kinds"}.get(self.whole, self.whole)
-        shown = [
-            f"{part} ({' and '.join(sorted(kinds)) or 'nothing'})".strip()
-            for part, kinds in zip(self.parts, self.kinds, strict=True)
-        ]
-        more = f" and {len(shown) - 12} more" if len(shown) > 12 else ""
-        return f"{self.whole} {', '.join(shown[:12])}{more}".strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +138,12 @@ def _head(line: str, place: str) -> Kept:
 
 def compared(first: Sample, second: Sample) -> tuple[Outputs, Outputs]:
     """The outputs of both. Raises InvalidArgument, with both shapes, where these differ."""
-    if not first.shape.fits(second.shape):
+    if apart := first.shape.difference(second.shape):
         raise InvalidArgument(
             f"the samples have other shapes, so nothing was compared: {first.place} has "
-            f"{first.shape}; {second.place} has {second.shape}; record both in one way. If the "
-            "mechanism itself releases another shape under the second database, that alone tells "
-            "the databases apart"
+            f"{first.shape}; {second.place} has {second.shape}: {apart}; record both in one way. "
+            "If the mechanism itself releases another shape under the second database, that alone "
+            "tells the databases apart"
         )
     one, two = _as_outputs(first, second)
     return one, two
@@ -301,10 +259,10 @@ def _of_array(array: NDArray[Any], place: str) -> Sample:
         array = array[:, 0]
     if array.dtype.kind in "iuf":
         found = _numbers(array)
-        return Sample(place, found, _shape_of(found))
+        return Sample(place, found, layout_of(found))
     if array.dtype.kind in "bU":
         return _listed(array.tolist(), place)
-    return Sample(place, array, _shape_of(array))
+    return Sample(place, array, layout_of(array))
 
 
 def _numbers(array: NDArray[Any]) -> NDArray[Any]:
@@ -327,55 +285,8 @@ def _plain(value: Any) -> Any:
 
 def _listed(values: Iterable[Any], place: str) -> Sample:
     found = [_plain(value) for value in values]
-    return Sample(place, found, _shape_of(found))
-
-
-def _shape_of(values: list[Any] | NDArray[Any]) -> Layout:
-    """The shape of outputs that no table names."""
-    if isinstance(values, np.ndarray):
-        kind = frozenset({"numbers" if values.dtype.kind in "iuf" else values.dtype.name})
-        if values.ndim == 1:
-            return Layout("single outputs", ("",), True, (kind,))
-        if values.ndim > 2:
-            return Layout(f"arrays of shape {values.shape[1:]}", (), True)
-        names = tuple(f"part {i + 1}" for i in range(values.shape[1]))
-        return Layout(f"rows of {len(names)} values:", names, True, (kind,) * len(names))
-    tops: dict[Any, str] = {dict: "object", list: "row"}
-    kinds = {tops.get(type(value), "single") for value in values}
-    if len(kinds) != 1:
-        return Layout("various")
-    (top,) = kinds
-    if top == "single":
-        return Layout("single outputs", ("",), True, (_kinds(values),))
-    keys = {tuple(value) if top == "object" else (len(value),) for value in values}
-    if len(keys) != 1:
-        return Layout("various")
-    (own,) = keys
-    if top == "row":
-        array = _array_of(values)
-        if array is not None:
-            return _shape_of(array)
-        (length,) = own
-        names = tuple(f"part {i + 1}" for i in range(length))
-        columns = list(zip(*values, strict=True))
-        found = tuple(map(_kinds, columns[:MOST_PARTS]))
-        return Layout(f"rows of {length} values:", names[:MOST_PARTS], True, found)
-    names = own[:MOST_PARTS]
-    return Layout(
-        "the parts",
-        tuple(repr(name) for name in names),
-        False,
-        tuple(_kinds([value[name] for value in values]) for name in names),
-    )
-
-
-def _kinds(values: Iterable[Any]) -> frozenset[str]:
-    found = {type(value) for value in values if type(value) is not float or value == value}
-    names: dict[Any, str] = {
-        float: "numbers", int: "numbers", bool: "truth values", str: "texts", list: "rows",
-        dict: "objects",
-    }  # fmt: skip
-    return frozenset(names.get(kind, kind.__name__) for kind in found)
+    array = _array_of(found)
+    return Sample(place, found, layout_of(found if array is None else array))
 
 
 def _named(columns: dict[str, list[Any]], place: str) -> Sample:
@@ -385,7 +296,8 @@ def _named(columns: dict[str, list[Any]], place: str) -> Sample:
         return _listed(values, place)
     plain = {name: [_plain(value) for value in column] for name, column in columns.items()}
     rows = [dict(zip(plain, row, strict=True)) for row in zip(*plain.values(), strict=True)]
-    shape = Layout("the parts", tuple(map(repr, plain)), True, tuple(map(_kinds, plain.values())))
+    parts = tuple(map(layout_of, plain.values()))
+    shape = Layout(frozenset({"objects"}), "objects", tuple(map(repr, plain)), parts, ordered=True)
     # Statistics must not see the order of the columns, as other formats have none.
     return Sample(place, [_plain(row) for row in rows], shape)
 
@@ -439,7 +351,9 @@ def _csv(file: TextIO, place: str) -> Sample:
     width = len(rows[0])
     # A first row of texts over rows with numbers names the columns; an index has no name.
     first = [_scalar(cell) for cell in rows[0]]
-    texts = all(isinstance(v, str) or cell == "" for v, cell in zip(first, rows[0], strict=True))
+    texts = all(isinstance(v, str) or v != v for v in first) and any(
+        isinstance(v, str) or cell == "" for v, cell in zip(first, rows[0], strict=True)
+    )
     other = len(rows) > 1 and any(not isinstance(_scalar(cell), str) for cell in rows[1])
     header = [cell.strip() for cell in rows.pop(0)] if texts and other else None
     for number, row in enumerate(rows, start=1):

@@ -57,6 +57,8 @@ BROKEN = {
     "sorted downwards": (True, lambda r, n: outputs(-np.sort(np.round(3 * r.normal(size=n))))),
     "labels in order": (True, labels),
     "row numbers": (True, numbered),
+    "row numbers in any order": (True, lambda r, n: outputs(7000.0 + r.permutation(n))),
+    "every other row number": (True, lambda r, n: outputs(2.0 * r.permutation(n))),
     "copied": (True, lambda r, n: outputs(np.tile(r.laplace(size=n // 2), 2))),
     "clamped and copied": (
         True, lambda r, n: outputs(np.tile(np.clip(r.laplace(size=n // 2), 0, 1), 2))
@@ -105,3 +107,16 @@ def test_rows_that_run_on_over_both_files_are_no_refutation():
     assert judged.epsilon_lower > 1
     assert judged.verdict is Verdict.INCONCLUSIVE
     assert all("row numbers" in remark for remark in judged.remarks)
+
+
+def test_a_text_that_only_names_the_file_is_told():
+    rng = np.random.default_rng(3)
+
+    def named(text):
+        return Outputs.of_list([{"file": text, "x": x} for x in rng.laplace(size=900).tolist()])
+
+    (found,) = doubts(named("d.csv"), named("other.csv"))
+    assert (found.sure, "output['file'] is 'd.csv' in all of" in found.sentence) == (False, True)
+    assert doubts(named("d.csv"), named("d.csv")) == []
+    alone = [Outputs.of_list([text] * 900) for text in ("a", "b")]
+    assert doubts(*alone) == []

@@ -5,6 +5,8 @@ import json
 import numpy as np
 import pytest
 
+from dpwitness.reports.samples.sample_files import read_sample
+
 RNG = np.random.default_rng(1)
 ZERO, ONE = RNG.laplace(0, 1, 6000), RNG.laplace(1, 1, 6000)
 
@@ -108,6 +110,18 @@ def test_what_is_only_spelling_is_read_as_the_same(run, here, name):
     assert run("judge", "a.csv", name, "--epsilon", 0.4).exit_code == 1
 
 
+@pytest.mark.parametrize(
+    "word", ["NA", "N/A", "#N/A", "<NA>", "NULL", "null", "None", "NaT", "-nan"]
+)
+def test_every_word_for_a_missing_value_is_one(here, word):
+    samples = []
+    for name, gone in (("a.csv", "nan"), ("b.csv", word)):
+        (here / name).write_text(table(records(1), gone=gone))
+        samples.append(read_sample(name))
+    assert repr(samples[0].values) == repr(samples[1].values)
+    assert samples[0].shape == samples[1].shape
+
+
 @pytest.mark.parametrize("name", OTHER)
 def test_files_of_other_shapes_are_not_compared(run, here, name):
     (here / "a.csv").write_text(table(records(1)))
@@ -117,6 +131,73 @@ def test_files_of_other_shapes_are_not_compared(run, here, name):
         assert done.exit_code == 2, done.output
         assert f"{pair[0]} has" in done.stderr
         assert f"{pair[1]} has" in done.stderr
+
+
+def nested(seed):
+    """Releases of one law with parts within parts."""
+    rng = np.random.default_rng(seed)
+    return [
+        {"x": x, "in": {"n": int(abs(x)), "on": x > 0, "gone": x if x < 1 else None,
+                        "said": "Yes" if x > 0 else "No", "list": [x, int(abs(x))],
+                        "text": json.dumps({"u": x, "v": [x]})}}
+        for x in rng.laplace(size=900).tolist()
+    ]  # fmt: skip
+
+
+def within(**changed):
+    return lambda row: {"x": row["x"], "in": {
+        key: changed[key](value) if key in changed else value for key, value in row["in"].items()
+    }}  # fmt: skip
+
+
+OTHERWISE = {
+    "a name": lambda row: {**row, "in": {k.replace("on", "On"): v for k, v in row["in"].items()}},
+    "a part more": lambda row: {**row, "in": {**row["in"], "new": None}},
+    "a part less": lambda row: {**row, "in": {k: v for k, v in row["in"].items() if k != "n"}},
+    "flat": lambda row: {"x": row["x"], **{f"in.{k}": v for k, v in row["in"].items()}},
+    "deeper": lambda row: {**row, "in": {"in": row["in"]}},
+    "a row for an object": lambda row: {**row, "in": list(row["in"].values())},
+    "a number as text": within(n=str),
+    "a number with a sign": within(n="{:d} %".format),
+    "thousands": within(n=lambda n: f"{1000 + n:,}"),
+    "a truth value as text": within(on=str),
+    "a truth value as number": within(on=int),
+    "null as text": within(gone=lambda x: "?" if x is None else x),
+    "labels in other case": within(said=str.upper),
+    "labels with a blank": within(said="{} ".format),
+    "the row turned round": within(list=lambda row: row[::-1]),
+    "a row as an object": within(list=lambda row: dict(zip("ab", row, strict=True))),
+    "JSON in another order": within(
+        text=lambda text: json.dumps(dict(reversed(json.loads(text).items())))
+    ),
+    "JSON without blanks": within(text=lambda t: t.replace(" ", "")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OTHERWISE)
+def test_what_lies_within_outputs_has_a_shape_too(run, here, name):
+    (here / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in nested(1)))
+    rows = [json.dumps(OTHERWISE[name](row)) + "\n" for row in nested(2)]
+    (here / "b.jsonl").write_text("".join(rows))
+    for pair in (("a.jsonl", "b.jsonl"), ("b.jsonl", "a.jsonl")):
+        done = run("judge", *pair, "--epsilon", 0.4)
+        assert (done.exit_code, f"{pair[1]} has" in done.stderr) == (2, True), done.output
+
+
+def test_a_value_within_outputs_is_no_shape(run, here):
+    (here / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in nested(1)))
+    changes = [
+        within(), within(said=lambda _: "Yes"), within(n=lambda _: 0), within(gone=lambda _: None),
+        within(gone=lambda _: 0.5), within(text=lambda _: json.dumps({"u": 1.5, "v": [2]})),
+    ]  # fmt: skip
+    statuses = []
+    for change in changes:
+        rows = [json.dumps(change(row)) + "\n" for row in nested(2)]
+        (here / "b.jsonl").write_text("".join(rows))
+        statuses.append(run("judge", "a.jsonl", "b.jsonl", "--epsilon", 0.4).exit_code)
+    # The first is of one law: refuted with probability at most .001.
+    assert statuses[0] in (0, 3)
+    assert statuses[1:] == [1] * 5
 
 
 def test_an_array_is_the_table_of_the_same_numbers_without_a_header(run, here):
