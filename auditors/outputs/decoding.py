@@ -34,6 +34,7 @@ MOST_ALIKE = 1000
 """Members of a set, or keys, with one hash: more would take quadratic time, as an attack does."""
 LARGEST_EXPONENT = 10_000
 LONGEST_RANGE = 10_000_000
+WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
 
 
@@ -106,6 +107,12 @@ def _read_fraction(data: Any, _: int) -> Fraction:
     if not FRACTION.fullmatch(str(data)):
         raise EvidenceFormatError(f"a fraction is written as 3/4 or 3, got {data!r:.40}")
     return Fraction(str(data))
+
+
+def _read_int(data: Any, _: int) -> int:
+    if not WHOLE.fullmatch(str(data)):
+        raise EvidenceFormatError(f"a whole number is written as digits, got {data!r:.40}")
+    return int(str(data))
 
 
 def _read_decimal(data: Any, _: int) -> Decimal:
@@ -221,6 +228,7 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
     "$dict": _read_dict,
     "$complex": lambda data, depth: complex(from_json(data[0], depth), from_json(data[1], depth)),
     "$bytes": lambda data, _: base64.b64decode(data, validate=True),
+    "$int": _read_int,
     "$fraction": _read_fraction,
     "$decimal": _read_decimal,
     "$bytearray": lambda data, _: bytearray(base64.b64decode(data, validate=True)),

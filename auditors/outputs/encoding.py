@@ -28,6 +28,8 @@ from .foreign import Foreign
 from .tables import attributes
 
 DEEPEST = 60
+LONGEST_INT = 990
+"""Bits of a whole number that is written as a number; others are written as texts."""
 PLAIN = frozenset({bool, int, str, type(None)})
 STAMPED = frozenset({bool, int, float, type(None)})
 """Types whose repr is short and says everything."""
@@ -48,11 +50,14 @@ def to_json(value: Any, depth: int = 0) -> Any:
         raise InvalidArgument(f"values may be nested {DEEPEST} deep; this one is deeper")
     # Databases are mostly lists of plain values, and are encoded once for every pair.
     kind = type(value)
+    if kind is int:
+        return value if _is_written(value) else {"$int": _digits(value)}
     if kind in PLAIN or (kind is float and math.isfinite(value)):
         return value
     if kind is list:
         kinds = set(map(type, value)) if depth < DEEPEST else {object}
-        if PLAIN.issuperset(kinds) or (kinds == {float} and all(map(math.isfinite, value))):
+        plain = PLAIN.issuperset(kinds) and (int not in kinds or all(map(_is_written, value)))
+        if plain or (kinds == {float} and all(map(math.isfinite, value))):
             return list(value)
         return [to_json(item, depth + 1) for item in value]
     if kind is tuple:
@@ -66,12 +71,26 @@ def to_json(value: Any, depth: int = 0) -> Any:
         held = str(item) if isinstance(item, np.generic) else to_json(item, depth + 1)
         return {"$numpy": [value.dtype.str, held]}
     if isinstance(value, int):
-        return int(value)
+        return to_json(int(value))
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else {"$float": repr(float(value))}
     if isinstance(value, np.ndarray):
         return _array_to_json(value, depth)
     return _container_to_json(value, depth)
+
+
+def _is_written(value: Any) -> bool:
+    """Whether JSON has a number for it that every reader takes: not a whole one beyond doubles."""
+    return type(value) is not int or value.bit_length() < LONGEST_INT
+
+
+def _digits(value: int) -> str:
+    try:
+        return str(value)
+    except ValueError:
+        raise InvalidArgument(
+            f"a whole number of {value.bit_length()} bits has more digits than Python writes"
+        ) from None
 
 
 def _container_to_json(value: Any, depth: int) -> Any:

@@ -48,7 +48,8 @@ def read(data):
     if isinstance(data, list):
         return [read(item) for item in data]
     kind, value = next(iter(data.items())) if isinstance(data, dict) and len(data) == 1 else ("", 0)
-    kinds = {"$tuple": tuple, "$set": set, "$frozenset": frozenset, "$float": float}
+    kinds = {"$tuple": tuple, "$set": set, "$frozenset": frozenset, "$float": float,
+             "$int": int}
     if kind in kinds:
         return kinds[kind](read(value))
     if kind == "$bytes":

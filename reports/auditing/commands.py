@@ -208,7 +208,7 @@ def database_of(text: str, which: str) -> Any:
     """A database of --pair from its JSON text; InvalidArgument says what is wrong with it."""
     label = f"the {which} database of --pair"
     try:
-        return from_json(reading.parse_json(text, label))
+        return from_json(reading.parse_json(text, label, reading.LONGEST))
     except EvidenceFormatError as error:
         hint = (
             ""

@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections import Counter
+from functools import partial
 from typing import Any, cast
 
 import msgspec
@@ -21,6 +22,8 @@ DEEPEST = 200
 MOST_VALUES = 6_000_000
 MOST_DIGITS = 300
 """Of a whole number: with more it would be no double, and work that takes one would fail."""
+LONGEST = 4300
+"""Digits of a whole number in databases and outputs, which may be longer: Python reads no more."""
 MOST_DRAWS = 2 * 10**10
 """Draws of both sides that counting one result again may take: days, and no more."""
 
@@ -64,10 +67,10 @@ def entries_of(data: object, label: str) -> list[ResultRecord]:
     return cast(list[ResultRecord], results)
 
 
-def parse_json(text: str, label: str) -> Any:
+def parse_json(text: str, label: str, digits: int = MOST_DIGITS) -> Any:
     """Strict JSON: no NaN, no number beyond the floats, no repeated key, no endless nesting.
 
-    `label` names the source in the EvidenceFormatError.
+    `label` names the source in the EvidenceFormatError; `digits` a whole number may have.
     """
     if text.count(",") + text.count("[") + text.count("{") > MOST_VALUES:
         raise EvidenceFormatError(f"{label} holds more than {MOST_VALUES:,} values")
@@ -77,7 +80,7 @@ def parse_json(text: str, label: str) -> Any:
             object_pairs_hook=_unique,
             parse_constant=_no_constant,
             parse_float=_finite,
-            parse_int=_whole,
+            parse_int=partial(whole, digits=digits),
         )
         _limit_depth(data)
     except RecursionError:
@@ -103,11 +106,12 @@ def _no_constant(name: str) -> None:
     raise EvidenceFormatError(f'{name} is not JSON; write "inf" or {{"$float": "nan"}}')
 
 
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
+def whole(text: str, digits: int = LONGEST) -> int:
+    """The whole number that a text of JSON says; EvidenceFormatError if it has more `digits`."""
+    if len(text.lstrip("-")) > digits:
         raise EvidenceFormatError(
-            f"the whole number {text[:20]}... has too many digits, {len(text)}; at most "
-            f"{MOST_DIGITS} are read"
+            f"the whole number {text[:20]}... has too many digits, {len(text.lstrip('-'))}; at "
+            f"most {digits} are read"
         )
     return int(text)
 

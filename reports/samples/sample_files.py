@@ -27,7 +27,7 @@ from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.outputs.decoding import from_json
 from ...auditors.outputs.outputs import Outputs
 from ...auditors.sampling.kept import FORMAT
-from ..record.reading import MOST_DIGITS
+from ..record.reading import LONGEST, whole
 from ..writing.files import open_limited
 from .layout import Layout, layout_of
 
@@ -113,7 +113,7 @@ def _head(line: str, place: str) -> Kept:
     data = None
     if line.startswith(BEGINNING):
         with suppress(ValueError, RecursionError):
-            data = json.loads(line, parse_int=_whole)
+            data = json.loads(line, parse_int=whole)
     if not isinstance(data, dict):
         raise InvalidArgument(f"{place} {NO_KEPT}")
     claim, spent, name = data.get("claim"), data.get("alpha_spent"), data.get("mechanism")
@@ -372,7 +372,7 @@ def _csv(file: TextIO, place: str) -> Sample:
 def _scalar(cell: str) -> Any:
     text = cell.strip()
     if NUMBER.fullmatch(text):
-        if len(text) <= MOST_DIGITS:
+        if len(text) <= LONGEST:
             return int(text) if text.lstrip("+-").isdigit() else float(text)
         return text
     return WORDS.get(text.lower(), text)
@@ -408,16 +408,10 @@ def _lines(file: TextIO, place: str) -> Iterator[Any]:
             yield (
                 float(text)
                 if text in ("nan", "inf", "-inf")
-                else from_json(json.loads(text, parse_int=_whole))
+                else from_json(json.loads(text, parse_int=whole))
             )
         except (ValueError, RecursionError):
             raise InvalidArgument(
                 f"{place}, line {number}: expected a number or a JSON value, one output a line, "
                 f"got {text[:MOST_SHOWN]!r}"
             ) from None
-
-
-def _whole(text: str) -> int:
-    if len(text) > MOST_DIGITS:
-        raise ValueError(text)
-    return int(text)

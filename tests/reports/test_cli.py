@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -345,6 +346,26 @@ def test_a_function_of_a_file_reaches_the_workers(run, code):
         assert run("audit", "mine.py:noisy", *claim, *PAIR).exit_code == 0
         verdicts[workers] = json.loads(path.read_text())["results"][0]["evidence"]
     assert verdicts[1] == verdicts[2]
+
+
+BEYOND = """
+def longer(database, rng):
+    return [10**350 + len(database), rng.laplace(3 * len(database))]
+"""
+
+
+@pytest.mark.long
+def test_whole_numbers_beyond_the_doubles_are_data_as_any_other(run):
+    Path("long.py").write_text(BEYOND)
+    words = ("long.py:longer", "--epsilon", 1, "--relation", "add-remove", "--trials", 400)
+    done = run("audit", *words, "--pair", f"[1{'0' * 400}]", "[]", "--json", "long.json")
+    assert done.exit_code == 1
+    assert run("replay", "long.json", "long.py:longer").exit_code == 1
+    for place in ("a", "b"):
+        rng = np.random.default_rng(ord(place))
+        found = [[10**350, x] for x in rng.laplace(size=200).tolist()]
+        Path(f"{place}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in found))
+    assert run("judge", "a.jsonl", "b.jsonl", "--epsilon", 1).exit_code in (0, 3)
 
 
 @pytest.mark.parametrize(

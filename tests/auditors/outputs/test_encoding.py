@@ -102,12 +102,26 @@ def test_canonical_form_ignores_key_order(value):
         pd.Timestamp("2026-01-02 03:04", tz="Europe/Paris"),
         pd.Timedelta(5),
         {"$float": 1},
+        10**400,
+        [1, None, -(10**4000)],
+        {"a": ({10**320},)},
     ],
 )
 def test_other_types_round_trip(value):
     again = from_json(json.loads(json.dumps(to_json(value))))
     assert type(again) is type(value)
     assert again == value
+
+
+@pytest.mark.parametrize("value", [10**400, [-(10**299), 10**300], {"a": [2**1023]}])
+def test_every_number_that_is_written_is_a_double(value):
+    written = json.loads(json.dumps(to_json(value)), parse_int=float)
+    assert "Infinity" not in json.dumps(written)
+
+
+def test_a_number_that_python_does_not_write_is_refused_with_a_sentence():
+    with pytest.raises(InvalidArgument, match="more digits than Python writes"):
+        to_json([10**5000])
 
 
 @pytest.mark.parametrize(
@@ -253,6 +267,9 @@ def test_object_arrays_round_trip():
         {"$object": 3},
         {"$fraction": "1/0"},
         {"$decimal": "x"},
+        {"$int": "1_0"},
+        {"$int": "1" * 5000},
+        {"$int": 1.0},
         {"$float": "nan", "more": 1},
         {"$dict": [[[1], 2]]},
     ],

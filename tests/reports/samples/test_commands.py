@@ -270,7 +270,7 @@ def test_a_pipe(run, here):
         ("a.csv", b"1\n" + b"2" * 140_000, "is a quote left open"),
         ("a.csv", b'1\n"2\n' + b"3\n" * 99_000, "is a quote left open"),
         ("a.csv", b"x,x\n1,2\n", "have one name"),
-        ("a.txt", b"1\n" + b"7" * 400, "line 2: expected a number"),
+        ("a.txt", b"1\n" + b"7" * 4301, "line 2: expected a number"),
         ("a.txt", b"[" * 100_000, "line 1: expected a number"),
     ],
 )
