@@ -46,6 +46,10 @@ def main():
         "machine": platform.machine(), "python": platform.python_version(),
         "numpy": np.__version__, "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
+    kept = {}
+    if asked.json and asked.json.exists():  # subjects that are not asked for stay
+        known = json.loads(asked.json.read_text("utf-8"))["rows"]
+        kept = {row["subject"]: row for row in known}
     rows = {
         name: {"subject": name, "delta": SUBJECTS[name][1], "runs": asked.runs,
                "alone": alone(name, asked.runs)}
@@ -56,7 +60,8 @@ def main():
         row["with the count"] = judged(name, row["judged"])
         print(row, flush=True)
         if asked.json:
-            found = {**about, "rows": list(rows.values())}
+            every = {**kept, **{one: row for one, row in rows.items() if "judged" in row}}
+            found = {**about, "rows": [every[one] for one in SUBJECTS if one in every]}
             asked.json.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

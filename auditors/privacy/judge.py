@@ -342,7 +342,8 @@ class Judging:
                 # The bins are not fixed yet, and more draws have finer ones.
                 made.on(*self.lesson.partition(choice.event))
                 since = 0
-            size = betting.next_size(self.made, seeded=self.sampler.seeded)
+            hasty = self.precision is None
+            size = betting.next_size(self.made, seeded=self.sampler.seeded, hasty=hasty)
             size = min(size, draws, PIECE)
             chunk = self._chunks["bet"]
             self._chunks["bet"] += 1
