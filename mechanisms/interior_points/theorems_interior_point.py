@@ -1,6 +1,7 @@
 """Theorems on interior points, by the exponential mechanism and by recursion."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from math import ceil, inf
 from typing import Any
@@ -259,9 +260,10 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=SOURCE,
         subject=partial(_failure, interior_point_mechanism),
         parameters={
-            "epsilon": EPSILON,
+            # An odd number of points and a large epsilon: one place has hardly any rival.
+            "epsilon": replace(EPSILON, default=4.0),
             "grid": _grid(64, 3),
-            "points": whole(24, 1, 1000, "points m"),
+            "points": whole(7, 1, 1000, "points m"),
         },
     ),
     Theorem(
