@@ -1,6 +1,6 @@
 """How many draws an audit makes until it refutes, and in all.
 
-    python benchmarks/stopping.py [--seeds 24] [--group GROUP] [--json FILE]
+    python benchmarks/stopping.py [--seeds 24] [--group GROUP] [--json FILE] [CASE ...]
 
 Given pairs that lose 2, 1.3 or 1.1 where 1 is claimed, at alpha .05, stopping once refuted: Laplace
 noise on a number and on three, randomized response, the exponential mechanism with four choices,
@@ -157,25 +157,31 @@ def main():
     parser.add_argument("--seeds", type=int, default=24)
     parser.add_argument("--group", help="only given pair, by search or control")
     parser.add_argument("--json", type=Path)
+    parser.add_argument("case", nargs="*", help="only these; others stay in the file")
     asked = parser.parse_args()
-    rows = []
+    rows = {}
+    if asked.json and asked.json.exists():  # what is not asked for stays
+        known = json.loads(asked.json.read_text("utf-8"))["rows"]
+        rows = {(one["group"], one["case"]): one for one in known}
+    order = [(group, name) for group, name, *_ in cases()]
     about = {
         "seeds": asked.seeds, "alpha": ALPHA, "machine": platform.machine(),
         "python": platform.python_version(), "numpy": np.__version__,
         "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
     for group, name, target, audit in cases():
-        if asked.group not in (None, group):
+        if asked.group not in (None, group) or (asked.case and name not in asked.case):
             continue
         one = row(group, name, target, audit, asked.seeds)
-        rows.append(one)
+        rows[group, name] = one
         print(
             f"{group:11}{name:42}{one['refuted']:>3}/{one['of']:<3}decided {one['decided']}, "
             f"draws {one['draws']:,} (at most {one['most draws']:,}), {one['cpu']} s",
             flush=True,
         )
         if asked.json:
-            asked.json.write_text(json.dumps({**about, "rows": rows}, indent=1) + "\n", "utf-8")
+            every = [rows[place] for place in order if place in rows]
+            asked.json.write_text(json.dumps({**about, "rows": every}, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
