@@ -144,10 +144,12 @@ def _wait(
         if lifeline is not None and select.select([lifeline], [], [], 0)[0]:
             os.kill(child, signal.SIGKILL)
         news = signal.sigtimedwait(handed_on, 0.5)
-        # What the terminal sends, Ctrl-C say, has reached the child too.
-        if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
-            sent.add(news.si_signo)
-            os.kill(child, news.si_signo)
+        # Once this process was stopped for longer and goes on, CPython gives news that nobody sent,
+        # of any number. What the terminal sends, Ctrl-C say, has reached the child too.
+        number = news.si_signo if news and news.si_code <= 0 else signal.SIGCHLD
+        if number != signal.SIGCHLD and number in handed_on:
+            sent.add(number)
+            os.kill(child, number)
     status, sentence = _outcome(state, low, page)
     if late:
         sentence = (

@@ -43,10 +43,12 @@ def keeper(passed_on: Collection[int], tell: Callable[[str], None]) -> int | Non
     sent: set[int] = set()
     while not (state := os.waitpid(child, os.WNOHANG))[0]:
         news = signal.sigtimedwait({*passed_on, signal.SIGCHLD}, 1.0)
-        # What the terminal sends, Ctrl-C say, has reached the keeper too.
-        if news and news.si_signo != signal.SIGCHLD and news.si_code <= 0:
-            sent.add(news.si_signo)
-            os.kill(child, news.si_signo)
+        # Once this process was stopped for longer and goes on, CPython gives news that nobody sent,
+        # of any number. What the terminal sends, Ctrl-C say, has reached the keeper too.
+        number = news.si_signo if news and news.si_code <= 0 else signal.SIGCHLD
+        if number != signal.SIGCHLD and number in passed_on:
+            sent.add(number)
+            os.kill(child, number)
     status = os.waitstatus_to_exitcode(state[1])
     if status < 0:
         end_all(before)

@@ -147,6 +147,23 @@ def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
     assert interrupted.startswith("dpwitness: interrupted")
 
 
+@pytest.mark.slow
+def test_a_command_that_is_stopped_goes_on(tmp_path):
+    """As by Ctrl-Z and fg: what CPython then tells of signals that nobody sent is not handed on."""
+
+    def stopped(process):
+        os.kill(process, signal.SIGSTOP)
+        time.sleep(1.5)
+        return process
+
+    words = [*COMMANDS["audit"], "--trials", "200"]
+    for after in (0.0, 0.5, 1.0):
+        status, said, processes, _ = told(tmp_path, words, signal.SIGCONT, after, sent_to=stopped)
+        assert status in (0, 3), said
+        assert processes == []
+        assert "Traceback" not in said
+
+
 def keeper_of(process):
     """The process that watches over the work, as soon as there is one: a loaded machine is slow."""
     for _ in range(3000):
