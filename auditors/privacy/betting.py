@@ -23,12 +23,10 @@ from ..sampling.teaching import count_cells
 
 FIRST = 12
 """Draws a side of the first lesson."""
-GROWTH, LATE_GROWTH, FEW_GROWTH = 16, 8, 4
-"""A batch has one draw for so many that were made before it: at first, from `LATE` draws a side on,
-where 16 would save 3 % of the draws for twice the batches (3 ms each), and where a count follows
-whatever is won, or the mechanism has randomness of its own, whose batches come from fresh processes
-each."""
-LATE = 4096
+GROWTH, FEW_GROWTH = 16, 4
+"""A batch has one draw for so many that were made before it. A batch costs 3 ms, so they are fewer
+where a count follows whatever is won, and where the mechanism has randomness of its own, whose
+batches come from fresh processes each."""
 LEAST, OWN_LEAST = 4, 64
 """Draws a side of a batch, at least: the first for seeded mechanisms, the second for others."""
 BESIDE, HALF, MOST = 0.1, 0.5, 0.9
@@ -66,7 +64,7 @@ def next_size(made: int, *, seeded: bool = True, hasty: bool = True) -> int:
     """Draws a side of the batch that follows `made` others; `hasty` if nothing follows a win."""
     if not (seeded and hasty):
         return max(LEAST if seeded else OWN_LEAST, made // FEW_GROWTH)
-    return max(LEAST, made // (GROWTH if made < LATE else LATE_GROWTH))
+    return max(LEAST, made // GROWTH)
 
 
 def in_groups(

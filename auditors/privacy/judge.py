@@ -319,8 +319,10 @@ class Judging:
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        by_rows = self.sampler.by_rows("select") and not self.sampler.by_rows("bet")
-        near = choice.predicted + (-NEAR if by_rows else FAR) * choice.spread >= self.test.null[0]
+        # Where a count follows rows may teach first; else what is not bet on is lost.
+        rows = self.sampler.by_rows("select") and not self.sampler.by_rows("bet")
+        sure = rows and self.precision is not None
+        near = choice.predicted + (-NEAR if sure else FAR) * choice.spread >= self.test.null[0]
         return self.made < OPENING or near or betting.excess > -FAR
 
     def _moments_show(self) -> bool:
