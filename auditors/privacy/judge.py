@@ -89,7 +89,7 @@ MOST_WEIGHED = 50_000
 """Draws that are weighed on a tape, at most."""
 EXECUTIONS = 8
 """Runs of the mechanism for a draw of each database that is weighed."""
-WORTH = 5
+WORTH = 20
 """Times the trials that weighed draws need not tell more than."""
 WORTHLESS = 0.25
 """Part of the draws that teach which the weighed ones must tell as much as."""
