@@ -288,7 +288,8 @@ class Judging:
         rest = min(ceil(lesson) - self.lesson.draws, (trials - self.made) // 4)
         if rest > 0 and not self.out_of_time():
             self._teach(rest)
-            wanted = self._precise(self._learn())
+            # Of few draws a likely event proves more than one of the tail whose loss is larger.
+            wanted = self._precise(self._learn(trials - self.made))
         draws = min(ceil(min(wanted, 1e12)), trials - self.made)
         if draws < 1 or self.out_of_time():
             return
@@ -434,8 +435,10 @@ class Judging:
             old, new = self.shown, (first[:room], second[:room])
             self.shown = (_joined(old[0], new[0]), _joined(old[1], new[1]))
 
-    def _learn(self) -> Choice:
-        trials = min(max(self.test.trials - self.made, 1), AHEAD * max(self.lesson.draws, 1))
+    def _learn(self, most: int | None = None) -> Choice:
+        """Choose the event anew, for all draws that are left or for `most` of them a side."""
+        left = self.test.trials - self.made if most is None else most
+        trials = min(max(left, 1), AHEAD * max(self.lesson.draws, 1))
         self._older, self._learnt_from = self._choice, self.made
         self._choice = self._chosen(trials)
         return self._choice

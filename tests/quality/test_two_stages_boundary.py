@@ -128,7 +128,7 @@ def test_early_attempts_happen_and_err_no_more_often_than_their_share():
     """A selection that always promises too much, so that both early attempts are always made."""
 
     class Boastful(Judging):
-        def _learn(self):
+        def _learn(self, most=None):
             event = Among(Feature(), (1,))
             rate = 1 / (1 + exp(-1.0))
             self._older = self._choice

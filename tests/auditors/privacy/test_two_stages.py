@@ -50,7 +50,7 @@ def test_the_levels_of_all_looks_add_up_to_at_most_alpha(promises, trials, preci
     """Whatever the selection promises, and whenever it does."""
 
     class Promising(Judging):
-        def _learn(self):
+        def _learn(self, most=None):
             predicted, spread, rate = promises.pop() if promises else (1.0, 0.1, 0.5)
             rates = (rate, rate * np.exp(-predicted))
             self._choice = Choice(EVENT, True, predicted, spread, rates)
@@ -73,7 +73,7 @@ def test_the_levels_of_all_looks_add_up_to_at_most_alpha(promises, trials, preci
 @pytest.mark.parametrize(("precision", "share"), [(None, 0.5), (0.05, 0.3)])
 def test_a_judging_that_ends_with_the_refutation_attempts_sooner(precision, share):
     class Promising(Judging):
-        def _learn(self):
+        def _learn(self, most=None):
             self._choice = Choice(EVENT, True, 3.0, 0.1, (0.9, 0.9 * np.exp(-3.0)))
             return self._choice
 
