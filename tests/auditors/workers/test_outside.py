@@ -148,7 +148,10 @@ def test_shared_pages_and_open_files_are_copied_to_each_process(tmp_path, run):
 
 
 @LINUX
-@pytest.mark.parametrize(("run", "words"), [(_pipe, "pipe"), (_block, BLOCK)])
+# The name of the block differs in each process, and ids of tests must not.
+@pytest.mark.parametrize(
+    ("run", "words"), [(_pipe, "pipe"), (_block, BLOCK)], ids=["pipe", "block"]
+)
 def test_what_copies_of_a_process_share_is_memory(tmp_path, run, words):
     try:
         (name,) = _names(run, tmp_path)
