@@ -87,8 +87,8 @@ def doubts(first: Outputs, second: Outputs) -> list[Doubt]:
         place, one, two = named
         found.append(Doubt(
             f"{place} is {one:.60} in all of the first sample and {two:.60} in all of the "
-            "second: if the mechanism did not release it and whoever recorded the outputs wrote it "
-            "beside them, it tells the files apart and not the databases; leave it out",
+            "second: if the mechanism did not release it and the recording program wrote it beside "
+            "the outputs, it tells the files apart and not the databases; leave it out",
             sure=False,
         ))  # fmt: skip
     if not found and (shared := _shared(*parts)):

@@ -297,8 +297,8 @@ SLOW = """
 import time
 
 def leaks(database, rng):
-    time.sleep(0.003)
-    if rng.random() < 0.002:
+    time.sleep(0.001)
+    if rng.random() < 0.0005:
         raise ValueError("late")
     return float(len(database) and rng.random() < 0.5)
 """
