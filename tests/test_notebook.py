@@ -75,6 +75,7 @@ def test_what_is_saved_is_the_evidence_and_replays(report, tmp_path):
     assert outcome.same
 
 
+@pytest.mark.long
 def test_a_page_is_saved_where_the_name_says_html(report, tmp_path):
     report.save(tmp_path / "page.html")
     assert (tmp_path / "page.html").read_text().startswith("<!DOCTYPE html>")
@@ -155,6 +156,7 @@ def tail():
     return dpwitness.check(dpwitness.Subject(claim=claim, mechanism=mechanism), trials=2000)
 
 
+@pytest.mark.long
 def test_a_claim_of_another_kind_is_shown_drawn_and_written(tail, tmp_path):
     assert isinstance(tail, dpwitness.ClaimResult)
     assert tail.refuted

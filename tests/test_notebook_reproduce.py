@@ -91,6 +91,7 @@ def test_the_numbers_are_those_of_the_command(tmp_path):
         made.save(tmp_path / "numbers.txt")
 
 
+@pytest.mark.long
 def test_theorems_of_a_notebook_are_reproduced_and_refuted():
     true, false = tail(1.0), tail(0.5)
     made = dpwitness.reproduce([true, replace(false, holds=False)], trials=10_000)

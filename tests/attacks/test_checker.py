@@ -159,6 +159,7 @@ def test_files_follow_from_their_counts(file):
                                    "curve")))]) == 6  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["curve", pytest.param("orders", marks=pytest.mark.slow),
                                   pytest.param("points", marks=pytest.mark.slow)])  # fmt: skip
 def test_a_point_that_the_curve_does_not_promise_is_named(file, name, tmp_path):
@@ -213,6 +214,7 @@ def changed(data):
     yield put((*result, "evidence", "alpha"), lambda x: 0.9 * x)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "names",
     [("few", "delta"), pytest.param(("soon", "smaller pair", "group"), marks=pytest.mark.slow)],

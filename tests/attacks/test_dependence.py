@@ -182,6 +182,7 @@ def under_audit(folder, name):
     return status
 
 
+@pytest.mark.long
 def test_one_is_not_accused_by_the_command(fresh, tmp_path):
     assert under_audit(tmp_path, "renewed_now_and_then") != 1
 

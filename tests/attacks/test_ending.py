@@ -169,6 +169,7 @@ def told(done):
     assert "efuted" not in done.stdout
 
 
+@pytest.mark.long
 def test_a_crash_in_native_code(tmp_path):
     done = audit(tmp_path, "ends.py:crashes")
     told(done)

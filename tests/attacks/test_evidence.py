@@ -322,6 +322,7 @@ def removed(records, place, seed, number):
     return failures
 
 
+@pytest.mark.long
 def test_whatever_is_removed_is_missed(small_records, tmp_path):
     assert removed(small_records, tmp_path / "less.json", seed=14, number=40) == []
 
@@ -360,6 +361,7 @@ def checked_beside(mechanism):
     return json.loads(json.dumps(claims_part(checks)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [30, pytest.param(10**6, marks=pytest.mark.slow)])
 def test_every_change_of_a_claim_beside_privacy_is_refused_or_named(most):
     """The seconds that it took, and the words of the target, are believed, and must be there."""

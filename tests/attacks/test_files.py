@@ -410,6 +410,7 @@ def test_nothing_of_a_shard_but_its_counts_reaches_the_engine(commands, changes,
     assert sentence in done["said"] or "where most have" in done["said"], done
 
 
+@pytest.mark.long
 def test_one_shard_that_asks_for_endless_draws_is_refused(commands):
     here = commands.here
     for number in (1, 2):

@@ -138,6 +138,7 @@ def test_a_command_that_is_told_to_end_leaves_nothing(tmp_path, name):
     assert failures == []
 
 
+@pytest.mark.long
 def test_a_command_that_is_told_to_end_while_it_draws(tmp_path):
     words = ["audit", "m.py:counted", *CLAIM]
     status, said, processes, _ = told(tmp_path, words, signal.SIGTERM, 0.0, calls=300)

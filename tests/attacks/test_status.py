@@ -54,6 +54,7 @@ def audit(folder, kind, ready):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_exception_before_the_verdict_is_no_success(tmp_path):
     done = audit(tmp_path, "SystemExit", "_now")
     assert done.returncode == 4, done

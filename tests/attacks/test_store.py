@@ -110,6 +110,7 @@ def edits(path):
     return made
 
 
+@pytest.mark.long
 def test_every_edit_of_every_column_is_named_with_status_4(whole, tmp_path):
     status, before = history(copied(whole, tmp_path))
     assert status == 0, before
@@ -207,6 +208,7 @@ def test_a_clock_that_goes_back_is_named(whole, tmp_path, monkeypatch):
     assert f"the clock went back: row {RUNS + 1} of audits" in told
 
 
+@pytest.mark.long
 def test_recording_into_a_gap_or_a_last_number_ends(whole, tmp_path):
     top = 2**63 - 1
     for statement in ("DELETE FROM audits WHERE sequence = 2",

@@ -3,6 +3,8 @@
 from importlib import util
 from pathlib import Path
 
+import pytest
+
 PLACE = Path(__file__).parents[2] / "benchmarks" / "rooms.py"
 SPEC = util.spec_from_file_location("rooms", PLACE)
 ROOMS = util.module_from_spec(SPEC)
@@ -43,6 +45,7 @@ def test_figures_are_put_into_the_rows_and_nothing_else_changes(tmp_path):
     assert after == "7 lines.\n| `auditors/a` | 4 | 3 | 1 | what `a` | is |\nrest\n"
 
 
+@pytest.mark.long
 def test_every_room_of_the_page_is_one_that_is_counted():
     rooms, _ = ROOMS.read()
     rows = [

@@ -46,6 +46,7 @@ def test_true_noise_keeps_what_its_accountant_says_and_narrow_noise_does_not():
     assert found.claim.curve == PointsCurve(points_of(Gaussian(1.0)))
 
 
+@pytest.mark.long
 def test_scores_take_an_accountant():
     rng = np.random.default_rng(1)
     sides = rng.normal(1.3, 1, 5000), rng.normal(0, 1, 5000)

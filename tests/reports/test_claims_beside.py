@@ -46,6 +46,7 @@ def own(tmp_path, monkeypatch):
     (tmp_path / "mine.py").write_text(PROGRAM, encoding="utf-8")
 
 
+@pytest.mark.long
 def test_a_wrong_utility_claim_is_refuted_beside_a_privacy_claim_that_is_not(run, own):
     assert log(2) < 1  # P[|noise| >= ln(1/beta)] is sqrt(beta), far above beta
     result = run("audit", "mine.py:WRONG", *FEW, "--json", "a.json", "--html", "a.html",

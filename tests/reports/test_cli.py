@@ -275,6 +275,7 @@ def started(*arguments, **settings):
     )
 
 
+@pytest.mark.long
 def test_ctrl_c_in_the_middle_of_the_work(code, tmp_path):
     (tmp_path / "mine.py").write_text(
         "import pathlib, time\n"
@@ -297,6 +298,7 @@ def test_ctrl_c_in_the_middle_of_the_work(code, tmp_path):
     assert not (tmp_path / "a.json").exists()
 
 
+@pytest.mark.long
 def test_a_reader_that_goes_away_changes_nothing(tmp_path):
     process = started("list", cwd=tmp_path)
     process.stdout.close()
@@ -305,6 +307,7 @@ def test_a_reader_that_goes_away_changes_nothing(tmp_path):
     process.stderr.close()
 
 
+@pytest.mark.long
 def test_a_full_standard_output_is_said(tmp_path):
     if not os.path.exists("/dev/full"):
         return
@@ -614,6 +617,7 @@ def test_an_option_of_the_program_after_a_command_is_told_its_place(run):
     assert "--log stands before the command" in result.stderr
 
 
+@pytest.mark.long
 def test_verbose_is_one_thing_before_and_after_a_command(run):
     told = [run(*words, "--pair", "[]", "[1]", "--trials", 1000, "--seed", 3)
             for words in (("audit", "laplace"), ("-v", "audit", "laplace"),

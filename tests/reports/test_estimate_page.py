@@ -78,6 +78,7 @@ def test_nothing_shown_still_makes_a_page(tmp_path):
     assert "No privacy loss" in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_mechanism_that_gives_its_input_away_is_drawn(tmp_path):
     def naked(database, rng, *, size=None):
         return np.full(() if size is None else size, float(len(database)))
@@ -89,6 +90,7 @@ def test_a_mechanism_that_gives_its_input_away_is_drawn(tmp_path):
     assert "<svg" in (tmp_path / "page.html").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_the_command_line_writes_the_page(run, tmp_path):
     (tmp_path / "release.py").write_text(RELEASE)
     asked = ("--curve", "--pair", "[]", "[1]", "--trials", "8000")

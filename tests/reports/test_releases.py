@@ -116,6 +116,7 @@ def test_each_release_gets_its_row_and_the_next_run_goes_on_from_them(installed,
         swept(installed, path, "1.0,2.0")
 
 
+@pytest.mark.long
 def test_a_release_whose_target_fails_is_a_row_and_a_mistake_in_all_is_a_usage_error(
     installed, tmp_path
 ):

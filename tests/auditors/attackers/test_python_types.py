@@ -64,6 +64,7 @@ def test_where_only_the_type_differs_values_are_not_refuted_and_types_are(run):
         assert again.same, again.differences
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [clamped, mixed_decimal])
 def test_a_type_that_follows_from_the_value_is_no_leak(run):
     """`max(0, x)` is an int exactly where it clamps."""

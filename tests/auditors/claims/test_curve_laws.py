@@ -51,6 +51,7 @@ def test_divergences_are_the_integrals(order):
     assert divergence(parts, order) == pytest.approx(alone)
 
 
+@pytest.mark.long
 def test_a_gaussian_keeps_its_mu_its_rho_and_its_points_and_no_less():
     parts = losses_of(*(GaussianLaw(centres=np.array(c), scale=2.0) for c in ([0, 0], [1.2, 1.6])))
     assert parts == [GaussianShift(1.0)]
@@ -67,6 +68,7 @@ def test_a_gaussian_keeps_its_mu_its_rho_and_its_points_and_no_less():
     assert 0.1 < low <= high < 0.5
 
 
+@pytest.mark.long
 def test_lines_bound_the_mu_of_other_noise_from_both_sides():
     low, high = size_bounds([LaplaceShift(1.0)], GaussianCurve(1.0), 1)
     # At the middle event Laplace noise errs with chance e^(-1/2) / 2 on both sides.

@@ -118,6 +118,7 @@ def told(check):
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CLAIMS)
 def test_what_is_read_from_a_file_is_what_was_found(checks, name):
     true, false = checks[name]

@@ -124,6 +124,7 @@ def test_an_invariant_says_what_its_margin_is_from(field, share):
     assert check(Subject(claim=claim)).finding.edge.share == pytest.approx(share)
 
 
+@pytest.mark.long
 def test_an_invariant_without_a_number_has_no_edge():
     cases = Rows(row=Interval(low=0, high=1), min_size=1, max_size=1)
     claim = InvariantClaim(cases=cases, margin=lambda case: case[0])

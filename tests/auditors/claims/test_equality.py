@@ -50,6 +50,7 @@ def test_two_samplers_of_one_law():
     assert [row[1] for row in found.table.rows] == ["3", "2", "1", "0"]
 
 
+@pytest.mark.long
 def test_samplers_that_share_no_output_are_told_apart_without_a_warning():
     far = replace(SAME, other=lambda database, rng, *, size=None: 9 + rng.random(size))
     near = replace(MECHANISM, run=lambda database, rng, *, size=None: rng.random(size))
@@ -58,6 +59,7 @@ def test_samplers_that_share_no_output_are_told_apart_without_a_warning():
     assert found.measured.value > 0.99
 
 
+@pytest.mark.long
 def test_exact_laws_stand_beside_the_draws():
     known = replace(MECHANISM, law=law)
     turned = replace(law([]), outcomes=np.arange(4)[::-1], log_probabilities=np.log(CHANCES[::-1]))
@@ -69,6 +71,7 @@ def test_exact_laws_stand_beside_the_draws():
         run(replace(SAME, law=lambda database: uniform), known)
 
 
+@pytest.mark.long
 def test_a_small_difference_in_one_atom_is_refuted():
     def other(database, rng, *, size=None):
         return np.where(rng.random(size) < 0.05, 0, by_inverse(database, rng, size=size))
@@ -140,6 +143,7 @@ def test_fisher_p_values_of_two_cells_are_those_of_scipy(first, second):
     assert fisher_p_value(first, second) == pytest.approx(min(1, 4 * tail), rel=1e-9)
 
 
+@pytest.mark.long
 def test_a_difference_is_refuted_at_an_error_no_permutation_test_reaches():
     def uniform(database, rng, *, size=None):
         return rng.integers(0, 4, size=size)

@@ -43,6 +43,7 @@ def test_the_mean_itself_is_a_bound_that_stands():
     assert found.draws == 40_000
 
 
+@pytest.mark.long
 def test_a_bound_below_the_mean_is_refuted_early():
     found = run(replace(MEAN, bound=0.9))
     assert found.verdict is Verdict.REFUTED

@@ -40,6 +40,7 @@ def test_noise_a_little_beside_the_stated_density_is_seen(scale):
     assert follows_law(dense(scale), alpha=ALPHA, draws=200_000).refuted
 
 
+@pytest.mark.long
 def test_an_output_of_density_zero_refutes():
     def never(database, outputs):
         return np.where(np.asarray(outputs) < 0, -np.inf, density(database, outputs))

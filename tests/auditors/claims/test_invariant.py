@@ -42,6 +42,7 @@ def test_a_corner_of_many_numbers_is_found_and_shrunk():
     assert found.witness == {"start": 0.0, "noise": [1.0] * 8}
 
 
+@pytest.mark.long
 def test_a_witness_loses_what_it_does_not_need():
     claim = replace(CLAIM, margin=lambda case: 1.5 - max(np.diff([0, *case["noise"]])))
     witness = run(claim).witness
@@ -50,6 +51,7 @@ def test_a_witness_loses_what_it_does_not_need():
     assert claim.margin(witness) < 0
 
 
+@pytest.mark.long
 def test_the_same_seed_visits_the_same_cases():
     assert run(CLAIM) == run(CLAIM)
 
@@ -66,6 +68,7 @@ def test_examples_come_first_and_are_shrunk_too():
     assert found.witness["noise"] == [0.0]
 
 
+@pytest.mark.long
 def test_rounding_is_tolerated_and_no_number_is_a_failure():
     assert run(replace(CLAIM, margin=lambda case: -1e-12)).verdict is Verdict.NOT_REFUTED
     assert run(replace(CLAIM, margin=lambda case: float("nan"))).verdict is Verdict.REFUTED

@@ -135,6 +135,7 @@ MAJORITY = ThresholdClaim(
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("needed", "verdict"), [(40, Verdict.NOT_REFUTED), (10, Verdict.REFUTED)])
 def test_a_threshold_is_tried_at_its_own_size(needed, verdict):
     found = audit_threshold(replace(MAJORITY, needed=needed), Budget(trials=20_000))

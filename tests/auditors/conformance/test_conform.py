@@ -83,6 +83,7 @@ def test_impossible_values_and_copies_are_called_so(text, draws, test):
     assert found.findings[0].test == test
 
 
+@pytest.mark.long
 def test_alpha_holds():
     # 300 samples at a alpha rate of .05: 39 refutations or more have probability below 1e-7.
     rng, law = np.random.default_rng(4), parse_law("discrete-laplace(2)")

@@ -128,6 +128,7 @@ def test_a_strategy_of_pairs_says_what_its_lists_are():
         audit(counts, databases=st.lists(st.integers(0, 3)), histogram=True, **options)
 
 
+@pytest.mark.long
 def test_a_domain_of_counts_replays_as_one():
     result = audit(
         counts, epsilon=0.5, relation="add-remove", databases=Histogram(bins=2, max_count=5),

@@ -36,6 +36,7 @@ def loads(tmp_path, monkeypatch):
     return load
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("made", "first"), [(partial(harvest, seed=3, examples=300), 700_000), (explored, 800_000)]
 )
@@ -65,6 +66,7 @@ def test_hypothesis_is_left_as_it_was():
     assert HypothesisProvider._maybe_draw_constant is drawn
 
 
+@pytest.mark.long
 def test_threads_leave_hypothesis_as_it_was():
     from threading import Barrier, Thread
 

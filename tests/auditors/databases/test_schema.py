@@ -80,6 +80,7 @@ def test_mistakes_get_one_sentence(schema, sentence, tmp_path):
     assert str(caught.value).startswith(str(place))
 
 
+@pytest.mark.long
 def test_an_audit_from_a_schema_alone_finds_a_single_holder():
     """Noise on the count, and the rare city told as it is."""
 

@@ -96,6 +96,7 @@ def test_every_job_is_done_once_however_many_travel_together(seconds):
     assert sorted(found) == [(place, place) for place in range(50)]
 
 
+@pytest.mark.long
 def test_a_large_database_is_sent_to_a_worker_once_and_changes_nothing(monkeypatch, alone):
     monkeypatch.setattr("dpwitness.auditors.workers.door.LARGE", 1)
     assert essence(audit(scalar, workers=2, **OPTIONS)) == alone

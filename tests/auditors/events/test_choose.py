@@ -206,6 +206,7 @@ def test_a_line_of_log_ratios_is_told_from_a_step():
         assert [line is not None for line in found] == [is_line] * 4
 
 
+@pytest.mark.long
 def test_letters_of_a_chain_are_weighed_together():
     """Only which letter follows an a tells."""
 

@@ -165,6 +165,7 @@ def test_a_missing_clip_is_seen_where_the_data_need_it(code):
     assert mutant.verdict == "seen"
 
 
+@pytest.mark.long
 def test_a_clip_that_nothing_needs_is_equivalent(code):
     (mutant,) = of(claiming(code.total), "clip removed").mutants
     assert mutant.verdict == "equivalent"
@@ -190,6 +191,7 @@ def test_a_comparison_over_no_database_is_refused():
         trial.probes(mechanism, trial.Court(claims=(claim,)))
 
 
+@pytest.mark.long
 def test_reused_noise_is_seen(code):
     # The second answer with the first one's noise: the difference tells the total exactly.
     score = of(claiming(code.twice), "noise reused", where="twice:15", trials=5000)
@@ -216,6 +218,7 @@ def test_what_has_no_text_or_no_claim_is_refused_in_words(code):
         mutants_of(Mechanism(name="mine", run=code.total))
 
 
+@pytest.mark.long
 def test_what_is_left_when_the_seconds_are_spent_is_told(code):
     score = of(claiming(code.total), "noise", "constant", seconds=1e-6)
     assert {mutant.verdict for mutant in score.mutants} == {"not tried"}

@@ -60,6 +60,7 @@ def entries(column):
     return [column.label(i) or repr(float(values[i])) for i in range(len(values))]
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(blocks)
 def test_a_feature_of_an_output_is_a_function_of_that_output(batch):

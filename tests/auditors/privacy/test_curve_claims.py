@@ -36,6 +36,7 @@ def two_scores(epsilon):
     return release
 
 
+@pytest.mark.long
 def test_noise_a_tenth_too_narrow_is_refuted_by_its_mu_and_not_by_a_point_of_it():
     found = audit(gauss(0.9), mu=1.0, **PAIR, trials=60_000, precision=None)
     assert found.refuted
@@ -107,6 +108,7 @@ def test_draws_that_share_a_noise_are_no_moment():
 SHIFT = None
 
 
+@pytest.mark.long
 def test_permute_and_flip_breaks_the_rho_of_the_exponential_mechanism():
     pair = {"pair": ([0, 0], [1, -1]), "relation": "declared"}
     found = audit(two_scores(2.0), rho=0.5, **pair, trials=60_000, precision=None)
@@ -149,6 +151,7 @@ def test_a_point_that_was_tampered_with_is_named():
         )
 
 
+@pytest.mark.long
 def test_the_search_finds_pairs_for_a_curve_and_shows_a_smaller_one():
     bits = st.lists(st.integers(0, 1), max_size=8)
     found = audit(gauss(0.7), mu=1.0, databases=bits, relation="add-remove", trials=20_000)
@@ -171,6 +174,7 @@ def test_the_smaller_pair_of_a_curve_is_small(claim):
     assert len(shown.database) + len(shown.neighbour) <= 2
 
 
+@pytest.mark.long
 def test_a_mechanism_carries_a_curve():
     claim = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
     carried = Mechanism(name="narrow", run=gauss(0.5), claims=(claim,))

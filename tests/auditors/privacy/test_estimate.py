@@ -16,6 +16,7 @@ def shifted(database, rng, *, size=None):
     return database + rng.laplace(size=() if size is None else size)
 
 
+@pytest.mark.long
 def test_the_bound_nears_the_truth_and_stays_below_it():
     found = estimate(shifted, pair=(0, 1), trials=200_000)
     assert 0.95 < found.epsilon_lower <= 1

@@ -43,6 +43,7 @@ def test_p_values_at_the_boundary_are_no_smaller_than_promised():
         assert hits == 0 or bdtrc(hits - 1, audits, level) > 1e-6
 
 
+@pytest.mark.long
 def test_a_refutation_has_a_p_value_of_its_own_and_a_sound_mechanism_none():
     result = audit(too_quiet, pair=(0, 1), epsilon=1.0, alpha=0.01, trials=20_000)
     assert result.refuted

@@ -64,6 +64,7 @@ def test_a_smaller_alpha_a_rarer_event_and_a_smaller_loss_need_more():
     assert draws(power=0.99) > usual
 
 
+@pytest.mark.long
 def test_the_table_for_authors_of_other_suites_is_what_is_computed():
     rows = re.findall(r"^\| [\d,]+ \| (\S+) \| ([\d,]+) \| ([\d,]+) \|$", BUDGET.read_text(), re.M)
     assert len(rows) == 5

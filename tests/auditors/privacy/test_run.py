@@ -55,6 +55,7 @@ def test_a_pair_beside_databases_is_refused(ask):
         ask(scalar, relation="replace-one", pair=(0, 1), databases=st.integers(0, 1), **stated)
 
 
+@pytest.mark.long
 def test_the_seed_decides_everything():
     one, two, other = (audit(LAPLACE, trials=4000, seed=seed) for seed in (1, 1, 2))
     assert essence(one) == essence(two)
@@ -234,6 +235,7 @@ def test_what_is_missing_is_named():
         audit(3, epsilon=1.0, pair=(0, 1))
 
 
+@pytest.mark.long
 def test_alpha_is_shared_by_the_claims_of_one_call():
     from dataclasses import replace
 
@@ -256,6 +258,7 @@ def nested(value, depth):
     return value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "why"),
     [
@@ -303,6 +306,7 @@ def test_the_pairs_a_claim_names_are_searched_where_they_are_neighbours():
         assert other.verdict is Verdict.NOT_REFUTED
 
 
+@pytest.mark.long
 def test_the_repr_is_the_verdict_in_a_line():
     naive = next(c for c in NEGATIVE_CONTROLS if c.mechanism.name == "EM-NAIVE")
     result = audit(naive, trials=20_000)

@@ -1,6 +1,7 @@
 """A bound that is counted once more, on the few draws that are left after a refutation."""
 
 import numpy as np
+import pytest
 
 from dpwitness.auditors.privacy import attempt
 from dpwitness.auditors.privacy.judge import Judging
@@ -26,6 +27,7 @@ def sharpened(seed):
     return max(look.epsilon_lower for look in judging.looks)
 
 
+@pytest.mark.long
 def test_the_event_is_chosen_for_the_draws_that_count_it():
     # An event of the tail, chosen for sixteen times as many draws, proved 1.15 for seeds 0 to 29.
     found = [sharpened(seed) for seed in range(30)]

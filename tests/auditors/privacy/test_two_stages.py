@@ -39,6 +39,7 @@ def summed(database, rng, *, size=None):
     return sum(database) + rng.laplace(size=() if size is None else size)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(st.floats(0.5, 4), st.floats(0, 0.5), st.floats(0.05, 0.9)), min_size=40,
              max_size=40),

@@ -24,6 +24,7 @@ def test_bounds_lie_below_the_truth_and_near_it():
     assert (found.verdict, found.claim, found.factor_lower) == (None, None, None)
 
 
+@pytest.mark.long
 def test_no_order_and_no_scale_of_the_scores_changes_a_bound():
     inside, outside = normal(2000, 2.0)
     first = scores(inside, outside, epsilon=1.0)

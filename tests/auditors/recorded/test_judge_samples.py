@@ -58,6 +58,7 @@ def test_a_false_curve_is_refuted_and_a_tight_one_is_not(name):
     assert falls.distance == claim.get("distance", 1)
 
 
+@pytest.mark.long
 def test_a_curve_at_its_edge_is_refuted_no_more_often_than_alpha():
     # Two coins that touch mu 1 at q = .2; 60 samples at alpha .2, of which 30 or more are refuted
     # with probability below 1e-7.

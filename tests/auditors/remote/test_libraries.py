@@ -129,6 +129,7 @@ def test_an_object_gets_one_verdict_in_either_process(target, name, options, ref
     assert [one.refuted for one in found] == [refuted, refuted]
 
 
+@pytest.mark.long
 def test_a_mechanism_of_ours_keeps_its_claim_in_another_process(target):
     for name in ("own", "control"):
         _, there = both(target, name)

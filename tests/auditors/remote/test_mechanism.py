@@ -218,6 +218,7 @@ def target(tmp_path):
     return str(path)
 
 
+@pytest.mark.long
 def test_another_python_gives_the_same_verdict_and_bound(target, monkeypatch):
     remote = from_python(sys.executable, f"{target}:noisy")
 

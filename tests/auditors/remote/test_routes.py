@@ -58,6 +58,7 @@ def assert_alike(output):
         assert entries(there.column(feature)) == entries(here.column(feature)), feature
 
 
+@pytest.mark.long
 @settings(max_examples=200, deadline=None)
 @given(outputs)
 def test_an_output_that_was_sent_is_the_output(output):

@@ -82,6 +82,7 @@ def test_the_same_seed_finds_the_same_pair_for_the_same_price():
     assert one.reach == two.reach
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [2, 50, 1000, 20_000])
 @pytest.mark.parametrize("seeded", [True, False])
 def test_the_hunt_keeps_to_its_draws(most, seeded):

@@ -46,6 +46,7 @@ def test_any_beginning_of_the_file_leads_to_the_same_result(small, tmp_path):
         assert path.read_bytes().splitlines()[0] == whole.splitlines()[0]
 
 
+@pytest.mark.long
 def test_what_is_kept_is_not_drawn_again(tmp_path, asked):
     # The lessons are drawn again, and the draws of the count that are looked at once more.
     drawn = []

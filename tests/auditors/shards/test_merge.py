@@ -98,6 +98,7 @@ def test_a_checkpoint_of_the_lessons_serves_every_shard(tmp_path, monkeypatch, a
     assert result.evidence == alone[0].evidence
 
 
+@pytest.mark.long
 def test_missing_shards_are_named():
     options = {**SMALL, "epsilon": 1.0}
     found = collected(noisy_count, options, [Shard(2, 5), Shard(4, 5)])

@@ -348,6 +348,7 @@ def test_a_proof_that_the_draws_contradict_is_none():
 BITS = Rows(row=Choices(values=(0, 1)), max_size=6)
 
 
+@pytest.mark.long
 def test_a_universe_is_proved_where_that_is_asked_for():
     tried = audit(both, databases=BITS, **ASKED)
     assert tried.verdict is not Verdict.PROVED  # the draws looked further, and decide
@@ -366,6 +367,7 @@ def last_counts_double(database, rng):
     return [*noisy, response(1, rng, epsilon=30.0)] if sum(database) == 2 else noisy
 
 
+@pytest.mark.long
 def test_a_universe_refutes_by_its_worst_pair():
     result = audit(last_counts_double, databases=BITS, **ASKED)
     assert result.refuted

@@ -226,6 +226,7 @@ def told(run, pair):
     return explain(run, *pair, 1.0, refuted=True)
 
 
+@pytest.mark.long
 def test_the_changed_line_or_its_neighbour_is_named_in_four_of_five():
     near = []
     for run, pair in FAULTS:
@@ -373,6 +374,7 @@ def audited(run, **options):
                  **options)  # fmt: skip
 
 
+@pytest.mark.long
 def test_an_audit_tells_the_cause_if_asked_and_in_every_face():
     result = audited(too_little_noise, explain=True)
     line = fault_line(too_little_noise)

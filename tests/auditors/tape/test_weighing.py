@@ -171,6 +171,7 @@ def test_dependent_numbers_are_told_apart_by_their_regression_at_once():
     assert gains["joint"] > 1.5 * max(gains["own"], gains["pooled"] if "pooled" in gains else 0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("scale", "part"), [(10.0, 0.875), (None, 0.75)])
 def test_fewer_draws_teach_where_weighed_ones_tell_as_much(scale, part):
     def release(rows, rng, *, size=None):

@@ -245,6 +245,7 @@ def test_the_variance_of_laplace_noise_is_not_that_of_a_gaussian(rng):
     assert found.mean() - 6 * found.std() / 200 > claim.bound
 
 
+@pytest.mark.long
 def test_theorems_can_be_asked_for_everywhere():
     for theorem in THEOREMS.values():
         for name, p in theorem.parameters.items():

@@ -203,6 +203,7 @@ def test_controls_lose_more_than_they_claim():
     assert laplace_delta(moved, 4.0)[0] == pytest.approx(0.342, abs=1e-3)
 
 
+@pytest.mark.long
 def test_theorems_can_be_asked_for_everywhere():
     for theorem in THEOREMS.values():
         for name, p in theorem.parameters.items():

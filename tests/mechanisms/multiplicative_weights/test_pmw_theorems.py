@@ -172,6 +172,7 @@ def test_the_largest_noise_of_a_run_is_that_of_all_that_it_draws(rng, assert_rat
         assert_rate(draws > claim.bound(beta), exact)
 
 
+@pytest.mark.long
 def test_noises_are_given_to_the_runs_that_drew_them(rng):
     # A run by itself hears its own noises and no others: the same, one run at a time and together.
     subject = THEOREMS["PMW-NOISE"].at(length=6)
@@ -219,6 +220,7 @@ def test_the_tails_hold_for_several_queries(identifier, length, beta, rng):
         assert np.count_nonzero(losses >= claim.bound(beta)) <= 5000 * beta + 5 * sqrt(5000 * beta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("identifier", ["PMW-KL-TAIL", "PMW-RUN-KL", "PMW-RUN-UPD"])
 def test_a_long_run_reaches_a_third_of_the_chance_that_is_stated(identifier, rng):
     # The union over the queries counts a low threshold once for each of them.
@@ -376,6 +378,7 @@ def vacuous(mechanism):
     return {one.identifier for one in found if one.finding.vacuous}
 
 
+@pytest.mark.long
 def test_the_edge_of_an_iteration_is_its_bound_and_wrong_multiples_are_seen():
     subject = THEOREMS["PMW-ITER"].at()
     found = check(subject, trials=3000).finding

@@ -553,6 +553,7 @@ def test_a_relation_that_is_missing_or_misspelt_is_no_failed_audit(tmp_path, rel
     assert said.count("relation must be" if relation else "mine.py:count is of type function") == 1
 
 
+@pytest.mark.long
 def test_the_seed_of_a_gate_may_be_random(tmp_path):
     done = gate(tmp_path, "--seed", "random")
     assert done.returncode == 2

@@ -42,6 +42,7 @@ def write_tests(project, text):
     project.makepyfile(test_it=MECHANISMS + text)
 
 
+@pytest.mark.long
 def test_a_broken_mechanism_fails_with_its_witness_and_a_sound_one_does_not(project):
     write_tests(
         project,
@@ -70,6 +71,7 @@ def test_broken(dp_audit):
     )
 
 
+@pytest.mark.long
 def test_shares_follow_the_weights_and_selection_does_not_shift_them(project):
     write_tests(
         project,
@@ -98,6 +100,7 @@ def test_twice(dp_audit):
         assert alone["test_light"][0][key] == found["test_light"][0][key]
 
 
+@pytest.mark.long
 def test_a_lock_keeps_the_shares_when_tests_are_added(project):
     write_tests(project, "\ndef test_one(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
     before = records(project.run_here("--dp-lock"))["test_one"][0]["alpha"]
@@ -194,6 +197,7 @@ def test_a_marginal_witness_is_kept_until_the_code_changes_or_a_limit_lies_below
     assert not kept.exists()
 
 
+@pytest.mark.long
 def test_a_new_test_on_a_machine_without_listed_tests_has_no_share(project):
     project.makepyfile(test_new="")
     write_tests(project, "\ndef test_one(dp_audit):\n    dp_audit(sound, **CLAIM)\n")
@@ -479,6 +483,7 @@ def test_broken(dp_audit):
     assert rows == [broken, sound, broken, sound, (*sound[:3], 0, 32)]
 
 
+@pytest.mark.long
 def test_types_are_told_of_and_judged_for_who_asks(project):
     write_tests(
         project,
@@ -504,6 +509,7 @@ def test_counts(dp_audit):
     assert "zero seen through its Python types" in text
 
 
+@pytest.mark.long
 def test_exact_verdicts_are_told_with_the_pairs_that_they_cover(project):
     write_tests(
         project,

@@ -68,6 +68,7 @@ def test_what_nobody_has_said_leaves_the_gate_unfinished(run, given):
     assert "=..." in test.read_text()
 
 
+@pytest.mark.long
 def test_an_open_test_fails_and_says_what_is_open(pytester):
     pytester.makepyfile(mine=RELEASE)
     pytester.makepyfile(

@@ -100,6 +100,7 @@ def test_hostile_text_stays_text(refuted):
     assert json.loads(page.data)["results"][0]["mechanism"] == HOSTILE
 
 
+@pytest.mark.long
 def test_a_large_database_does_not_make_a_large_page(sound):
     rows = [{"name": f"row {n}", "value": n} for n in range(20_000)]
     text = page_of(replace(sound, pair=Pair(rows, rows[1:])))

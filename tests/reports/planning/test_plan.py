@@ -5,6 +5,7 @@ import json
 import pytest
 
 
+@pytest.mark.long
 def test_the_budget_and_the_way_back(run):
     data = json.loads(run("tools", "plan", "--epsilon", 1, "--notice", 1.2, "--json", "-").stdout)
     assert data["notice"] == 1.2

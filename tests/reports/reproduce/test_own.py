@@ -58,6 +58,7 @@ def reproduce(tmp_path, monkeypatch):
     return call
 
 
+@pytest.mark.long
 def test_own_theorems_share_alpha_and_a_false_one_is_refuted(reproduce, tmp_path):
     outcome = reproduce("mine.py:TAIL", "mine.py:HALF", "--json", "found.json")
     assert outcome.exit_code == 1

@@ -45,6 +45,7 @@ def sections():
     return reproduced(select(NAMES, []))
 
 
+@pytest.mark.long
 def test_each_has_the_expected_verdict_in_the_order_asked_for(sections):
     assert [section.identifier for section in sections] == NAMES
     assert {one.result.kind for s in sections for one in s.reproductions} == {
@@ -94,6 +95,7 @@ def test_the_error_probability_covers_the_whole_catalogue():
     )
 
 
+@pytest.mark.long
 def test_the_json_is_what_its_schema_says(tmp_path):
     path = tmp_path / "numbers.json"
     words = ["reproduce", *NAMES, "--trials", "10_000", "--json", str(path), "--workers", "1"]

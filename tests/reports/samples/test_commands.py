@@ -25,6 +25,7 @@ def here(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("first", "second"),
     [("zero.npy", "one.npy"), ("zero.csv", "one.csv"), ("zero.txt", "column.npy"),
@@ -184,6 +185,7 @@ def test_what_lies_within_outputs_has_a_shape_too(run, here, name):
         assert (done.exit_code, f"{pair[1]} has" in done.stderr) == (2, True), done.output
 
 
+@pytest.mark.long
 def test_a_value_within_outputs_is_no_shape(run, here):
     (here / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in nested(1)))
     changes = [
