@@ -11,7 +11,7 @@ from typing import Any
 from ..outputs.outputs import Outputs
 
 
-def with_types(raw: Any, count: int) -> dict[str, Any]:
+def with_types(raw: object, count: int) -> dict[str, Any]:
     """What run(database, rng, size=count) returned, with the types of each output beside it."""
     types = Outputs.of(raw, count).types
     assert types is not None

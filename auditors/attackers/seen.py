@@ -76,14 +76,16 @@ class _Watched(partial[Any]):
         return made
 
 
-def _one(run: Callable[..., Any], beside: Beside, database: Any, rng: np.random.Generator) -> Any:
+def _one(
+    run: Callable[..., object], beside: Beside, database: object, rng: np.random.Generator
+) -> Any:
     return _first(beside([run(database, rng)], 1))
 
 
 def _many(
-    run: Callable[..., Any],
+    run: Callable[..., object],
     beside: Beside,
-    database: Any,
+    database: object,
     rng: np.random.Generator,
     *,
     size: int | None = None,

@@ -51,11 +51,11 @@ class Book(Protocol):
     def recall(self, block: Block) -> list[Any] | None:
         """What the calls of this block returned, if that is known."""
 
-    def remember(self, block: Block, returned: list[Any]) -> None:
+    def remember(self, block: Block, returned: list[object]) -> None:
         """What the calls of a block returned that took long to draw and is to teach."""
 
 
-def name_of(event: Event, text: Callable[[Any], bytes]) -> str:
+def name_of(event: Event, text: Callable[[object], bytes]) -> str:
     """An event as 16 hex digits, equal on every machine; `text` encodes plain data."""
     from hashlib import blake2b
 

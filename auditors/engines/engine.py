@@ -89,7 +89,7 @@ class Engine:
     def results(
         self,
         function: Callable[..., T],
-        jobs: Sequence[tuple[Any, ...]],
+        jobs: Sequence[tuple[object, ...]],
         *,
         workers: int,
         patience: float,
@@ -145,7 +145,7 @@ class Engine:
     def _once(
         self,
         function: Callable[..., T],
-        jobs: Sequence[tuple[int, tuple[Any, ...]]],
+        jobs: Sequence[tuple[int, tuple[object, ...]]],
         workers: int,
         patience: float,
         size: int,
@@ -257,7 +257,7 @@ class _Task:
 
 
 def _bundle(
-    function: Callable[..., T], jobs: Sequence[tuple[int, tuple[Any, ...]]]
+    function: Callable[..., T], jobs: Sequence[tuple[int, tuple[object, ...]]]
 ) -> list[tuple[int, T]]:
     return [(place, function(*job)) for place, job in jobs]
 

@@ -275,7 +275,7 @@ class Outcomes:
         return {"kind": "outcomes", "rows": [to_json(row) for row in self.rows]}
 
 
-def _bare(row: Any) -> Any:
+def _bare(row: object) -> Any:
     """A row of outputs as people write it: without the names of types, texts without quotes."""
     if type(row) is tuple and len(row) == 2 and isinstance(row[0], str):
         row = row[1]
@@ -298,7 +298,7 @@ class _Said(str):
 Event = HalfLine | Intervals | Among | NoneOf | AdditiveScore | AnyOf | Outcomes
 
 
-def event_from_json(data: Any, depth: int = 0) -> Event:
+def event_from_json(data: object, depth: int = 0) -> Event:
     """The event that `to_json` wrote; EvidenceFormatError for anything else."""
     if depth > 3:
         raise EvidenceFormatError("events may be nested 3 deep; this one is deeper")

@@ -201,7 +201,7 @@ def _shapes_finder(tables: tuple[PointTable, ...], shapes: tuple[Shape, ...]) ->
     return _ShapesFinder([table.bins.symbols() for table in tables], shapes)
 
 
-def read_items(data: Any) -> list[Any]:
+def read_items(data: object) -> list[Any]:
     """The data as a list of 1 to 5000 items."""
     if not isinstance(data, list) or not 0 < len(data) <= MOST_ITEMS:
         raise EvidenceFormatError(f"expected a list of 1 to {MOST_ITEMS} items, got {data!r:.60}")

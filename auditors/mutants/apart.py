@@ -18,7 +18,7 @@ PIECE = 1 << 16
 """Bytes read from a pipe at a time."""
 
 
-def apart(work: Callable[[], Any], seconds: float) -> Any:
+def apart(work: Callable[[], object], seconds: float) -> Any:
     """What `work` returns, as JSON gives it back; None where it did not end in time or died.
 
     Where a process cannot be copied the work is done here, without a limit.
@@ -49,7 +49,7 @@ def apart(work: Callable[[], Any], seconds: float) -> Any:
         return None
 
 
-def _answer(work: Callable[[], Any], writing: int) -> None:
+def _answer(work: Callable[[], object], writing: int) -> None:
     """Do the work, write what it returned and end, past everything that the parent has planned."""
     try:
         quiet = os.open(os.devnull, os.O_WRONLY)

@@ -78,7 +78,7 @@ class Fault:
 
 
 def faults_of(
-    sources: Sequence[FunctionSource], run: Callable[..., Any], vectorised: bool
+    sources: Sequence[FunctionSource], run: Callable[..., object], vectorised: bool
 ) -> list[Fault]:
     """All faults of the functions and of the numbers bound to `run`, those of size open."""
     found = list(_bound_faults(run))
@@ -254,7 +254,7 @@ def _numbers(function: FunctionType) -> set[str]:
     }
 
 
-def _bound_faults(run: Any, path: tuple[str, ...] = ()) -> Iterator[Fault]:
+def _bound_faults(run: object, path: tuple[str, ...] = ()) -> Iterator[Fault]:
     for name, value in bound_values(run).items():
         where = (*path, name)
         if isinstance(value, partial):
@@ -289,7 +289,7 @@ def _plus(step: int, factor: float) -> Change:
     return lambda old: old + step
 
 
-def bound_values(run: Any) -> dict[str, Any]:
+def bound_values(run: object) -> dict[str, Any]:
     """The values bound to a function: by a partial, as defaults, in its closure."""
     values: dict[str, Any] = {}
     layers = []
@@ -316,7 +316,7 @@ def _always(change: Callable[[Any], ast.AST | None]) -> Callable[[float], Change
     return lambda factor: change
 
 
-def _setting(field: str, value: Any) -> Callable[[float], Change]:
+def _setting(field: str, value: object) -> Callable[[float], Change]:
     def change(part: ast.AST) -> ast.AST:
         setattr(part, field, value)
         return part
@@ -430,7 +430,7 @@ def _mentions(value: ast.expr, name: str) -> bool:
     return any(isinstance(part, ast.Name) and part.id == name for part in ast.walk(value))
 
 
-def _shown(part: ast.AST, **fields: Any) -> str:
+def _shown(part: ast.AST, **fields: object) -> str:
     other = deepcopy(part)
     for name, value in fields.items():
         setattr(other, name, value)

@@ -133,7 +133,7 @@ def _rebound(run: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> A
     return partial(run, **{name: new})
 
 
-def _around(run: Any, bare: FunctionType) -> Any:
+def _around(run: object, bare: FunctionType) -> Any:
     if isinstance(run, partial):
         return partial(_around(run.func, bare), *run.args, **run.keywords)
     return bare

@@ -48,13 +48,13 @@ class Recipe:
     statement: ast.stmt
 
 
-def sources_of(run: Callable[..., Any]) -> list[FunctionSource]:
+def sources_of(run: Callable[..., object]) -> list[FunctionSource]:
     """The functions that `run` reaches and whose text is known, in the order they are met."""
     return _reached([run], _folder(run), makes=False)
 
 
 def makers_of(
-    recipe: Recipe, run: Callable[..., Any], known: list[FunctionSource]
+    recipe: Recipe, run: Callable[..., object], known: list[FunctionSource]
 ) -> list[FunctionSource]:
     """The functions that the recipe reaches and `run` does not."""
     names = _loaded(recipe.statement)
@@ -73,7 +73,7 @@ def recipe_of(mechanism: Any) -> Recipe | None:
     return _recipe(mechanism, folder) or _recipe(mechanism, os.path.dirname(folder))
 
 
-def _recipe(mechanism: Any, folder: str) -> Recipe | None:
+def _recipe(mechanism: object, folder: str) -> Recipe | None:
     for module in list(sys.modules.values()):
         path = getattr(module, "__file__", None)
         if not isinstance(path, str) or not _inside(path, folder):
@@ -87,7 +87,7 @@ def _recipe(mechanism: Any, folder: str) -> Recipe | None:
     return None
 
 
-def plain(run: Any) -> Any:
+def plain(run: object) -> Any:
     """The function behind partials, bound methods, decorators and callable objects."""
     while True:
         if isinstance(run, partial):
@@ -102,7 +102,7 @@ def plain(run: Any) -> Any:
             return run
 
 
-def _reached(first: list[Any], folder: str, *, makes: bool) -> list[FunctionSource]:
+def _reached(first: list[object], folder: str, *, makes: bool) -> list[FunctionSource]:
     found: dict[int, FunctionSource] = {}
     waiting = list(first)
     while waiting and len(found) < MOST_FUNCTIONS:
@@ -120,12 +120,12 @@ def _reached(first: list[Any], folder: str, *, makes: bool) -> list[FunctionSour
     return list(found.values())
 
 
-def _folder(run: Callable[..., Any]) -> str:
+def _folder(run: Callable[..., object]) -> str:
     code = _code_of(run)
     return os.path.dirname(os.path.realpath(code.co_filename)) if code is not None else ""
 
 
-def _code_of(run: Any) -> CodeType | None:
+def _code_of(run: object) -> CodeType | None:
     return getattr(plain(run), "__code__", None)
 
 
@@ -133,7 +133,7 @@ def _inside(path: str, folder: str) -> bool:
     return bool(folder) and os.path.realpath(path).startswith(folder + os.sep)
 
 
-def _bound(one: Any) -> list[Any]:
+def _bound(one: object) -> list[Any]:
     """The functions that are bound to a function, as arguments or as defaults."""
     values: list[Any] = []
     while isinstance(one, partial):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 
-def unadvanced(rng: Any) -> Any:
+def unadvanced(rng: object) -> Any:
     """A copy of the generator: what is drawn from it is drawn from the original once more."""
     return deepcopy(rng)
 

@@ -108,7 +108,7 @@ def probes(mechanism: Mechanism, court: Court) -> list[Any]:
     return list({canonical(database): database for database in found}.values())
 
 
-def outputs_on(mechanism: Mechanism, databases: Sequence[Any], limit: float) -> list[str]:
+def outputs_on(mechanism: Mechanism, databases: Sequence[object], limit: float) -> list[str]:
     """What the mechanism returns for equal generators, encoded; ContractError where it fails."""
     door, sized = Door(mechanism.run, limit=limit), accepts_size(mechanism.run)
     return [
@@ -118,7 +118,7 @@ def outputs_on(mechanism: Mechanism, databases: Sequence[Any], limit: float) -> 
     ]
 
 
-def _encoded(worker: Worker, databases: Sequence[Any], place: int, sized: bool) -> list[str]:
+def _encoded(worker: Worker, databases: Sequence[object], place: int, sized: bool) -> list[str]:
     """Outputs of a few generators, encoded; runs where the mechanism runs."""
     found, size = [], {"size": RUNS} if sized else {}
     for seed in range(2 if sized else 8):
@@ -130,7 +130,7 @@ def _encoded(worker: Worker, databases: Sequence[Any], place: int, sized: bool) 
 
 
 def tried(
-    mutant: Mechanism, court: Court, databases: Sequence[Any], original: Sequence[str]
+    mutant: Mechanism, court: Court, databases: Sequence[object], original: Sequence[str]
 ) -> dict[str, Any]:
     """What became of one mutant: `verdict`, `by` whom it was seen, and who was `asked`."""
     try:

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 from time import monotonic
-from typing import Any
 
 from ...mechanisms.model import PrivacyClaim
 from ..choosing.choose import Choice
@@ -19,7 +18,7 @@ from .replay import read_record
 
 
 def recheck(
-    mechanism: Any,
+    mechanism: object,
     record: ResultRecord,
     *,
     claims: tuple[PrivacyClaim, ...],

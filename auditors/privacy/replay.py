@@ -7,7 +7,6 @@ from those that come out now alike.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ...mechanisms.model import Mechanism
 from ..asked import require
@@ -57,7 +56,7 @@ class Replay:
 
 
 def recount(
-    mechanism: Any,
+    mechanism: object,
     record: ResultRecord,
     *,
     name: str = "",
@@ -157,7 +156,7 @@ def _moved(blocks: tuple[int, int]) -> Iterator[str]:
 
 
 def read_record(
-    mechanism: Any, record: ResultRecord, workers: int, timeout: float
+    mechanism: object, record: ResultRecord, workers: int, timeout: float
 ) -> tuple[AuditFacts, Sampler]:
     """What one entry of `results` asked and counted, and what makes its draws again.
 

@@ -136,7 +136,7 @@ def subject(mechanism: Any, name: str, target: str, seeded: bool | None) -> Mech
     return seen_by(attacker_of(target), mechanism)
 
 
-def of_marks(function: Any, name: str) -> Mechanism | None:
+def of_marks(function: object, name: str) -> Mechanism | None:
     """The mechanism that a function marked with `claims` is; None for another."""
     try:
         return carried(function, name)
@@ -249,7 +249,7 @@ def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
     return Pair(one, two)
 
 
-def require_one(pair: Any, databases: Any) -> None:
+def require_one(pair: object, databases: object) -> None:
     """Reject a pair beside databases: nothing of the databases would be looked at."""
     if pair is not None and databases is not None:
         raise InvalidArgument(

@@ -26,7 +26,7 @@ MOST_TRIALS = 2_000_000
 
 
 def audited_again(
-    mechanism: Any,
+    mechanism: object,
     record: ResultRecord,
     *,
     name: str,

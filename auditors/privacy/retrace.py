@@ -318,6 +318,6 @@ def pair_again(
         yield f"{place}: {error}"
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = f"{value:.10g}" if isinstance(value, float) else str(value)
     return text if len(text) <= 80 else f"{text[:77]}..."

@@ -5,7 +5,6 @@ from dataclasses import replace
 from functools import partial
 from math import inf
 from time import monotonic
-from typing import Any
 
 from ...mechanisms.model import Histogram, PrivacyClaim, Value
 from ..arguments import asking
@@ -196,7 +195,7 @@ def prepared(
     )
 
 
-def _domain(given: Pair | None, databases: Any, histogram: bool) -> str:
+def _domain(given: Pair | None, databases: object, histogram: bool) -> str:
     """How who reads the evidence is to read its databases, where they are no lists of records."""
     if histogram or (given is None and isinstance(databases, Histogram)):
         return "histogram"
@@ -205,8 +204,8 @@ def _domain(given: Pair | None, databases: Any, histogram: bool) -> str:
 
 def _source(
     claim: PrivacyClaim,
-    databases: Any,
-    constants: tuple[Any, ...],
+    databases: object,
+    constants: tuple[object, ...],
     seed: int,
     *,
     own: bool,

@@ -106,7 +106,7 @@ def _warning(calm: tuple[NDArray[np.int64], NDArray[np.int64]], control: Judged)
 
 
 def _times(
-    run: Callable[..., Any],
+    run: Callable[..., object],
     pair: Pair,
     *,
     stage: int,
@@ -127,7 +127,7 @@ def _times(
 
 
 def _timed(
-    worker: Worker, databases: Sequence[Any], seed: int, stage: int, start: int, sides: list[int]
+    worker: Worker, databases: Sequence[object], seed: int, stage: int, start: int, sides: list[int]
 ) -> list[int]:
     """Nanoseconds of a call on each of the sides in order; runs where the mechanism runs."""
     # Both sides draw from one stream, so that its state says nothing about the side either.

@@ -202,7 +202,7 @@ def _numbered(outputs: Outputs) -> NDArray[np.integer[Any]]:
     return np.array([known.setdefault(_key(row), len(known)) for row in outputs.rows()])
 
 
-def _key(row: Any) -> Hashable:
+def _key(row: object) -> Hashable:
     return row if isinstance(row, (int, float, str)) else canonical(row)
 
 

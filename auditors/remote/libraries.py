@@ -45,7 +45,7 @@ def named(text: str) -> tuple[str, tuple[str, ...]]:
     return name, tuple(part.strip() for part in listed.split(",")) if bracket else ()
 
 
-def opened(found: Any, name: str, released: Sequence[str] = ()) -> Opened | None:
+def opened(found: object, name: str, released: Sequence[str] = ()) -> Opened | None:
     """The object as a mechanism; None if it is of no library known here.
 
     `released` are attributes of a model that is fitted to the database.
@@ -67,7 +67,7 @@ def claim(relation: str, reference: str, epsilon: Any, delta: Any = 0.0) -> dict
     }  # fmt: skip
 
 
-def kind_of(found: Any) -> str:
+def kind_of(found: object) -> str:
     """The name of its class."""
     return type(found).__name__
 
@@ -75,7 +75,7 @@ def kind_of(found: Any) -> str:
 # --- models that are fitted -----------------------------------------------------------------------
 
 
-def of_model(model: Any, name: str, released: Sequence[str]) -> Opened:
+def of_model(model: object, name: str, released: Sequence[str]) -> Opened:
     """What an estimator learns from the database: its attributes named in `released`.
 
     A database is a list of rows, or a table; the last column is the label if `fit` requires one.
@@ -261,7 +261,7 @@ def privatised(client: Any, database: Any, rng: Any) -> Any:
     return client.privatise(database)
 
 
-def of_torch(module: Any, name: str) -> Opened:
+def of_torch(module: object, name: str) -> Opened:
     """A torch module on the database as a tensor; its global generator is seeded for each draw."""
     if not callable(getattr(module, "forward", None)):
         raise TypeError(

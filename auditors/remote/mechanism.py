@@ -110,7 +110,7 @@ class RemoteRun:
             raise
         return greeting
 
-    def _request(self, seed: int, size: int, data: Any) -> Any:
+    def _request(self, seed: int, size: int, data: object) -> Any:
         if self._owner != os.getpid():
             # A copy of the process that started the child: two must not speak into one pipe.
             _INHERITED.append(self._child.copy())
@@ -147,7 +147,7 @@ class RemoteRun:
             )
         return header
 
-    def _lines(self, child: Program, lines: Any, size: int) -> list[Any]:
+    def _lines(self, child: Program, lines: object, size: int) -> list[Any]:
         if lines != size or isinstance(lines, bool):
             raise self._wrong_size(f"{lines!r:.40} lines", size)
         return self._values(child, size)
@@ -158,7 +158,7 @@ class RemoteRun:
         except EvidenceFormatError as error:
             raise ContractError(f"an output of {self.words[0]} cannot be read: {error}") from None
 
-    def _array(self, child: Program, header: dict[str, Any], size: int) -> Any:
+    def _array(self, child: Program, header: dict[str, object], size: int) -> Any:
         kind, shape = header.get("dtype"), header.get("shape")
         if kind not in TYPES or not isinstance(shape, list):
             raise ContractError(

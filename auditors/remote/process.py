@@ -59,7 +59,7 @@ class Program:
         os.set_blocking(self._input, False)
         os.set_blocking(self._output, False)
 
-    def send(self, data: Any) -> None:
+    def send(self, data: object) -> None:
         """Write one line of JSON."""
         # "database" comes last in every request, so that a small client can cut it off.
         text = json.dumps(data, separators=(",", ":"), allow_nan=False)

@@ -12,7 +12,7 @@ from ...mechanisms.model import (
 )
 
 
-def claims_of(stated: Any) -> tuple[PrivacyClaim, ...]:
+def claims_of(stated: object) -> tuple[PrivacyClaim, ...]:
     """The claims in a list of objects; ValueError with a sentence where one is none.
 
     Each has a `relation` and one of `epsilon` with `delta`, `rho` with `delta`, `renyi` and
@@ -23,7 +23,7 @@ def claims_of(stated: Any) -> tuple[PrivacyClaim, ...]:
     return tuple(map(_claim, stated))
 
 
-def _claim(stated: Any) -> PrivacyClaim:
+def _claim(stated: object) -> PrivacyClaim:
     if not isinstance(stated, dict):
         raise ValueError(f"a claim is {stated!r:.80}; expected an object")
     relation = stated.get("relation")
@@ -47,7 +47,7 @@ def _claim(stated: Any) -> PrivacyClaim:
     return PrivacyClaim(epsilon=epsilon, delta=delta, **told)
 
 
-def _curve(stated: dict[str, Any]) -> Curve | None:
+def _curve(stated: dict[str, object]) -> Curve | None:
     if "rho" in stated:
         return ConcentratedCurve(_number(stated, "rho"), _number(stated, "delta", 0.0))
     if "renyi" in stated:
@@ -57,14 +57,14 @@ def _curve(stated: dict[str, Any]) -> Curve | None:
     return None
 
 
-def _number(stated: dict[str, Any], key: str, default: Any = None) -> Any:
+def _number(stated: dict[str, object], key: str, default: object = None) -> Any:
     value = stated.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"a claim has the {key} {value!r:.40}; expected a number")
     return value
 
 
-def _couples(stated: dict[str, Any], key: str) -> tuple[tuple[float, float], ...]:
+def _couples(stated: dict[str, object], key: str) -> tuple[tuple[float, float], ...]:
     listed = stated[key]
     if not isinstance(listed, list) or not all(isinstance(c, list) and len(c) == 2 for c in listed):
         raise ValueError(

@@ -82,7 +82,7 @@ def listed(seen: Seen) -> tuple[Example, int] | None:
     return seen.listed
 
 
-def length_of(database: Any) -> int:
+def length_of(database: object) -> int:
     """The rows of a database; 0 where it has none or is a text."""
     return 0 if isinstance(database, (str, bytes)) else records_in(database) or 0
 
@@ -102,7 +102,7 @@ def _rows_of(seen: Seen, count: int) -> list[Any]:
     return []
 
 
-def _leaves(value: Any) -> Iterator[Any]:
+def _leaves(value: object) -> Iterator[Any]:
     if isinstance(value, dict):
         for item in value.values():
             yield from _leaves(item)

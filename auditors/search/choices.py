@@ -33,7 +33,7 @@ class ExampleChoice:
     value: Any
     constraints: Mapping[str, Any]
 
-    def permits(self, value: Any) -> bool:
+    def permits(self, value: object) -> bool:
         """Whether the strategy could have made this choice."""
         return _permits(self.kind, value, self.constraints)
 
@@ -56,7 +56,7 @@ class ExampleChoice:
         return self.kind == other.kind and _same(self.constraints, other.constraints)
 
 
-def _same(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
+def _same(one: Mapping[str, object], two: Mapping[str, object]) -> bool:
     return one.keys() == two.keys() and all(
         one[key] is two[key] or one[key] == two[key] for key in one
     )
@@ -103,7 +103,7 @@ class Example:
         """The values chosen, in order."""
         return tuple([value for _, value, _ in self.made])
 
-    def with_elements(self, block: Elements, elements: Sequence[Sequence[Any]]) -> list[Any]:
+    def with_elements(self, block: Elements, elements: Sequence[Sequence[object]]) -> list[Any]:
         """The choices with other elements in a collection."""
         values = self.values
         made = [value for element in elements for value in element]
@@ -286,7 +286,7 @@ def _data_class() -> Any:
             self.length += len(value) if choice_type in ("string", "bytes") else 8
             return value
 
-        def _pooled_constraints(self, _: Any, constraints: Any) -> Any:
+        def _pooled_constraints(self, _: object, constraints: object) -> Any:
             return constraints
 
         def freeze(self) -> None:
@@ -307,7 +307,7 @@ def _provider_class() -> Any:
             super().__init__(data)
             self.suggest = suggest
 
-        def _maybe_draw_constant(self, *_: Any, **__: Any) -> None:
+        def _maybe_draw_constant(self, *_: object, **__: object) -> None:
             # Hypothesis takes constants from all loaded modules, which differ between runs.
             return None
 
@@ -336,7 +336,7 @@ def _provider_class() -> Any:
     return Suggesting
 
 
-def _permits(kind: str, value: Any, constraints: Mapping[str, Any]) -> bool:
+def _permits(kind: str, value: object, constraints: Mapping[str, object]) -> bool:
     from hypothesis.internal.conjecture.choice import choice_permitted
 
     kinds = {"integer": int, "float": float, "string": str, "bytes": bytes, "boolean": bool}
@@ -352,7 +352,7 @@ def _permits(kind: str, value: Any, constraints: Mapping[str, Any]) -> bool:
     return bool(choice_permitted(value, whole))  # type: ignore[arg-type]
 
 
-def _ends(kind: str, constraints: Mapping[str, Any]) -> tuple[list[Any], list[Any]]:
+def _ends(kind: str, constraints: Mapping[str, object]) -> tuple[list[Any], list[Any]]:
     low, high = constraints.get("min_value"), constraints.get("max_value")
     match kind:
         case "boolean":

@@ -64,7 +64,7 @@ class _Unknown:
 _Term = _Constant | _Unknown
 
 
-def solutions(code: CodeType, known: Mapping[str, Any]) -> Iterator[int]:
+def solutions(code: CodeType, known: Mapping[str, object]) -> Iterator[int]:
     """Whole numbers that meet the comparisons of some code, those of each comparison together.
 
     `known` are the values of names that the code does not define itself.

@@ -41,7 +41,7 @@ OURS = (PACKAGE / "auditors", PACKAGE / "reports", PACKAGE / "mechanisms" / "mod
 """What carries a mechanism (a pipe, an attacker, an adapter, a session) is no part of it."""
 
 
-def constants_of(run: Any) -> tuple[Any, ...]:
+def constants_of(run: object) -> tuple[Any, ...]:
     """The different constants of a mechanism in the order of use, at most 200."""
     walk = _Walk(run)
     found: dict[tuple[type, str], Any] = {}
@@ -50,7 +50,7 @@ def constants_of(run: Any) -> tuple[Any, ...]:
     return tuple(found.values())[:MOST]
 
 
-def codes_of(run: Any) -> tuple[CodeType, ...]:
+def codes_of(run: object) -> tuple[CodeType, ...]:
     """The code objects of the mechanism and of what it uses of its own project."""
     walk = _Walk(run)
     for _ in walk.constants():
@@ -73,14 +73,14 @@ class _Walk:
         """All constants, repetitions included."""
         yield from self._of(self.run, frozenset())
 
-    def _new(self, value: Any) -> bool:
+    def _new(self, value: object) -> bool:
         if id(value) in self.seen or len(self.codes) >= MOST_FUNCTIONS:
             return False
         self.seen.add(id(value))
         self.alive.append(value)
         return True
 
-    def _of(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+    def _of(self, value: object, names: frozenset[str]) -> Iterator[Any]:
         """The constants of a value that code reaches by one of these names."""
         if isinstance(value, Enum):
             yield value
@@ -152,8 +152,8 @@ class _Walk:
     def _of_code(
         self,
         code: CodeType,
-        known: Mapping[str, Any],
-        cells: Mapping[str, Any],
+        known: Mapping[str, object],
+        cells: Mapping[str, object],
         names: frozenset[str],
     ) -> Iterator[Any]:
         said = code.co_consts[:1] if code.co_flags & inspect.CO_OPTIMIZED else ()
@@ -186,7 +186,7 @@ class _Walk:
             if name in names:
                 yield from self._of(value, names)
 
-    def _of_object(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+    def _of_object(self, value: object, names: frozenset[str]) -> Iterator[Any]:
         kind = type(value)
         if not self._ours(kind):
             inner = getattr(value, "func", None)
@@ -252,7 +252,7 @@ def _carries(path: Path) -> bool:
     return any(path.is_relative_to(folder) for folder in OURS)
 
 
-def _names(function: Any) -> frozenset[str]:
+def _names(function: object) -> frozenset[str]:
     """All names in a function, those of the functions inside it included."""
     waiting = [getattr(getattr(function, "__func__", function), "__code__", None)]
     found: set[str] = set()
@@ -264,12 +264,12 @@ def _names(function: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def plain(value: Any) -> bool:
+def plain(value: object) -> bool:
     """Whether a value can stand in a database as it is: a number, a text, a date."""
     return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
 
 
-def _parts(value: Any) -> Iterator[Any]:
+def _parts(value: object) -> Iterator[Any]:
     """A constant, and what it is made of: the entries of a tuple, year, month and day of a date."""
     if isinstance(value, np.generic):
         value = value.item()

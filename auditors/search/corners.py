@@ -79,7 +79,7 @@ def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[Any]
                     yield plain.with_elements(block, filled)
 
 
-def _answered(example: Example, answers: dict[int, Any]) -> list[tuple[str, Any, Any]]:
+def _answered(example: Example, answers: dict[int, object]) -> list[tuple[str, Any, Any]]:
     return [
         (kind, answers.get(place, value), limits)
         for place, (kind, value, limits) in enumerate(example.made)
@@ -142,7 +142,7 @@ def _corners_of_few(
         yield changed(example, {p: v for p, (_, v) in zip(places, chosen, strict=False)})
 
 
-def _pattern(group: list[int], ends: list[Any], pattern: str) -> dict[int, Any]:
+def _pattern(group: list[int], ends: list[object], pattern: str) -> dict[int, Any]:
     low, high = ends
     count = len(group)
     match pattern:
@@ -161,7 +161,7 @@ def _pattern(group: list[int], ends: list[Any], pattern: str) -> dict[int, Any]:
     return dict(zip(group, values, strict=True))
 
 
-def _depth(chosen: tuple[tuple[int, Any], ...]) -> tuple[int, int]:
+def _depth(chosen: tuple[tuple[int, object], ...]) -> tuple[int, int]:
     places = [place for place, _ in chosen]
     return max(places, default=0), sum(places)
 
@@ -220,7 +220,7 @@ def patterned(example: Example) -> Iterator[list[Any]]:
         yield changed(example, changes)
 
 
-def _rank(chosen: tuple[tuple[int, Any], ...]) -> int:
+def _rank(chosen: tuple[tuple[int, object], ...]) -> int:
     rank = 1
     for place, _ in chosen:
         rank *= place + 1

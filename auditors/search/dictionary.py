@@ -61,7 +61,7 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
                     yield changed(example, dict(zip(chosen, fitted, strict=True)))
 
 
-def days(constants: Sequence[Any]) -> Iterator[tuple[int, ...]]:
+def days(constants: Sequence[object]) -> Iterator[tuple[int, ...]]:
     """Year, month and day of what may be a day: a date, its ordinal, a month and a day together."""
     for one in constants:
         day = date.fromordinal(one) if type(one) is int and one in ORDINALS else one
@@ -75,7 +75,7 @@ def days(constants: Sequence[Any]) -> Iterator[tuple[int, ...]]:
                 yield from ((year, month, day_of_month) for year in LEAP_YEARS)
 
 
-def _fitted(value: Any, choice: ExampleChoice) -> Any:
+def _fitted(value: object, choice: ExampleChoice) -> Any:
     return next((v for v in exact(value, choice.kind) if choice.permits(v)), None)
 
 
@@ -156,7 +156,10 @@ def _is_value(choice: ExampleChoice) -> bool:
 
 
 def _together(
-    example: Example, places: list[int], named: dict[int, dict[str, Any]], window: Sequence[Any]
+    example: Example,
+    places: list[int],
+    named: dict[int, dict[str, object]],
+    window: Sequence[object],
 ) -> Iterator[list[Any]]:
     for chosen in permutations(places, len(window)):
         ways = [
@@ -167,7 +170,7 @@ def _together(
             yield changed(example, {p: v for p, (_, v) in zip(chosen, values, strict=True)})
 
 
-def _ways(constant: Any, choice: ExampleChoice, named: dict[str, Any]) -> list[Any]:
+def _ways(constant: object, choice: ExampleChoice, named: dict[str, object]) -> list[Any]:
     """What a choice may be on account of a constant, the constant itself first."""
     if isinstance(constant, str) and constant in named:
         return [named[constant]]
@@ -177,7 +180,7 @@ def _ways(constant: Any, choice: ExampleChoice, named: dict[str, Any]) -> list[A
     return [value for value in found if choice.permits(value)]
 
 
-def _changes(values: tuple[tuple[int, Any], ...]) -> int:
+def _changes(values: tuple[tuple[int, object], ...]) -> int:
     return sum(place > 0 for place, _ in values)
 
 

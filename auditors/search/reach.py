@@ -54,7 +54,7 @@ class Lines:
         finally:
             sys.settrace(None)
 
-    def _enter(self, frame: FrameType, event: str, _: Any) -> Any:
+    def _enter(self, frame: FrameType, event: str, _: object) -> Any:
         left = self.missing.get(frame.f_code)
         if not left:
             return None
@@ -95,13 +95,13 @@ class Lines:
         )
 
 
-def searched_codes(run: Any) -> tuple[CodeType, ...]:
+def searched_codes(run: object) -> tuple[CodeType, ...]:
     """The code of a mechanism whose lines are followed."""
     return tuple(code for code in codes_of(run) if code.co_name != "__init__")
 
 
 def followed_draws(
-    worker: Worker, databases: Sequence[Any], calls: Calls, block: Block
+    worker: Worker, databases: Sequence[object], calls: Calls, block: Block
 ) -> "tuple[list[Outputs], tuple[bool, tuple[set[int], ...]]]":
     """Frozen draws, and which lines of the mechanism have not run yet; where it runs."""
     lines = worker.memory.get("lines")

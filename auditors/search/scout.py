@@ -163,7 +163,7 @@ class Scout:
         """Outputs of one frozen run."""
         return min(FROZEN[self.sampler.vectorised], self.plan.draws)
 
-    def probe(self, database: Any, encoded: bytes | None = None) -> Probe:
+    def probe(self, database: object, encoded: bytes | None = None) -> Probe:
         """The frozen run of a database, made once."""
         encoded = canonical(database) if encoded is None else encoded
         if encoded not in self.probes:
@@ -190,7 +190,7 @@ class Scout:
             with suppress(ContractError):
                 self._run(new)
 
-    def _run(self, databases: Mapping[bytes, Any]) -> None:
+    def _run(self, databases: Mapping[bytes, object]) -> None:
         left = any(self.lines.missing.values())
         followed = (followed_draws, self.lines.ran) if left else None
         runs = self.sampler.frozen_runs([*databases.values()], self.frozen_size, followed)
@@ -228,7 +228,7 @@ class Scout:
         return probe(one), probe(two)
 
     def _both(
-        self, seen: Seen, chunk: int, draws: int, draw: Callable[[Any], Outputs]
+        self, seen: Seen, chunk: int, draws: int, draw: Callable[[object], Outputs]
     ) -> tuple[Outputs, Outputs]:
         with self.sampler.naming(seen.pair):
             one, two = (
@@ -238,7 +238,7 @@ class Scout:
         return one, two
 
     def _drawn(
-        self, name: tuple[bytes, int, int], draw: Callable[[Any], Outputs], database: Any
+        self, name: tuple[bytes, int, int], draw: Callable[[object], Outputs], database: object
     ) -> Outputs:
         """Draws of one database that were made before, or are made now."""
         known = self.kept.pop(name, None)

@@ -77,7 +77,7 @@ class Suggestions:
         return [value for value in self.constants if type(value) in (int, float)]
 
 
-def mark(value: Any) -> Any:
+def mark(value: object) -> Any:
     """Equal for values that are the same to the last bit and type."""
     return (type(value).__name__, repr(value))
 
@@ -91,7 +91,7 @@ def _different(values: list[Any]) -> list[Any]:
     return list({mark(value): value for value in values}.values())
 
 
-def changed(example: Example, changes: dict[int, Any]) -> list[Any]:
+def changed(example: Example, changes: dict[int, object]) -> list[Any]:
     """The choices of an example with some of them changed."""
     values = list(example.values)
     for place, value in changes.items():
@@ -122,7 +122,7 @@ def far(choice: ExampleChoice) -> list[Any]:
     return [ends[0], ends[-1]] if ends else [choice.value, choice.value]
 
 
-def exact(constant: Any, kind: str) -> list[Any]:
+def exact(constant: object, kind: str) -> list[Any]:
     """A constant as a value of the kind, if it can be one."""
     if kind == "integer" and isinstance(constant, (int, float)) and math.isfinite(constant):
         whole = int(constant)
@@ -139,7 +139,7 @@ def exact(constant: Any, kind: str) -> list[Any]:
     return []
 
 
-def _surroundings(constant: Any, kind: str) -> list[Any]:
+def _surroundings(constant: object, kind: str) -> list[Any]:
     """A little more, a little less, and the negative of a constant."""
     found: list[Any] = []
     for value in exact(constant, kind):
@@ -171,13 +171,13 @@ def anything(choice: ExampleChoice, random: Random) -> Any:
     return choice.value
 
 
-def sortable(value: Any) -> tuple[str, Any]:
+def sortable(value: object) -> tuple[str, Any]:
     """A key that orders values of any kinds."""
     kind = "number" if isinstance(value, (bool, int, float)) else type(value).__name__
     return kind, 0 if value != value else value
 
 
-def forms_of(constants: Sequence[Any], choice: ExampleChoice) -> list[Any]:
+def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
     """Values of some form that a choice permits."""
     found: list[Any]
     match choice.kind:
@@ -192,7 +192,7 @@ def forms_of(constants: Sequence[Any], choice: ExampleChoice) -> list[Any]:
     return [value for value in dict.fromkeys(found) if choice.permits(value)]
 
 
-def _matches(constants: Sequence[Any]) -> Iterator[str]:
+def _matches(constants: Sequence[object]) -> Iterator[str]:
     """A text for each pattern in the code."""
     from hypothesis import strategies as st
 
@@ -205,7 +205,7 @@ def _matches(constants: Sequence[Any]) -> Iterator[str]:
                 yield made.value
 
 
-def _shapes(constants: Sequence[Any]) -> Iterator[str]:
+def _shapes(constants: Sequence[object]) -> Iterator[str]:
     """So many letters and then digits, and the other way round, by the code's whole numbers."""
     sizes = dict.fromkeys(n for n in constants if type(n) is int and 0 < n <= LONGEST)
     cuts = list(sizes)[:MOST_CUTS]

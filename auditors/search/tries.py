@@ -26,11 +26,11 @@ class Tries:
         self._tried: set[Any] = set()
         self._best = [0.0] * 4
 
-    def try_(self, choices: Sequence[Any]) -> Seen | None:
+    def try_(self, choices: Sequence[object]) -> Seen | None:
         """The example of these choices, looked at; None if there is none, or it is no new pair."""
         return self._visit(self.space.made(choices)) if self._is_new(choices) else None
 
-    def again(self, choices: Sequence[Any]) -> Seen | None:
+    def again(self, choices: Sequence[object]) -> Seen | None:
         """The example of these choices, also where they were tried before."""
         self._tried.add(marks(choices))
         return self._visit(self.space.made(choices))
@@ -39,18 +39,18 @@ class Tries:
         """Examples at random, looked at."""
         yield from self._together(self.space.random(random, suggest) for _ in range(most))
 
-    def all_of(self, proposals: Iterable[Sequence[Any]], most: int) -> None:
+    def all_of(self, proposals: Iterable[Sequence[object]], most: int) -> None:
         """The examples of the first of many proposals; nothing is made twice."""
         for _ in self._together(
             self.space.made(choices) for choices in islice(proposals, most) if self._is_new(choices)
         ):
             pass
 
-    def each_of(self, proposals: Iterable[Sequence[Any]]) -> Iterator[Seen | None]:
+    def each_of(self, proposals: Iterable[Sequence[object]]) -> Iterator[Seen | None]:
         """The examples of all proposals, also where they were tried before."""
         yield from self._together(map(self.space.made, proposals))
 
-    def _is_new(self, choices: Sequence[Any]) -> bool:
+    def _is_new(self, choices: Sequence[object]) -> bool:
         key = marks(choices)
         if key in self._tried:
             return False
@@ -115,7 +115,7 @@ def how_many(seen: Seen) -> int:
     return len(seen.example.made) if seen.example is not None else 0
 
 
-def in_turn(proposals: list[Iterator[list[Any]]]) -> Iterator[list[Any]]:
+def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[Any]]:
     """One of each in turn until all have ended."""
     while proposals:
         left = []

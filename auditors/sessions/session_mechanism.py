@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def session_mechanism(
-    opened: Interaction | Callable[[Any, np.random.Generator], Any],
+    opened: Interaction | Callable[[object, np.random.Generator], object],
     *,
     data: "Domain | SearchStrategy[Any]",
-    queries: Sequence[Any],
+    queries: Sequence[object],
     epsilon: float,
     relation: Relation | str,
     delta: float = 0.0,

@@ -87,7 +87,7 @@ class Checkpoint:
             return None  # drawn again
         return found if isinstance(found, list) and len(found) == block.size else None
 
-    def remember(self, block: Block, returned: list[Any]) -> None:
+    def remember(self, block: Block, returned: list[object]) -> None:
         """Append what the calls of a block returned, where JSON can hold it."""
         try:
             data = to_json(returned)
@@ -100,7 +100,7 @@ class Checkpoint:
             self._append([RETURNED, *_plain(block), data])
             self._returned[block] = place
 
-    def _append(self, data: Sequence[Any]) -> None:
+    def _append(self, data: Sequence[object]) -> None:
         self._write(json.dumps(data, separators=(",", ":")))
 
     def _write(self, text: str) -> None:
@@ -159,7 +159,7 @@ def _lock(handle: int, path: str) -> None:
         ) from None
 
 
-def _line(data: Sequence[Any]) -> bytes:
+def _line(data: Sequence[object]) -> bytes:
     return _checked(json.dumps(data, separators=(",", ":")))
 
 
@@ -218,7 +218,7 @@ def _read(
     return counts, returned
 
 
-def _require_same(data: Any, path: str, identity: Identity) -> None:
+def _require_same(data: object, path: str, identity: Identity) -> None:
     if not (
         isinstance(data, list)
         and len(data) == 3
@@ -238,7 +238,7 @@ def _require_same(data: Any, path: str, identity: Identity) -> None:
         )
 
 
-def _entered(counts: Counts, returned: dict[Block, int], data: Any, place: int) -> bool:
+def _entered(counts: Counts, returned: dict[Block, int], data: object, place: int) -> bool:
     """Whether a line was a block; two lines for one block must agree."""
     if not isinstance(data, list) or len(data) != 10:
         return False

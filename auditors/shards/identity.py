@@ -10,7 +10,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
-from typing import Any
 
 from ..bounds import looks
 from ..outputs.encoding import canonical
@@ -47,7 +46,7 @@ class Identity:
         return "" if len(self.lines) == len(other) else "it has other parts"
 
 
-def identity_of(audits: Sequence[Audit], databases: Any = None) -> Identity:
+def identity_of(audits: Sequence[Audit], databases: object = None) -> Identity:
     """The identity of the audits of one call; `databases` are those the caller gave, if any."""
     first, given = audits[0], audits[0].given
     sampler = first.sampler
@@ -85,7 +84,7 @@ def _pair(pair: Pair) -> str:
     return digest.hexdigest()
 
 
-def _source(audit: Audit, databases: Any) -> str:
+def _source(audit: Audit, databases: object) -> str:
     """A hash of what describes where databases come from: code, bounds, examples."""
     own = audit.subject.databases if databases is None else databases
     said = [re.sub(r" at 0x[0-9a-f]+", "", repr(own)), fingerprint(own)]

@@ -17,14 +17,14 @@ from .shard import Shard, ShardBook, ShardDrawn
 Opening = Callable[[Identity], AbstractContextManager[Book]]
 
 
-def identify(mechanism: Any, **options: Any) -> Identity:
+def identify(mechanism: object, **options: object) -> Identity:
     """The identity of the audit that `audit_claims` would make of these arguments."""
     audits = _prepared(mechanism, options)
     return identity_of(audits, options.get("databases"))
 
 
 def audit_in(
-    book: Opening, mechanism: Any, *, progress: Progress | None = None, **options: Any
+    book: Opening, mechanism: object, *, progress: Progress | None = None, **options: object
 ) -> tuple[AuditResult, ...]:
     """`audit_claims` with a book that is opened for its identity.
 
@@ -41,11 +41,11 @@ def audit_in(
 
 def draw_shard(
     shard: Shard,
-    mechanism: Any,
+    mechanism: object,
     *,
     inner: Opening | None = None,
     progress: Progress | None = None,
-    **options: Any,
+    **options: object,
 ) -> tuple[Identity, list[ShardBook]]:
     """Draw one shard of the audits: for each claim a book of its counts. Nothing is judged.
 

@@ -83,7 +83,7 @@ class ShardBook:
         """What the calls of this block returned, if the checkpoint has it."""
         return None if self.inner is None else self.inner.recall(block)
 
-    def remember(self, block: Block, returned: list[Any]) -> None:
+    def remember(self, block: Block, returned: list[object]) -> None:
         """What the calls of a block returned, for the checkpoint; it is no part of a shard."""
         if self.inner is not None:
             self.inner.remember(block, returned)

@@ -14,7 +14,7 @@ DELTAS = tuple(10.0 ** (k / 2) for k in range(-20, 0))
 """Deltas at which epsilon is asked for: 1e-10, two for each power of ten, up to .32."""
 
 
-def points_of(found: Any) -> tuple[tuple[float, float], ...] | None:
+def points_of(found: object) -> tuple[tuple[float, float], ...] | None:
     """The points of an accountant, an event or a privacy loss distribution; None for others.
 
     Raises ValueError where the accountant knows no finite epsilon at any delta.
@@ -33,7 +33,7 @@ def points_of(found: Any) -> tuple[tuple[float, float], ...] | None:
     return (*(point for point in points if point[0]), *free[:1])
 
 
-def _epsilon_at(found: Any) -> Callable[[float], Any] | None:
+def _epsilon_at(found: object) -> Callable[[float], Any] | None:
     """Epsilon at a delta, as the object tells it."""
     for name in ("get_epsilon_for_delta", "get_epsilon"):
         if callable(ask := getattr(found, name, None)):

@@ -229,7 +229,7 @@ class PointsCurve:
 Curve = GaussianCurve | RenyiCurve | ConcentratedCurve | PointsCurve
 
 
-def renyi_line(q: float, orders: Any, divergences: Any) -> Line:
+def renyi_line(q: float, orders: object, divergences: object) -> Line:
     """A line above every p with D_alpha(p || q) <= its bound, at the order that allows least at q.
 
     G(p, q) = p^a q^(1-a) + (1-p)^a (1-q)^(1-a) = exp((a - 1) D_a) is convex in both. With p_0 from
@@ -405,7 +405,7 @@ def curve_of(
     return None
 
 
-def curve_from_json(data: Any) -> Curve:
+def curve_from_json(data: object) -> Curve:
     """The curve that `to_json` wrote; ValueError for anything else."""
     known = {"mu", "rho", "delta", "renyi", "points"}
     if not isinstance(data, Mapping) or not data.keys() <= known:

@@ -172,7 +172,7 @@ def _no_strategy(domain: Asked, written: Any) -> str:
     return ""
 
 
-def _stranger(row: Row, records: Sequence[Any], what: str) -> str:
+def _stranger(row: Row, records: Sequence[object], what: str) -> str:
     """The first record that is not in the row domain, and why."""
     if isinstance(row, Interval) and len(records) > 1 and _all_inside(row, records):
         return ""
@@ -184,7 +184,7 @@ def _stranger(row: Row, records: Sequence[Any], what: str) -> str:
     return ""
 
 
-def _all_inside(row: Interval, records: Sequence[Any]) -> bool:
+def _all_inside(row: Interval, records: Sequence[object]) -> bool:
     """The quick way for many plain numbers; False where it cannot tell."""
     try:
         numbers = np.asarray(records)
@@ -240,7 +240,7 @@ def _wanted(row: Row, record: Any) -> str:
             )
 
 
-def _among(values: tuple[Any, ...], record: Any) -> bool:
+def _among(values: tuple[object, ...], record: object) -> bool:
     """Whether the record is one of the values; an array, which has no one truth, is none."""
     try:
         return bool(record in values)
@@ -261,7 +261,7 @@ def _length(database: Database) -> int:
         return -1
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     """The value as text on one line, cut off where it is long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "..."

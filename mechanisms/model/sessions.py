@@ -55,7 +55,7 @@ class Session:
         """Whether no more queries are answered."""
         return self.interaction.over(self._state)
 
-    def ask(self, query: Any) -> Any:
+    def ask(self, query: object) -> Any:
         """The answer to the query; SessionOver where there are no more."""
         if self.over:
             raise SessionOver("the session is over; it answers no more queries")
@@ -171,10 +171,10 @@ def told(
 
 
 def asked_mechanism(
-    opened: Interaction | Callable[[Any, np.random.Generator], Any],
+    opened: Interaction | Callable[[object, np.random.Generator], object],
     *,
-    data: Any,
-    queries: Sequence[Any],
+    data: object,
+    queries: Sequence[object],
     epsilon: float,
     relation: Relation,
     delta: float = 0.0,
@@ -185,7 +185,7 @@ def asked_mechanism(
     identifier: str = "",
     reference: str = "",
     examples: tuple[tuple[Database, Database], ...] = (),
-    outputs: tuple[Any, ...] = (),
+    outputs: tuple[object, ...] = (),
     beside: tuple[Claim, ...] = (),
     density: Density | None = None,
     trust_rows: bool = False,
@@ -217,7 +217,7 @@ def asked_mechanism(
         reference=reference,
     )
 
-    def log_probability(database: Database, outputs: Any) -> Array:
+    def log_probability(database: Database, outputs: object) -> Array:
         outputs = np.asarray(outputs, dtype=float)
         flat = outputs.reshape(-1, *outputs.shape[-2:])
         rows, place = np.unique(flat.reshape(len(flat), -1), axis=0, return_inverse=True)
@@ -247,8 +247,8 @@ def _inside(
     *,
     domain: Asked,
     name: str,
-    opened: Callable[[Database, np.random.Generator], Any],
-    queries: Sequence[Any],
+    opened: Callable[[Database, np.random.Generator], object],
+    queries: Sequence[object],
     length: int,
     cuts: Sequence[float],
     size: Size = None,

@@ -9,13 +9,13 @@ MOST_NAMED = 8
 """Fields that one sentence after another is spent on."""
 
 
-def without(data: Mapping[str, Any], fields: Set[str]) -> dict[str, Any]:
+def without(data: Mapping[str, object], fields: Set[str]) -> dict[str, Any]:
     """The data with nothing in these fields; whether they are there still shows."""
     return {key: None if key in fields else value for key, value in data.items()}
 
 
 def unlike(
-    then: Any, now: Any, place: str, gives: str = "the same audit now gives"
+    then: object, now: object, place: str, gives: str = "the same audit now gives"
 ) -> Iterator[str]:
     """Each field that differs, by its path, with both values; `gives` introduces the second."""
     if isinstance(then, dict) and isinstance(now, dict):
@@ -34,12 +34,12 @@ def unlike(
             yield f"{place}: recorded {_short(then)}, {gives} {_short(now)}"
 
 
-def _near(one: Any, other: Any) -> bool:
+def _near(one: object, other: object) -> bool:
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return isclose(one, other, rel_tol=1e-9, abs_tol=1e-12)
     return bool(one == other)
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -94,7 +94,7 @@ def to_json(made: EpsilonEstimate) -> dict[str, Any]:
 
 
 def page(
-    made: EpsilonEstimate, data: Mapping[str, Any], wanted: Collection[str], replay: str
+    made: EpsilonEstimate, data: Mapping[str, object], wanted: Collection[str], replay: str
 ) -> str:
     """The estimate as a page with its picture; `data` is its evidence document."""
     from ..faces import estimate_page

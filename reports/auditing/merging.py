@@ -26,7 +26,7 @@ from .commands import asked, audit, shared_out
 Ask = Callable[[str], bool]
 
 
-def identify(console: Console, target: str, options: Mapping[str, Any]) -> int:
+def identify(console: Console, target: str, options: Mapping[str, object]) -> int:
     """Print the identity of the audit that these words ask for."""
     given = {key: value for key, value in options.items() if value not in (None, ())}
     engine_of(given)

@@ -126,7 +126,7 @@ def _say_of_claim(
     outcomes[number] = replace(outcome, differences=(*outcome.differences, *again.differences))
 
 
-def made_by_this_version(data: Mapping[str, Any]) -> bool:
+def made_by_this_version(data: Mapping[str, object]) -> bool:
     """Whether evidence was written by the versions that run now, by what it says of itself.
 
     Another version counts the same and may learn or plan otherwise.
@@ -138,7 +138,7 @@ def made_by_this_version(data: Mapping[str, Any]) -> bool:
 
 def replayed(
     records: Sequence[ResultRecord],
-    mechanism: Any = None,
+    mechanism: object = None,
     *,
     workers: int = 1,
     timeout: float = 10.0,
@@ -147,7 +147,7 @@ def replayed(
     program: str | None = None,
     ask: trust.Ask | None = None,
     path: str = "EVIDENCE.json",
-    findings: Any = None,
+    findings: object = None,
     whole: bool = False,
 ) -> Iterator[tuple[ResultRecord, Replay]]:
     """Each record with what counting it again gave; `tell` hears the target before it is run.
@@ -189,7 +189,7 @@ def replayed(
 
 
 def _told(
-    outcome: Replay, record: ResultRecord, findings: Sequence[Any] | None, place: int
+    outcome: Replay, record: ResultRecord, findings: Sequence[object] | None, place: int
 ) -> Replay:
     """The outcome with what a file tells other programs and does not follow from its counts."""
     if findings is None:
@@ -202,7 +202,7 @@ def _told(
 READ = frozenset({"schema", "results", "findings", "environment", "claims", "claim_findings"})
 
 
-def unread(data: Mapping[str, Any]) -> str:
+def unread(data: Mapping[str, object]) -> str:
     """A sentence about the parts of an evidence file beside its results; empty without any."""
     parts = sorted(str(key) for key in data.keys() - READ)
     return f"Not read, and so not checked: {', '.join(parts)}." if parts else ""
@@ -216,7 +216,7 @@ UNDECIDED = ("environment", "plan.precision")
 
 def _compared(
     outcome: Replay,
-    mechanism: Any,
+    mechanism: object,
     record: ResultRecord,
     name: str,
     workers: int,
@@ -262,7 +262,7 @@ def _differences(record: ResultRecord, again: AuditResult) -> Iterator[str]:
 
 def _doubted(
     outcome: Replay,
-    mechanism: Any,
+    mechanism: object,
     record: ResultRecord,
     name: str,
     workers: int,

@@ -31,7 +31,7 @@ class ClaimReplay:
     differences: tuple[str, ...]
 
 
-def claims_of(data: Mapping[str, Any]) -> list[ClaimCheckRecord]:
+def claims_of(data: Mapping[str, object]) -> list[ClaimCheckRecord]:
     """The entries of `claims`; EvidenceFormatError where they are malformed."""
     claims = data.get("claims", [])
     if not isinstance(claims, list):
@@ -42,7 +42,7 @@ def claims_of(data: Mapping[str, Any]) -> list[ClaimCheckRecord]:
 
 
 def findings_of(
-    claims: Sequence[ClaimCheckRecord], told: Any
+    claims: Sequence[ClaimCheckRecord], told: object
 ) -> Sequence[Mapping[str, Any] | None]:
     """What a file tells other programs of each claim; None of each if it tells nothing."""
     if told is None:
@@ -55,7 +55,7 @@ def findings_of(
 def claims_replayed(
     claims: Sequence[ClaimCheckRecord],
     *,
-    told: Any = None,
+    told: object = None,
     whole: bool,
     warn: Callable[[str], None],
     ran: Sequence[str] = (),
@@ -112,7 +112,7 @@ def are_long(records: Sequence[ClaimCheckRecord]) -> bool:
 def claims_again(
     records: Sequence[ClaimCheckRecord],
     found: targets.Target,
-    findings: Sequence[Mapping[str, Any] | None] = (),
+    findings: Sequence[Mapping[str, object] | None] = (),
 ) -> Iterator[ClaimReplay]:
     """Each of the records, all of which are about one target, counted again.
 

@@ -137,7 +137,7 @@ class DpAudit:
         self._weigh(results)
         return results[0] if len(results) == 1 else results
 
-    def _begin(self, options: Mapping[str, Any]) -> int:
+    def _begin(self, options: Mapping[str, object]) -> int:
         if forbidden := {"alpha", "progress"} & options.keys():
             raise InvalidArgument(
                 f"dp_audit shares one alpha over the run and takes no {sorted(forbidden)[0]}; "
@@ -151,7 +151,9 @@ class DpAudit:
             )
         return self.calls
 
-    def _filled(self, mechanism: Any, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    def _filled(
+        self, mechanism: object, name: str, options: Mapping[str, object]
+    ) -> dict[str, Any]:
         settings = self.run.settings
         budget: dict[str, Any] = {"trials": settings.trials}
         if settings.notice is not None:

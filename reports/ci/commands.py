@@ -35,7 +35,7 @@ from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaf
 
 def gate(
     console: Console,
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     *,
     baseline: str | None,
     accept: bool,
@@ -287,7 +287,7 @@ def init(
     console: Console,
     target: str,
     services: Sequence[str],
-    given: Mapping[str, Any],
+    given: Mapping[str, object],
     *,
     ask: Callable[[str], str] | None = None,
 ) -> int:

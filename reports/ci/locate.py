@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 
-def target_of(mechanism: Any, item: pytest.Item) -> str | None:
+def target_of(mechanism: object, item: pytest.Item) -> str | None:
     """A target for the command line, relative to the root of the project; None for none.
 
     Only what stands at the top level of a module under the root has one.
@@ -22,7 +22,7 @@ def target_of(mechanism: Any, item: pytest.Item) -> str | None:
     return f"{file.relative_to(root).as_posix()}:{name}"
 
 
-def _module_and_name(mechanism: Any, item: pytest.Item) -> tuple[Path, str] | None:
+def _module_and_name(mechanism: object, item: pytest.Item) -> tuple[Path, str] | None:
     module = inspect.getmodule(mechanism) if callable(mechanism) else None
     name = getattr(mechanism, "__qualname__", "")
     if module is not None and getattr(module, name, None) is mechanism:
@@ -39,7 +39,7 @@ def _module_and_name(mechanism: Any, item: pytest.Item) -> tuple[Path, str] | No
     return None
 
 
-def _placed(module: Any, name: str) -> tuple[Path, str] | None:
+def _placed(module: object, name: str) -> tuple[Path, str] | None:
     file = getattr(module, "__file__", None)
     return (Path(file).resolve(), name) if file else None
 

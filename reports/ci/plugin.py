@@ -143,7 +143,7 @@ def _trials(given: Any, name: str) -> int | None:
     raise SettingsError(f"{name} takes runs per database, such as 200000 or 1e6; got {given!r}")
 
 
-def _seconds(given: Any) -> float | None:
+def _seconds(given: object) -> float | None:
     if given is None or (isinstance(given, int | float) and 0 < given < inf):
         return given
     raise SettingsError(f"seconds must be a positive number, got {given!r}")
@@ -350,7 +350,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         run.told = record(place, new_run(), list(map(revived, results)), tests, run.seed)
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: object, config: pytest.Config) -> None:
     """One line for every audit."""
     run = config.stash[RUN] if RUN in config.stash else None
     if run is None or hasattr(config, "workerinput"):

@@ -234,7 +234,7 @@ def plotted(result: AuditResult) -> Any:
     return on_paper(paint)
 
 
-def on_paper(paint: Sequence[Callable[[Any], None]]) -> Any:
+def on_paper(paint: Sequence[Callable[[object], None]]) -> Any:
     """A figure with axes for each of `paint` side by side, in dark ink."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -258,7 +258,7 @@ def thousands() -> Any:
     """Numbers on an axis as 500, 20k or 3M."""
     from matplotlib.ticker import FuncFormatter
 
-    def written(value: float, _: Any) -> str:
+    def written(value: float, _: object) -> str:
         for unit, name in ((1e6, "M"), (1e3, "k")):
             if abs(value) >= unit:
                 return f"{value / unit:g}{name}"

@@ -77,7 +77,7 @@ def render(
 
 
 def _told(
-    result: AuditResult, record: Mapping[str, Any], rerun: str, key: str, *, pictured: bool
+    result: AuditResult, record: Mapping[str, object], rerun: str, key: str, *, pictured: bool
 ) -> dict[str, Any]:
     """What the template says of one claim."""
     word = wording.verdict_word(result.verdict)

@@ -36,7 +36,7 @@ def _environment() -> Environment:
     return environment
 
 
-def page(name: str, **values: Any) -> str:
+def page(name: str, **values: object) -> str:
     """The page of the template `name` with these values."""
     return _environment().get_template(name).render(values)
 
@@ -46,7 +46,7 @@ def raw(markup: str) -> Markup:
     return Markup(markup)
 
 
-def _harmless(value: Any) -> Any:
+def _harmless(value: object) -> Any:
     """A text with the signs and spaces that a page has and a terminal may not."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value

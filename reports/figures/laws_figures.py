@@ -151,7 +151,7 @@ def _gap(row: Mapping[str, Any]) -> float:
     return abs(first - second) if abs(first - second) > 1e-9 else 0.0
 
 
-def _order(cell: Any) -> tuple[int, float, str]:
+def _order(cell: object) -> tuple[int, float, str]:
     try:
         return 0, float(str(cell)), ""
     except ValueError:

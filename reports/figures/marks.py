@@ -130,7 +130,7 @@ def measured_points(
     )  # fmt: skip
 
 
-def _floats(values: Any) -> Any:
+def _floats(values: object) -> Any:
     return None if values is None else np.asarray(values, dtype=float)
 
 

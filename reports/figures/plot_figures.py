@@ -31,7 +31,7 @@ def plot_figure(statement: Statement) -> PendingPicture | None:
         f"{ERROR:g} at either end."
     )
 
-    def paint(axes: Any) -> None:
+    def paint(axes: object) -> None:
         for series in plot.series:
             if len(series.x):
                 _draw(axes, series)
@@ -103,7 +103,7 @@ def _joined(plot: Plot, which: str) -> list[float]:
     return [float(value) for one in plot.series for value in getattr(one, which)]
 
 
-def _set_axis(axes: Any, which: str, axis: Axis, values: list[float]) -> None:
+def _set_axis(axes: object, which: str, axis: Axis, values: list[float]) -> None:
     """Ends, ticks and the label; an end that is not given leaves some room for the points."""
     known = [value for value in values if np.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(known, default=0.0), max(known, default=1.0)

@@ -153,7 +153,7 @@ def levels_figure(statement: Statement) -> PendingPicture:
     )
 
 
-def _probabilities(axes: Any, places: Floats, rows: list[dict[str, Any]]) -> None:
+def _probabilities(axes: object, places: Floats, rows: list[dict[str, object]]) -> None:
     measured, low, high = ([row[name] for row in rows] for name in ("measured", "low", "high"))
     marks.measured_points(axes, places, measured, low, high)
     marks.exact_points(axes, places.tolist(), [row["exact"] for row in rows])

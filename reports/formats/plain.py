@@ -1,7 +1,6 @@
 """A command that judges no mechanism, told in every format: its text, and its numbers."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ..shell.console import UNUSABLE, Console
 from ..writing.terminal import printable
@@ -14,7 +13,7 @@ VERDICTS = ("Refuted", "Not refuted", "Inconclusive")
 def plain(
     command: str,
     text: str,
-    data: Mapping[str, Any],
+    data: Mapping[str, object],
     *,
     story: Iterable[tuple[str, str]] = (),
     judged: ToldClaim | None = None,

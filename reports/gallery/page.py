@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.results.results import Verdict
@@ -187,7 +186,7 @@ def _varied(section: Section) -> list[str]:
     ]
 
 
-def _cell(value: Any) -> str:
+def _cell(value: object) -> str:
     told = shortened(number(value))
     return told if len(told) <= MOST_CELL else f"{told[: MOST_CELL - 1]}…"
 

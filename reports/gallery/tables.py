@@ -78,7 +78,7 @@ def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
     )
 
 
-def _written(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _written(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(columns)

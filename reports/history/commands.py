@@ -119,7 +119,7 @@ def _rows(store: Store, broken: str) -> list[dict[str, Any]]:
     return rows
 
 
-def _end(console: Console, rows: Sequence[Mapping[str, Any]], broken: str, aside: bool) -> int:
+def _end(console: Console, rows: Sequence[Mapping[str, object]], broken: str, aside: bool) -> int:
     if broken:
         console.warn(
             f"the history was changed after it was written: {broken}; nothing is added to it. "

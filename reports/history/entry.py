@@ -46,7 +46,7 @@ def stated(claim: Mapping[str, Any]) -> dict[str, Any]:
 def _entry(run: str, test: str, result: AuditResult, recorded: str, version: str) -> dict[str, Any]:
     definitions: dict[str, str] = {}
 
-    def defined(data: Any) -> str:
+    def defined(data: object) -> str:
         text = json.dumps(data, sort_keys=True)
         name = digest(text)
         if len(text) <= LONGEST:
@@ -103,7 +103,7 @@ def _sides(run: str, test: str, pair: str, event: str, count: Count) -> list[dic
     ]
 
 
-def evidence_digest(counts: Sequence[Mapping[str, Any]]) -> str:
+def evidence_digest(counts: Sequence[Mapping[str, object]]) -> str:
     """The digest of the counts of one audit, whatever order they come in."""
     return digest(sorted([row[name] for name in COLUMNS["counts"]] for row in counts))
 

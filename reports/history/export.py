@@ -17,7 +17,7 @@ STATEMENT = "https://in-toto.io/Statement/v1"
 PREDICATE = "urn:dpwitness:history:1"
 
 
-def export_text(kind: str, audits: Sequence[Mapping[str, Any]], counts: Sequence[Any]) -> str:
+def export_text(kind: str, audits: Sequence[Mapping[str, object]], counts: Sequence[object]) -> str:
     """CSV of the audits, or JSON of audits and counts."""
     if kind == "json":
         data = {"schema": "dpwitness-history/1", "audits": audits, "counts": counts}
@@ -32,7 +32,7 @@ def export_text(kind: str, audits: Sequence[Mapping[str, Any]], counts: Sequence
     return out.getvalue()
 
 
-def write_parquet(path: str, audits: Sequence[Mapping[str, Any]]) -> None:
+def write_parquet(path: str, audits: Sequence[Mapping[str, object]]) -> None:
     """The audits as a parquet file; InvalidArgument where pyarrow is not installed."""
     if importlib.util.find_spec("pyarrow") is None:
         raise InvalidArgument(
@@ -50,11 +50,11 @@ def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**{name: value for name, value in row.items() if name != "claim"}, **claim}
 
 
-def _tame(value: Any) -> Any:
+def _tame(value: object) -> Any:
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
 
 
-def _finite(data: Any) -> Any:
+def _finite(data: object) -> Any:
     """Infinities, which JSON has not, as "inf" and "-inf"."""
     if isinstance(data, float) and not isfinite(data):
         return "inf" if data > 0 else "-inf"

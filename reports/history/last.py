@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import DpWitnessError
 from .entry import stated
@@ -23,7 +22,7 @@ class Last:
     epsilon_lower: float
     claim: str
 
-    def of_claim(self, claim: Mapping[str, Any]) -> bool:
+    def of_claim(self, claim: Mapping[str, object]) -> bool:
         """Whether it was of this claim."""
         return self.claim == digest(json.dumps(stated(claim), sort_keys=True))
 

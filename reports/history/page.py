@@ -153,7 +153,7 @@ def _when(recorded: str, year: int) -> str:
     return f"{local:%d %b}{'' if local.year == year else f' {local.year}'}, {local:%H:%M}"
 
 
-def _changes(audits: Sequence[Mapping[str, Any]]) -> list[int]:
+def _changes(audits: Sequence[Mapping[str, object]]) -> list[int]:
     """Where an audit has another source than the one before it."""
     pairs = pairwise(audits)
     return [i for i, (a, b) in enumerate(pairs, start=1) if a["source"] != b["source"]]

@@ -112,7 +112,7 @@ def subjects(rows: list[dict[str, Any]]) -> list[AuditedClaim]:
     ]
 
 
-def claim_text(claim: Mapping[str, Any]) -> str:
+def claim_text(claim: Mapping[str, object]) -> str:
     """The claim of a recorded audit in a few words."""
     delta = f", delta {claim['delta']:g}" if claim.get("delta") else ""
     steps = f", distance {claim['distance']}" if claim.get("distance", 1) != 1 else ""

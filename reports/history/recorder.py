@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import log
 from pathlib import Path
-from typing import Any
 
 from ...auditors.errors import DpWitnessError
 from ...auditors.privacy.accumulate import ALPHA
@@ -59,7 +58,7 @@ def _ignore(directory: Path) -> None:
         files.write_atomically(str(path), IGNORED)
 
 
-def _to_lines(directory: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+def _to_lines(directory: Path, entries: Sequence[Mapping[str, object]]) -> tuple[str, ...]:
     path = lines.new_file(directory)
     for entry in entries:
         lines.append(path, entry)
@@ -67,7 +66,7 @@ def _to_lines(directory: Path, entries: Sequence[Mapping[str, Any]]) -> tuple[st
 
 
 def _to_store(
-    directory: Path, run_id: str, entries: Sequence[Mapping[str, Any]], seed: int
+    directory: Path, run_id: str, entries: Sequence[Mapping[str, object]], seed: int
 ) -> tuple[str, ...]:
     left = list(entries)
     try:

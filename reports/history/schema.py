@@ -105,7 +105,7 @@ def digest(data: Any) -> str:
     return blake2b(text.encode("utf-8", errors="backslashreplace"), digest_size=16).hexdigest()
 
 
-def row_digest(previous: str, sequence: int, row: Sequence[Any]) -> str:
+def row_digest(previous: str, sequence: int, row: Sequence[object]) -> str:
     """The link of the chain: what the row says, its place and the link before it."""
     return digest([previous, sequence, *row])
 

@@ -26,7 +26,7 @@ def mutants(
     console: Console,
     target: str,
     *,
-    request: Mapping[str, Any],
+    request: Mapping[str, object],
     paths: Mapping[str, str | None],
     least: float | None,
     kinds: Sequence[str],

@@ -36,7 +36,7 @@ def points_from(given: Any) -> Pairs:
         ) from None
 
 
-def _pair(row: Any, number: int) -> tuple[float, float]:
+def _pair(row: object, number: int) -> tuple[float, float]:
     """A row of the file; ValueError, which shows it, if it is none."""
     shown: Any = row
     if isinstance(row, list):

@@ -14,7 +14,7 @@ def schema() -> dict[str, Any]:
     return schema_of(Document, "urn:dpwitness:schema:1", "dpwitness evidence, version 1")
 
 
-def schema_of(document: type[Any], identifier: str, title: str) -> dict[str, Any]:
+def schema_of(document: type[object], identifier: str, title: str) -> dict[str, Any]:
     """The JSON schema of a file whose whole content is of the type `document`."""
     (root,), parts = msgspec.json.schema_components((document,), ref_template="#/$defs/{name}")
     whole = parts.pop(root["$ref"].rpartition("/")[2])

@@ -94,7 +94,7 @@ def parse_json(text: str, label: str, digits: int = MOST_DIGITS) -> Any:
     return data
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, Any]:
     data = dict(pairs)
     if len(data) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)
@@ -137,7 +137,7 @@ def _limit_depth(data: object) -> None:
     raise EvidenceFormatError(f"values are nested more than {DEEPEST} deep")
 
 
-def require(value: object, shape: type[Any], place: str) -> None:
+def require(value: object, shape: type[object], place: str) -> None:
     """EvidenceFormatError that names the `place` unless the value is of this shape.
 
     A `shape` is a typed dictionary whose fields say their limits, as those of

@@ -221,14 +221,14 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
     return (errors or lines or [f"it ended with status {done.returncode}"])[-1][:300]
 
 
-def _in_words(row: Mapping[str, Any]) -> str:
+def _in_words(row: Mapping[str, object]) -> str:
     said = row.get("said") or row.get("event")
     bound = row.get("epsilon_lower")
     shown = f", at least {bound:.3g}" if isinstance(bound, float) else ""
     return f"{row['version']}: {row['verdict']}{shown}{f' ({said})' if said else ''}"
 
 
-def what_changed(rows: Sequence[Mapping[str, Any]]) -> str:
+def what_changed(rows: Sequence[Mapping[str, object]]) -> str:
     """Between which releases the verdict changed, as a sentence; other rows are passed over."""
     judged = [row for row in rows if row["verdict"] in ("refuted", "not refuted")]
     if not any(row["verdict"] == "refuted" for row in judged):
@@ -270,12 +270,12 @@ def as_page(request: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> st
     return "\n".join([*lines, ""])
 
 
-def _as_json(request: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> str:
+def _as_json(request: Mapping[str, object], rows: Sequence[Mapping[str, object]]) -> str:
     whole = {"sweep": request, "rows": rows, "changed": what_changed(rows)}
     return json.dumps(whole, indent=1) + "\n"
 
 
-def _status(rows: Sequence[Mapping[str, Any]]) -> int:
+def _status(rows: Sequence[Mapping[str, object]]) -> int:
     """Refuted before all; a mistake in what was asked shows in every release alike."""
     if any(row["verdict"] == "refuted" for row in rows):
         return REFUTED

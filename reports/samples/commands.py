@@ -81,7 +81,7 @@ def _tell(
     paths: Mapping[str, str | None],
     judged: Judged,
     names: tuple[str, str],
-    data: dict[str, Any],
+    data: dict[str, object],
     kept: Kept | None = None,
     place: str = "",
 ) -> int:
@@ -100,7 +100,7 @@ def _told(
     console: Console,
     paths: Mapping[str, str | None],
     verdict: Verdict,
-    data: dict[str, Any],
+    data: dict[str, object],
     head: str,
     lines: Lines,
     *,

@@ -185,12 +185,12 @@ def layout_of(values: Sequence[Any] | Array, *, ordered: bool = False) -> Layout
     return Layout(kinds, whole=whole, texts=_kept(texts))
 
 
-def _samples(values: Sequence[Any]) -> list[Any]:
+def _samples(values: Sequence[object]) -> list[Any]:
     """One of each text and all else: enough to know the kinds."""
     return [*{v for v in values if type(v) is str}, *(v for v in values if type(v) is not str)]
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if value is _GONE:
         return ABSENT
     if type(value) is float and value != value:

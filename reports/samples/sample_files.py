@@ -178,7 +178,7 @@ def _array_of(values: list[Any] | NDArray[Any]) -> NDArray[Any] | None:
     return None
 
 
-def _numeric(value: Any) -> bool:
+def _numeric(value: object) -> bool:
     return all(map(_numeric, value)) if type(value) is list else type(value) is float
 
 
@@ -283,7 +283,7 @@ def _plain(value: Any) -> Any:
     return float(value) if type(value) is int and abs(value) <= EXACT else value
 
 
-def _listed(values: Iterable[Any], place: str) -> Sample:
+def _listed(values: Iterable[object], place: str) -> Sample:
     found = [_plain(value) for value in values]
     array = _array_of(found)
     return Sample(place, found, layout_of(found if array is None else array))
@@ -302,7 +302,7 @@ def _named(columns: dict[str, list[Any]], place: str) -> Sample:
     return Sample(place, [_plain(row) for row in rows], shape)
 
 
-def _parquet(file: Any, place: str) -> dict[str, list[Any]]:
+def _parquet(file: object, place: str) -> dict[str, list[Any]]:
     try:
         import pyarrow
         from pyarrow import parquet

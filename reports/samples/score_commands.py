@@ -115,7 +115,7 @@ def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.i
     )
 
 
-def _folded(value: Any) -> Any:
+def _folded(value: object) -> Any:
     return value.casefold() if isinstance(value, str) else value
 
 

@@ -96,7 +96,7 @@ def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
     return {}, "pyproject.toml"
 
 
-def read_settings(root: Path, given: Mapping[str, Any] | None = None) -> Settings:
+def read_settings(root: Path, given: Mapping[str, object] | None = None) -> Settings:
     """The settings of the project at `root`, with those `given` on the command line on top.
 
     Raises SettingsError, with a sentence, for a name or a value that cannot be used.

@@ -80,7 +80,7 @@ def written(
     shard: Shard,
     identity: Identity,
     target: str,
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     books: Sequence[ShardBook],
 ) -> str:
     """The text of a shard's file."""
@@ -172,5 +172,5 @@ def blocks_of(path: str, data: Mapping[str, Any]) -> Iterator[tuple[BlockRow, in
         raise EvidenceFormatError(f"{path!r}: {error}; draw the shard again") from None
 
 
-def _checksum(data: Mapping[str, Any]) -> str:
+def _checksum(data: Mapping[str, object]) -> str:
     return sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

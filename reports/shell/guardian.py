@@ -164,7 +164,7 @@ def _waited(child: int, page: mmap.mmap, ours: list[Any], lifeline: int | None) 
     signals: list[int] = []
     last = -ONCE
 
-    def heard(number: int, frame: Any) -> None:
+    def heard(number: int, frame: object) -> None:
         nonlocal last
         if time.monotonic() - last > ONCE:
             signals.append(number)

@@ -101,7 +101,7 @@ LISTS = {"attacker": "attackers"}
 """Options that may be repeated, with the name of all their values."""
 
 
-def option_of(name: str, told: str = "", *, filled: bool = False, **changes: Any) -> Decorator:
+def option_of(name: str, told: str = "", *, filled: bool = False, **changes: object) -> Decorator:
     """The option of one argument of `ASKED`.
 
     The help tells its default; what nobody typed is None, or the default if it is `filled`. `told`

@@ -207,7 +207,7 @@ class Sentences(Words):
         info_name: str | None,
         args: list[str],
         parent: click.Context | None = None,
-        **extra: Any,
+        **extra: object,
     ) -> click.Context:
         """Read the words; --help and --version are told here."""
         try:

@@ -494,7 +494,7 @@ def _attribute(module: ModuleType, path: str, text: str) -> Any:
     return found
 
 
-def _made_in(module: Any) -> str:
+def _made_in(module: object) -> str:
     """Which functions a module defines itself, to go on with; nothing without any."""
     own = [
         name
@@ -506,7 +506,7 @@ def _made_in(module: Any) -> str:
     return f"; it has {', '.join(own[:MOST_NAMES])}{more}" if own else ""
 
 
-def _public(holder: Any) -> dict[str, str]:
+def _public(holder: object) -> dict[str, str]:
     names: Iterable[str] = ()
     with suppress(Exception):
         names = [name for name in vars(holder) if not name.startswith("_")]

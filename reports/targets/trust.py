@@ -274,7 +274,7 @@ def _located(name: str) -> Path | None:
     return Path(found) if found else None
 
 
-def _is_own(found: Any, place: str, made: str) -> bool:
+def _is_own(found: object, place: str, made: str) -> bool:
     """Whether what was found once the module is loaded is not simply a function of another."""
     if isinstance(found, (Mechanism, NegativeControl)):
         return True
@@ -290,5 +290,5 @@ def _is_own(found: Any, place: str, made: str) -> bool:
     return made in ("function", "value") and "<locals>" in getattr(found, "__qualname__", "")
 
 
-def _home(found: Any) -> str:
+def _home(found: object) -> str:
     return str(getattr(found, "__module__", None) or "another module")
