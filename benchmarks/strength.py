@@ -95,7 +95,7 @@ def page(results, note=""):
         "# How near the bounds",
         "",
         "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
-        f"with {first['trials']:,} trials, seed {first['seed']}, four shared x86-64 cores, "
+        f"with {first['trials']:,} trials, seed {first['seed']}, two shared x86-64 cores, "
         "2026-11-24.",
         *([note] if note else []),
         "A test of a bound says little where only a small part of the bound is ever reached. The",
