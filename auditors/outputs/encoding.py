@@ -37,6 +37,8 @@ SHOWN = 240
 DEEPEST_SHOWN = 8
 SHORT = 100
 """Items up to which the repr of a row costs nothing."""
+DOUBLED = 2**53
+"""Whole numbers up to it are doubles, each another."""
 LARGE = 10_000
 """Rows from which a database is long: its JSON form takes a good part of a second."""
 
@@ -278,12 +280,25 @@ def _packed(items: Sequence[Any]) -> bytes:
 
 
 def told(row: Any) -> bytes:
-    """Bytes that are equal where two rows of outputs have the same repr, and only there."""
-    if type(row) in (list, tuple):
-        if len(row) > SHORT and STAMPED.issuperset(map(type, row)):
-            return _packed(row)
+    """Bytes that are equal where two rows of outputs are equal, and only there.
+
+    A whole number is told as the double that it is: one output is 0 in a column of whole numbers
+    and 0.0 in a column that holds a fraction too, and what stands beside it must not matter.
+    """
+    kind = type(row)
+    if kind in (list, tuple):
+        if len(row) > SHORT and STAMPED.issuperset(kinds := set(map(type, row))):
+            return _packed(list(row) if kinds == {float} else list(map(_as_double, row)))
         return b"(" + b",".join(map(told, row)) + b")"
-    return repr(row).encode("utf-8", "surrogatepass")
+    if kind is dict:
+        parts = (repr(name).encode("utf-8", "surrogatepass") + b":" + told(part)
+                 for name, part in row.items())  # fmt: skip
+        return b"{" + b",".join(parts) + b"}" if row else told(())
+    return repr(_as_double(row)).encode("utf-8", "surrogatepass")
+
+
+def _as_double(value: Any) -> Any:
+    return float(value) if type(value) in (int, bool) and abs(value) <= DOUBLED else value
 
 
 _WRITER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -205,7 +205,7 @@ def _plain(node: Node) -> list[Any]:
         case Exact():
             return [(node.kind, text) for text in _plain(node.texts)]
         case Grid():
-            return [(node.kind, value) for value in node.values.tolist()]
+            return [_nested(node.kind, value) for value in node.values.tolist()]
         case Fixed():
             columns = [_plain(part) for part in node.parts.values()]
             if not columns:
@@ -225,6 +225,13 @@ def _plain(node: Node) -> list[Any]:
     return found
 
 
+def _nested(kind: str, value: Any) -> Any:
+    """An array of several axes as lists of lists of one type, as those are written elsewhere."""
+    if type(value) is list and value and type(value[0]) is list:
+        value = tuple(_nested(kind, part) for part in value)
+    return kind, value
+
+
 def _builtin(node: Numbers | Texts) -> bool:
     return node.kind in ("number", "text", "NoneType")
 
@@ -232,7 +239,7 @@ def _builtin(node: Numbers | Texts) -> bool:
 def _plain_ragged(node: Ragged) -> list[Any]:
     content = _plain(node.content)
     ends = np.cumsum(node.lengths).tolist()
-    starts = [0, *ends[:-1]]
+    starts = [0, *ends][:-1]
     if node.codes is None:
         return [(node.kind, tuple(content[a:b])) for a, b in zip(starts, ends, strict=True)]
     names = [step if isinstance(step, int) else step[1] for step in node.names]

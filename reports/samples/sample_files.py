@@ -334,11 +334,15 @@ def _require_few(values: int, place: str) -> None:
 
 def _csv(file: TextIO, place: str) -> Sample:
     rows: list[list[str]] = []
-    cells = 0
+    cells = blank = 0
     reader = csv.reader(_limited(file, place))
     try:
         for row in reader:
-            if row:
+            if not row:
+                blank = blank or reader.line_num
+            else:
+                if blank and len(row) == 1:
+                    raise _nothing_there(place, blank)
                 rows.append(row)
                 cells += len(row)
                 _require_few(cells, place)
@@ -391,12 +395,23 @@ def _limited(file: TextIO, place: str) -> Iterator[str]:
         yield line
 
 
+def _nothing_there(place: str, line: int) -> InvalidArgument:
+    """A blank line before others may be an output of its own, and nobody can know."""
+    return InvalidArgument(
+        f"{place}, line {line}: expected an output, got a blank line; if an output is missing "
+        "there, write nan, and otherwise remove the line"
+    )
+
+
 def _lines(file: TextIO, place: str) -> Iterator[Any]:
-    values = 0
+    values = blank = 0
     for number, line in enumerate(_limited(file, place), start=1):
         text = line.strip().removeprefix("\ufeff")
         if not text:
+            blank = blank or number
             continue
+        if blank:
+            raise _nothing_there(place, blank)
         if text.startswith(BEGINNING) and number == 1:
             raise InvalidArgument(
                 f"{place} has draws that an audit kept, of both databases; judge it alone, as in "

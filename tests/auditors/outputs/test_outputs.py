@@ -22,6 +22,8 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import ContractError
+from dpwitness.auditors.events.events import Outcomes
+from dpwitness.auditors.outputs.encoding import told
 from dpwitness.auditors.outputs.features import (
     END,
     KINDS,
@@ -77,6 +79,19 @@ def test_a_feature_of_an_output_is_a_function_of_that_output(batch):
         assert entries(halves.column(feature)) == expected[::2] + expected[1::2], feature
         assert entries(sent.column(feature)) == expected, feature
         assert entries(every_second.column(feature)) == expected[1::2], feature
+
+
+@settings(max_examples=60, deadline=None)
+@given(blocks)
+def test_how_an_output_is_told_does_not_depend_on_those_beside_it(batch):
+    whole = Outputs.of_list(batch)
+    alone = [Outputs.of_list([output]) for output in batch]
+    expected = [told(one.rows()[0]) for one in alone]
+    assert [told(row) for row in whole.rows()] == expected
+    assert [told(row) for row in Outputs.concatenate(alone).rows()] == expected
+    assert [told(row) for row in whole[1::2].rows()] == expected[1::2]
+    event = Outcomes(tuple(whole.rows()[:1]))
+    assert event.contains(whole).tolist() == [bool(event.contains(one)[0]) for one in alone]
 
 
 @settings(max_examples=30, deadline=None)
@@ -139,6 +154,7 @@ def test_types_are_no_part_of_a_value_and_their_attacker_tells_them_apart(one, t
     labels = [side.types.compact().names for side in sides]
     assert len(labels[0]) == len(labels[1]) == 1
     assert labels[0] != labels[1]
+    assert [told(row) for row in sides[0].rows()] == [told(row) for row in sides[1].rows()]
     mixed = Outputs.concatenate(sides)
     assert mixed.types.compact().names == (*labels[0], *labels[1])
 
@@ -152,8 +168,8 @@ def test_a_key_of_numpy_is_the_key_that_python_has():
 @given(blocks)
 def test_the_types_of_an_output_are_a_function_of_that_output(batch):
     whole = Outputs.of_list(batch)
-    told = [whole.types.names[code] for code in whole.types.codes]
-    assert told == [Outputs.of_list([one]).types.compact().names[0] for one in batch]
+    named = [whole.types.names[code] for code in whole.types.codes]
+    assert named == [Outputs.of_list([one]).types.compact().names[0] for one in batch]
 
 
 @pytest.mark.parametrize(("one", "two"), SIMILAR, ids=map(str, range(len(SIMILAR))))

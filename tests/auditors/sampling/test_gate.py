@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, Pair, audit
-from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling import gate
 from dpwitness.auditors.sampling.sampling import Sampler
@@ -53,6 +53,34 @@ def test_what_stands_alone_comes_out_alike_in_any_number_of_workers():
 def test_a_difference_of_a_billionth_in_one_draw_of_five_hundred_is_found():
     with pytest.raises(ContractError, match=TWO_WAYS):
         count(seldom)
+
+
+def reduced(form):
+    """Outputs of one form among others, and of another form if a part of them stands alone."""
+
+    def run(database, rng):
+        return form(max(0, sound(database, rng) - 3))
+
+    return run
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "form",
+    [lambda x: x, lambda x: [x], lambda x: {"x": x}, lambda x: [[x, 1], [2, 3]][: 1 + (x > 0)],
+     lambda x: {1} if x > 0 else set(), lambda x: {"a": 1} if x > 0 else {},
+     lambda x: x > 0 or x, lambda x: np.int64(0) if x <= 0 else x],
+    ids=["number", "list", "dict", "rows", "set", "no keys", "truth", "numpy"],
+)  # fmt: skip
+def test_the_form_of_those_beside_it_makes_no_draw_another(form):
+    # Of two hundred draws one in forty is another form, and of the few that are made again none.
+    for seed in range(8):
+        sampler = Sampler(run=reduced(form), seed=seed)
+        sampler.count(Pair(*PAIR), HalfLine(Feature(), 0.5, True), "attempt", 0, 200)
+        sampler.gate(refuted=False)
+    event = Outcomes(tuple(sampler.frozen([], 40).rows()[:3]))
+    sampler.count(Pair(*PAIR), event, "attempt", 1, 300)
+    sampler.gate(refuted=True)
 
 
 def test_the_draw_is_named_with_both_values():

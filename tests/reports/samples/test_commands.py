@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.reports.samples.sample_files import read_sample
 
 RNG = np.random.default_rng(1)
@@ -121,6 +122,16 @@ def test_every_word_for_a_missing_value_is_one(here, word):
         samples.append(read_sample(name))
     assert repr(samples[0].values) == repr(samples[1].values)
     assert samples[0].shape == samples[1].shape
+
+
+@pytest.mark.parametrize("name", ["one.csv", "head.csv", "one.txt", "one.jsonl"])
+def test_a_blank_line_among_single_outputs_is_asked_about_and_at_the_end_it_is_none(here, name):
+    values = ["x"] * (name == "head.csv") + ["1", "2.5", "3"]
+    (here / name).write_text("\n".join(values) + "\n\n\n")
+    assert len(read_sample(name).values) == 3
+    (here / name).write_text("\n".join([*values, "", "4"]) + "\n")
+    with pytest.raises(InvalidArgument, match=rf"line {len(values) + 1}.*blank.*write nan"):
+        read_sample(name)
 
 
 @pytest.mark.parametrize("name", OTHER)
