@@ -19,8 +19,7 @@ from .auditors.privacy.estimate import EpsilonEstimate
 from .auditors.privacy.planning import BudgetPlan
 from .auditors.privacy.request import Neighbours
 from .auditors.recorded import Judged, OneRun, Scores, canaries, judge_samples, one_run
-from .auditors.results.results import Pair
-from .mechanisms.model import Relation
+from .mechanisms.model import Pair, Relation
 from .notebook import by_name, replayed_by, reporting, write_as
 from .views import Shown
 

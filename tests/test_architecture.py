@@ -91,7 +91,7 @@ def own_imports(path):
         ("from dpwitness.mechanisms import noise", {"dpwitness.mechanisms.noise"}),
         ("from dpwitness.mechanisms.noise import laplace", {"dpwitness.mechanisms.noise.laplace"}),
         ("from . import errors", {"dpwitness.auditors.errors"}),
-        ("from .results.results import Pair", {"dpwitness.auditors.results.results"}),
+        ("from .results.results import Verdict", {"dpwitness.auditors.results.results"}),
         ("from ..mechanisms.model import Rows", {"dpwitness.mechanisms.model"}),
         ("import numpy as np", {"numpy"}),
     ],

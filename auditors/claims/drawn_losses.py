@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Mechanism, PrivacyClaim
+from ...mechanisms.model import Mechanism, Pair, PrivacyClaim
 from ..bounds.means import betting_lower
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
-from ..results.results import Pair
 from ..sampling.draws import Draws
 
 MOST_PAIRS = 20

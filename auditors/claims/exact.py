@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Curve, Database, Law, Mechanism, NotListable, PrivacyClaim
+from ...mechanisms.model import Curve, Database, Law, Mechanism, NotListable, Pair, PrivacyClaim
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..databases.universe import MOST, universe
 from ..outputs.encoding import canonical, show
-from ..results.results import Pair, Verdict
+from ..results.results import Verdict
 from .curve_laws import asked_at, size_bounds
 from .loss_laws import (
     GaussianShift,

@@ -41,6 +41,7 @@ from ...mechanisms.model import (
     Law,
     Mechanism,
     NotListable,
+    Pair,
     PrivacyClaim,
 )
 from ..bounds.holm import intervals
@@ -49,7 +50,7 @@ from ..databases.neighbours import pair_source
 from ..errors import InvalidArgument
 from ..outputs.cells import codes
 from ..outputs.encoding import canonical, show
-from ..results.results import Pair, Verdict
+from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import CLOSE, ERROR, credible
 from .claim_results import ClaimResult, Finding, Table

@@ -2,10 +2,10 @@
 
 from time import monotonic
 
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Mechanism, Pair
 from ..errors import ContractError
 from ..outputs.encoding import show
-from ..results.results import Pair, Verdict
+from ..results.results import Verdict
 from ..sampling.draws import some_databases
 from ..sampling.sampling import Sampler
 from .claim_results import ClaimResult, Finding, Table

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...mechanisms.model import Analyst
-from ..results.results import Pair
+from ...mechanisms.model import Analyst, Pair
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

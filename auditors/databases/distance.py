@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Histogram, Relation, Value
+from ...mechanisms.model import Histogram, Pair, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, identity, show
-from ..results.results import Pair
 from .records import SINGLE, records, said
 
 

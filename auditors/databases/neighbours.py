@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...mechanisms.model import Asked, Histogram, Relation, Rows, Value
+from ...mechanisms.model import Asked, Histogram, Pair, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import identity
-from ..results.results import Pair
 from .analysts import listed_pairs, session_pairs
 from .distance import HISTOGRAMS, relation_of, require_neighbours
 from .examples import harvest

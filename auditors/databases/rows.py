@@ -5,10 +5,9 @@ from dataclasses import replace
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
-from ...mechanisms.model import Choices, Interval, Product, Record, Relation, Row, Rows
+from ...mechanisms.model import Choices, Interval, Pair, Product, Record, Relation, Row, Rows
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical
-from ..results.results import Pair
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

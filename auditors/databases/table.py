@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from ...mechanisms.model import Relation
+from ...mechanisms.model import Pair, Relation
 from ..errors import InvalidArgument
-from ..results.results import Pair
 from .records import Records, records
 from .telling import told_first
 

@@ -18,6 +18,7 @@ from ...mechanisms.model import (
     Domain,
     Histogram,
     Interval,
+    Pair,
     Product,
     Record,
     Relation,
@@ -26,7 +27,6 @@ from ...mechanisms.model import (
     Value,
 )
 from ..outputs.encoding import canonical
-from ..results.results import Pair
 from .rows import corners
 
 MOST = 300

@@ -11,7 +11,7 @@ from itertools import accumulate, groupby
 from math import ceil, floor, inf, log, log10, nan
 from typing import Any
 
-from ...mechanisms.model import Moment, PrivacyClaim, moments_of
+from ...mechanisms.model import Moment, Pair, PrivacyClaim, moments_of
 from ..bounds import power, two_sample
 from ..bounds.looks import LAST, last_looks
 from ..bounds.wealth import log_gain
@@ -25,7 +25,6 @@ from ..results.results import (
     Evidence,
     ExactResult,
     Look,
-    Pair,
     Verdict,
     Witness,
 )

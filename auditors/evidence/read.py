@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
+from ...mechanisms.model import Pair, PrivacyClaim, Relation, curve_from_json
 from ..bounds.moments import Part
 from ..bounds.wealth import Bet
 from ..errors import EvidenceFormatError
@@ -20,7 +20,6 @@ from ..results.results import (
     Count,
     ExactResult,
     Learning,
-    Pair,
     Reach,
     Sketch,
     Smaller,

@@ -3,7 +3,7 @@
 from math import inf, isfinite
 from typing import cast
 
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import Pair, PrivacyClaim
 from ..events.events import Event
 from ..outputs.encoding import to_json
 from ..results.results import (
@@ -14,7 +14,6 @@ from ..results.results import (
     Count,
     ExactResult,
     Learning,
-    Pair,
     Reach,
     Sketch,
     Smaller,

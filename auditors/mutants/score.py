@@ -11,9 +11,8 @@ from itertools import zip_longest
 from time import monotonic
 from typing import Any
 
-from ...mechanisms.model import Mechanism, Theorem
+from ...mechanisms.model import Mechanism, Pair, Theorem
 from ..errors import InvalidArgument
-from ..results.results import Pair
 from ..sampling.calls import accepts_size
 from . import trial
 from .apart import apart

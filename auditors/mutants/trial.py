@@ -15,6 +15,7 @@ import numpy as np
 from ...mechanisms.model import (
     Claim,
     Mechanism,
+    Pair,
     PrivacyClaim,
     Subject,
     Theorem,
@@ -33,7 +34,7 @@ from ..errors import (
 )
 from ..outputs.encoding import canonical
 from ..privacy.run import audit
-from ..results.results import AuditResult, Pair, Verdict
+from ..results.results import AuditResult, Verdict
 from ..sampling.calls import accepts_size, guarded
 from ..workers import Door, Worker
 

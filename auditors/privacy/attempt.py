@@ -15,13 +15,13 @@ from math import exp, inf, sqrt
 
 from scipy.special import ndtri
 
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import Pair, PrivacyClaim
 from ..bounds import two_sample
 from ..bounds.looks import Plan
 from ..choosing.choose import Choice
 from ..events.events import Event
 from ..evidence.derive import looks_at
-from ..results.results import Bets, Count, Look, Pair
+from ..results.results import Bets, Count, Look
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import Hits, count_also
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import ConcentratedCurve, Moment, PrivacyClaim, RenyiCurve
+from ...mechanisms.model import ConcentratedCurve, Moment, Pair, PrivacyClaim, RenyiCurve
 from ..bounds.moments import experts
 from ..bounds.wealth import Bettor, ends, log_gain
 from ..events.partition import Partition, promised
-from ..results.results import Batch, Bets, Pair
+from ..results.results import Batch, Bets
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_cells
 

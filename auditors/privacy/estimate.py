@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import Pair, PrivacyClaim
 from ..arguments import asking
 from ..asked import KEYWORDS
 from ..bounds.moments import rho_lower, telling
@@ -35,7 +35,7 @@ from ..choosing.choose import Lesson
 from ..errors import InvalidArgument
 from ..events.events import Event
 from ..events.partition import Partition, promised
-from ..results.results import AuditResult, Pair, Witness
+from ..results.results import AuditResult, Witness
 from ..sampling.sampling import Sampler
 from ..sampling.teaching import count_also
 from .request import Request

@@ -17,12 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from ...mechanisms.model import Pair
 from ..bounds.looks import Plan, early_looks, last_looks
 from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
 from ..evidence.derive import BET, evidence_of, looks_at, moments_bet_on
 from ..outputs.outputs import Outputs
-from ..results.results import Bets, Count, Evidence, Learning, Look, Pair
+from ..results.results import Bets, Count, Evidence, Learning, Look
 from ..sampling.sampling import OutOfTime, Sampler
 from ..sampling.teaching import teach
 from ..tape.weighing import FEWEST_WEIGHED, PRICE, Weighed, most_weighed, weighed

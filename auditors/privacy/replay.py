@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Mechanism, Pair
 from ..asked import require
 from ..errors import EvidenceFormatError, InvalidArgument
 from ..evidence.derive import derive
 from ..evidence.read import read_facts
 from ..evidence.record import ResultRecord
-from ..results.results import AuditFacts, Bets, Count, Pair, Verdict
+from ..results.results import AuditFacts, Bets, Count, Verdict
 from ..sampling.sampling import Sampler
 from ..tape.exact import exact_pair
 from . import request, retrace

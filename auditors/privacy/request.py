@@ -8,6 +8,7 @@ from ...mechanisms.model import (
     Curve,
     Mechanism,
     NegativeControl,
+    Pair,
     PrivacyClaim,
     Relation,
     carried,
@@ -19,7 +20,6 @@ from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
-from ..results.results import Pair
 from ..sampling.kept import Keeping
 from .budget import Budget
 

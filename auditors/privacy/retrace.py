@@ -12,14 +12,14 @@ from itertools import groupby
 from math import isclose
 from typing import Any
 
-from ...mechanisms.model import Choices, Mechanism, PrivacyClaim, Relation, Value, lines_of
+from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
 from ..bounds.looks import Plan, early_looks, last_looks
 from ..choosing.choose import Choice
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
 from ..evidence.derive import BET, UNSAID, looks_at
 from ..outputs.encoding import canonical
-from ..results.results import AuditFacts, Bets, Count, ExactResult, Pair
+from ..results.results import AuditFacts, Bets, Count, ExactResult
 from ..sampling.fingerprint import fingerprint
 from ..tape.exact import Checked
 from .attempt import Test, foreseen

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from time import monotonic
 
-from ...mechanisms.model import Histogram, PrivacyClaim, Value
+from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Value
 from ..arguments import asking
 from ..asked import KEYWORDS, require
 from ..attackers import seen_by
@@ -19,7 +19,7 @@ from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHan
 from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
-from ..results.results import AuditResult, Pair
+from ..results.results import AuditResult
 from ..sampling.calls import MechanismRaised
 from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler

@@ -6,13 +6,13 @@ from math import inf
 from time import monotonic
 from typing import Any
 
-from ...mechanisms.model import Mechanism, PrivacyClaim
+from ...mechanisms.model import Mechanism, Pair, PrivacyClaim
 from ..bounds import two_sample
 from ..choosing.choose import Choice, Lesson
 from ..databases.neighbours import Source
 from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, moments_bet_on
 from ..outputs.encoding import identity
-from ..results.results import AuditFacts, Count, Pair, Sketch, Smaller
+from ..results.results import AuditFacts, Count, Sketch, Smaller
 from ..sampling.fingerprint import fingerprint
 from ..sampling.kept import Keeping
 from ..sampling.sampling import OutOfTime, Sampler

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Pair
 from ..errors import InvalidArgument
 from ..outputs.outputs import Outputs
-from ..results.results import Pair, Verdict
+from ..results.results import Verdict
 from ..sampling.calls import guarded
 from ..workers import Door, Key, Stream, Worker
 from ..workers.streams import generator

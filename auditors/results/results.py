@@ -6,7 +6,7 @@ from html import escape
 from math import floor, inf, isfinite, nan
 from typing import Any
 
-from ...mechanisms.model import Database, PrivacyClaim, size_lower
+from ...mechanisms.model import Database, Pair, PrivacyClaim, size_lower
 from ..bounds.wealth import Bet
 from ..events.events import Event
 from ..events.partition import Partition
@@ -20,18 +20,6 @@ class Verdict(Enum):
     NOT_REFUTED = "not_refuted"
     INCONCLUSIVE = "inconclusive"
     PROVED = "proved"
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two neighbouring databases, D and D'."""
-
-    database: Database
-    neighbour: Database
-
-    def reversed(self) -> "Pair":
-        """The same two databases in the other order."""
-        return Pair(self.neighbour, self.database)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,13 +25,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Pair
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
 from ..outputs.encoding import identity, is_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
-from ..results.results import Pair
 from ..workers import Key, Stream, Worker
 from ..workers.children import __file__ as workers_file
 from ..workers.streams import (

@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Array, Database, Histogram, Mechanism, Rows, Value
+from ...mechanisms.model import Array, Database, Histogram, Mechanism, Pair, Rows, Value
 from ..databases.neighbours import pair_source
 from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
-from ..results.results import Pair
 from ..workers import Door, Key, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled

@@ -26,12 +26,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Pair
 from ..engines.book import Block
 from ..errors import ContractError
 from ..events.events import Event
 from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
-from ..results.results import Pair
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled

@@ -11,10 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...mechanisms.model import PrivacyClaim
+from ...mechanisms.model import Pair, PrivacyClaim
 from ..engines.book import Block
 from ..outputs.encoding import to_json
-from ..results.results import Pair
 
 FORMAT = "dpwitness draws 1"
 SLOW = 1e-3

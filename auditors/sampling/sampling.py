@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ...mechanisms.model import Pair
 from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
@@ -25,7 +26,6 @@ from ..events.events import Event
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
-from ..results.results import Pair
 from ..workers import Door, Key, Worker
 from ..workers.wire import packed
 from .calls import (

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Pair
 from ..choosing.choose import Lesson
 from ..engines.book import Block
 from ..events.events import Event
 from ..events.ledger import Ledger, Tallies
 from ..events.partition import Partition
 from ..outputs.outputs import Outputs
-from ..results.results import Pair
 from .calls import WHOLE, Ask
 from .sampling import Sampler, halves
 

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from math import sqrt
 
+from ...mechanisms.model import Pair
 from ..databases.examples import explore
 from ..databases.neighbours import Source
 from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results.results import Pair, Reach
+from ..results.results import Reach
 from ..sampling.sampling import Sampler
 from .bank import length_of
 from .choices import choice_space

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ...mechanisms.model import Pair
 from ..errors import ContractError
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results.results import Pair
 from ..sampling.sampling import Sampler
 from ..tape.weighing import weighed
 from ..workers import Key

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ...mechanisms.model import Pair
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
-from ..results.results import Pair
 from .choices import ExampleChoice, choice_space
 from .hunt import Found
 from .probe import Shift, shift

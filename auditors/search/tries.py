@@ -5,7 +5,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from ..results.results import Pair
+from ...mechanisms.model import Pair
 from .choices import ChoiceSpace, Example, Suggest
 from .scout import Scout, Seen
 from .suggestions import marks

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
+from ...mechanisms.model import Pair
 from ..bounds import looks
 from ..outputs.encoding import canonical
 from ..privacy import judge
 from ..privacy.verdicts import Audit
-from ..results.results import Pair
 from ..sampling.fingerprint import fingerprint
 
 VERSION = 2

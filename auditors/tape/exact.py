@@ -18,13 +18,13 @@ from fractions import Fraction
 from math import exp, inf, log
 from typing import Any
 
-from ...mechanisms.model import Histogram, PrivacyClaim, Rows, Value
+from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Rows, Value
 from ..bounds.two_sample import at_distance
 from ..databases.universe import universe
 from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
-from ..results.results import AuditFacts, AuditResult, ExactResult, Pair, Verdict
+from ..results.results import AuditFacts, AuditResult, ExactResult, Verdict
 from ..sampling.sampling import Sampler
 from ..workers.door import pickled
 from .enumeration import Laws, Limits, enumerate_laws, first_path, follow_alone

@@ -27,6 +27,18 @@ class Relation(Enum):
     """Neighbours are the pairs that whoever states the claim calls so; nothing checks it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two neighbouring databases, D and D'."""
+
+    database: Database
+    neighbour: Database
+
+    def reversed(self) -> "Pair":
+        """The same two databases in the other order."""
+        return Pair(self.neighbour, self.database)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
     """A number in [low, high]; whole numbers only when `integer`."""

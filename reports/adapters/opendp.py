@@ -6,7 +6,7 @@ from typing import Any
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.remote.libraries import RELATIONS
-from ...auditors.results.results import Pair
+from ...mechanisms.model import Pair
 from ..record import reading
 
 LARGEST = 100

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from ...auditors.databases.distance import HISTOGRAMS, require_neighbours
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy import request
-from ...auditors.results.results import Pair, Verdict
+from ...auditors.results.results import Verdict
+from ...mechanisms.model import Pair
 from ..faces.as_text import wrapped
 from ..faces.wording import at_least, claim_phrase
 from ..shell.console import INCONCLUSIVE, REFUTED

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, assert_never, get_args
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.outputs.encoding import show
-from ...auditors.results.results import AuditResult, Pair, Verdict, Witness
+from ...auditors.results.results import AuditResult, Verdict, Witness
 from ...mechanisms.model import (
     Claim,
     EqualityClaim,
@@ -19,6 +19,7 @@ from ...mechanisms.model import (
     GrowthClaim,
     IdentityClaim,
     InvariantClaim,
+    Pair,
     PrivacyClaim,
     ThresholdClaim,
     UtilityClaim,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...auditors.databases.table import is_frame
 from ...auditors.outputs.encoding import canonical, show
-from ...auditors.results.results import Pair
+from ...mechanisms.model import Pair
 from ..writing.terminal import printable
 
 LONGEST = 2000

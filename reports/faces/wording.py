@@ -5,8 +5,8 @@ from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 
 from ...auditors.outputs.encoding import canonical, show
-from ...auditors.results.results import AuditResult, Pair, Reach, Verdict
-from ...mechanisms.model import PrivacyClaim, Relation
+from ...auditors.results.results import AuditResult, Reach, Verdict
+from ...mechanisms.model import Pair, PrivacyClaim, Relation
 from ..writing.terminal import printable
 from .difference import changed_rows
 

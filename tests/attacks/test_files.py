@@ -18,11 +18,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpwitness.auditors.results.results import Pair
 from dpwitness.auditors.sampling.kept import KeptDraws
 from dpwitness.auditors.shards import checkpoint
 from dpwitness.auditors.shards.identity import Identity
-from dpwitness.mechanisms.model import PrivacyClaim, Relation
+from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 from dpwitness.reports.sharding.documents import _checksum
 
 CHANGES = int(os.environ.get("DPWITNESS_CHANGES", "200"))

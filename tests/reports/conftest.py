@@ -13,12 +13,11 @@ from dpwitness.auditors.results.results import (
     Count,
     Evidence,
     Learning,
-    Pair,
     Sketch,
     Verdict,
     Witness,
 )
-from dpwitness.mechanisms.model import PrivacyClaim, Relation
+from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 from dpwitness.reports.cli import main
 
 OUTPUT = Feature()

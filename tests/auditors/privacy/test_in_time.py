@@ -10,8 +10,8 @@ from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.planning import Price, foretold, remaking, trials_within
 from dpwitness.auditors.privacy.request import AuditRequest
 from dpwitness.auditors.privacy.run import audit
-from dpwitness.auditors.results.results import Pair, Verdict
-from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
+from dpwitness.auditors.results.results import Verdict
+from dpwitness.mechanisms.model import Mechanism, Pair, PrivacyClaim, Relation
 from dpwitness.reports.shell.console import Console
 
 CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)

@@ -5,9 +5,8 @@ import pytest
 
 from dpwitness.auditors.privacy import attempt
 from dpwitness.auditors.privacy.judge import Judging
-from dpwitness.auditors.results.results import Pair
 from dpwitness.auditors.sampling.sampling import Sampler
-from dpwitness.mechanisms.model import PrivacyClaim, Relation
+from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 
 CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.REPLACE_ONE)
 

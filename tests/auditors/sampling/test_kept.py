@@ -10,11 +10,11 @@ from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.run import audit
-from dpwitness.auditors.results.results import Pair, Verdict
+from dpwitness.auditors.results.results import Verdict
 from dpwitness.auditors.sampling import sampling
 from dpwitness.auditors.sampling.kept import KeptLines
 from dpwitness.auditors.sampling.sampling import OutOfTime, Sampler
-from dpwitness.mechanisms.model import PrivacyClaim, Relation
+from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 
 CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)
 PAIR = Pair([], [1])

@@ -10,9 +10,9 @@ from dpwitness import audit
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.outputs import encoding
 from dpwitness.auditors.outputs.encoding import LARGE, canonical, stamp, to_json, told
-from dpwitness.auditors.results.results import Pair
 from dpwitness.auditors.sampling.calls import PairKeys, pair_key
 from dpwitness.auditors.search import scout
+from dpwitness.mechanisms.model import Pair
 
 VALUES = (
     [0, 1, True, None], [0, 1, 1, None], [0.0, 1.0], [-0.0, 1.0], [0, 1.0], [math.nan], [math.inf],

@@ -6,7 +6,8 @@ from math import inf, nan
 
 import pytest
 
-from dpwitness.auditors.results.results import Pair, Sketch, Verdict, Witness
+from dpwitness.auditors.results.results import Sketch, Verdict, Witness
+from dpwitness.mechanisms.model import Pair
 from dpwitness.reports.drawing.svg import growth_figure, sketch_figure
 from dpwitness.reports.faces import as_html
 from dpwitness.reports.faces.difference import difference

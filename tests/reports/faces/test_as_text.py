@@ -6,7 +6,8 @@ from math import inf
 import pytest
 
 from dpwitness.auditors.evidence.derive import NO_RETURN
-from dpwitness.auditors.results.results import Evidence, Pair, Reach, Verdict
+from dpwitness.auditors.results.results import Evidence, Reach, Verdict
+from dpwitness.mechanisms.model import Pair
 from dpwitness.reports.faces import as_text, wording
 from dpwitness.reports.shell.console import Console
 

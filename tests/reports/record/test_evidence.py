@@ -9,7 +9,8 @@ import pytest
 from dpwitness.auditors.errors import EvidenceFormatError
 from dpwitness.auditors.evidence.record import FindingRecord
 from dpwitness.auditors.outputs.decoding import from_json
-from dpwitness.auditors.results.results import Pair, Verdict
+from dpwitness.auditors.results.results import Verdict
+from dpwitness.mechanisms.model import Pair
 from dpwitness.reports.record import evidence, reading
 from dpwitness.reports.record.json_schema import schema
 
