@@ -7,8 +7,9 @@ The cases are data, see cases.toml: every known bug and every control (docs/real
 attackers.toml one pair is seen by three attackers (docs/attackers.md). `--environments` keeps the
 environments between runs. Results are kept as JSON lines beside them, so that a run that is cut
 off goes on where it was. `CPU s` are seconds of the processor, of the audit and of the interpreter
-that draws together. Exits with 1 if a verdict is not the one that is wanted. How another auditor is
-run on the cases is said in known.py.
+that draws together. `--write` puts the cases that were run into the table of the page. Exits with
+1 if a verdict is not the one that is wanted. How another auditor is run on the cases is said in
+known.py.
 """
 
 import argparse
@@ -31,9 +32,9 @@ PAGES = {
     "attackers": ROOT / "docs" / "attackers.md",
 }
 HEADS = {
-    "attackers": ("mechanism", "version", "values", "bits", "event of the bits", "clock"),
+    "attackers": ("mechanism", "version", "values", "bits", "event of the bits", "clock", "run on"),
     None: ("call", "version", "verdict", "bound", "by hand", "smallest pair", "event",
-           "happened", "draws", "CPU s", "seconds"),
+           "happened", "draws", "CPU s", "seconds", "run on"),
 }  # fmt: skip
 MARK = "<!-- written by benchmarks/real -->"
 STATUS = {0: "not refuted", 1: "refuted", 3: "inconclusive"}
@@ -65,6 +66,7 @@ def audited(case, folder, trials, seed):
         )
         found = {"name": case["name"], "wanted": case["wanted"], "release": release(case)}
         found["processor"] = processor() - before
+        found["day"] = f"{datetime.now(UTC).date()}"
         found["verdict"] = STATUS.get(done.returncode, f"status {done.returncode}")
         if not evidence.exists():
             return {**found, "said": (done.stderr or done.stdout).strip()[-300:]}
@@ -115,6 +117,7 @@ def row(case, found):
         f"{found['draws']:,}" if "draws" in found else "",
         f"{found['processor']:.0f}",
         f"{found['seconds']:.0f}" if "seconds" in found else "",
+        found["day"],
     ]
     return "| " + " | ".join(cells) + " |"
 
@@ -138,20 +141,21 @@ def attacker_row(found):
         cells.append(one["verdict"] + mark + (f", {bound:.2f}" if isinstance(bound, float) else ""))
         if attacker == "bits":
             cells.append(one.get("event", "").replace("|", "\\|"))
-    return "| " + " | ".join(cells) + " |"
+    return "| " + " | ".join([*cells, one["day"]]) + " |"
 
 
 def write(which, rows, trials, seed):
-    """Put the table into the page, below the mark."""
+    """Put the rows of the cases that were run into the table of the page, in the order of all."""
     page, heads = PAGES[which], HEADS.get(which, HEADS[None])
-    head = page.read_text(encoding="utf-8").partition(MARK)[0]
-    today = datetime.now(UTC).date()
+    head, _, old = page.read_text(encoding="utf-8").partition(MARK)
+    table = [line for line in old.splitlines() if line.startswith("| ")][1:]
+    named = {line.split(" | ")[0].removeprefix("| "): line for line in table + rows}
     text = [
         f"{head}{MARK}", "",
-        f"{today}, {trials:,} trials where a case names no others, alpha 0.001, seed {seed}; "
+        f"{trials:,} trials where a case names no others, alpha 0.001, seed {seed}; "
         f"Python {sys.version.split()[0]}, shared x86-64 cores.", "",
         f"| {' | '.join(heads)} |", "|---" * len(heads) + "|",
-        *rows, "",
+        *(named[case["name"]] for case in cases(which) if case["name"] in named), "",
     ]  # fmt: skip
     page.write_text("\n".join(text), encoding="utf-8")
 
