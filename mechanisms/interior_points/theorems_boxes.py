@@ -5,7 +5,8 @@ part of the case, as a fraction of the way from the block's smallest number to i
 """
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from ..model import (
     Subject,
     Theorem,
     ThresholdClaim,
+    UtilityClaim,
     number,
     whole,
 )
@@ -84,10 +86,19 @@ def _inside_margin(case: Any) -> float:
     return -float(errors(rows, box)[1])
 
 
+@cache
+def _stated(block: int) -> float:
+    """How many positives may be missed, as the mechanism says of itself: 2 d (m - 1)."""
+    made = boxes_mechanism(dimension=2, grid=GRID, block=block, records=1, epsilon=1.0)
+    return next(
+        claim.bound(claim.levels[0]) for claim in made.claims if isinstance(claim, UtilityClaim)
+    )
+
+
 def missed_margin(case: Any) -> float:
-    """2 d (m - 1) less the positives that are missed."""
+    """What the mechanism says of the positives that are missed, less those that are."""
     rows, _, box = _learnt(case)
-    return float(4 * (case["block"] - 1) - errors(rows, box)[0])
+    return floor(_stated(int(case["block"]))) - float(errors(rows, box)[0])
 
 
 def _only_negatives(case: Any) -> float:
@@ -141,6 +152,13 @@ EDGE = (
         "chosen": [1.0, 0.0, 1.0, 0.0],
     },
     {"points": [[3, 3]] * 3, "target": [3, 3, 3, 3], "block": 4, "chosen": [1.0, 0.0, 0.0, 1.0]},
+    # No point lies at two ends, so that every end misses others.
+    {
+        "points": [[0, 3], [3, 0], [7, 4], [4, 7], [3, 3], [4, 4]],
+        "target": [0, 0, 7, 7],
+        "block": 2,
+        "chosen": [1.0, 0.0, 1.0, 0.0],
+    },
 )
 
 

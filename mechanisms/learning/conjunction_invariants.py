@@ -78,12 +78,12 @@ def kept_literals_contain_the_target(*, dimension: int) -> InvariantClaim:
 
 
 def noisy_counts_event(
-    *, dimension: int, scale: float, beta: float, threshold: float | None = None
+    *, dimension: int, scale: float, beta: float, most: float, threshold: float | None = None
 ) -> InvariantClaim:
     """While all noise is within the deletion threshold tau, nothing of the target is deleted.
 
-    Then no negative is mistaken, and at most 4 d tau positives are. `threshold`, where given,
-    is run in place of tau.
+    Then no negative is mistaken, and at most `most` positives are. `threshold`, where given, is
+    run in place of tau.
     """
     tau = deletion_threshold(dimension, scale, beta)
     used = tau if threshold is None else threshold
@@ -91,13 +91,24 @@ def noisy_counts_event(
     none, ones = [0] * 2 * dimension, [1] * dimension + [0] * dimension
     upward, downward = [1.0] * 2 * dimension, [-1.0] * 2 * dimension
     opposite = [0, 2**dimension - 1] * int(2 * tau)
+    # Each violates one of the variables, and of these none is deleted: 2 d tau mistakes.
+    apart = [2**dimension - 1 - 2**place for place in range(dimension)] * int(2 * tau)
     return InvariantClaim(
-        cases=Record(fields={**_sample(dimension, max(40, len(opposite))), "noise": noise}),
-        margin=partial(_noisy_counts_margin, dimension=dimension, tau=tau, threshold=used),
+        cases=Record(
+            fields={**_sample(dimension, max(40, len(opposite), len(apart))), "noise": noise}
+        ),
+        margin=partial(
+            _noisy_counts_margin, dimension=dimension, tau=tau, threshold=used, most=most
+        ),
         examples=(
             {"target": ones, "points": list(range(2**dimension)), "noise": upward},
             {"target": none, "points": opposite, "noise": downward},
             {"target": none, "points": opposite, "noise": upward},
+            {
+                "target": none,
+                "points": apart,
+                "noise": [*downward[:dimension], *upward[dimension:]],
+            },
         ),
         identifier="CONJ-P1-EVENT",
         statement="With all noise within tau, negatives are right and 4 d tau positives wrong",
@@ -105,7 +116,9 @@ def noisy_counts_event(
     )
 
 
-def _noisy_counts_margin(case: Any, *, dimension: int, tau: float, threshold: float) -> float:
+def _noisy_counts_margin(
+    case: Any, *, dimension: int, tau: float, threshold: float, most: float
+) -> float:
     counts = _counts(case, dimension)
     noise = tau * np.array(case["noise"])
     violated = violations(counts)
@@ -116,4 +129,4 @@ def _noisy_counts_margin(case: Any, *, dimension: int, tau: float, threshold: fl
     wrong = conjunction_mistakes(negatives, kept)
     if wrong:
         return -float(wrong)
-    return float(min(room, 4 * dimension * tau - conjunction_mistakes(positives, kept)))
+    return float(min(room, most - conjunction_mistakes(positives, kept)))

@@ -18,6 +18,7 @@ from ..model import (
     Relation,
     Subject,
     Theorem,
+    UtilityClaim,
     number,
     whole,
 )
@@ -95,8 +96,11 @@ def _all_subsets(dimension: int, most: int) -> Array:
 
 
 def _event(*, dimension: int, epsilon: float, beta: float) -> InvariantClaim:
+    """The mistakes that the mechanism says it makes at most, where its noise is the worst."""
+    made = noisy_conjunction_mechanism(dimension=dimension, epsilon=epsilon, beta=beta)
+    most = next(claim.bound(beta) for claim in made.claims if isinstance(claim, UtilityClaim))
     scale = 2 * dimension / epsilon
-    return noisy_counts_event(dimension=dimension, scale=scale, beta=beta)
+    return noisy_counts_event(dimension=dimension, scale=scale, beta=beta, most=most)
 
 
 def _opposites(dimension: int, at_zeros: int, at_ones: int) -> tuple[Database, Database]:

@@ -129,7 +129,7 @@ def test_invariants(identifier, dimension, rng):
 
 
 def test_a_lower_threshold_breaks_the_invariant():
-    claim = noisy_counts_event(dimension=2, scale=4.0, beta=0.1, threshold=0.0)
+    claim = noisy_counts_event(dimension=2, scale=4.0, beta=0.1, most=100.0, threshold=0.0)
     assert min(claim.margin(case) for case in claim.examples) < -1
 
 
