@@ -14,6 +14,8 @@ from math import inf, sqrt
 import numpy as np
 
 from ...mechanisms.model import Array
+from ..evidence.record import EdgeRecord
+from ..evidence.write import number
 from .claim_results import Edge
 
 FEWEST, MOST = 200, 2000
@@ -35,6 +37,11 @@ def edge_of(value: float, bound: float, of: str, method: str) -> Edge | None:
     if not 0 < bound < inf:
         return None
     return Edge(share=max(0.0, value / bound), of=of, method=method)
+
+
+def edge_to_json(edge: Edge) -> EdgeRecord:
+    """An edge as it stands in evidence and in a run of reproduce."""
+    return {"share": number(edge.share), "of": edge.of, "method": edge.method}
 
 
 def level_of(losses: Array, beta: float) -> float:

@@ -4,12 +4,11 @@ import numpy as np
 
 from ...mechanisms.model import ThresholdClaim
 from ..evidence.record import TailsRecord
-from ..evidence.write import number
 from ..privacy.budget import Budget
 from ..results.results import Verdict
 from ..sampling.draws import Draws
 from .claim_results import Finding
-from .edge import records_edge
+from .edge import edge_to_json, records_edge
 from .utility import TailBound, count_rows, found_of
 
 
@@ -42,5 +41,5 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
         return found
     # What is stated is the number of records; the level is a second thing that could be smaller.
     edge = records_edge(claim.needed, fails, claim.beta, budget.trials, claim.counted)
-    tails["edge"] = {"share": number(edge.share), "of": edge.of, "method": edge.method}
+    tails["edge"] = edge_to_json(edge)
     return found_of([row], tails, budget)

@@ -24,7 +24,8 @@ from ..sampling.calls import MechanismRaised
 from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler
 from ..search.constants import constants_of
-from ..search.hunt import Found, hunt
+from ..search.hunt import hunt
+from ..search.scout import Found
 from ..tape.exact import LONG, Wanted, with_exact
 from . import request as asked
 from .betting import share

@@ -16,8 +16,8 @@ from ..results.results import AuditFacts, Count, Sketch, Smaller
 from ..sampling.fingerprint import fingerprint
 from ..sampling.kept import Keeping
 from ..sampling.sampling import OutOfTime, Sampler
-from ..search.hunt import Found
 from ..search.plan import SearchPlan
+from ..search.scout import Found
 from ..search.shrink import shrink
 from .attempt import Test
 from .betting import moments_beyond, share

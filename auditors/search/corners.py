@@ -23,9 +23,9 @@ from .suggestions import (
     changed,
     far,
     few_ways,
+    in_turn,
     simplest,
 )
-from .tries import in_turn
 
 BESIDE = 12
 """Ways to set the choices beside a group of like ones."""

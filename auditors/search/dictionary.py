@@ -16,9 +16,9 @@ from .suggestions import (
     far,
     few_ways,
     forms_of,
+    in_turn,
     mark,
 )
-from .tries import in_turn
 
 DAY = ("year", "month", "day")
 ORDINALS = range(date(1800, 1, 1).toordinal(), date(2200, 1, 1).toordinal())

@@ -5,7 +5,7 @@ from the seed, so the same seed finds the same pair, whatever the number of work
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import zip_longest
 from math import sqrt
 
@@ -16,7 +16,6 @@ from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
-from ..results.results import Reach
 from ..sampling.sampling import Sampler
 from .bank import length_of
 from .choices import choice_space
@@ -26,7 +25,7 @@ from .plan import SearchPlan
 from .probe import Shift, rare_moves
 from .promise import promise
 from .reach import Lines, reached, searched_codes
-from .scout import Enough, Gross, Scout, Seen, sides_of, sizes_of
+from .scout import Enough, Found, Gross, Scout, Seen, sides_of, sizes_of
 from .stages import Stages
 
 PLATEAU = 4
@@ -54,23 +53,6 @@ LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
 UNFROZEN = 200
 """Examples where the noise cannot be frozen and every pair costs ordinary draws."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """The pair that looked worst, the draws that made it look so, and what else was seen.
-
-    `enough` says that the draws alone show a gross violation.
-    """
-
-    pair: Pair
-    first: Outputs
-    second: Outputs
-    scores: dict[bytes, float] = field(default_factory=dict)
-    seen: Seen | None = None
-    scout: Scout | None = None
-    reach: Reach | None = None
-    enough: bool = False
 
 
 def hunt(

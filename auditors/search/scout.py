@@ -13,6 +13,7 @@ from ..errors import ContractError
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
+from ..results.results import Reach
 from ..sampling.sampling import Sampler
 from ..tape.weighing import weighed
 from ..workers import Key
@@ -333,6 +334,23 @@ class Scout:
                     raise Gross(seen, sides)
                 ranks.append((score, seen))
             listed = [seen for _, seen in sorted(ranks, key=lambda rank: -rank[0])]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pair that looked worst, the draws that made it look so, and what else was seen.
+
+    `enough` says that the draws alone show a gross violation.
+    """
+
+    pair: Pair
+    first: Outputs
+    second: Outputs
+    scores: dict[bytes, float] = field(default_factory=dict)
+    seen: Seen | None = None
+    scout: Scout | None = None
+    reach: Reach | None = None
+    enough: bool = False
 
 
 def records_in(database: Any) -> int | None:

@@ -8,9 +8,8 @@ from ...mechanisms.model import Pair
 from ..databases.neighbours import Source
 from ..outputs.encoding import canonical
 from .choices import ExampleChoice, choice_space
-from .hunt import Found
 from .probe import Shift, shift
-from .scout import Scout, Seen
+from .scout import Found, Scout, Seen
 
 CANDIDATES = 600
 """Pairs that may be made on the way down; most are turned away without being asked about."""

@@ -16,8 +16,8 @@ from .dictionary import conjunctions, dictionary, shaped
 from .evolution import Evolution
 from .ladder import Ladder, base_of
 from .scout import Enough, Gross, Scout, Seen
-from .suggestions import Suggestions
-from .tries import Tries, in_turn
+from .suggestions import Suggestions, in_turn
+from .tries import Tries
 
 RANDOM = 120
 FIRST = 40

@@ -77,6 +77,18 @@ class Suggestions:
         return [value for value in self.constants if type(value) in (int, float)]
 
 
+def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[Any]]:
+    """One of each in turn until all have ended."""
+    while proposals:
+        left = []
+        for one in proposals:
+            found = next(one, None)
+            if found is not None:
+                yield found
+                left.append(one)
+        proposals = left
+
+
 def mark(value: object) -> Any:
     """Equal for values that are the same to the last bit and type."""
     return (type(value).__name__, repr(value))

@@ -113,15 +113,3 @@ class Tries:
 def how_many(seen: Seen) -> int:
     """How many choices made a pair; none made a template."""
     return len(seen.example.made) if seen.example is not None else 0
-
-
-def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[Any]]:
-    """One of each in turn until all have ended."""
-    while proposals:
-        left = []
-        for one in proposals:
-            found = next(one, None)
-            if found is not None:
-                yield found
-                left.append(one)
-        proposals = left

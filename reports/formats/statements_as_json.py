@@ -9,7 +9,9 @@ import numpy as np
 from msgspec import Meta
 
 from ...auditors.claims.claim_results import ClaimResult, Edge
-from ...auditors.evidence.record import FoundRecord, Size, Whole, one_of
+from ...auditors.claims.edge import edge_to_json
+from ...auditors.evidence.record import EdgeRecord, FoundRecord, Size, Whole, one_of
+from ...auditors.evidence.write import number
 from ...auditors.outputs.encoding import show
 from ..faces.claim_faces import FACES, witness_words
 from ..record.evidence import environment
@@ -19,22 +21,13 @@ from ..statements.sections import Gallery, Reproduction, Section
 SCHEMA = "dpwitness-reproduce/1"
 
 
-class ConstantRecord(TypedDict):
-    """The smallest constant that still holds on the hardest instance found."""
+class ConstantRecord(EdgeRecord):
+    """The same constant as a number: `share` of the stated one."""
 
     stated: Annotated[float, Meta(description="The constant of the statement.")]
     holds: Annotated[
         Size, Meta(description="What still holds there; an estimate if it comes from draws.")
     ]
-    share: Annotated[Size, Meta(description="One of the other; 1 is a bound that is attained.")]
-    of: Annotated[
-        str,
-        Meta(
-            description="What is made smaller: epsilon, delta, loss, chance, records, mean or "
-            "quantity."
-        ),
-    ]
-    method: str
 
 
 class StatementRecord(FoundRecord):
@@ -140,16 +133,14 @@ def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
     }
 
 
-def _smallest(edge: Edge | None, constant: float) -> dict[str, Any] | None:
+def _smallest(edge: Edge | None, constant: float) -> ConstantRecord | None:
     """The smallest constant that still holds on the hardest instance found."""
     if edge is None:
         return None
     return {
         "stated": constant,
-        "holds": _plain(edge.share * constant),
-        "share": _plain(edge.share),
-        "of": edge.of,
-        "method": edge.method,
+        "holds": number(edge.share * constant),
+        **edge_to_json(edge),
     }
 
 

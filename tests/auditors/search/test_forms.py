@@ -12,8 +12,7 @@ from dpwitness.auditors.search.choices import ChoiceSpace, ExampleChoice
 from dpwitness.auditors.search.constants import constants_of
 from dpwitness.auditors.search.corners import corners, exhausted
 from dpwitness.auditors.search.dictionary import conjunctions, runs, shaped
-from dpwitness.auditors.search.suggestions import Suggestions, forms_of
-from dpwitness.auditors.search.tries import in_turn
+from dpwitness.auditors.search.suggestions import Suggestions, forms_of, in_turn
 
 CITIES = ("Bergen", "Oslo", "Vaduz", "Rome")
 CODE = re.compile(r"[A-Z]{2}-\d{4}")
