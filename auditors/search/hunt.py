@@ -17,15 +17,17 @@ from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..sampling.sampling import Sampler
+from ..tape.weighing import HOLDING
 from .bank import length_of
 from .choices import choice_space
 from .constants import constants_of
-from .listed import every, how_many
+from .corners import every, how_many
 from .plan import SearchPlan
 from .probe import Shift, rare_moves
 from .promise import promise
 from .reach import Lines, reached, searched_codes
 from .scout import Enough, Found, Gross, Scout, Seen, sides_of, sizes_of
+from .slopes import moves_of, proposed
 from .stages import Stages
 
 PLATEAU = 4
@@ -49,6 +51,9 @@ WEIGHED = 509
 """Draws of each database of a pair that are weighed on a tape to rate it."""
 NARROWED, A_DATABASE = 16, 3
 """Pairs that are narrowed down by more weighed draws, and of them those of one database."""
+SLOPES, SLOPE_DRAWS, SLOPE_PART = 8, 508, 0.15
+"""Databases that have neighbours proposed, draws held on each of their moves, and the part of the
+draws that are left which this may take."""
 LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
 UNFROZEN = 200
@@ -137,6 +142,8 @@ def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:
             listed.append(seen)
     except Enough:
         pass
+    if weigh and stages is not None:
+        listed += _proposed(scout, stages, listed)
     if not listed:
         every = list(scout.seen.values())
         return _drawn(scout, max(every, key=lambda seen: seen.shift.moved + seen.shift.counts))
@@ -186,6 +193,47 @@ def _rate(scout: Scout, seen: Seen, *, weigh: bool) -> bool:
         told = promise(*sides, delta=scout.delta, trials=scout.plan.counted)
     seen.promise = told
     return seen.weighed
+
+
+def _proposed(scout: Scout, stages: Stages, listed: list[Seen]) -> list[Seen]:
+    """Pairs of the best databases, and of others, with the neighbours that slopes propose."""
+    space, known = stages.tries.space, set(listed)
+    found: list[Seen] = []
+    budget, asked = int(SLOPE_PART * scout.left()), set[bytes]()
+    rated = sorted(listed, key=lambda seen: -seen.promise)
+    every = list(scout.seen.values())
+    others = stages.random.sample(every, min(len(every), 4 * SLOPES))
+    for seen in (seen for both in zip_longest(rated, others) for seen in both):
+        if scout.out_of_time() or len(asked) == SLOPES:
+            break
+        if seen is None or seen.example is None or seen.key[0] in asked:
+            continue
+        moves = moves_of(space, seen.example)
+        if not moves:
+            break  # of what the best pair's neighbour is made, those of the others are too
+        price = HOLDING * SLOPE_DRAWS * (1 + len(moves))
+        if budget < price:
+            break
+        budget -= price
+        asked.add(seen.key[0])
+        neighbours = [seen.pair.neighbour, *(move.neighbour for move in moves)]
+        told = scout.moved(seen, neighbours, SLOPE_DRAWS)
+        if told.reason:
+            break
+        for choices in proposed(
+            seen.example, moves, told.outputs, told.log_weights, scout.plan.counted
+        ):
+            try:
+                made = stages.tries.again(choices)
+            except Enough:
+                return found
+            except Gross as gross:
+                return [*found, gross.seen]
+            if made is not None and made not in known:
+                known.add(made)
+                _rate(scout, made, weigh=True)
+                found.append(made)
+    return found
 
 
 def _narrowed(scout: Scout, listed: list[Seen], climbed: list[Seen]) -> Seen | None:

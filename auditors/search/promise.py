@@ -47,7 +47,7 @@ def promise(first: Outputs, second: Outputs, *, delta: float, trials: int) -> fl
     size = min(len(first), len(second))
     if size < FEWEST:
         return -np.inf
-    columns = _columns(first[:size], second[:size])
+    columns = columns_of(first[:size], second[:size])
     if not columns:
         return 0.0
     scores = []
@@ -71,7 +71,7 @@ def weighed_promise(outputs: Outputs, counts: Floats, *, delta: float, trials: i
     size, half = len(outputs), len(outputs) // 2
     if half < FEWEST:
         return -np.inf
-    columns = [codes.reshape(-1) for codes in _columns(outputs[:half], outputs[half:])]
+    columns = [codes.reshape(-1) for codes in columns_of(outputs[:half], outputs[half:])]
     if not columns:
         return 0.0
     a, b = counts
@@ -118,7 +118,7 @@ def _best_weighed_cut(scores: Floats, a: Floats, b: Floats, delta: float, trials
     return best
 
 
-def _columns(first: Outputs, second: Outputs) -> list[Codes]:
+def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
     """The bin or label of each output in each column, shape (2, draws); the whole output last."""
     paths = list(dict.fromkeys((*first[:100].paths(), *second[:100].paths())))
     bins = int(np.clip(MOST_CELLS // max(1, len(paths)), 2, BINS))

@@ -15,7 +15,7 @@ from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
 from ..results.results import Reach
 from ..sampling.sampling import Sampler
-from ..tape.weighing import weighed
+from ..tape.weighing import HOLDING, MovedWeights, moved, weighed
 from ..workers import Key
 from .choices import Example
 from .plan import SearchPlan
@@ -47,7 +47,7 @@ TOGETHER = {True: 16, False: 4}
 """Pairs whose frozen runs are asked for at once."""
 KEPT_NUMBERS = 2_000_000
 """Numbers of outputs that are kept for pairs with the same database."""
-EXECUTIONS = 8
+EXECUTIONS = 2 * HOLDING
 """Runs of the mechanism for a draw of each database that is weighed."""
 
 
@@ -276,6 +276,14 @@ class Scout:
         return weighed_promise(
             found.outputs, found.counts, delta=self.delta, trials=self.plan.counted
         )
+
+    def moved(self, seen: Seen, neighbours: Sequence[Any], draws: int) -> MovedWeights:
+        """The same draws of the first database of a pair, weighed for each of some neighbours."""
+        sampler = self.sampler
+        key = Key(sampler.seed, sampler.tally.keys.of(seen.pair), "tape", 0, 0)
+        found = sampler.door.ask(moved, (seen.pair.database, *neighbours), key, draws)
+        sampler.tally.add(found.made)
+        return found
 
     def _gross(self, seen: Seen) -> tuple[Outputs, Outputs] | None:
         """The few draws by whose score a pair that looks gross is so; None where it is not."""

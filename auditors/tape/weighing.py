@@ -33,6 +33,8 @@ PRICE = 32.0
 """Ordinary draws that one must be worth where each is a call: it takes .2 to .8 ms on the tape, an
 ordinary one some microseconds. At epsilon 1 it is worth about 3, at 1/4 about 40."""
 MOST_WORTH = 1e6
+HOLDING = 4
+"""Runs of the mechanism for a draw that is held on one neighbour: two of each database."""
 HEAVY = (
     "the weights, of {:.0%} of the outputs, are too unequal for weighted runs to teach more than "
     "ordinary ones"
@@ -71,6 +73,52 @@ class Weighed:
         """The counts in ordinary draws that tell as much."""
         found: Floats = self.counts * self.worth
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class MovedWeights:
+    """Draws of one database and the log weight of each for every neighbour.
+
+    `log_weights` has shape (neighbours, draws), NaN where a draw is not held. `made` is how often
+    the mechanism ran, and `reason` says why nothing is told.
+    """
+
+    outputs: Outputs
+    log_weights: Floats
+    made: int
+    reason: str = ""
+
+
+def moved(worker: Worker, databases: Sequence[Any], key: Key, draws: int) -> MovedWeights:
+    """The same rows of the first database held on each other; runs where the mechanism runs.
+
+    Every neighbour has the same draws, so that the differences of its log weights say what a
+    change of the neighbour gives away of each output: by the theorem their mean given y is the
+    difference of ln P(y), up to the square of the change.
+    """
+    outputs, made = Outputs.of_list([]), 0
+    found: list[Floats] = []
+
+    def bits() -> Any:
+        return bits_of(key.words, 1)
+
+    try:
+        with np.errstate(all="ignore"):
+            for neighbour in databases[1:]:
+                worker.beat()
+                tape = hold(
+                    worker.run, databases[0], neighbour, lambda: bits_of(key.words, 1), draws
+                )
+                made += HOLDING * draws
+                if tape.reason:
+                    return MovedWeights(outputs, np.zeros((0, 0)), made, tape.reason)
+                if not found:
+                    outputs = Outputs.of(captured(tape.outputs), draws)
+                found.append(np.where(tape.held, tape.log_weights, np.nan))
+    except Exception as error:  # noqa: BLE001 - the mechanism, or outputs of which nothing is read
+        why = f"its draws cannot be weighed: {type(error).__name__}: {error}"
+        return MovedWeights(outputs, np.zeros((0, 0)), made, why)
+    return MovedWeights(outputs, np.clip(np.array(found), -HEAVIEST, HEAVIEST), made)
 
 
 def most_weighed(calls: Calls, draws: int) -> int:

@@ -12,8 +12,8 @@ from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search import hunt as hunt_module
 from dpwitness.auditors.search.choices import choice_space
+from dpwitness.auditors.search.corners import every, how_many
 from dpwitness.auditors.search.hunt import hunt
-from dpwitness.auditors.search.listed import every, how_many
 from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves, shift
 from dpwitness.mechanisms.model import Relation
