@@ -165,15 +165,16 @@ def _whole(
 
 
 def _whole_spends(delta: float, base_delta: float, rounds: int) -> IdentityClaim:
-    """What the samples leak, and once a round what a synopsis leaks."""
+    """What the samples lose and leak, and once a round what a synopsis loses and leaks."""
 
-    def promised() -> float:
+    def amiss() -> float:
         made = _whole(1.0, delta, 0.5, rounds, base_delta=base_delta)
-        return next(one.delta for one in made.claims if isinstance(one, PrivacyClaim))
+        promised = next(one for one in made.claims if isinstance(one, PrivacyClaim))
+        lost = 1.0 + sum([0.5] * rounds)
+        leaked = delta + sum([base_delta] * rounds)
+        return max(abs(promised.epsilon - lost), abs(promised.delta - leaked))
 
-    return IdentityClaim(
-        compute=promised, stated=delta + sum([base_delta] * rounds), tolerance=1e-12
-    )
+    return IdentityClaim(compute=amiss, stated=0.0, tolerance=1e-12)
 
 
 def _samples_spend(samples: int, earlier: int, epsilon: float, digits: float) -> IdentityClaim:
@@ -272,7 +273,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="BQ-6.1-SPENT",
-        statement="the delta of all synopses is delta_sample + T delta_base",
+        statement="all synopses promise what the samples lose and leak, and T times the base",
         reference=f"{SOURCE}(2), with constants",
         subject=_whole_spends,
         parameters={
