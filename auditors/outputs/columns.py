@@ -285,7 +285,7 @@ def _is(column: Column, wanted: Any) -> NDArray[np.bool_]:
 
 
 def _count(node: Node, feature: Feature) -> Column:
-    """How often two letters follow each other in a text."""
+    """How often two letters follow each other in a text, or are separated so."""
     if isinstance(node, Texts) and isinstance(feature.argument, str):
         return Column(times(node, feature.argument))
     return _constant("no text", node.count)

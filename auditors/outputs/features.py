@@ -85,7 +85,8 @@ class Feature:
     | difference, equal | path minus `other`; whether both hold the same, 1 or 0 |
     | residue | a whole number modulo `argument` |
     | first | index of the first part that is `argument` |
-    | count | how often the two letters `argument` follow each other in a text |
+    | count | how often `argument` occurs in a text: two letters that follow each other, or two
+    letters or digits with what separates them, at most BETWEEN characters |
     | labelled | in a list, the part `other[1:]` of the entry whose `other[0]` is `argument`: of
     those the one at `place`, -1 for the last |
     | after | in a text, a number after the word `argument`, where it occurs once: the one at
@@ -177,6 +178,15 @@ class Feature:
 
 START, END = "\x02", "\x03"
 """Stand for the ends of a text among its letters."""
+BETWEEN = 3
+"""Most characters that separate two letters, as in `Q -> S` without its spaces or in `Q, S`."""
+
+
+def _counted(argument: str) -> bool:
+    """Whether it is a pair of letters as `count` asks for."""
+    separators = argument[1:-1]
+    apart = not any(map(str.isalnum, separators)) and len(separators) <= BETWEEN
+    return len(argument) == 2 or (len(argument) > 2 and apart)
 
 
 def _say_letters(letters: str) -> str:
@@ -240,7 +250,7 @@ def feature_from_json(data: Any) -> Feature:
     if not isinstance(argument, wanted) or isinstance(argument, bool):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     other = data.get("other", [])
-    if (kind == "count" and len(str(argument)) != 2) or (kind == "labelled" and not other):
+    if (kind == "count" and not _counted(str(argument))) or (kind == "labelled" and not other):
         raise EvidenceFormatError(f"a feature of kind {kind} cannot have {argument!r:.40}")
     place = data.get("place", 0)
     if place not in PLACES or isinstance(place, bool) or (place and kind not in PLACED):

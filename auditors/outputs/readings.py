@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import END, START, Path, Step
+from .features import BETWEEN, END, START, Path, Step
 from .kinds import kind_of
 from .nodes import Exact, Fixed, Grid, Node, Piece, Ragged, Texts, joined, pieces_of
 from .packing import CHECKED_AT, named_parts
@@ -181,29 +181,86 @@ def _stepped(rows: NDArray[np.intp] | None, node: Node, step: Step) -> list[Piec
     return []
 
 
+BITS = 21
+"""Of one character: Unicode ends below 2^21. Three characters are one number."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbouringLetters:
+    """Every two letters that follow each other in texts, or that `between` separates.
+
+    Of each the `first`, `between` (a place in `separators`, whose first is empty), `second` and the
+    text `row`. Separated are letters and digits, by at most BETWEEN characters of other kinds: in
+    `Q-S-R` neighbours by position are Q- and -S, which do not tell how states follow each other.
+    """
+
+    first: NDArray[np.int64]
+    between: NDArray[np.int64]
+    second: NDArray[np.int64]
+    row: NDArray[np.intp]
+    separators: tuple[str, ...]
+
+    def numbered(self) -> NDArray[np.int64]:
+        """Each pair as one number, equal for equal pairs of these texts."""
+        return (self.first << 2 * BITS) | (self.between << BITS) | self.second
+
+    def spelled(self, number: int) -> str:
+        """The pair of a number."""
+        mask = (1 << BITS) - 1
+        separator = self.separators[number >> BITS & mask]
+        return f"{chr(number >> 2 * BITS)}{separator}{chr(number & mask)}"
+
+
 @lru_cache(maxsize=KEPT)
-def _letters(names: tuple[str, ...]) -> tuple[NDArray[np.int64], NDArray[np.intp]]:
-    """Every two letters that follow each other, as one number, and the text they are of."""
+def _letters(names: tuple[str, ...]) -> NeighbouringLetters:
     marked = [f"{START}{spelled(name)}{END}" for name in names]
     whole = "".join(marked).encode("utf-32-le", "surrogatepass")
     letters = np.frombuffer(whole, dtype=np.uint32).astype(np.int64)
     lengths = np.array([len(text) for text in marked], dtype=np.intp)
     rows = np.repeat(np.arange(len(names)), lengths)
-    inside = np.flatnonzero(rows[1:] == rows[:-1])
-    return letters[inside] << 32 | letters[inside + 1], rows[inside]
+    near = np.flatnonzero(rows[1:] == rows[:-1])
+
+    kinds, kind = np.unique(letters, return_inverse=True)
+    words = np.flatnonzero(np.array([chr(code).isalnum() for code in kinds.tolist()])[kind])
+    left, right = words[:-1], words[1:]
+    width = right - left - 1
+    apart = (width > 0) & (width <= BETWEEN) & (rows[left] == rows[right])
+    left, right, width = left[apart], right[apart], width[apart]
+    run = np.zeros(len(left), dtype=np.int64)
+    for place in range(BETWEEN):
+        inside = place < width
+        run[inside] = run[inside] << BITS | letters[left[inside] + 1 + place] + 1
+    runs, separator = np.unique(run, return_inverse=True)
+
+    return NeighbouringLetters(
+        np.concatenate([letters[near], letters[left]]),
+        np.concatenate([np.zeros(len(near), dtype=np.int64), 1 + separator]),
+        np.concatenate([letters[near + 1], letters[right]]),
+        np.concatenate([rows[near], rows[left]]),
+        ("", *map(_characters, runs.tolist())),
+    )
+
+
+def _characters(run: int) -> str:
+    """The characters of a run: its number has one more than the code of each, so that none is 0."""
+    return _characters(run >> BITS) + chr((run & (1 << BITS) - 1) - 1) if run else ""
 
 
 def alphabet(texts: Texts) -> int:
     """How many different letters the texts have, a mark of their start included."""
-    return len(np.unique(_letters(texts.names)[0] >> 32))
+    return len(np.unique(_letters(texts.names).first))
 
 
 def times(texts: Texts, letters: str) -> NDArray[np.int64]:
-    """How often two letters follow each other in each text, overlaps included."""
-    pairs, rows = _letters(texts.names)
-    wanted = ord(letters[0]) << 32 | ord(letters[1])
-    found = np.bincount(rows[pairs == wanted], minlength=len(texts.names))
-    return found[texts.codes]
+    """How often two letters follow each other in each text, overlaps included.
+
+    Of more than two characters the inner ones separate the first from the last.
+    """
+    known = _letters(texts.names)
+    place = known.separators.index(letters[1:-1]) if letters[1:-1] in known.separators else -1
+    wanted = known.between == place
+    wanted &= (known.first == ord(letters[0])) & (known.second == ord(letters[-1]))
+    return np.bincount(known.row[wanted], minlength=len(texts.names))[texts.codes]
 
 
 def telling_letters(first: Texts, second: Texts, most: int, least: float) -> list[str]:
@@ -214,18 +271,19 @@ def telling_letters(first: Texts, second: Texts, most: int, least: float) -> lis
     seen = []
     for side in (first, second):
         texts = side.compact()
-        pairs, rows = _letters(texts.names)
-        often = np.bincount(texts.codes, minlength=len(texts.names))[rows]
-        distinct, places = np.unique(pairs, return_inverse=True)
+        known = _letters(texts.names)
+        often = np.bincount(texts.codes, minlength=len(texts.names))[known.row]
+        distinct, places = np.unique(known.numbered(), return_inverse=True)
         means = np.bincount(places, often) / texts.count
-        seen.append((dict(zip(distinct.tolist(), means.tolist(), strict=True)), texts.count))
+        names = map(known.spelled, distinct.tolist())
+        seen.append((dict(zip(names, means.tolist(), strict=True)), texts.count))
     (one, n), (two, m) = seen
     gaps = {}
     for pair in dict.fromkeys((*one, *two)):
         a, b = one.get(pair, 0.0), two.get(pair, 0.0)
         gaps[pair] = abs(a - b) / ((a + 1 / n) / n + (b + 1 / m) / m) ** 0.5
     best = sorted(gaps, key=lambda pair: (-gaps[pair], pair))[:most]
-    return [chr(pair >> 32) + chr(pair & 0xFFFFFFFF) for pair in best if gaps[pair] >= least]
+    return [pair for pair in best if gaps[pair] >= least]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What a text says is a function of that text, and tells apart what the texts tell apart."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -97,6 +98,27 @@ def test_two_letters_are_counted_with_overlaps(batch, pair):
         assert list(column.values) == expected
 
 
+@given(
+    st.lists(st.text("aB3 -,\0\N{GRINNING FACE}", max_size=9), min_size=1, max_size=6),
+    st.from_regex(r"\A[aB3][-, \0\N{GRINNING FACE}]{1,3}[aB3]\Z"),
+)
+def test_separated_letters_are_counted_with_what_separates_them(batch, wanted):
+    feature = Feature("count", (), argument=wanted)
+    assert feature_from_json(feature.to_json()) == feature
+    column = Outputs.of_list([*batch, wanted]).column(feature)
+    width = len(wanted)
+    expected = [
+        sum(text[i : i + width] == wanted for i in range(len(text))) for text in [*batch, wanted]
+    ]
+    assert list(column.values) == expected
+
+
+@pytest.mark.parametrize("argument", ["", "a", "abc", "a-b-c", "a----b"])
+def test_a_count_is_of_two_letters_and_of_nothing_longer(argument):
+    with pytest.raises(EvidenceFormatError):
+        feature_from_json({"kind": "count", "path": [], "argument": argument})
+
+
 @given(st.lists(st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 9)), max_size=4),
                 min_size=1, max_size=6))  # fmt: skip
 def test_the_first_entry_with_a_label(batch):
@@ -155,6 +177,23 @@ def test_chains_of_letters_are_told_by_their_neighbours(letters):
     assert pairs >= {a + b for a in letters for b in letters}
     choice = learn(*sides, epsilon=1.0, delta=0.0, trials=2000, level=0.05)
     assert choice.predicted > 2
+
+
+@pytest.mark.parametrize("separator", ["-", ", ", " > ", "/"])
+def test_chains_of_separated_letters_are_told_by_their_neighbours(separator):
+    """Side 1 has half of its neighbours A, B the other way round. At seed 0."""
+    rng = np.random.default_rng(0)
+
+    def walk(side):
+        found = ["ABCD"[k] for k in rng.integers(0, 4, 12)]
+        for place, (a, b) in enumerate(list(pairwise(found))):
+            if side and a + b == "AB" and rng.random() < 0.5:
+                found[place], found[place + 1] = b, a
+        return separator.join(found)
+
+    sides = [Outputs.of_list([walk(side) for _ in range(4000)]) for side in (0, 1)]
+    pairs = {feature.argument for feature in questions(*sides) if feature.kind == "count"}
+    assert pairs >= {a + separator + b for a in "ABCD" for b in "ABCD"}
 
 
 def test_numbers_of_one_text_are_not_compared():
