@@ -257,6 +257,26 @@ def test_seven_kinds_of_fault_have_their_own_words(run, pair, reason):
     assert any(reason in one.reason for one in cause.lines), cause
 
 
+def drawn(rng):
+    return rng.laplace(scale=1.0)
+
+
+def handed(total, noise):
+    return total + noise
+
+
+def draws_far_from_the_data(d, rng):
+    return handed(3 * sum(d), drawn(rng))
+
+
+def test_the_line_where_data_meet_the_noise_stands_beside_the_one_that_draws():
+    """The draw is made in a function that knows no data; another adds them."""
+    lines, first = inspect.getsourcelines(handed)
+    meets = next(first + k for k, line in enumerate(lines) if "+" in line)
+    found = told(draws_far_from_the_data, ([1, 1], [1]))
+    assert meets in [one.line for one in found.lines]
+
+
 def test_a_selection_is_told_with_the_conditional_mean_beside_the_sum():
     cause = told(noisy_max, CHANGED)
     assert "add up to at most 20" in cause.summary

@@ -11,6 +11,7 @@ from dpwitness.auditors.choosing.choose import promised, softly
 from dpwitness.auditors.events.learners import additive
 from dpwitness.auditors.events.ledger import Ledger
 from dpwitness.auditors.outputs.outputs import Outputs
+from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.sampling.calls import Calls
 from dpwitness.auditors.tape.weighing import LITTLE, PRICE, weighed
 from dpwitness.auditors.workers import Key, Worker
@@ -181,3 +182,26 @@ def test_fewer_draws_teach_where_weighed_ones_tell_as_much(scale, part):
 
     found = audit(release, epsilon=1.0, pair=([0], [1]), relation="declared", trials=40_000)
     assert found.evidence.counts[-1].trials[0] == part * 40_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("behind", "most"), [(False, 1 / 8), (True, 1 / 4)])
+def test_as_many_teach_as_without_a_tape_once_they_teach_a_better_event(monkeypatch, behind, most):
+    """What is found to be better by the last lesson counts for the next, and not one later."""
+    chosen, beside = Judging._chosen, []
+
+    def found(self, trials):
+        choice = chosen(self, trials)
+        if self._weights is not None:
+            beside.append(self.lesson.draws)
+            # The better event comes up in the first lesson after the weighed draws.
+            self._behind = behind and len(beside) > 1
+        return choice
+
+    monkeypatch.setattr(Judging, "_chosen", found)
+
+    def release(rows, rng, *, size=None):
+        return sum(rows) + rng.laplace(0.0, 10.0, size)
+
+    told = audit(release, epsilon=1.0, pair=([0], [1]), relation="declared", trials=40_000)
+    assert told.evidence.counts[-1].trials[0] == (1 - most) * 40_000
