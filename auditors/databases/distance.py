@@ -1,7 +1,6 @@
 """How far apart two databases are under a relation, so that a pair given by hand can be checked."""
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ import numpy as np
 from ...mechanisms.model import Histogram, Pair, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, identity, show
+from .alike import unlike
 from .records import SINGLE, records, said
 
 
@@ -105,9 +105,6 @@ def _other(relation: Relation) -> Relation:
     return Relation.REPLACE_ONE if relation is Relation.ADD_REMOVE else Relation.ADD_REMOVE
 
 
-PLAIN = (bool, int, float, str)
-
-
 def _single(one: Any, two: Any, relation: Relation) -> int | None:
     """Two single records: one step of replacing, whatever they are."""
     if relation is not Relation.REPLACE_ONE:
@@ -116,6 +113,7 @@ def _single(one: Any, two: Any, relation: Relation) -> int | None:
 
 
 def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
+    one, two = unlike(one, two)
     first, second = records(one), records(two)
     if first is None or second is None:
         if first is None and second is None and _comparable(one, two):
@@ -123,7 +121,7 @@ def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
         return None
     if first.kind != second.kind and not {first.kind, second.kind} <= {"list", "tuple"}:
         return None
-    ours, theirs = _unlike(first.rows, second.rows)
+    ours, theirs = first.rows, second.rows
     a, b = Counter(map(said, ours)), Counter(map(said, theirs))
     gone, come = (a - b).total(), (b - a).total()
     if relation is Relation.ADD_REMOVE:
@@ -133,24 +131,6 @@ def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
     # The same records in another order: every place that changed has been replaced.
     moved = sum(said(x) != said(y) for x, y in zip(ours, theirs, strict=True))
     return gone or moved
-
-
-def _unlike(one: Sequence[Any], two: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Both without the records they begin and end with alike: of a million few are left."""
-    most = min(len(one), len(two))
-    start = next((i for i, (x, y) in enumerate(zip(one, two, strict=False)) if not _same(x, y)),
-                 most)  # fmt: skip
-    left = most - start
-    end = next((i for i in range(left) if not _same(one[-1 - i], two[-1 - i])), left)
-    return one[start : len(one) - end], two[start : len(two) - end]
-
-
-def _same(one: Any, two: Any) -> bool:
-    """Whether two records are surely equal: one object, or plain values of one type."""
-    if one is two:
-        return True
-    alike = type(one) is type(two) and type(one) in PLAIN and one == two
-    return alike and (one != 0 or repr(one) == repr(two))
 
 
 def _comparable(one: Any, two: Any) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import isfinite
 
-from ...mechanisms.model import Pair, PrivacyClaim, Relation, curve_from_json
+from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
 from ..bounds.moments import Part
 from ..bounds.wealth import Bet
 from ..errors import EvidenceFormatError
@@ -26,6 +26,7 @@ from ..results.results import (
 )
 from ..sampling.calls import STAGES
 from .derive import derive
+from .pairs import read_pair
 from .record import (
     BatchRecord,
     CauseRecord,
@@ -34,7 +35,6 @@ from .record import (
     CountRecord,
     ExactRecord,
     LearningRecord,
-    PairRecord,
     ReachRecord,
     ResultRecord,
     SketchRecord,
@@ -213,11 +213,6 @@ def _learning(data: LearningRecord | None) -> Learning | None:
         compared=None if compared is None else (compared["draws"], (a, b), (c, d)),
         noticed=(among, least),
     )
-
-
-def read_pair(data: PairRecord) -> Pair:
-    """The two databases of a pair or of a witness."""
-    return Pair(from_json(data["database"]), from_json(data["neighbour"]))
 
 
 def _sketch(data: SketchRecord | None) -> Sketch | None:

@@ -94,7 +94,11 @@ class ClaimRecord(StatedRecord):
 
 
 class PairRecord(TypedDict):
-    """Two databases, in the order they were judged in."""
+    """Two databases, in the order they were judged in.
+
+    Of long ones the neighbour is {"$changed": {...}}: the database with records `start` to `start`
+    + `gone` replaced by `come`; `digest` is that of the whole.
+    """
 
     database: Value
     neighbour: Value

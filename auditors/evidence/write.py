@@ -19,6 +19,7 @@ from ..results.results import (
     Smaller,
     Witness,
 )
+from .pairs import judged_record, named_record, pair_record
 from .record import (
     BatchRecord,
     BetsRecord,
@@ -33,7 +34,6 @@ from .record import (
     FindingRecord,
     LearningRecord,
     Number,
-    PairRecord,
     PartitionRecord,
     PlanRecord,
     ReachRecord,
@@ -50,7 +50,7 @@ def record_of(facts: AuditFacts, *, replay: str = "") -> ResultRecord:
         "mechanism": facts.mechanism,
         "target": facts.target,
         "claim": claim_record(facts.claim),
-        "pair": pair_record(facts.pair),
+        "pair": judged_record(facts.pair),
         "evidence": {**_counted(facts), "alpha": float(facts.alpha)},
         "smaller": None
         if small is None
@@ -104,7 +104,7 @@ def finding_of(result: AuditResult) -> FindingRecord:
         "level": float(evidence.level),
         "decided_after": evidence.decided_after,
         "growth": [[int(draws), number(bound)] for draws, bound in result.growth],
-        "witness": None if witness is None else _witness(witness),
+        "witness": None if witness is None else _witness(witness, result.pair),
     }
 
 
@@ -125,11 +125,6 @@ def claim_record(claim: PrivacyClaim) -> ClaimRecord:
     if claim.curve is not None:
         record["curve"] = cast(CurveRecord, claim.curve.to_json())
     return record
-
-
-def pair_record(pair: Pair | Witness) -> PairRecord:
-    """The two databases."""
-    return {"database": to_json(pair.database), "neighbour": to_json(pair.neighbour)}
 
 
 def _reached(found: Reach) -> ReachRecord:
@@ -167,7 +162,7 @@ def _exact(found: ExactResult) -> ExactRecord:
         "epsilon": number(found.epsilon),
         "delta": number(found.delta),
         "tail": number(found.tail),
-        "pair": pair_record(found.pair),
+        "pair": judged_record(found.pair),
         "event": None if event is None else _event(event, told=True),
         "chances": list(found.chances),
     }
@@ -192,10 +187,10 @@ def _learning(learning: Learning | None) -> LearningRecord | None:
     }
 
 
-def _witness(witness: Witness) -> WitnessRecord:
+def _witness(witness: Witness, judged: Pair) -> WitnessRecord:
     evidence = witness.evidence
     return {
-        **pair_record(witness),
+        **named_record(witness, judged),
         "event": _event(witness.event, told=True),
         "epsilon_lower": number(witness.epsilon_lower),
         "hits": None if evidence is None else list(map(int, evidence.hits)),

@@ -41,6 +41,8 @@ DOUBLED = 2**53
 """Whole numbers up to it are doubles, each another."""
 LARGE = 10_000
 """Rows from which a database is long: its JSON form takes a good part of a second."""
+LONG_LOOK = 4_000
+"""Fields of all records from which the repr of a list of records takes a millisecond."""
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
@@ -242,12 +244,22 @@ def stamp(value: Any) -> bytes:
         return repr((value.dtype, value.shape)).encode() + value.tobytes()
     if type(value) is list and STAMPED.issuperset(map(type, value)):
         return _packed(value)
-    return repr(value).encode() if _of_plain_rows(value) else canonical(value)
+    return repr(value).encode() if is_plain_list(value) else canonical(value)
 
 
 def identity(database: Any) -> bytes:
     """Bytes that are equal where two databases of one process are; quick for long ones."""
     return stamp(database) if is_long(database) else canonical(database)
+
+
+def looks_long(database: Any) -> bool:
+    """Whether looking at the whole database takes longer than many calls of a mechanism."""
+    if is_long(database):
+        return True
+    if type(database) is not list or not database:
+        return False
+    width = len(database[0]) if type(database[0]) in (dict, list, tuple) else 0
+    return len(database) * width >= LONG_LOOK
 
 
 def is_long(database: Any) -> bool:
@@ -256,7 +268,7 @@ def is_long(database: Any) -> bool:
     return (database.size if kind is np.ndarray else len(database) if kind is list else 0) >= LARGE
 
 
-def _of_plain_rows(value: Any) -> bool:
+def is_plain_list(value: Any) -> bool:
     """Whether a value is a list of plain values, and of lists, tuples and dicts of them."""
     if type(value) is not list:
         return False
@@ -321,16 +333,43 @@ def _ordered(data: Any) -> Any:
 
 def show(value: Any) -> str:
     """A short text for people: Python notation, long repetitions and long values abridged."""
+    if isinstance(value, np.ndarray) and value.ndim and len(value) >= LARGE:
+        return _beginning(value[:SHOWN].tolist(), len(value))
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, (list, tuple)) and len(value) >= LARGE:
+        head = _head(value)
+        if head < len(value):
+            return _beginning(value[:head], len(value))
     value = _readable(value)
     if isinstance(value, (list, tuple)) and len(value) > 6:
         text = _show_runs(value)
+    elif hasattr(value, "columns"):
+        if hasattr(value, "__len__") and len(value) >= LARGE:
+            text = " ".join(_shown_table(value[:SHOWN]).split())
+            return f"{text[: SHOWN - 30]} ... ({len(value):,} rows)"
+        text = " ".join(_shown_table(value).split())
     else:
-        text = " ".join(_shown_table(value).split()) if hasattr(value, "columns") else repr(value)
+        text = repr(value)
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 30]} ... ({len(text)} characters)"
+
+
+def _head(value: Sequence[Any]) -> int:
+    """Up to where a long sequence has more runs of equal items than are shown."""
+    runs = 0
+    for place in range(1, len(value)):
+        if value[place] is not value[place - 1] and repr(value[place]) != repr(value[place - 1]):
+            runs += 1
+            if runs >= SHOWN:
+                return place
+    return len(value)
+
+
+def _beginning(head: Any, length: int) -> str:
+    """The first items of a sequence of so many, of which more are told than there is room for."""
+    return f"{show(list(head))[: SHOWN - 30].partition(' ... ')[0]} ... ({length:,} items)"
 
 
 class _Unspoken:

@@ -29,7 +29,7 @@ from ...mechanisms.model import Pair
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
-from ..outputs.encoding import identity, is_long, show, stamp, to_json, told
+from ..outputs.encoding import identity, looks_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
 from ..workers import Key, Stream, Worker
@@ -322,7 +322,8 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
     draws are made again with fresh copies.
     """
     known = worker.memory.setdefault("looked", [])
-    looked = is_long(database) and any(one is database for one in known)
+    long = looks_long(database)
+    looked = long and any(one is database for one in known)
     before = None if looked else stamp(database)
     held = None if worker.alone else globals_held()
     try:
@@ -341,7 +342,7 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
             f"the mechanism changed the database it was given into {show(database)}; "
             "it must leave its input alone, for instance by working on a copy"
         )
-    if is_long(database) and not looked:
+    if long and not looked:
         worker.memory["looked"] = [database, *known[: REMEMBERED - 1]]
 
 

@@ -5,19 +5,20 @@ and append to it. What an attacker saw is the value at the return, so that is wh
 """
 
 import copy
-import copyreg
-from collections import OrderedDict
+import io
+from collections import ChainMap, OrderedDict
 from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..errors import ContractError
 from ..outputs.kinds import Raised, kind_of
+from ..workers.wire import requested
 
 UNCHANGING = frozenset(
     {
@@ -139,10 +140,15 @@ def _with_views(value: Any) -> Any:
 
     In the copy each is a view of values of its own.
     """
-    ours = {kind: how for kind, how in _VIEWS.items() if kind not in copyreg.dispatch_table}
-    copyreg.dispatch_table.update(ours)
+    from cloudpickle import Pickler
+
+    class Copier(Pickler):  # type: ignore[misc]
+        dispatch_table: ClassVar[Any] = ChainMap(_VIEWS, Pickler.dispatch_table)
+
+    held = io.BytesIO()
     try:
-        return copy.deepcopy(value)
+        Copier(held).dump(value)
+        return requested(held.getvalue())
     except RecursionError:
         raise
     except Exception as error:
@@ -151,9 +157,6 @@ def _with_views(value: Any) -> Any:
             f"({type(error).__name__}: {str(error)[:100]}) and so cannot be kept for comparison; "
             "return plain numbers, strings, None, lists, tuples, dicts, dataclasses or arrays"
         ) from error
-    finally:
-        for kind in ours:
-            del copyreg.dispatch_table[kind]
 
 
 def _keys(kind: Any, keys: list[Any]) -> Any:
@@ -178,4 +181,4 @@ _VIEWS: dict[type, Callable[[Any], Any]] = {
     type(OrderedDict().values()): lambda view: (_values, (OrderedDict, [*view])),
     type(OrderedDict().items()): lambda view: (_items, (OrderedDict, [*view])),
 }
-"""How a view is made again, as `copyreg` has it: a function and its arguments."""
+"""How a view is made again, as a pickler has it: a function and its arguments."""

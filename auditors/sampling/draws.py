@@ -21,7 +21,7 @@ from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical
 from ..workers import Door, Key, Stream, Worker
 from ..workers.children import aside
-from ..workers.door import copied, pickled
+from ..workers.door import pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
@@ -32,7 +32,7 @@ from ..workers.streams import (
 )
 from .calls import accepts_size, guarded, single_call
 from .capture import captured
-from .gate import CAUSES, COPIED, FEW, FEWEST, LEAST, LONE, MOST, PART, require_inside
+from .gate import CAUSES, COPIED, FEW, FEWEST, LEAST, LONE, MOST, PART, Copies, require_inside
 from .sampling import BLOCK, LEAST_BLOCK
 
 ROOM = 1 << 26
@@ -233,18 +233,20 @@ def remade(
     found: list[list[Any]] = [[None] * (1 if rows else size) for *_, size, rows, _ in asked]
     worker.memory["globals"] = True
     held: list[Stream] = []
+    databases = Copies([encoded for encoded, *_ in asked])
 
-    def again(place: int, number: int) -> Any:
-        encoded, key, start, size, rows, wanted = asked[place]
+    def again(place: int, number: int, *, new: bool = True) -> Any:
+        _, key, start, size, rows, wanted = asked[place]
         if len(held) < COPIED:
             # A generator that is freed leaves its address to the next.
             held.append(Stream(key))
         size = size if rows else 1
-        made = array_block(worker, [copied(encoded)], key, start + number, size, rows, True)
+        database = databases.of(place, new=new)
+        made = array_block(worker, [database], key, start + number, size, rows, True)
         return made[:wanted].copy()
 
     def twice(place: int, number: int) -> Any:
-        known, one = seedable(), again(place, number)
+        known, one = seedable(), again(place, number, new=False)
         # The call may have imported another generator, which is seeded for the next.
         return one if seedable() == known else again(place, number)
 
@@ -255,6 +257,7 @@ def remade(
     for place, number in singles[: 2 * LONE]:
         if len(lone) >= 2 * FEWEST and monotonic() - begun > max(seconds, 1.0):
             break
+        databases.of(place, new=False)  # each process has it as it is now, before any call
         lone.append((place, number, aside(partial(twice, place, number))))
     among: dict[tuple[int, int], Any] = {}
     for place, number in order:

@@ -60,6 +60,11 @@ COPIED = 32
 """Draws that each get a copy of the database and a generator of their own."""
 SHARED = 64
 """How many of the later ones share these, because making them would take most of the time."""
+COPIES = 1 << 26
+"""Bytes of pickled copies of one database that are made for one check: a million floats are copied
+seven times, .04 s each, and 10,000 records of four fields whenever a copy is due."""
+FEWEST_COPIES = 4
+"""Copies of a database that are made however large it is."""
 SIDES = ("D", "D'")
 LONE, TELLING = 32, 16
 """Draws a side that are made where nothing else was ever drawn, where a claim is refuted: what a
@@ -172,6 +177,23 @@ def require_inside(door: Door) -> None:
         )
 
 
+class Copies:
+    """Copies of the databases of one check, each new one unpickled; few of a large one."""
+
+    def __init__(self, encoded: Sequence[bytes]) -> None:
+        """`encoded` are the databases as `pickled` made them."""
+        self._encoded = encoded
+        self._left = [max(FEWEST_COPIES, COPIES // max(len(one), 1)) for one in encoded]
+        self._last: dict[int, Any] = {}
+
+    def of(self, place: int, *, new: bool) -> Any:
+        """The database at a place: another copy where a new one is due and not too dear."""
+        if place not in self._last or (new and self._left[place] > 0):
+            self._left[place] -= 1
+            self._last[place] = copied(self._encoded[place])
+        return self._last[place]
+
+
 CAUSES = (
     "so the mechanism keeps state between calls (it remembers earlier ones, or keeps a generator), "
     "or it draws randomness from elsewhere than the rng it is given (the operating system, as "
@@ -263,11 +285,10 @@ def remake(
         if one.wide:
             _require_same_digests(one, made)
             continue
-        database = copied(encoded[one.block.side])
         outputs = (
             Outputs.of(made[0], one.block.size)[: one.count]
             if one.calls.rows
-            else _as_drawn(worker, one.calls, database, made)
+            else _as_drawn(worker, one.calls, encoded[one.block.side], made)
         )
         _require_same(one, outputs)
     for place, draw, alone in apart:
@@ -275,14 +296,17 @@ def remake(
         if one.wide:
             _require_same_digests(one, [alone], draw)
             continue
-        database = copied(encoded[one.block.side])
-        among = _as_drawn(worker, one.calls, database, [found[place][draw]])
+        among = _as_drawn(worker, one.calls, encoded[one.block.side], [found[place][draw]])
         if packed(alone.node) != packed(among.node):
             _compare(one, [draw], among.rows(), alone.rows())
 
 
-def _as_drawn(worker: Worker, calls: Calls, database: Any, found: list[Any]) -> Outputs:
-    return like_rows(worker, calls, database, found) if calls.sized else Outputs.of_list(found)
+def _as_drawn(worker: Worker, calls: Calls, encoded: bytes, found: list[Any]) -> Outputs:
+    if not calls.sized:
+        return Outputs.of_list(found)
+    # The database is for the one call that shows what rows are.
+    database = None if "couple" in worker.memory else copied(encoded)
+    return like_rows(worker, calls, database, found)
 
 
 def _lone(
@@ -296,6 +320,10 @@ def _lone(
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
     made: list[tuple[int, int, Any]] = []
     order, telling = _telling(asked, order)
+    # Each process has these as they are now, before any call.
+    databases = Copies(encoded)
+    for side in {one.block.side for one in asked}:
+        databases.of(side, new=False)
     left = {side: min(most, TELLING) if telling else most for side in (0, 1)}
     begun = monotonic()
     for place, draw in order:
@@ -309,12 +337,12 @@ def _lone(
 
         def alone(one: RemadeCall = one) -> Any:
             known = seedable()
-            ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
+            ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True, held=databases)
             if seedable() != known:  # the call imported another generator
                 ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
             if one.wide:
                 return found
-            return _as_drawn(worker, one.calls, copied(encoded[one.block.side]), [found])
+            return _as_drawn(worker, one.calls, encoded[one.block.side], [found])
 
         made.append((place, draw, aside(alone)))
     return made
@@ -352,13 +380,15 @@ def _remade(
     order: Sequence[tuple[int, int]],
     *,
     seeding: bool,
+    held: Copies | None = None,
 ) -> list[list[Any]]:
     """What the calls return, by block and in the order of its draws.
 
-    Of wide outputs (their digest, whether it is in the event).
+    Of wide outputs (their digest, whether it is in the event). `held` are copies to use, of a
+    process that ends with the first call.
     """
     found: list[list[Any]] = [[None] * (1 if one.calls.rows else one.count) for one in asked]
-    copies: dict[int, Any] = {}
+    copies = Copies(encoded) if held is None else held
     streams: dict[int, Stream] = {}
     run, beat = worker.run, worker.beat
     # All blocks of one check are called alike, but for rows.
@@ -368,13 +398,11 @@ def _remade(
         calls, block = one.calls, one.block
         side = block.side
         new = number < COPIED or number % SHARED == 0
-        if new or side not in copies:
-            copies[side] = copied(encoded[side])
         kind = ROWS if calls.rows else SINGLE
         if new or place not in streams:
             streams[place] = Stream(block.key, kind)
         first = block.first + draw
-        stream, database = streams[place], copies[side]
+        stream, database = streams[place], copies.of(side, new=new and held is None)
         if seeding:
             seed_globals(block.key, first, kind)
         beat()
@@ -389,7 +417,7 @@ def _remade(
         if number < COPIED and not calls.rows:
             _require_faithful(value, kept)
         if one.wide:
-            outputs = _as_drawn(worker, calls, database, [kept])
+            outputs = _as_drawn(worker, calls, encoded[side], [kept])
             inside = one.event is not None and bool(one.event.contains(outputs)[0])
             kept = digest(kept), inside
         found[place][draw] = kept

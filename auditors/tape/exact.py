@@ -316,10 +316,12 @@ def _sets(
 
     def add(pairs: Sequence[Pair], scope: str) -> None:
         different = {(identity(pair.database), identity(pair.neighbour)): pair for pair in pairs}
-        kept = [p for (one, other), p in different.items() if one != other]
-        for pair in kept:
-            for database in (pair.database, pair.neighbour):
-                known.setdefault(identity(database), database)
+        kept = []
+        for keys, pair in different.items():
+            if keys[0] != keys[1]:
+                kept.append(pair)
+                for key, database in zip(keys, (pair.database, pair.neighbour), strict=True):
+                    known.setdefault(key, database)
         if kept and scope and (not sets or len(kept) > len(sets[-1][1])):
             sets.append((len(known), kept, scope))
 

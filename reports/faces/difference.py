@@ -7,8 +7,9 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
+from ...auditors.databases.alike import unlike
 from ...auditors.databases.table import is_frame
-from ...auditors.outputs.encoding import canonical, show
+from ...auditors.outputs.encoding import canonical, is_long, show
 from ...mechanisms.model import Pair
 from ..writing.terminal import printable
 
@@ -36,6 +37,8 @@ def difference(pair: Pair) -> tuple[DiffLine, ...]:
     Lists, tuples and dicts are compared entry by entry and everything else as a whole. Long
     differences are cut short, with a last line that says so.
     """
+    if is_long(pair.database) or is_long(pair.neighbour):
+        return _whole(pair)
     one, two = _rows(pair.database), _rows(pair.neighbour)
     if one is None or two is None or type(pair.database) is not type(pair.neighbour):
         return _whole(pair)
@@ -79,20 +82,24 @@ def changed_rows(pair: Pair) -> tuple[str, str] | None:
     """
     if isinstance(pair.database, dict):
         return None
-    one, two = _rows(pair.database), _rows(pair.neighbour)
-    if one is None or two is None or sum(len(text) for _, text in one) <= LONG:
+    database, neighbour, long = pair.database, pair.neighbour, is_long(pair.database)
+    if long and not is_frame(database):
+        database, neighbour = unlike(database, neighbour)
+    one, two = _rows(database), _rows(neighbour)
+    if one is None or two is None or not (long or sum(len(text) for _, text in one) > LONG):
         return None
     first, second = (Counter(key for key, _ in rows) for rows in (one, two))
     if first == second:
         return None
     texts = dict([*one, *two])
     told = []
-    for rows, ours, theirs in ((one, first, second), (two, second, first)):
+    sizes = len(pair.database), len(pair.neighbour)
+    for size, ours, theirs in zip(sizes, (first, second), (second, first), strict=True):
         alone = [texts[key] for key, times in (ours - theirs).items() for _ in range(times)]
         if len(alone) > MOST_CHANGED:
             return None
         only = f"of which the other has not {', '.join(alone)}" if alone else "all in the other too"
-        told.append(f"{len(rows):,} records, {only}")
+        told.append(f"{size:,} records, {only}")
     return told[0], told[1]
 
 

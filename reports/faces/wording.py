@@ -299,6 +299,8 @@ def two_pairs(result: AuditResult) -> bool:
     small, judged = result.witness, result.likelier_first
     if small is None or small.evidence is None or not result.evidence.counts:
         return False
+    if small.database is judged.database and small.neighbour is judged.neighbour:
+        return False
     pairs = (small.database, small.neighbour), (judged.database, judged.neighbour)
     return canonical(pairs[0]) != canonical(pairs[1])
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...auditors.evidence.write import claim_record, number, pair_record
+from ...auditors.evidence.pairs import pair_record
+from ...auditors.evidence.write import claim_record, number
 from ...auditors.results.results import AuditResult, Count
 from .schema import COLUMNS, digest, now
 

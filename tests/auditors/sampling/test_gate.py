@@ -11,6 +11,7 @@ from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling import gate
 from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.auditors.workers.door import pickled
 
 PAIR, OPTIONS = ([], [1]), {"epsilon": 1.0, "relation": "add-remove", "trials": 20_000}
 TWO_WAYS = "one and the same draw came out in two ways"
@@ -236,3 +237,14 @@ class Faithful:
 def test_a_faithful_copy_is_no_fault(wrap):
     found = audit(lambda database, rng: wrap(len(database) + rng.laplace()), pair=PAIR, **OPTIONS)
     assert not found.refuted
+
+
+def test_few_copies_of_a_large_database_are_made_and_at_least_some(monkeypatch):
+    """Each is another object until there are as many as fit, and equal to what was pickled."""
+    monkeypatch.setattr(gate, "COPIES", 60)
+    small, large = pickled([1, 2]), pickled(list(range(1000)))
+    copies = gate.Copies([small, large])
+    for place, most in ((0, 60 // len(small)), (1, gate.FEWEST_COPIES)):
+        made = [copies.of(place, new=True) for _ in range(20)]
+        assert all(pickled(one) == (small, large)[place] for one in made)
+        assert len(set(map(id, made))) == max(most, gate.FEWEST_COPIES)
