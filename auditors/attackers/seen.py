@@ -11,13 +11,14 @@ import numpy as np
 from ...mechanisms.model import Mechanism
 from ..errors import InvalidArgument
 from ..sampling.calls import accepts_size
+from ..workers.door import CLIENT
 from .bits import with_bits
 from .python_types import with_types
 
 Beside = Callable[[Any, int], dict[str, Any]]
 """What stands beside the outputs of a call with size=, as a dict whose "value" they are."""
 
-SAID = ("block", "words")
+SAID = ("block", CLIENT)
 """What a client says of itself, by which it is known as one."""
 ATTACKERS: dict[str, tuple[Beside, str]] = {
     "bits": (with_bits, "its bits"),

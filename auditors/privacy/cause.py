@@ -4,6 +4,7 @@ import os
 
 from ..errors import ContractError
 from ..results.results import AuditResult, Cause, CauseLine
+from ..workers import is_client
 from .verdicts import Audit
 
 ELSEWHERE = "the code that draws runs in another process, so none of its lines can be named"
@@ -18,7 +19,7 @@ def cause_of(audit: Audit, result: AuditResult) -> Cause | None:
     wanted = result.refuted and result.seeded if audit.explain is None else audit.explain
     if not wanted:
         return None
-    if hasattr(audit.subject.run, "words"):
+    if is_client(audit.subject.run):
         return _unsaid(ELSEWHERE)
     if result.target.startswith(("bits=", "types=")):
         return _unsaid(VALUES)

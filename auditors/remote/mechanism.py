@@ -53,6 +53,7 @@ class RemoteRun:
 
     __slots__ = ("__weakref__", "_child", "_owner", "_requests", "block", "limit", "name", "said",
                  "seeded", "words")  # fmt: skip
+    dpwitness_client = True
 
     def __init__(self, words: Sequence[str], limit: float = 10.0) -> None:
         self.words, self.limit = tuple(words), limit

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
+from itertools import pairwise
+from math import log
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
 from ...mechanisms.model import Array, Database, Histogram, Mechanism, Pair, Rows, Value
+from ..bounds.dispersion import Dispersion
 from ..databases.neighbours import pair_source
 from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
@@ -30,15 +33,18 @@ from ..workers.streams import (
     seedable,
     untouched,
 )
-from .calls import accepts_size, guarded, single_call
+from .calls import Calls, accepts_size, guarded, single_call
 from .capture import captured
 from .gate import CAUSES, COPIED, FEW, FEWEST, LEAST, LONE, MOST, PART, Copies, require_inside
-from .sampling import BLOCK, LEAST_BLOCK
+from .sampling import BLOCK, CLUMPS, LEAST_BLOCK, PIECES
+from .unseeded import copies_generator
 
 ROOM = 1 << 26
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""
 OUTPUTS = 1 << 23
 """Bytes of outputs in a block: what works on them holds several times as much."""
+COLUMNS = 8
+"""Numbers of an output, from its first, in which processes are compared."""
 KEPT = 1 << 20
 """Bytes of the outputs that are kept of one count, to be compared with the same made again."""
 
@@ -51,6 +57,11 @@ class Unchecked:
     kept: dict[Key, int] = field(default_factory=dict)
     seconds: float = 0.0
     draws: int = 0
+    dispersion: Dispersion = field(default_factory=Dispersion)
+    """Of a mechanism that is not seeded: the bets on differences between its processes."""
+    pool: Door | None = None
+    """The processes that draw what decides of such a mechanism, once it is known that they draw
+    differently."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +110,10 @@ class Draws:
             most = min(most, max(LEAST_BLOCK, OUTPUTS // max(one.nbytes, 1)))
         for start in range(0, draws, most):
             size, began = min(most, draws - start), monotonic()
-            made = self.door.ask(array_block, (database,), key, start, size, rows, self.seeded)
+            if self.seeded or stage != "claim":
+                made = self.door.ask(array_block, (database,), key, start, size, rows, self.seeded)
+            else:
+                made = self._from_many(database, key, start, size, rows)
             if stage == "claim":
                 self._enter(database, key, start, made, monotonic() - began)
             yield made
@@ -107,6 +121,50 @@ class Draws:
     def array(self, database: Database, stage: str, chunk: int, draws: int) -> Array:
         """All outputs of `blocks` in one array."""
         return np.concatenate(list(self.blocks(database, stage, chunk, draws)))
+
+    def _from_many(self, database: Database, key: Key, start: int, size: int, rows: bool) -> Array:
+        """Draws of a mechanism that is not seeded, from `PIECES` processes: none is made again.
+
+        What it keeps from call to call is another thing in each process.
+        """
+        if self.counted.pool is None:
+            calls = Calls(False, self.vectorised, False, "error")
+            alike = copies_generator(self.door, (database,), calls, self.seed)
+            workers = 1 if alike else PIECES
+            self.counted.pool = Door(self.run, workers=workers, limit=self.limit)
+        ends = np.linspace(0, size, min(PIECES, size) + 1).astype(int).tolist()
+        jobs = [(key, start + one, two - one, rows, False)
+                for one, two in pairwise(ends)]  # fmt: skip
+        found = dict(self.counted.pool.each(array_block, (database,), jobs))
+        pieces = [found[place] for place in range(len(jobs))]
+        self._require_one_law([piece.reshape(len(piece), -1)[:, :COLUMNS] for piece in pieces])
+        return np.concatenate(pieces)
+
+    def _require_one_law(self, pieces: Sequence[Array]) -> None:
+        """Bet on clumps between processes, on half-lines at the middle of each in the others."""
+        least = min(map(len, pieces))
+        hits: list[list[int]] = []
+        for place, own in enumerate(pieces):
+            # An event of one piece, so that it is fixed before the draws of the others.
+            others = [piece[:least] for number, piece in enumerate(pieces) if number != place]
+            if own.dtype.kind in "biuf":
+                middle = np.median(own, axis=0)
+                inside = [piece >= middle for piece in others]
+            else:
+                inside = [piece == own[0] for piece in others]
+            hits += np.array([one.sum(axis=0) for one in inside]).T.tolist()
+        sizes = [least] * (len(pieces) - 1)
+        self.counted.dispersion = self.counted.dispersion.after(hits[0], sizes, *hits[1:])
+        if self.counted.dispersion.log_e >= -log(CLUMPS):
+            worst = max(hits, key=lambda one: max(one) - min(one))
+            raise ContractError(
+                "the mechanism's outputs are not independent: those of one process fall into an "
+                f"event at a rate of {min(worst) / least:.3g}, and those of another at "
+                f"{max(worst) / least:.3g}, and independent draws differ as much with probability "
+                f"below {CLUMPS:g}; draw fresh randomness for every output, and keep nothing from "
+                "call to call",
+                keywords=("seeded",),
+            )
 
     def _enter(self, database: Database, key: Key, start: int, made: Array, seconds: float) -> None:
         counted = self.counted

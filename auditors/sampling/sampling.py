@@ -26,7 +26,7 @@ from ..events.events import Event
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
-from ..workers import Door, Key, Worker
+from ..workers import Door, Key, Worker, is_client
 from ..workers.wire import packed
 from .calls import (
     IN_OTHER_ORDER,
@@ -45,6 +45,7 @@ from .calls import (
 )
 from .gate import FEW, MOST, Deciding, require_inside
 from .kept import KeptLines
+from .unseeded import PROBE, copies_generator
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -63,8 +64,6 @@ UNDECIDED = WHOLE_BLOCKS | {"select", "opening"}
 """Stages of which nothing is concluded, so that they are not made again."""
 ROOM = 1 << 25
 """Bytes of outputs of a block that teaches or counts."""
-PROBE = 5
-"""Calls of one look at whether a mechanism can be called at all."""
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 BUNDLE = 0.25
@@ -213,7 +212,7 @@ class Sampler:
     @property
     def requests(self) -> bool:
         """Whether the mechanism answers requests of a seed and a size, as a client does."""
-        return hasattr(self.run, "words")
+        return is_client(self.run)
 
     def calls(self, stage: str) -> Calls:
         """How the mechanism is called at this stage."""
@@ -615,16 +614,9 @@ class Sampler:
         All draws come from one process then.
         """
         if self.tally.copied is None:
-            key = Key(self.seed, 0, "contract", 0)
-            job = [(Block(*key, 0, PROBE, 0), WHOLE, 0)]
-            said = []
-            for _ in range(2 if self.door.remakes else 0):
-                asked = (self.calls("contract"), None, None, inf, job)
-                ((drawn,),) = [
-                    self.door.fresh(draw_blocks, (pair.database, pair.neighbour), *asked)
-                ]
-                said.append([repr(row) for row in drawn.answer.rows()])
-            self.tally.copied = not said or (said[0] == said[1] and len(set(said[0])) > 1)
+            databases = (pair.database, pair.neighbour)
+            calls = self.calls("contract")
+            self.tally.copied = copies_generator(self.door, databases, calls, self.seed)
         return self.tally.copied
 
 

@@ -26,7 +26,7 @@ from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
 from ..results.results import AuditFacts, AuditResult, ExactResult, Verdict
 from ..sampling.sampling import Sampler
-from ..workers.door import pickled
+from ..workers.door import is_client, pickled
 from .enumeration import Laws, Limits, enumerate_laws, first_path, follow_alone
 from .uniforms import ZERO
 
@@ -202,7 +202,7 @@ def laws_of(
     run = sampler.run
     if not sampler.seeded:
         return "it draws its own randomness"
-    if hasattr(run, "words"):
+    if is_client(run):
         return "it runs in a process of its own, whose draws are not seen"
     if outside := sampler.door.outside():
         return (

@@ -6,7 +6,7 @@ has touched. `streams` names the randomness of a draw, `children` starts and end
 `door` asks them.
 """
 
-from .door import Door, Worker
+from .door import Door, Worker, is_client
 from .streams import Key, Stream
 
-__all__ = ["Door", "Key", "Stream", "Worker"]
+__all__ = ["Door", "Key", "Stream", "Worker", "is_client"]

@@ -23,6 +23,9 @@ LARGE = 1 << 14
 HELD = 4
 """Large databases that a worker holds at a time: a pair, and the one that is tried beside it."""
 
+CLIENT = "dpwitness_client"
+"""What a client is known by; no attribute that a mechanism has by chance, and True, which an object
+that answers whatever it is asked for is not."""
 LOSSES = 2
 """How often in a row a worker may end without an answer; the system may have killed it."""
 
@@ -93,7 +96,7 @@ class Door:
         self.run, self.limit, self.show_output = run, limit, show_output
         self.workers = workers if workers > 0 else os.cpu_count() or 1
         # A client of another language runs in a process of its own already.
-        client = hasattr(run, "words")
+        client = is_client(run)
         self.remakes = client or (apart and CAN_FORK)
         self._near = Worker(run, alone=False) if client or not self.remakes else None
         self._children: list[tuple[Child, list[int]]] = []
@@ -165,7 +168,7 @@ class Door:
 
     def fresh(self, function: Work, databases: Sequence[Any], *arguments: Any) -> Any:
         """What a worker answers that has never called the mechanism; it ends afterwards."""
-        if hasattr(self.run, "words"):
+        if is_client(self.run):
             worker = Worker(copy(self.run), alone=False)  # which starts a program of its own
             return function(worker, list(databases), *arguments)
         door = Door(self.run, limit=self.limit, show_output=False)
@@ -221,6 +224,11 @@ class Door:
         self._sent += 1
         self._large = [*self._large[-HELD + 1 :], (database, self._sent, data)]
         return self._sent, data
+
+
+def is_client(run: Callable[..., Any]) -> bool:
+    """Whether the mechanism is a program in another language, which has a process of its own."""
+    return getattr(run, CLIENT, None) is True
 
 
 def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:

@@ -1,0 +1,71 @@
+"""Mechanisms with randomness of their own: what a process keeps is no independent draw."""
+
+import numpy as np
+import pytest
+
+from dpwitness import ContractError, audit
+from dpwitness.auditors.sampling.draws import Draws
+
+
+class Kept:
+    """Noise that is drawn at the first call; `again` is how much of it each call draws anew."""
+
+    def __init__(self, again=0.0, words=""):
+        self.again, self.words, self.noise = again, words, None
+
+    def __call__(self, database, rng):
+        own = np.random.default_rng()
+        if self.noise is None:
+            self.noise = own.choice(list(self.words)) if self.words else own.laplace()
+        if self.words:
+            return str(self.noise)
+        return len(database) + self.noise + self.again * own.laplace()
+
+
+def noisy(database, rng):
+    return len(database) + np.random.default_rng().laplace()
+
+
+def label(database, rng):
+    return "ab"[np.random.default_rng().random() < 0.3]
+
+
+def rare(database, rng):
+    return bool(np.random.default_rng().random() < 0.01)
+
+
+def constant(database, rng):
+    return 1.0
+
+
+BEFORE = np.random.default_rng()
+
+
+def copied(database, rng):
+    """Each process has a copy of one generator."""
+    return len(database) + BEFORE.laplace()
+
+
+KEPT = [Kept(), Kept(0.05), Kept(1.0), Kept(words="abcdefgh")]
+SOUND = [noisy, label, rare, constant, copied]
+
+
+@pytest.mark.parametrize("run", KEPT[:1] + KEPT[3:], ids=["number", "word"])
+def test_one_answer_in_each_process_is_a_broken_contract(run):
+    """All four processes draw one of the eight words with probability 1/512: then none is seen."""
+    with pytest.raises(ContractError, match="one answer in each process"):
+        audit(run, pair=([], [1]), epsilon=1, relation="add-remove", seeded=False, trials=500)
+
+
+@pytest.mark.parametrize("run", KEPT, ids=["number", "some", "more", "word"])
+def test_claims_beside_privacy_count_nothing_that_processes_keep(run):
+    with pytest.raises(ContractError, match=r"one answer in each process|not independent"):
+        Draws(run=run, seed=1, seeded=False).array([1], "claim", 0, 4000)
+
+
+@pytest.mark.parametrize("run", SOUND)
+def test_what_is_drawn_anew_is_counted(run):
+    """By chance one of them fails with probability below 1e-5."""
+    draws = Draws(run=run, seed=1, seeded=False)
+    assert len(draws.array([1], "claim", 0, 4000)) == 4000
+    draws.gate(refuted=True)
