@@ -158,8 +158,8 @@ class Calls:
     ) -> Outputs:
         """Draws `first` .. `first` + `size` - 1, or the block of rows that starts at `first`.
 
-        None of them can be changed by the mechanism any more. What single calls returned is put
-        into `made`, where that is given.
+        None of them can be changed by the mechanism any more. What single calls returned, and each
+        row of a list or an array, is put into `made`, where that is given.
         """
         kind = ROWS if self.rows else SINGLE
         with guarded(worker, database):
@@ -168,6 +168,8 @@ class Calls:
             else:
                 raw = self._seeded(worker, database, Stream(key, kind), first, size)
         if self.rows:
+            if made is not None and isinstance(raw, list | np.ndarray):
+                made += list(raw)
             return Outputs.of(raw, size)
         if made is not None:
             made += raw
@@ -406,13 +408,13 @@ def draw_blocks(
 
     Nothing is asked of the outputs where `part` is None; where it is WHOLE they come back
     themselves, and else `ask(outputs, part)`. What single calls returned is told of blocks that
-    took `returned` seconds or more.
+    took `returned` seconds or more, and rows where that is 0.
     """
     if event is not None:
         require_untouched_numpy()
     found = []
     for block, part, first in jobs:
-        telling = returned < inf and part is not None and not calls.rows
+        telling = part is not None and (returned == 0 if calls.rows else returned < inf)
         made: list[Any] | None = [] if telling or (first and not calls.rows) else None
         started = monotonic()
         outputs = calls.outputs(
@@ -421,7 +423,8 @@ def draw_blocks(
         worker.beat()  # what follows is our own, and no call that takes long
         seconds = monotonic() - started
         inside = None if event is None else event.contains(outputs)
-        wide = bool(first) and made is not None and len(outputs.paths()) > NARROW
+        single = made is not None and not calls.rows
+        wide = bool(first) and single and len(outputs.paths()) > NARROW
         found.append(
             Drawn(
                 pace=seconds / block.size,

@@ -493,7 +493,7 @@ class Sampler:
             (block, part, self._kept(block) if decides else 0)
             for block, part in zip(blocks, parts, strict=True)
         ]
-        slow = self.tally.slow and not calls.rows and not self.engine.remote
+        slow = self.tally.slow and not self.engine.remote
         asked = self._in_pieces if slow else self._asked
         left = len(jobs)
         for place, drawn in asked(pair, calls, event, ask, returned, jobs):
@@ -517,12 +517,13 @@ class Sampler:
         """The same from a slow mechanism: in pieces, of both sides in turn, each kept as it comes.
 
         What is asked of the outputs is asked here. A draw has a generator of its own, so pieces
-        change none.
+        change none; rows have one a block, so a block of them is one piece.
         """
         kept = self.tally.kept
         kept.expect(pair, [block for block, _, _ in jobs])
-        alone = self.seeded or jobs[0][0].stage in UNDECIDED
-        most = max(1, int(BUNDLE / max(self.tally.pace, 1e-6))) if alone else max(BLOCK.values())
+        alone = not calls.rows and (self.seeded or jobs[0][0].stage in UNDECIDED)
+        whole = max(block.size for block, _, _ in jobs)
+        most = max(1, int(BUNDLE / max(self.tally.pace, 1e-6))) if alone else whole
         pieces = [
             (place, block._replace(first=block.first + start, size=min(most, block.size - start)))
             for place, (block, _, _) in enumerate(jobs)
@@ -538,7 +539,8 @@ class Sampler:
             found.setdefault(place, {})[piece.first] = drawn
             self.tally.tell(piece.size)
             if sum(len(one.answer) for one in found[place].values()) == block.size:
-                yield place, _together(found.pop(place), event, ask, part, first, returned)
+                least = inf if calls.rows else returned
+                yield place, _together(found.pop(place), event, ask, part, first, least)
             else:
                 self.tally.pace = drawn.pace
                 self.tally.require_time()

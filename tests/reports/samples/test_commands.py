@@ -317,10 +317,13 @@ def leaks(database, rng):
 """
 
 
-def test_an_audit_that_raises_late_leaves_a_file_that_judge_takes(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize("route", [[], ["--isolate"]], ids=["here", "isolated"])
+def test_an_audit_that_raises_late_leaves_a_file_that_judge_takes(
+    run, tmp_path, monkeypatch, route
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "slow.py").write_text(SLOW)
-    words = ("audit", "slow.py:leaks", "--epsilon", 3, "--pair", "[]", "[1]", "--no-exact")
+    words = ("audit", "slow.py:leaks", "--epsilon", 3, "--pair", "[]", "[1]", "--no-exact", *route)
     for number in ("", "-2"):
         done = run(*words)
         assert done.exit_code == 4
