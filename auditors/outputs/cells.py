@@ -15,8 +15,11 @@ from ...mechanisms.model import Array
 from .encoding import canonical
 
 MOST_ATOMS = 64
+"""Values that have a cell of their own, the most frequent ones first."""
 LEAVES = 32
+"""Cells that a tree of continuous outputs is grown to, at most about twice as many."""
 FEWEST = 30
+"""Draws of both sides in a leaf: fewer say nothing of its ratio."""
 NOT_A_NUMBER = -np.finfo(float).max
 
 Codes = NDArray[np.int64]

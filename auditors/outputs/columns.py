@@ -14,6 +14,7 @@ from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, leaf
 from .readings import at, number_after, times
 
 EXACT = 2**53
+"""Whole numbers beyond it are not all doubles, so that two different ones may look the same."""
 STRETCH = 1 << 20
 """Numbers that are aggregated at a time: what works on them takes several times their room."""
 

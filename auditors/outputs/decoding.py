@@ -33,7 +33,9 @@ MOST_PADDED = 2**24
 MOST_ALIKE = 1000
 """Members of a set, or keys, with one hash: more would take quadratic time, as an attack does."""
 LARGEST_EXPONENT = 10_000
+"""Of a decimal in a file: a larger one is an attack on what prints or compares it."""
 LONGEST_RANGE = 10_000_000
+"""Numbers of a range in a file, which is three numbers long and is listed by whoever reads it."""
 WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
 

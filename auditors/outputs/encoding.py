@@ -28,13 +28,16 @@ from .foreign import Foreign
 from .tables import attributes
 
 DEEPEST = 60
+"""Levels of a value in a file. Python is left 1,000 frames, and a level takes several."""
 LONGEST_INT = 990
 """Bits of a whole number that is written as a number; others are written as texts."""
 PLAIN = frozenset({bool, int, str, type(None)})
 STAMPED = frozenset({bool, int, float, type(None)})
 """Types whose repr is short and says everything."""
 SHOWN = 240
+"""Characters of a value in a sentence; the rest is told by their number."""
 DEEPEST_SHOWN = 8
+"""Levels of a value in a sentence; what lies deeper is left out."""
 SHORT = 100
 """Items up to which the repr of a row costs nothing."""
 DOUBLED = 2**53

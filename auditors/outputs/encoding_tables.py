@@ -120,6 +120,7 @@ def _polars_to_json(series: Any, encode: Encode) -> Any:
 
 
 MOST_ROWS = 10_000_000
+"""Rows of a table, or of a sparse matrix, that a file may ask for in a few characters."""
 
 
 def table_from_json(tag: str, data: Any, decode: Encode) -> Any:

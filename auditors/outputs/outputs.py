@@ -20,6 +20,7 @@ from .readings import many, reading, unread
 from .untyped import types_of, untyped
 
 MOST_PATHS = 256
+"""Parts of an output that are looked at; an array of more numbers is looked at in part."""
 ROOM = 1 << 24
 FEWEST = 256
 """Bytes of the outputs that are kept as they are, and how many are kept whatever they take: as many
@@ -312,7 +313,9 @@ def _missing(node: Node) -> bool:
 
 
 MOST_DISTINCT = 0.5
+"""Share of different texts above which a part is none that repeats, and is not read."""
 FEWEST = 50
+"""Texts below which their share says nothing."""
 
 
 def _unread(node: Node, path: Path, *, distinct: bool = True) -> str:

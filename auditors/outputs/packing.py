@@ -18,13 +18,18 @@ AXES = 32
 """Axes of an array that is read; numpy stacks at most 63."""
 
 DEEPEST = 60
+"""Levels of an output. Python is left 1,000 frames, and a level takes several."""
 CHECKED_AT = 2
 """Outputs of more levels than this are searched for themselves before they are taken apart."""
 MOST_PARTS = 20_000_000
+"""Parts of the outputs of one block, some gigabytes as columns."""
 MOST_STEPS = 1_000_000
+"""Parts of outputs visited to see how deep they are, for each thousand outputs."""
 BIGGEST = 2**63
+"""Whole numbers from here on are no int64; they are texts, with a double beside them."""
 SAFE_KEYS = ({str}, {int}, {bytes})
 FEW_KEYS = 64
+"""Entries of a dict or tuple up to which the outputs are taken apart column by column."""
 
 
 def packed(values: list[Any], depth: int = 0) -> Node:
@@ -397,6 +402,7 @@ def scalars(array: NDArray[Any], depth: int) -> Node:
 
 
 FEW = 16
+"""Different strings that are found by comparing before all are sorted."""
 
 
 def _text_array(array: NDArray[Any]) -> Texts:

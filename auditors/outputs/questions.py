@@ -18,25 +18,36 @@ from .outputs import Outputs
 from .readings import alphabet, at, many, naming_words, reading, telling_letters
 
 MOST_VALUES = 64
+"""Numbers of an output that are compared, those first that differ most."""
 MOST_KEYS = 64
+"""Names of a dict, or spellings of a text, that are asked for one by one."""
 MOST_FORMS = 24
+"""Forms of texts, and places of an array of texts, that are asked for one by one."""
 FEW = 6
+"""Numbers of which all pairs are compared, neighbours alone of more; questions of a weak kind;
+draws below which remainders say nothing."""
 MOST_LETTERS = 64
+"""Questions about letters, where texts may be chains of them."""
 ALPHABET = 18
 """Texts of so few different letters, a mark of the start included, may be chains of them, whatever
 else is read off them."""
 MOST_LABELS = 8
+"""Labels whose number is asked for, the most frequent ones first."""
 MOST_WORDS = 16
+"""Words of a text that may name the number beside them."""
 LEAVES = (Numbers, Texts, Exact)
 LEAST_HELD = 64
 """Of the first 2,000 outputs of a side, how many must have a labelled entry that is asked for."""
 SHARE = 0.5
 """Texts of which more than this share are different are no categories."""
 LOOKED_AT = 2000
+"""Outputs of a side from which it is decided what is asked of all."""
 MODULI = (2, 3, 5, 7, 10, 16, 100, 256, 1000)
+"""Divisors whose remainders are asked for, beside those that the differences suggest."""
 SCARCELY = 4.0
 """Standard errors by which residues must differ before they are asked for."""
 COMMON = 0.02
+"""Share of the outputs that must have a thing before it is asked for."""
 
 
 def questions(first: Outputs, second: Outputs) -> list[Feature]:

@@ -28,7 +28,9 @@ CATEGORIES = 32
 DEEPEST = 16
 """Brackets in one another beyond which a text is no JSON to read."""
 KEPT = 4
+"""Lists of texts whose reading is kept: both sides are read more than once."""
 AT_ONCE = 512
+"""Texts read at once: what they say takes far more room than what is kept of it."""
 
 NUMBER = re.compile(
     r"(?<![\w.])([-+]?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)"
