@@ -9,10 +9,12 @@ that only shows its help starts at once.
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from .errors import InvalidArgument
 
+Neighbours = Literal["add-remove", "replace-one", "declared"]
+"""The names of `Relation`, as every door takes them; an editor underlines any other."""
 Kind = Literal["number", "whole", "precision", "text", "texts", "word", "words", "pair", "flag"]
 LARGEST = 2**63
 """No whole number or time above it means anything."""
@@ -104,7 +106,7 @@ ASKED: Mapping[str, Argument] = {
     ),
     "relation": Argument(
         kind="word",
-        words=("add-remove", "replace-one", "declared"),
+        words=get_args(Neighbours),
         keyword='What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
         option="What neighbouring databases differ in.",
     ),

@@ -12,12 +12,12 @@ from typing import Any, TypeVar
 from numpy.typing import ArrayLike
 
 from .auditors.arguments import checked
+from .auditors.asked import Neighbours
 from .auditors.mutants import Score, mutants_of
 from .auditors.privacy import estimate as estimating
 from .auditors.privacy import planning
 from .auditors.privacy.estimate import EpsilonEstimate
 from .auditors.privacy.planning import BudgetPlan
-from .auditors.privacy.request import Neighbours
 from .auditors.recorded import Judged, OneRun, Scores, canaries, judge_samples, one_run
 from .mechanisms.model import Pair, Relation
 from .notebook import by_name, replayed_by, reporting, write_as

@@ -113,7 +113,7 @@ def _remade(mechanism: Mechanism, recipe: Recipe | None) -> Mechanism:
     return replace(mechanism, run=made.run) if isinstance(made, Mechanism) else mechanism
 
 
-def _rebound(run: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> Any:
+def _rebound(run: Any, path: tuple[str, ...], change: Callable[[object], object]) -> Any:
     name, rest = path[0], path[1:]
     old = bound_values(run)[name]
     new = _rebound(old, rest, change) if rest else change(old)

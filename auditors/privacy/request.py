@@ -15,7 +15,7 @@ from ...mechanisms.model import (
     curve_of,
 )
 from ..arguments import meant
-from ..asked import default, require
+from ..asked import Neighbours, default, require
 from ..attackers import ATTACKERS, seen_by
 from ..databases.distance import relation_of, require_meaning
 from ..engines.engine import Engine
@@ -26,8 +26,6 @@ from .budget import Budget
 Progress = Callable[[str, int, int], None]
 News = Callable[[str, str], None]
 """Told of ("plan", what can be seen in the time) and ("known", what is known so far)."""
-Neighbours = Literal["add-remove", "replace-one", "declared"]
-"""A relation in a word; an editor underlines any other."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +163,7 @@ def claims(
     pair: Any,
     *,
     of_pairs: bool = False,
-    domain: Any = None,
+    domain: object = None,
     curve: Curve | None = None,
 ) -> tuple[PrivacyClaim, ...]:
     """The privacy claims to audit: the mechanism's own, or the one the caller states.

@@ -82,7 +82,7 @@ def scores_of_one_run(
     mu: float | None = None,
     rho: float | None = None,
     renyi: Any = None,
-    curve: Any = None,
+    curve: object = None,
     distance: int = 1,
     alpha: float = 1e-3,
     seed: int = 0,
@@ -165,7 +165,7 @@ def guesses_of_one_run(
     mu: float | None = None,
     rho: float | None = None,
     renyi: Any = None,
-    curve: Any = None,
+    curve: object = None,
     distance: int = 1,
     alpha: float = 1e-3,
 ) -> OneRun:

@@ -105,7 +105,7 @@ def labelled(model: Any) -> bool:
 
 
 def fitted(
-    model: Any, released: Sequence[str], labels: bool, database: Any, rng: Any
+    model: Any, released: Sequence[str], labels: bool, database: object, rng: Any
 ) -> dict[str, Any]:
     """The attributes of a fresh copy, seeded from `rng` wherever it takes a `random_state`."""
     import numpy
@@ -143,7 +143,7 @@ def attribute(model: Any, name: str) -> Any:
 # --- objects that know their claim ----------------------------------------------------------------
 
 
-def of_measurement(measurement: Any, name: str, d_in: Any = 1) -> Opened:
+def of_measurement(measurement: Any, name: str, d_in: object = 1) -> Opened:
     """An OpenDP measurement, with the claim that its map gives for databases `d_in` apart.
 
     OpenDP draws from the operating system. A database is the measurement's argument.
@@ -185,7 +185,7 @@ def mapped(measurement: Any, d_in: Any) -> Any:
         return measurement.map(float(d_in))
 
 
-def called(found: Any, database: Any, rng: Any) -> Any:
+def called(found: Any, database: object, rng: object) -> Any:
     """The object on the database; its randomness is its own."""
     return found(database)
 
@@ -207,7 +207,7 @@ def of_diffprivlib(mechanism: Any, name: str) -> Opened:
     return Opened(partial(randomised, mechanism), True, said)
 
 
-def randomised(mechanism: Any, database: Any, rng: Any) -> Any:
+def randomised(mechanism: Any, database: object, rng: Any) -> Any:
     """One draw of a copy."""
     fresh = copy.copy(mechanism)
     seeded = sys.modules["diffprivlib.utils"].check_random_state
@@ -235,12 +235,12 @@ def of_python_dp(found: Any, name: str) -> Opened:
     return Opened(run, False, {"claims": [told], "reference": f"python-dp {kind_of(found)}"})
 
 
-def noised(found: Any, database: Any, rng: Any) -> Any:
+def noised(found: Any, database: object, rng: object) -> Any:
     """The value with noise."""
     return found.add_noise(database)
 
 
-def computed(found: Any, database: Any, rng: Any) -> Any:
+def computed(found: Any, database: Any, rng: object) -> Any:
     """The result; an algorithm spends its budget with each, and quick_result starts it afresh."""
     return found.quick_result(list(database))
 
@@ -256,7 +256,7 @@ def of_pure_ldp(client: Any, name: str) -> Opened:
     return Opened(partial(privatised, client), False, said)
 
 
-def privatised(client: Any, database: Any, rng: Any) -> Any:
+def privatised(client: Any, database: object, rng: object) -> Any:
     """The report of a user."""
     return client.privatise(database)
 
@@ -271,7 +271,7 @@ def of_torch(module: object, name: str) -> Opened:
     return Opened(partial(forwarded, module), True, {"reference": f"torch {kind_of(module)}"})
 
 
-def forwarded(module: Any, database: Any, rng: Any) -> Any:
+def forwarded(module: Any, database: object, rng: object) -> Any:
     """What the module makes of a list of numbers in torch's default type, as an array."""
     torch = sys.modules["torch"]
     with torch.no_grad():

@@ -221,7 +221,7 @@ def _data_class() -> Any:
             self.bare = bare
             super().__init__(**given)
 
-        def draw(self, strategy: Any, label: int | None = None, observe_as: Any = None) -> Any:
+        def draw(self, strategy: Any, label: int | None = None, observe_as: object = None) -> Any:
             known = self.bare.get(id(strategy))
             if known is None:
                 strategy.validate()
@@ -311,7 +311,7 @@ def _provider_class() -> Any:
             # Hypothesis takes constants from all loaded modules, which differ between runs.
             return None
 
-        def _asked(self, kind: str, constraints: dict[str, Any], make: Callable[[], Any]) -> Any:
+        def _asked(self, kind: str, constraints: dict[str, Any], make: Callable[[], object]) -> Any:
             found = self.suggest(ExampleChoice(kind, None, constraints))
             return make() if found is None else found
 

@@ -86,7 +86,7 @@ def _follow(
     step: dis.Instruction,
     stack: list[_Term],
     local: dict[str, _Term],
-    known: Mapping[str, Any],
+    known: Mapping[str, object],
 ) -> None:
     """Change the stack as an instruction does, as far as constants and one unknown go."""
     if name in ("LOAD_CONST", "LOAD_SMALL_INT") and _number(value):

@@ -380,7 +380,7 @@ def curve_of(
     mu: float | None = None,
     rho: float | None = None,
     renyi: Any = None,
-    points: Any = None,
+    points: object = None,
     delta: float | None = None,
 ) -> Curve | None:
     """The one curve that was stated; None for none. Raises ValueError for several or a bad one.

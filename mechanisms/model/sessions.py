@@ -110,7 +110,7 @@ def play(
     rng: np.random.Generator,
     *,
     opened: Callable[[Database, np.random.Generator], Any],
-    queries: Sequence[Any],
+    queries: Sequence[object],
     length: int,
     cuts: Sequence[float],
     size: Size = None,

@@ -99,7 +99,7 @@ def replay(
 def _claims_of_given(
     mechanism: Any,
     claims: Sequence[ClaimCheckRecord],
-    told: Any,
+    told: object,
     *,
     whole: bool,
     warn: Callable[[str], None],

@@ -78,7 +78,7 @@ class DpAudit:
         self.calls = 0
         self.directory = item.config.rootpath / run.settings.directory
 
-    def __call__(self, mechanism: Any, **options: Any) -> AuditResult | tuple[AuditResult, ...]:
+    def __call__(self, mechanism: Any, **options: object) -> AuditResult | tuple[AuditResult, ...]:
         """Audit the claims of `mechanism`; the result, or all of them when it has several.
 
         `mechanism` and `databases` may also be texts that name them, as for `dpwitness audit`,

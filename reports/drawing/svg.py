@@ -78,7 +78,7 @@ def _is_rare(sketch: Sketch, shares: Sequence[Any]) -> bool:
 
 
 def _numeric(
-    axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[str, str], *, filled: bool
+    axes: Any, sketch: Sketch, shares: Sequence[object], names: tuple[str, str], *, filled: bool
 ) -> None:
     edges = _finite_edges(sketch.edges)
     _shade(axes, edges, sketch.inside)
@@ -117,7 +117,9 @@ def _shade(axes: Any, edges: Any, inside: Sequence[bool]) -> None:
             start, label = None, None
 
 
-def _categorical(axes: Any, sketch: Sketch, shares: Sequence[Any], names: tuple[str, str]) -> None:
+def _categorical(
+    axes: Any, sketch: Sketch, shares: Sequence[object], names: tuple[str, str]
+) -> None:
     places = np.arange(len(sketch.labels), dtype=float)
     edges = np.arange(len(sketch.labels) + 1) - 0.5
     _shade(axes, edges, sketch.inside)

@@ -73,17 +73,17 @@ def bound_level(axes: Any, value: float, label: str = "bound") -> None:
     axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
-def smallest_curve(axes: Any, x: Any, y: Any) -> None:
+def smallest_curve(axes: Any, x: object, y: object) -> None:
     """The bound with the smallest constant that still holds on the hardest instance found."""
     axes.plot(x, y, color=BOUND, linewidth=1.2, linestyle=(0, (1, 2)), label="smallest that holds")
 
 
-def bound_curve(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
+def bound_curve(axes: Any, x: object, y: object, label: str = "bound") -> None:
     """The bound as a function."""
     axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
-def bound_points(axes: Any, x: Any, y: Any, label: str = "bound") -> None:
+def bound_points(axes: Any, x: object, y: object, label: str = "bound") -> None:
     """The bound where it is stated at a few points only."""
     axes.plot(
         x, y, color=BOUND, linestyle="none", marker="_", markersize=13, markeredgewidth=2.2,
@@ -99,21 +99,21 @@ def bound_step(axes: Any, place: float, value: float, label: str = "bound") -> N
     )  # fmt: skip
 
 
-def measured_curve(axes: Any, x: Any, y: Any, label: str = "measured", **how: Any) -> None:
+def measured_curve(axes: Any, x: object, y: object, label: str = "measured", **how: object) -> None:
     """What was measured, as a function."""
     axes.plot(x, y, **{"color": MEASURED, "linewidth": 1.5, "label": label, **how})
 
 
-def band(axes: Any, x: Any, low: Any, high: Any, step: Any = None) -> None:
+def band(axes: Any, x: object, low: object, high: object, step: Any = None) -> None:
     """A band in which the measured function lies; `step` "post" holds each limit to the right."""
     axes.fill_between(x, low, high, color=MEASURED, alpha=0.18, linewidth=0, step=step)
 
 
 def measured_points(
     axes: Any,
-    x: Any,
-    y: Any,
-    low: Any = None,
+    x: object,
+    y: object,
+    low: object = None,
     high: Any = None,
     label: str = "measured",
     **how: Any,
@@ -134,12 +134,12 @@ def _floats(values: object) -> Any:
     return None if values is None else np.asarray(values, dtype=float)
 
 
-def exact_curve(axes: Any, x: Any, y: Any, label: str = "exact", **how: Any) -> None:
+def exact_curve(axes: Any, x: object, y: object, label: str = "exact", **how: object) -> None:
     """What is known exactly, as a function."""
     axes.plot(x, y, **{"color": EXACT, "linewidth": 1.5, "label": label, **how})
 
 
-def exact_points(axes: Any, x: Sequence[float], y: Sequence[Any], label: str = "exact") -> None:
+def exact_points(axes: Any, x: Sequence[float], y: Sequence[object], label: str = "exact") -> None:
     """Exact values; those not known are left out."""
     known = [(at, value) for at, value in zip(x, y, strict=True) if _known(value)]
     if known:

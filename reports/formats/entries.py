@@ -23,12 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.arguments import meant
+from ...auditors.asked import ASKED
 from ..adapters.marked import named_by
 from ..settings.settings import SettingsError, find_table
 
 OPEN = '"?"'
 """What `dpwitness init` writes for what nobody has said yet, as TOML."""
-RELATIONS = ("add-remove", "replace-one", "declared")
+RELATIONS = ASKED["relation"].words
 FLAGS: dict[str, tuple[type, ...]] = {
     "claims": (str,),
     "epsilon": (int, float),

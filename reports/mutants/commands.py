@@ -90,7 +90,7 @@ def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanis
 
 
 def stated(
-    found: targets.Target, claim: Mapping[str, Any], *, databases: Any, pair: Any
+    found: targets.Target, claim: Mapping[str, Any], *, databases: object, pair: Any
 ) -> tuple[Mechanism, Any]:
     """The mechanism with the claim that is stated, or its own, and the pair given.
 

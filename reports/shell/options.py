@@ -50,7 +50,7 @@ class Seed(Whole):
 
     name = "seed"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+    def convert(self, value: Any, param: object, ctx: object) -> Any:
         """The number, or "random"."""
         return value if value == "random" else super().convert(value, param, ctx)
 
