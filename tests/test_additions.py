@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-pytestmark = pytest.mark.slow
 ROOMS = ("mechanisms", "auditors", "reports")
 
 
@@ -74,6 +73,7 @@ def block_of(place):
     return program
 
 
+@pytest.mark.slow
 def test_an_output_format_is_one_file_and_one_line_as_contributing_says(scratch, tmp_path):
     place = "reports/formats/as_lines.py"
     (scratch / place).write_text(block_of(place), encoding="utf-8")
@@ -130,6 +130,7 @@ PLACE = "auditors/events/learners/upper_halves.py"
 SEEN = ["refuted", "2", "AdditiveScore", "True", "True", "2"]
 
 
+@pytest.mark.long
 def test_a_learner_of_several_columns_is_one_file_and_its_name(scratch, tmp_path):
     (scratch / PLACE).write_text(block_of(PLACE), encoding="utf-8")
     door = scratch / "auditors" / "events" / "learners" / "__init__.py"
@@ -156,6 +157,7 @@ def shipped(folder, name, group, value):
     (home / "entry_points.txt").write_text(f"[{group}]\n{name} = {value}\n")
 
 
+@pytest.mark.long
 def test_another_package_ships_a_learner(scratch, tmp_path):
     program = block_of(PLACE).replace("from ..", "from dpwitness.auditors.events.")
     (tmp_path / "halves.py").write_text(program, encoding="utf-8")
@@ -182,6 +184,7 @@ class Counter:
 """
 
 
+@pytest.mark.long
 def test_another_package_ships_an_adapter(scratch, tmp_path):
     home = tmp_path / "counted"
     home.mkdir()
@@ -200,6 +203,7 @@ def test_another_package_ships_an_adapter(scratch, tmp_path):
     assert "half installed" in done.stderr
 
 
+@pytest.mark.long
 def test_a_mechanism_is_one_file_and_one_line_as_contributing_says(scratch, tmp_path):
     program = next(b for b in blocks_of_contributing() if b.startswith("# mechanisms/"))
     (row,) = (b for b in blocks_of_contributing() if b.strip().endswith('"noise.coin",'))
@@ -275,6 +279,7 @@ def add_two_statements(scratch):
     place.write_text(place.read_text(encoding="utf-8") + RANGE, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
     add_claim_kind(scratch)
     new, changed = touched(scratch)
@@ -305,6 +310,7 @@ def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
     assert told == ["not_refuted", "refuted", "margins", "True"]
 
 
+@pytest.mark.slow
 def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):
     pytest.importorskip("mypy")
     add_claim_kind(scratch)
@@ -333,6 +339,7 @@ def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):
         path.write_text(whole, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
     place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
     row = (
