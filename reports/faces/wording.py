@@ -154,6 +154,8 @@ def _loss(result: AuditResult) -> str:
     if result.refuted_exactly:
         return f"{_exact_loss(result)}, exactly"
     curve = result.claim.curve
+    if _at_zero(result):
+        return _above(result, result.epsilon_lower)
     if curve is not None and curve.parameter == "factor":
         bound, claimed = result.size_lower, curve.size
         shown = f"at least {at_least(bound, claimed)} times" if bound > claimed else "more than"
@@ -369,6 +371,14 @@ def bound_sentence(result: AuditResult) -> str:
     return f"no privacy loss found, {held}{proof}"
 
 
+def _at_zero(result: AuditResult) -> bool:
+    """Whether a curve is refuted at a point of epsilon 0, of which no multiple allows more."""
+    curve, refuted = result.claim.curve, result.refuted
+    return (
+        curve is not None and curve.parameter == "factor" and refuted and not result.claim.epsilon
+    )
+
+
 def _above(result: AuditResult, bound: float) -> str:
     """A bound that refutes the claim: above it even if bets refute, which bound nothing else."""
     claimed = result.claim.epsilon
@@ -388,7 +398,11 @@ def bound_phrase(result: AuditResult) -> str:
     if result.exact is not None and (result.refuted_exactly or result.verdict is Verdict.PROVED):
         sign = "=" if result.refuted_exactly else "<="
         return f"epsilon {sign} {exactly(result.exact.epsilon)}"
-    if curve is not None and not (result.refuted and result.size_lower <= curve.size):
+    if (
+        curve is not None
+        and not _at_zero(result)
+        and not (result.refuted and result.size_lower <= curve.size)
+    ):
         size = at_least(result.size_lower, curve.size if result.refuted else -inf)
         shown = f"{size} times its epsilon" if curve.parameter == "factor" else size
         named = "" if curve.parameter == "factor" else f"{curve.parameter} "

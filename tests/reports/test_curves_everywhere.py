@@ -163,6 +163,16 @@ def test_the_gate_and_its_baseline_take_a_curve(told, tmp_path):
     assert "does not keep mu 1" in " ".join(worse.output.split())
 
 
+def test_a_point_of_epsilon_zero_is_told_by_its_delta(told, tmp_path):
+    """No factor of epsilon 0 allows more. The total variation of narrow noise is .595."""
+    (tmp_path / "points.csv").write_text("epsilon,delta\n0,0.4\n")
+    refuted = told("audit", "release.py:narrow", *TARGET, "--curve", "points.csv", "--quiet")
+    assert refuted.exit_code == 1
+    said = " ".join(refuted.output.split())
+    assert "at delta 0.4" in said
+    assert "times its epsilon" not in said
+
+
 def test_points_and_orders_as_they_are_typed(tmp_path):
     for name, text in (("a.json", "[[1, 1e-5], [2, 1e-9]]"), ("b.csv", "1,1e-5\n2, 1e-9\n")):
         (tmp_path / name).write_text(text)
