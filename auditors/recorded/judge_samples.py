@@ -22,11 +22,12 @@ import numpy as np
 from ...mechanisms.model import Curve, PrivacyClaim, size_lower
 from ..asked import require
 from ..bounds import two_sample
-from ..bounds.power import detectable_epsilon
+from ..bounds.power import refutable_epsilon
 from ..choosing.choose import Choice, Lesson, learn
 from ..errors import InvalidArgument
 from ..events.events import HalfLine
 from ..events.scores import AdditiveScore
+from ..evidence.derive import USEFUL, usual
 from ..outputs.outputs import Outputs
 from ..privacy.attempt import counted
 from ..privacy.point import SHARE, at_point
@@ -55,9 +56,9 @@ class Judged:
     it that was tested, which counts all `distance` steps, and `size_lower` is the bound in its own
     parameter. `sizes` are the outputs of both samples and `count` the hits of the event among those
     that judged, at error probability `level`: of all `events` counted the one of the largest bound.
-    `detectable` is the epsilon that this test would have refuted with probability
-    .9. `remarks` are what in the samples speaks against independent draws; `dependent` says that it
-    proves them to be none, and the verdict is then inconclusive whatever was counted.
+    `detectable` is the epsilon that an event of probability .5 would have shown with probability
+    .9, as in an audit. `remarks` are what in the samples speaks against independence; `dependent`
+    says that it proves them to be none, and the verdict is then inconclusive whatever was counted.
     """
 
     verdict: Verdict
@@ -129,7 +130,7 @@ def judge_samples(
     choices = [choice, *_beside(choice, first[:most], second[:most])]
     levels = [alpha * (1 - BESIDE * (len(choices) - 1)), *[BESIDE * alpha] * (len(choices) - 1)]
     rest = (first[taught[0] :], second[taught[1] :])
-    found: list[tuple[float, float, float, Count]] = []
+    found: list[tuple[float, float, Count]] = []
     for one, level in zip(choices, levels, strict=True):
         x, y = (int(one.event.contains(part).sum()) for part in rest)
         count = counted("recorded", 0, one, (x, y), judging)
@@ -138,16 +139,16 @@ def judge_samples(
             oriented.hits, oriented.trials, delta=delta, level=level, distance=distance,
             also=(epsilon,),
         )  # fmt: skip
-        seen = detectable_epsilon(
-            one.rates, oriented.trials,
-            epsilon=epsilon, delta=delta, level=level, distance=distance,
-        )  # fmt: skip
-        found.append((lower, level, seen, count))
-    bound, level, _, count = max(found, key=itemgetter(0, 1))
-    detectable = min(seen for _, _, seen, _ in found)
+        found.append((lower, level, count))
+    bound, level, count = max(found, key=itemgetter(0, 1))
+    # Samples of one law have no event that tells them apart, and the one that is counted is luck.
+    detectable = refutable_epsilon(
+        usual(delta), judging,
+        epsilon=epsilon, delta=delta, level=levels[0], distance=distance,
+    )  # fmt: skip
     refuted = bound >= epsilon
     unread = first[:LOOKED_AT].unread or second[:LOOKED_AT].unread
-    weak = detectable > max(2 * epsilon, epsilon + 1) or bool(unread)
+    weak = detectable > USEFUL[0] * epsilon + USEFUL[1] or bool(unread)
     doubted = doubts(first, second)
     dependent = any(doubt.sure for doubt in doubted)
     read = () if not unread else (f"{unread}, so nothing can be said of what is in it",)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...auditors import conformance
 from ...auditors.errors import InvalidArgument
+from ...auditors.evidence.derive import usual
 from ...auditors.outputs.features import Feature
 from ...auditors.recorded import Judged, JudgedKept, judge_kept, judge_samples
 from ...auditors.results.results import Verdict
@@ -251,7 +252,8 @@ def story(
             if judged.detectable < float("inf")
             else "no epsilon at all"
         )
-        yield "power", f"would have detected {seen} on this event, 9 times in 10"
+        likely = f"an event of probability {usual(judged.delta):g}"
+        yield "power", f"would have detected {seen} by {likely}, 9 times in 10"
     for remark in judged.remarks:
         yield "beware", f"{remark}."
     yield "unseen", (UNSAID if kept is None else UNSAID_OF_KEPT).removeprefix("Not examined: ")

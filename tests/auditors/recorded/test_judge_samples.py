@@ -70,6 +70,18 @@ def test_a_curve_at_its_edge_is_refuted_no_more_often_than_alpha():
     assert refuted < 30
 
 
+def test_samples_of_one_law_are_too_few_only_if_they_are_few():
+    # The event that looks worst is then a likely one or a rare one by luck, and says nothing of it.
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        pairs = {size: [Outputs.of(rng.laplace(size=size), size) for _ in range(2)]
+                 for size in (120, 20_000)}  # fmt: skip
+        found = {size: judge_samples(*pair, epsilon=0.1) for size, pair in pairs.items()}
+        assert found[20_000].verdict is Verdict.NOT_REFUTED
+        assert found[120].verdict is Verdict.INCONCLUSIVE
+        assert found[20_000].detectable < 0.2 < found[120].detectable
+
+
 def test_what_teaches_does_not_judge():
     # A value that only the first quarter has is learnt, and then never counted.
     first = np.zeros(1000)
