@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from numbers import Real
 from time import monotonic
 from typing import assert_never
 
@@ -26,6 +27,7 @@ from ..arguments import checked
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.budget import Budget
 from ..results.results import Verdict
+from ..sampling.parts import called, nan_told, place_of, told, with_parts
 from .claim_results import ClaimResult, Finding
 from .equality import audit_equality
 from .expectation import audit_expectation
@@ -68,8 +70,8 @@ def check_within(
     """What `check` does with this budget."""
     started = monotonic()
     subject = subject_of(statement, parameters)
-    claim = subject.claim
-    identifier = getattr(statement, "identifier", "") or claim.identifier
+    identifier = getattr(statement, "identifier", "") or subject.claim.identifier
+    claim = with_parts(subject.claim, identifier or f"the {subject.claim.kind} claim")
     found = _found(claim, subject.mechanism, budget)
     if found.sampled is Verdict.REFUTED and found.proved is Verdict.PROVED:
         raise HarnessError(
@@ -94,16 +96,23 @@ def claims_beside(mechanism: Mechanism) -> tuple[Subject, ...]:
 
 
 def _found(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
-    """What is found of the claim; without the exact law, and with a remark, if it is too long."""
+    """What is found of the claim; without the exact law, and with a remark, if it is too long.
+
+    Another remark says at how many outputs a loss or a quantity was no number.
+    """
+    remarks = []
     try:
-        return _find(claim, mechanism, budget)
+        found = _find(claim, mechanism, budget)
     except NotListable as error:
         if mechanism is None or mechanism.law is None:
             raise
         found = _find(claim, replace(mechanism, law=None), budget)
-        remark = f"the exact law was left out: {error}"
-        counts = found.counts and {**found.counts, "remark": remark}
-        return replace(found, note="; ".join(filter(None, (found.note, remark))), counts=counts)
+        remarks.append(f"the exact law was left out: {error}")
+    remark = "; ".join(filter(None, (*remarks, nan_told(claim))))
+    if not remark:
+        return found
+    counts = found.counts and {**found.counts, "remark": remark}
+    return replace(found, note="; ".join(filter(None, (found.note, remark))), counts=counts)
 
 
 def _find(claim: Claim, mechanism: Mechanism | None, budget: Budget) -> Finding:
@@ -134,7 +143,7 @@ def subject_of(
     """The claim and the mechanism a statement is about, at these parameters."""
     if isinstance(statement, Theorem):
         require_parameters(statement, parameters or {})
-        return statement.at(**parameters or {})
+        return _labelled(statement, parameters or {})
     if parameters:
         raise InvalidArgument(
             f"only a theorem has parameters; {type(statement).__name__} has none to set"
@@ -149,6 +158,15 @@ def subject_of(
     assert_never(statement)
 
 
+def _labelled(theorem: Theorem, parameters: Mapping[str, float]) -> Subject:
+    made = called(theorem.identifier, "subject", theorem.made, parameters, by=theorem.subject)
+    try:
+        return theorem.labelled(made)
+    except ValueError as error:
+        place = place_of(theorem.subject)
+        raise InvalidArgument(f"{told(theorem.identifier, 'subject', place)} {error}") from None
+
+
 def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
     """Raise InvalidArgument for a parameter the theorem does not have or is not stated for."""
     for name, value in given.items():
@@ -157,6 +175,11 @@ def require_parameters(theorem: Theorem, given: Mapping[str, float]) -> None:
             names = ", ".join(sorted(theorem.parameters)) or "none"
             raise InvalidArgument(
                 f"{theorem.identifier} has no parameter {name!r}; it has: {names}"
+            )
+        if isinstance(value, bool) or not isinstance(value, Real):
+            raise InvalidArgument(
+                f"{theorem.identifier}: the parameter {name} must be one number, got {value!r}; "
+                "reproduce sweeps several values"
             )
         within = known.within
         whole = not within.integer or float(value).is_integer()

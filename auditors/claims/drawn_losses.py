@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Mechanism, Pair, PrivacyClaim
+from ...mechanisms.model import Array, Mechanism, Pair, PrivacyClaim
 from ..bounds.means import betting_lower
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..sampling.draws import Draws
+from ..sampling.parts import ClaimPart
 
 MOST_PAIRS = 20
 """Hand-made pairs of a domain, at most, beside those of the claim and of the audit."""
@@ -53,9 +54,9 @@ def drawn_losses(
     pairs: tuple[Pair, ...] = (),
 ) -> DrawnLoss | None:
     """Look at the loss of drawn outputs on `pairs` and hand-made ones; None without a density."""
-    density = mechanism.log_probability
-    if density is None or mechanism.databases is None:
+    if mechanism.log_probability is None or mechanism.databases is None:
         return None
+    density = ClaimPart(mechanism.log_probability, mechanism.name, "log_probability", Array)
     found = pair_source(mechanism.databases, claim.relation, claim.distance, seed).templates
     examples = [Pair(*example) for example in claim.examples]
     judged = [*pairs, *examples, *found[:MOST_PAIRS]]
@@ -67,8 +68,8 @@ def drawn_losses(
     worst, needed = None, 0.0
     for pair in turned:
         outputs = source.array(pair.database, "claim", 0, each)
-        own = np.asarray(density(pair.database, outputs), dtype=float)
-        other = np.asarray(density(pair.neighbour, outputs), dtype=float)
+        own = density(pair.database, outputs)
+        other = density(pair.neighbour, outputs)
         losses = own - other
         lower = 0.0
         if delta > 0:
@@ -99,8 +100,8 @@ def _named(density: Callable[..., Any], pair: Pair, claim: PrivacyClaim) -> floa
     if not claim.outputs:
         return -np.inf
     outputs = np.asarray(claim.outputs)
-    own = np.asarray(density(pair.database, outputs), dtype=float)
-    other = np.asarray(density(pair.neighbour, outputs), dtype=float)
+    own = density(pair.database, outputs)
+    other = density(pair.neighbour, outputs)
     known = np.isfinite(own)
     return float(np.max(own[known] - other[known], initial=-np.inf))
 

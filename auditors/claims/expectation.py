@@ -122,7 +122,7 @@ def _collect(
     made = 0
     for chunk, look in enumerate(looks(draws, alpha)):
         for outputs in source.blocks(database, "claim", chunk, look.draws - made):
-            part = np.asarray(claim.quantity(database, outputs), dtype=float).reshape(-1)
+            part = claim.quantity(database, outputs)
             # A quantity that is no number counts as the worst that the claim allows for.
             part = np.where(np.isnan(part), claim.high, part)
             parts.append(part)
@@ -174,5 +174,5 @@ def _exact(
     if not isinstance(law, FiniteLaw):
         return None
     chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
-    values = np.asarray(claim.quantity(database, law.outcomes), dtype=float)
+    values = claim.quantity(database, law.outcomes)
     return float(values[chances > 0] @ chances[chances > 0])

@@ -46,7 +46,7 @@ def audit_growth(claim: GrowthClaim, budget: Budget) -> Finding:
         run, database = claim.instance(x)
         source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
         parts = [
-            np.asarray(claim.quantity(x, database, outputs), dtype=float).reshape(-1)
+            claim.quantity(x, database, outputs)
             for outputs in source.blocks(database, "claim", place, each)
         ]
         values, high = np.concatenate(parts), claim.high(x)
@@ -61,7 +61,7 @@ def audit_growth(claim: GrowthClaim, budget: Budget) -> Finding:
         rows.append(
             {
                 "x": float(x),
-                "bound": float(claim.bound(x)),
+                "bound": claim.bound(x),
                 "mean": float(values.mean()),
                 "low": float(low),
                 "high": float(upper),

@@ -12,7 +12,7 @@ from .derive import derive
 
 def audit_identity(claim: IdentityClaim, budget: Budget) -> Finding:
     """Compute and compare."""
-    computed = float(claim.compute())
+    computed = claim.compute()
     told: IdentityRecord = {
         "stated": number(claim.stated),
         "computed": number(computed),

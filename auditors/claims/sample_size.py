@@ -34,7 +34,7 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
     def fails(records: int, step: int, draws: int) -> float:
         run, database = claim.instance(records)
         outputs = Draws(run=run, seed=budget.seed).array(database, "pilot", step, draws)
-        return float(np.mean(row.bad(np.asarray(claim.loss(database, outputs), dtype=float))))
+        return float(np.mean(row.bad(claim.loss(database, outputs))))
 
     found = found_of([row], tails, budget)
     if found.verdict is Verdict.REFUTED:

@@ -5,12 +5,14 @@ The counting and its proof are in `holm`; here a row is a database with a level 
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
 from ..bounds.holm import looks, rejected
+from ..errors import InvalidArgument
 from ..evidence.record import TailsRecord
 from ..evidence.write import number
 from ..outputs.encoding import show
@@ -49,6 +51,7 @@ def audit_utility(
     A true claim is refuted by sampling with probability at most its alpha. Chances of 1 and more
     are kept by every mechanism: such a claim is vacuous, and nothing is drawn for it.
     """
+    _require_levels(claim)
     if min(claim.levels) >= 1:
         return derive({"vacuous": {"chance": float(min(claim.levels))}}, budget)
     source = Draws.of(mechanism, budget.seed)
@@ -57,7 +60,7 @@ def audit_utility(
     for database in databases:
         law = _finite_law(mechanism, database)
         for beta in claim.levels:
-            bound = float(claim.bound(beta))
+            bound = claim.bound(beta)
             exact, level = _exact(claim, law, database, bound, beta)
             rows.append(
                 TailBound(
@@ -71,6 +74,16 @@ def audit_utility(
             )
     sources = [source] * len(databases)
     return found_of(rows, count_rows(rows, sources, claim.loss, budget), budget)
+
+
+def _require_levels(claim: UtilityClaim) -> None:
+    """Each beta is a probability above 0; all of 1 or more make a claim that says nothing."""
+    levels = claim.levels
+    real = [one for one in levels if isinstance(one, Real) and one > 0]
+    if len(real) < len(levels) or not levels or min(levels) < 1 <= max(levels):
+        raise InvalidArgument(
+            f"{claim.identifier or 'the claim'}: levels must be between 0 and 1, got {levels}"
+        )
 
 
 def _reaches(bound: float) -> Callable[[Array], Array]:
@@ -90,7 +103,7 @@ def _exact(
 ) -> tuple[float | None, float | None]:
     if law is None:
         return None, None
-    losses = np.asarray(claim.loss(database, law.outcomes), dtype=float)
+    losses = claim.loss(database, law.outcomes)
     chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
     return float(chances[~(losses < bound)].sum()), level_by_law(losses, chances, beta)
 
@@ -176,8 +189,8 @@ def _count(
     made: list[Array] = []
     database = rows[places[0]].database
     for outputs in source.blocks(database, "claim", chunk, draws):
-        losses = np.asarray(loss(database, outputs))
+        losses = loss(database, outputs)
         for place in places:
             hits[place] += int(np.count_nonzero(rows[place].bad(losses)))
-        made.append(losses.astype(float).ravel())
+        made.append(losses)
     return made

@@ -47,6 +47,11 @@ class Interval:
     high: float
     integer: bool = False
 
+    def __post_init__(self) -> None:
+        """Refuse ends in the wrong order, between which nothing lies."""
+        if not self.low <= self.high:
+            raise ValueError(f"low must not be above high, got low={self.low}, high={self.high}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choices:

@@ -69,7 +69,23 @@ class Theorem:
     plot: Callable[..., Plot] | None = None
 
     def __post_init__(self) -> None:
-        """A statement that another one corrects does not hold."""
+        """Refuse parameters that cannot be; a statement that another one corrects does not hold."""
+        if not callable(self.subject):
+            raise ValueError(
+                f"{self.identifier}: subject must be a function of the parameters that returns a "
+                f"claim, or a Subject of a claim and its mechanism, got {self.subject!r}"
+            )
+        for name, one in self.parameters.items():
+            if not isinstance(one, Parameter):
+                raise ValueError(
+                    f"{self.identifier}: the parameter {name} must be a Parameter, got {one!r}"
+                )
+            within = one.within
+            if not within.low <= one.default <= within.high:
+                raise ValueError(
+                    f"{self.identifier}: the default of the parameter {name} must lie from "
+                    f"{within.low:g} to {within.high:g}, got {one.default!r}"
+                )
         if self.corrected:
             object.__setattr__(self, "holds", False)
 
@@ -79,14 +95,26 @@ class Theorem:
         Its mechanism claims this, and beside a claim of another kind what it loses: the relation
         of a privacy claim says which databases it works on.
         """
-        made = self.subject(**self._filled(parameters))
+        return self.labelled(self.made(parameters))
+
+    def made(self, parameters: Mapping[str, float]) -> Subject | Mechanism | Claim:
+        """What `subject` returns at these parameters, and at the defaults of the others."""
+        return self.subject(**self._filled(parameters))
+
+    def labelled(self, made: Subject | Mechanism | Claim) -> Subject:
+        """What `subject` returned, with the theorem's labels; ValueError if that is no claim."""
+        claim: object = made
+        mechanism: Mechanism | None = None
         match made:
-            case Subject(claim=claim, mechanism=mechanism):
-                pass
-            case Mechanism(claims=claims):
-                claim, mechanism = claims[0], made
-            case _:
-                claim, mechanism = made, None
+            case Subject():
+                claim, mechanism = made.claim, made.mechanism
+            case Mechanism(claims=(first, *_)):
+                claim, mechanism = first, made
+        if not isinstance(claim, Claim):
+            raise ValueError(
+                "must return a claim, a Subject of a claim and its mechanism, or a Mechanism with "
+                f"claims, got {claim!r:.60}"
+            )
         claim = replace(
             claim, identifier=self.identifier, statement=self.statement, reference=self.reference
         )

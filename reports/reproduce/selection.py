@@ -145,12 +145,22 @@ def combinations(
 
 
 def _own(names: Sequence[str]) -> list[Theorem]:
-    """The user's theorems; no two may have one identifier, which names files and streams."""
+    """The user's theorems; no two may have one identifier, which names files and streams.
+
+    Nor may one have that of another of the catalogue, for which it could be taken.
+    """
     theorems = [find(name) for name in names]
     identifiers = [theorem.identifier for theorem in theorems]
     twice = next((one for one in identifiers if identifiers.count(one) > 1), None)
     if twice is not None:
         raise InvalidArgument(f"two of these theorems have the identifier {twice!r}; rename one")
+    for theorem in theorems:
+        known = _identified(THEOREMS, theorem.identifier)
+        if known is not None and known.subject is not theorem.subject:
+            raise InvalidArgument(
+                f"the catalogue has a statement {known.identifier!r} already; give yours another "
+                "identifier"
+            )
     return theorems
 
 

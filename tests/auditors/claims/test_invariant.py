@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dpwitness import HarnessError, Verdict
+from dpwitness import InvalidArgument, Verdict
 from dpwitness.auditors.claims.invariant import audit_invariant
 from dpwitness.auditors.databases.cases import leaves, replaced, simpler
 from dpwitness.auditors.privacy.budget import Budget
@@ -74,8 +74,8 @@ def test_rounding_is_tolerated_and_no_number_is_a_failure():
     assert run(replace(CLAIM, margin=lambda case: float("nan"))).verdict is Verdict.REFUTED
 
 
-def test_a_margin_that_fails_is_an_error_of_the_harness():
-    with pytest.raises(HarnessError, match="ZeroDivisionError"):
+def test_a_margin_that_fails_is_an_error_of_the_claim():
+    with pytest.raises(InvalidArgument, match="ZeroDivisionError"):
         run(replace(CLAIM, margin=lambda case: 1 / 0))
 
 

@@ -41,6 +41,8 @@ HALF = Theorem(
     identifier="MY-HALF", statement="half of it", reference="", subject=lambda: _tail(part=0.5)
 )
 TWIN = Theorem(identifier="MY-TAIL", statement="", reference="", subject=lambda: _tail(part=1))
+TAKEN = Theorem(identifier="em-3.12", statement="", reference="", subject=lambda: _tail(part=1))
+NONE = Theorem(identifier="MY-NONE", statement="", reference="", subject=lambda: None)
 NUMBER = 3
 """
 
@@ -75,12 +77,21 @@ def test_an_own_theorem_gets_page_figure_and_table(reproduce, tmp_path):
     assert {"index.html", "summary.csv", "MY-TAIL.csv", "MY-TAIL-sweep.svg"} <= made
 
 
+@pytest.mark.long
+def test_several_workers_hide_no_sentence(reproduce):
+    outcome = reproduce("mine.py:HALF", "mine.py:NONE", "--workers", "2")
+    assert outcome.exit_code == 2
+    assert "MY-NONE: subject (mine.py:36) must return" in " ".join(outcome.output.split())
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["mine.py:NUMBER"], "expected a Theorem"),
         (["mine.py:TAIL", "EM-3.12"], "of the one or of the other"),
         (["mine.py:TAIL", "mine.py:TWIN"], "have the identifier 'MY-TAIL'"),
+        (["mine.py:TAKEN"], "the catalogue has a statement 'EM-3.12' already"),
+        (["mine.py:NONE"], "MY-NONE: subject (mine.py:36) must return a claim"),
         (["mine.py:TALE"], "there is no 'TALE' in it"),
         (["mine.py:TAIL", "--set", "part=7"], "from 0.1 to 2"),
         (["nowhere.py:TAIL"], "there is no file"),
