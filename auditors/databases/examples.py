@@ -5,11 +5,16 @@ loaded depends on what the process did before and on how this package was instal
 constants are left out; `search.constants` reads those of the mechanism's own code.
 """
 
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
+from pathlib import Path
 from threading import RLock
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
+
+from ..errors import InvalidArgument
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -89,6 +94,15 @@ def _run(
     from hypothesis import HealthCheck, Verbosity, given, settings
     from hypothesis import seed as seeded
 
+    own: list[BaseException] = []
+
+    def visited(example: Any) -> None:
+        try:
+            test(example)
+        except BaseException as error:
+            own.append(error)
+            raise
+
     test_of: Any = given(strategy)
     decorate: Any = settings(
         max_examples=examples,
@@ -101,8 +115,51 @@ def _run(
         print_blob=False,
     )
     with_seed: Any = seeded(seed)
-    with _without("providers:HypothesisProvider._maybe_draw_constant"):
-        with_seed(decorate(test_of(test)))()
+    with _without("providers:HypothesisProvider._maybe_draw_constant"), _naming_the_strategy(own):
+        with_seed(decorate(test_of(visited)))()
+
+
+@contextmanager
+def _naming_the_strategy(visiting: Sequence[BaseException]) -> Iterator[None]:
+    """InvalidArgument for a strategy that makes no example, or of which some code raises.
+
+    What was raised while `visiting` an example is none of its faults.
+    """
+    from hypothesis.errors import HypothesisException, Unsatisfiable
+
+    try:
+        yield
+    except Unsatisfiable:
+        raise InvalidArgument(
+            "the strategy of databases makes no example: its filters refuse nearly all that they "
+            "are given; make databases that meet the condition instead of filtering others"
+        ) from None
+    except HypothesisException as error:
+        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
+        if type(error).__name__ != "InvalidArgument":
+            raise
+        raise InvalidArgument(f"the strategy of databases cannot be used: {said}") from None
+    except Exception as error:
+        place = _place_of(error)
+        if place is None or error in visiting or isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(
+            f"the strategy of databases raised {type(error).__name__}"
+            f"{f': {error}' if str(error) else ''} at {place}; a strategy must make every database "
+            "that it describes"
+        ) from error
+
+
+def _place_of(error: BaseException) -> str | None:
+    """File and line that raised it, if the strategy's own code did; None if dpwitness did."""
+    frames = list(walk_tb(error.__traceback__))
+    for frame, line in reversed(frames):
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if top == "dpwitness":
+            return None
+        if top not in sys.stdlib_module_names and top != "hypothesis":
+            return f"{Path(frame.f_code.co_filename).name}:{line}"
+    return None
 
 
 @contextmanager

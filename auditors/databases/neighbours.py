@@ -223,17 +223,18 @@ def _strategy_source(
     known = [records(database) for database in found]
     if None in known and not (relation is Relation.REPLACE_ONE and isinstance(found[0], SINGLE)):
         # Two draws of anything else need not be neighbours, and the audit would accuse wrongly.
-        single = isinstance(found[0], SINGLE)
+        single = all(isinstance(database, SINGLE) for database in found)
         way = (
             'give relation="replace-one", which replaces a single number or text, or '
             if single
             else "give "
         )
+        odd = type(found[known.index(None)]).__name__
         raise InvalidArgument(
-            f"a database of type {type(found[0]).__name__} has no records for {relation.value} to "
-            f"change; {way}a strategy of lists or a strategy of Pair. Records have lists, tuples, "
-            "arrays, tables and columns of pandas or polars, sparse matrices, dicts, and objects "
-            "of columns of one length",
+            f"a database of type {odd} has no records for {relation.value} to change; {way}a "
+            "strategy of lists or a strategy of Pair. Records have lists, tuples, arrays, tables "
+            "and columns of pandas or polars, sparse matrices, dicts, and objects of columns of "
+            "one length",
             keywords=("relation",),
         )
     # No template is put together from what was seen: it might be a database that the strategy
@@ -283,14 +284,24 @@ def _checked(relation: Relation, distance: int, histogram: bool) -> Callable[[Pa
 
 def _least_size(sizes: list[int], distance: int) -> int:
     """The smallest size seen, below which removing records would leave the user's domain."""
+    if not max(sizes):
+        raise InvalidArgument(
+            "none of the databases has a record, so none has a neighbour; give a strategy that "
+            "makes databases with records",
+            keywords=("databases",),
+        )
     if max(sizes) < min(sizes) + distance:
         raise InvalidArgument(
-            f"the databases all have {min(sizes)} to {max(sizes)} records, so none has an "
+            f"the databases all have {_between(min(sizes), max(sizes))} records, so none has an "
             'add-remove neighbour among them; use relation="replace-one", the domain Histogram '
             "for counts, or a strategy of Pair",
             keywords=("relation",),
         )
     return min(sizes)
+
+
+def _between(least: int, most: int) -> str:
+    return f"{least}" if least == most else f"{least} to {most}"
 
 
 def _removed(

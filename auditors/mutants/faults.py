@@ -12,7 +12,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 from .sources import FunctionSource, Node, called, parts, plain
 
@@ -129,7 +129,12 @@ def _faults(source: FunctionSource, leading: int) -> Iterator[Fault]:
             )
 
 
-Row = tuple[str, str, bool, Callable[[float], Change]]
+Kind = Literal[
+    "noise", "noise reused", "clip removed", "extreme", "factor dropped", "step dropped",
+    "inverted", "sign", "term dropped", "condition", "comparison", "off by one", "statement",
+    "constant",
+]  # fmt: skip
+Row = tuple[Kind, str, bool, Callable[[float], Change]]
 
 
 def _changes(

@@ -100,6 +100,7 @@ def audit(
         results: list[AuditResult] = []
         for place, attacker in enumerate(attackers):
             if "seconds" in given:
+                require(seconds=given["seconds"])
                 parts = (len(texts) - number) * len(attackers) - place
                 engine["seconds"] = console.left_of(given["seconds"], parts)
             if attacker == "clock":

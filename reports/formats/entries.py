@@ -81,8 +81,9 @@ def read_entries(root: Path) -> tuple[Entry, ...]:
     if not isinstance(given, list) or not all(isinstance(entry, Mapping) for entry in given):
         raise SettingsError(f"gate in {name} must be tables, each under [[tool.dpwitness.gate]]")
     if not given:
+        lacking = f"{name} lists nothing to audit" if table else "no file here has settings"
         raise SettingsError(
-            f"{name} lists nothing to audit; add a table [[tool.dpwitness.gate]] with target = "
+            f"{lacking}; add a table [[tool.dpwitness.gate]] with target = "
             '"file.py:function", or let `dpwitness init file.py:function` write one'
         )
     entries = tuple(

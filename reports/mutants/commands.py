@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from ...auditors.errors import InvalidArgument
 from ...auditors.mutants import Mutant, Score, mutants_of
+from ...auditors.mutants.faults import Kind
 from ...auditors.privacy import request as asked
 from ...auditors.privacy.budget import Budget
 from ...mechanisms.model import Mechanism, Theorem
@@ -59,8 +60,9 @@ def mutants(
     whole, text = (as_text(score, width) for width in (80, console.width))
     if kinds and not score.mutants:
         raise InvalidArgument(
-            f"{score.mechanism} has no place for a fault of the kind {' or '.join(kinds)}; without "
-            "--kind every kind that it has a place for is tried, and the report names them"
+            f"{score.mechanism} has no place for a fault of the kind {' or '.join(kinds)}; kinds "
+            f"are {', '.join(get_args(Kind))}; without --kind every one that it has a place for is "
+            "tried, and the report names them"
         )
     if console.quiet:
         text = "\n".join(wrapped(headline(score), console.width))

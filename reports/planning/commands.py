@@ -41,8 +41,9 @@ def _in_time(
     """What an audit of calls that take `call` seconds shows in `seconds`."""
     for name, value in (("seconds", seconds), ("call", call)):
         if value is None or not 0 < value < inf:
+            came = "none" if value is None else f"{value}"
             raise InvalidArgument(
-                f"{name} must be positive, got {value}; --seconds is the time of the audit and "
+                f"{name} must be positive, got {came}; --seconds is the time of the audit and "
                 "--call that of one call"
             )
     if asked["trials"] is not None or asked["notice"] is not None:

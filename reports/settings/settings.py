@@ -134,6 +134,11 @@ def read_settings(root: Path, given: Mapping[str, object] | None = None) -> Sett
 def _checked(merged: Mapping[str, Any], name: str) -> Settings:
     known = {field.name for field in fields(Settings)}
     for key in merged:
+        if key not in known and isinstance(merged[key], list):
+            raise SettingsError(
+                f"{name} has tables [[tool.dpwitness.{key}]], which dpwitness does not know; what "
+                "the gate audits stands in tables [[tool.dpwitness.gate]]"
+            )
         if key not in known:
             raise SettingsError(
                 f"{name} has the setting {key!r}, which dpwitness does not know"

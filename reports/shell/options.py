@@ -29,6 +29,7 @@ class Whole(click.ParamType[int]):
     """A whole number, also written 1e6 or 1_000_000."""
 
     name = "integer"
+    expected = "a whole number"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int:
         """The number; a usage error for anything else."""
@@ -39,7 +40,7 @@ class Whole(click.ParamType[int]):
                 number = float(value)
                 if number == int(number) and abs(number) < 2**53:
                     return int(number)
-        self.fail(f"{value!r} is not a whole number.", param, ctx)
+        self.fail(f"{value!r} is not {self.expected}.", param, ctx)
 
 
 WHOLE = Whole()
@@ -49,6 +50,7 @@ class Seed(Whole):
     """A whole number, or the word random."""
 
     name = "seed"
+    expected = "a whole number or the word random"
 
     def convert(self, value: Any, param: object, ctx: object) -> Any:
         """The number, or "random"."""

@@ -12,14 +12,17 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...auditors.arguments import meant
 from ...auditors.databases.table import is_frame
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named
+from ...mechanisms.marks import claims
 from ...mechanisms.model import (
     Histogram,
     Mechanism,
@@ -441,7 +444,7 @@ def _run_import(load: Callable[[], ModuleType], search: list[str], label: str) -
     except (Exception, SystemExit) as error:
         # Loading runs any code there is.
         _refuse_shadow(label, error)
-        raise InvalidArgument(f"{label} could not be loaded: {_describe(error)}") from error
+        raise InvalidArgument(f"{label} could not be loaded: {_describe(error, label)}") from error
     finally:
         own = search[0]
         added = [path for path in sys.path if path not in search]
@@ -475,9 +478,16 @@ def _installed_elsewhere(name: str, near: Path) -> bool:
     return spec is not None and spec.origin is not None
 
 
-def _describe(error: BaseException) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}{': ' + text[0][:200] if text else ''}"
+def _describe(error: BaseException, label: str = "") -> str:
+    """The error in words, with the line of the file `label` that led to it."""
+    said = (str(error).strip().splitlines() or [""])[0][:200]
+    unknown = re.match(r"claims\(\) got an unexpected keyword argument '(\w+)'", said)
+    if unknown:
+        said += meant(unknown[1], tuple(signature(claims).parameters))
+    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
+           if label and Path(frame.filename).name == Path(label).name]  # fmt: skip
+    line = f"line {own[-1]}: " if own else ""
+    return f"{line}{type(error).__name__}{': ' + said if said else ''}"
 
 
 def _attribute(module: ModuleType, path: str, text: str) -> Any:

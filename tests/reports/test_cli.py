@@ -685,6 +685,14 @@ def test_every_option_of_an_audit_stands_in_a_group_of_the_help(run):
         ("class f:\n def __init__(self, a): pass", ["--pair", "[1]", "[]"], "f is a class"),
         ("from hypothesis import strategies as st\nints = st.integers()\ndef f(x, rng): return x",
          ["--databases", "mine.py:ints"], "give --relation replace-one, which replaces"),
+        ("from hypothesis import strategies as st\nnone = st.lists(st.nothing(), max_size=0)\n"
+         "def f(x, rng): return x", ["--databases", "mine.py:none"], "that makes databases with"),
+        ("from hypothesis import strategies as st\nboth = st.lists(st.none()) | st.text()\n"
+         "def f(x, rng): return x", ["--databases", "mine.py:both"], "of type str has no records"),
+        ("import dpwitness\n\n@dpwitness.claims(epsilom=1)\ndef f(x, rng): return x", [],
+         "line 3: TypeError: claims() got an unexpected keyword argument 'epsilom' (did you mean "
+         "epsilon?)"),
+        ("def f(x, rng): return x", ["--pair", "[1]", "[]", "--seconds", -3], "number, got -3"),
     ],
 )  # fmt: skip
 def test_a_common_mistake_is_named(run, code, options, said):

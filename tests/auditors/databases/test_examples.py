@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.databases.examples import explore, harvest
+from dpwitness.auditors.errors import InvalidArgument
 
 NUMBERS = st.lists(st.integers(0, 10**6) | st.floats(0, 1) | st.text(max_size=5), max_size=4)
 
@@ -86,3 +87,17 @@ def test_threads_leave_hypothesis_as_it_was():
         thread.join()
     assert found == [harvest(NUMBERS, seed=3, examples=30)] * 4
     assert HypothesisProvider._maybe_draw_constant is drawn
+
+
+@pytest.mark.parametrize(
+    ("strategy", "said"),
+    [(NUMBERS.filter(lambda _: False), "makes no example"),
+     (NUMBERS.map(lambda _: 1 / 0), r"raised ZeroDivisionError: division by zero at test_examples"),
+     (st.lists(st.integers(), min_size=3, max_size=2), "cannot be used")],
+    ids=["filtered", "raising", "no strategy"],
+)  # fmt: skip
+def test_a_strategy_that_makes_no_database_is_named(strategy, said):
+    with pytest.raises(InvalidArgument, match=f"the strategy of databases {said}"):
+        harvest(strategy, seed=0)
+    with pytest.raises(InvalidArgument, match=f"the strategy of databases {said}"):
+        explore(strategy, 0, 20, lambda _: 0.0)

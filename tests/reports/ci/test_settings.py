@@ -54,6 +54,10 @@ def test_a_file_of_its_own_goes_before_pyproject(tmp_path):
             "aplha = 0.1",
             "has the setting 'aplha', which dpwitness does not know (did you mean alpha",
         ),
+        (
+            "audit = [{target = 'a:b'}]",
+            "what the gate audits stands in tables",
+        ),
         ("profile = 'weekly'", "there is no profile 'weekly'; there are ci, dev, nightly"),
         ("profiles = 3", "profiles in pyproject.toml must be tables"),
     ],
