@@ -13,8 +13,12 @@
 Every message is one sentence that says what was expected, what came and what to do.
 """
 
+import os
 import re
+import sys
 from collections.abc import Callable
+from traceback import walk_tb
+from types import TracebackType
 
 
 class DpWitnessError(Exception):
@@ -75,3 +79,20 @@ class EngineError(DpWitnessError):
 
 class HarnessError(DpWitnessError):
     """An exact and a sampled method contradict each other, or a claim contradicts itself."""
+
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+OWN = (_HERE, os.path.join(os.path.dirname(_HERE), "mechanisms", "model"))
+"""Folders of code that calls strategies and the functions of claims, and is none."""
+
+
+def raised_at(trace: TracebackType | None) -> str:
+    """File and line of the innermost code that is neither ours, nor a library's, nor Python's."""
+    found = ""
+    for frame, line in walk_tb(trace):
+        file = frame.f_code.co_filename
+        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        library = "site-packages" in file or (top in sys.stdlib_module_names and top != "__main__")
+        if not library and not os.path.abspath(file).startswith(OWN):
+            found = f"{os.path.basename(file)}:{line}"
+    return found

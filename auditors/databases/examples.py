@@ -5,16 +5,13 @@ loaded depends on what the process did before and on how this package was instal
 constants are left out; `search.constants` reads those of the mechanism's own code.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
-from pathlib import Path
 from threading import RLock
-from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidArgument
+from ..errors import InvalidArgument, raised_at
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -126,6 +123,7 @@ def _naming_the_strategy(visiting: Sequence[BaseException]) -> Iterator[None]:
     What was raised while `visiting` an example is none of its faults.
     """
     from hypothesis.errors import HypothesisException, Unsatisfiable
+    from hypothesis.errors import InvalidArgument as NoStrategy
 
     try:
         yield
@@ -134,32 +132,20 @@ def _naming_the_strategy(visiting: Sequence[BaseException]) -> Iterator[None]:
             "the strategy of databases makes no example: its filters refuse nearly all that they "
             "are given; make databases that meet the condition instead of filtering others"
         ) from None
-    except HypothesisException as error:
-        said = (str(error).strip().splitlines() or [type(error).__name__])[0]
-        if type(error).__name__ != "InvalidArgument":
-            raise
+    except NoStrategy as error:
+        said = (str(error).strip().splitlines() or ["it says no more"])[0]
         raise InvalidArgument(f"the strategy of databases cannot be used: {said}") from None
+    except (HypothesisException, ExceptionGroup):
+        raise  # of how the examples are made, which `explore` knows about
     except Exception as error:
-        place = _place_of(error)
-        if place is None or error in visiting or isinstance(error, InvalidArgument):
+        place = raised_at(error.__traceback__)
+        if not place or error in visiting or isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(
             f"the strategy of databases raised {type(error).__name__}"
             f"{f': {error}' if str(error) else ''} at {place}; a strategy must make every database "
             "that it describes"
         ) from error
-
-
-def _place_of(error: BaseException) -> str | None:
-    """File and line that raised it, if the strategy's own code did; None if dpwitness did."""
-    frames = list(walk_tb(error.__traceback__))
-    for frame, line in reversed(frames):
-        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if top == "dpwitness":
-            return None
-        if top not in sys.stdlib_module_names and top != "hypothesis":
-            return f"{Path(frame.f_code.co_filename).name}:{line}"
-    return None
 
 
 @contextmanager

@@ -7,7 +7,6 @@ wrong is an InvalidArgument with the name of the claim, the part, and the file a
 """
 
 import os
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
@@ -15,24 +14,18 @@ from functools import partial
 from inspect import unwrap
 from math import isnan
 from numbers import Real
-from traceback import walk_tb
-from types import TracebackType
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ... import auditors
-from ...mechanisms import model
 from ...mechanisms.model import Array, Claim, NotListable
-from ..errors import DpWitnessError, InvalidArgument
+from ..errors import DpWitnessError, InvalidArgument, raised_at
 
 T = TypeVar("T")
 C = TypeVar("C", bound=Claim)
 Floats = NDArray[np.float64]
 
-OWN = tuple(os.path.dirname(os.path.abspath(one)) for one in (auditors.__file__, model.__file__))
-"""Folders of code that calls functions of claims, and is none."""
 CLOSE = 1e-6
 """Part of itself, or if it is smaller of 1, by which a number may differ when it is computed alone:
 sums in another order are rounded otherwise."""
@@ -119,12 +112,14 @@ class ClaimPart:
         """Of what is returned for many outputs each number must be that of its own output."""
         places = sorted({0, len(values) // 2, len(values) - 1})
         alone = [self._asked(others, outputs[one : one + 1])[0] for one in places]
-        if not np.isclose(alone, values[places], rtol=CLOSE, atol=CLOSE, equal_nan=True).any():
+        same = np.isclose(alone, values[places], rtol=CLOSE, atol=CLOSE, equal_nan=True)
+        if not same.all():
+            first = int(same.argmin())
             self._refuse(
                 "",
-                f"{values[0]:.6g} for an output among {len(values):,} and {alone[0]:.6g} for the "
-                "same output alone: each number must be that of its own output; reduce over the "
-                "last axis (axis=-1), and not over the outputs",
+                f"{values[places[first]]:.6g} for an output among {len(values):,} and "
+                f"{alone[first]:.6g} for the same output alone: each number must be that of its "
+                "own output; reduce over the last axis (axis=-1), and not over the outputs",
             )
 
     def _refuse(self, expected: str, got: str) -> NoReturn:
@@ -203,7 +198,7 @@ def called(
         with suppress(Exception):  # a user's __str__ may raise anything
             text = (str(error).splitlines() or [""])[0][:200]
         said = f"{type(error).__name__}: {text}".removesuffix(": ")
-        place = _raised_at(error.__traceback__) or place_of(by or function)
+        place = raised_at(error.__traceback__) or place_of(by or function)
         raise InvalidArgument(
             f"{told(whose, name, place)} raised {said}" + (f"; {advice}" if advice else "")
         ) from error
@@ -223,18 +218,6 @@ def place_of(function: Any) -> str:
     if code is None and callable(function):
         code = getattr(type(function).__call__, "__code__", None)
     return "" if code is None else f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
-
-
-def _raised_at(trace: TracebackType | None) -> str:
-    """File and line of the innermost code that is neither ours, nor a library's, nor Python's."""
-    found = ""
-    for frame, line in walk_tb(trace):
-        file = frame.f_code.co_filename
-        top = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        library = "site-packages" in file or (top in sys.stdlib_module_names and top != "__main__")
-        if not library and not os.path.abspath(file).startswith(OWN):
-            found = f"{os.path.basename(file)}:{line}"
-    return found
 
 
 def _callable(kind: Any) -> bool:

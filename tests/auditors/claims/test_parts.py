@@ -64,6 +64,9 @@ WRONG = {
     "a number for each place": (lambda database, output: output.max(axis=0), "(4,)"),
     "a number of all draws": (
         lambda database, output: np.full(len(output), output.mean()), "the same output alone"),
+    "a number of the draws before": (
+        lambda database, output: np.maximum.accumulate(output.max(axis=-1)),
+        "the same output alone"),
     "a column": (lambda database, output: output.max(axis=-1, keepdims=True), ", 1)"),
     "nothing": (lambda database, output: None, "None"),
     "text": (lambda database, output: "0.5", "0.5"),
