@@ -11,6 +11,7 @@ from typing import Any
 
 from ..engines.book import Block
 from ..errors import ContractError
+from ..outputs.encoding import told
 from ..workers import Door, Key
 from .calls import WHOLE, Calls, draw_blocks
 
@@ -56,4 +57,4 @@ def _answers(
     blocks = [Block(*Key(seed, 0, "contract", side), 0, draws, 0) for side in range(len(databases))]
     jobs = [(block, WHOLE, 0) for block in blocks]
     made = door.fresh(draw_blocks, databases, calls, None, None, inf, jobs)
-    return [[repr(row) for row in drawn.answer.rows()] for drawn in made]
+    return [[told(row).decode("utf-8", "replace") for row in drawn.answer.rows()] for drawn in made]

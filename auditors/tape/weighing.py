@@ -106,9 +106,7 @@ def moved(worker: Worker, databases: Sequence[Any], key: Key, draws: int) -> Mov
         with np.errstate(all="ignore"):
             for neighbour in databases[1:]:
                 worker.beat()
-                tape = hold(
-                    worker.run, databases[0], neighbour, lambda: bits_of(key.words, 1), draws
-                )
+                tape = hold(worker.run, databases[0], neighbour, bits, draws)
                 made += HOLDING * draws
                 if tape.reason:
                     return MovedWeights(outputs, np.zeros((0, 0)), made, tape.reason)
