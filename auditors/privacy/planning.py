@@ -314,11 +314,17 @@ def planned_in_time(
 
 
 def foretold(
-    claim: PrivacyClaim, *, seconds: float, price: Price, trials: int, level: float
+    claim: PrivacyClaim,
+    *,
+    seconds: float,
+    price: Price,
+    trials: int,
+    level: float,
+    searching: bool = False,
 ) -> str:
     """What can be seen with so many trials a side, if all that do not teach are counted at `level`.
 
-    In a sentence.
+    In a sentence. `searching` says that the pair has to be found first.
     """
     size, name = claim.epsilon, "epsilon"
     if claim.curve is not None:
@@ -332,9 +338,9 @@ def foretold(
             "the other; give more seconds"
         )
     shown = f"{begun}an event of probability .5 on one of them and 0 on the other will be seen"
-    if not isfinite(times):
-        return shown
-    return (
-        f"{shown}, a loss of less than {times:.3g} times the claim ({name} {times * size:.3g}) by "
-        "an event as likely will not"
-    )
+    if isfinite(times):
+        shown += (
+            f", a loss of less than {times:.3g} times the claim ({name} {times * size:.3g}) by an "
+            "event as likely will not"
+        )
+    return f"{shown}; the search may miss the pair that shows it" if searching else shown

@@ -470,6 +470,7 @@ def _foretold(audit: Audit, price: Price) -> str:
         trials=audit.budget.trials,
         # What is left of alpha for the last look of a judging that bets on the draws that teach.
         level=(1 - part) * audit.test.alpha * LAST[-1][1],
+        searching=audit.source is not None,
     )
 
 

@@ -59,7 +59,9 @@ def _in_time(
     lines = []
     for words, searching in (("With the pair given", False), ("With a search", True)):
         trials, level = planned_in_time(seconds, price, asked["alpha"], searching=searching)
-        said = foretold(claim, seconds=seconds, price=price, trials=trials, level=level)
+        said = foretold(
+            claim, seconds=seconds, price=price, trials=trials, level=level, searching=searching
+        )
         lines += wrapped(f"{words}: {said}.", console.width)
         data["searched" if searching else "given"] = {"trials": trials, "said": said}
     text = "\n".join(lines)

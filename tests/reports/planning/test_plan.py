@@ -46,6 +46,7 @@ def test_seconds_and_the_price_of_a_call_say_what_can_be_seen(run):
     told = " ".join(run(*words).stdout.split())
     assert "With the pair given: about 600 calls in 300 s" in told
     assert told.count("0 on the other will be seen") == 2
+    assert told.count("the search may miss the pair that shows it") == 1
     assert "too few to see" in run("tools", "plan", "--mu", 1, "--seconds", 5, "--call", 0.5).stdout
     for more in (("--trials", 100), ("--notice", 2), ("--call", -1), ("--alpha", 0.7)):
         assert run(*words, *more).exit_code == 2
