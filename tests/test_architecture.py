@@ -27,7 +27,6 @@ SLOW_BUT_ASKED_FOR = {"parse.py": {"scipy.stats"}, "wire.py": {"pickle", "pickle
 process pickles what it writes to copies of itself, and no file is read so."""
 DATA_MODEL = "dpwitness.mechanisms.model"
 CATALOGUE = "dpwitness.mechanisms.catalogue"
-MARKS = "dpwitness.mechanisms.marks"
 
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 every_file = pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_imports_go_one_way(path):
 @pytest.mark.parametrize("path", [p for p in FILES if is_in("reports", p)], ids=module_name)
 def test_reports_import_the_catalogue_and_no_mechanism(path):
     known = {module for module in own_imports(path) if module.split(".")[1] == "mechanisms"}
-    assert known <= {DATA_MODEL, MARKS, "dpwitness.mechanisms", CATALOGUE}
+    assert known <= {DATA_MODEL, "dpwitness.mechanisms", CATALOGUE}
 
 
 def words_of(path):

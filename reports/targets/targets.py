@@ -22,7 +22,6 @@ from ...auditors.databases.table import is_frame
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named
-from ...mechanisms.marks import claims
 from ...mechanisms.model import (
     Histogram,
     Mechanism,
@@ -481,9 +480,10 @@ def _installed_elsewhere(name: str, near: Path) -> bool:
 def _describe(error: BaseException, label: str = "") -> str:
     """The error in words, with the line of the file `label` that led to it."""
     said = (str(error).strip().splitlines() or [""])[0][:200]
-    unknown = re.match(r"claims\(\) got an unexpected keyword argument '(\w+)'", said)
-    if unknown:
-        said += meant(unknown[1], tuple(signature(claims).parameters))
+    unknown = re.match(r"(\w+)(?:\.__init__)?\(\) got an unexpected keyword argument '(\w+)'", said)
+    ours = unknown and getattr(sys.modules["dpwitness"], unknown[1], None)
+    if unknown and callable(ours):
+        said += meant(unknown[2], tuple(signature(ours).parameters))
     own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
            if label and Path(frame.filename).name == Path(label).name]  # fmt: skip
     line = f"line {own[-1]}: " if own else ""
