@@ -239,17 +239,23 @@ class ClaimReport(ClaimResult):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class Reproductions(Sequence[ClaimResult]):
+class Reproductions(Sequence[ClaimReport]):
     """Statements beside what was measured: the results in order, and a table of them.
 
     `str` is the table that `dpwitness reproduce` prints; a notebook shows it with the pictures.
     """
 
     gallery: "Gallery"
+    theorems: Mapping[str, Theorem] = field(default_factory=dict, compare=False)
+    """The statements by their identifiers."""
 
     def __getitem__(self, place: Any) -> Any:
-        """The result, or the results, at a place; or that of the statement with this name."""
-        results = [one.result for section in self.gallery.sections for one in section.reproductions]
+        """The report, or the reports, at a place; or that of the statement with this name."""
+        results = [
+            _of_claim(one.result, self.theorems[section.identifier], parameters=one.parameters)
+            for section in self.gallery.sections
+            for one in section.reproductions
+        ]
         if isinstance(place, str):
             found = [one for one in results if one.identifier == place]
             if not found:
@@ -467,8 +473,8 @@ def reproduce(
     """
     from .auditors.privacy.budget import Budget
     from .reports.reproduce.run import run, section_of
-    from .reports.reproduce.selection import combinations, select
-    from .reports.statements.sections import Gallery, PaperStyle
+    from .reports.reproduce.selection import combinations, find, select
+    from .reports.statements.sections import OWN, Gallery, PaperStyle
 
     started, allowed = monotonic(), Budget(trials=trials, alpha=alpha, seed=seed)
     swept = {
@@ -476,7 +482,7 @@ def reproduce(
         for name, value in (parameters or {}).items()
     }
     asked = (statements,) if isinstance(statements, Theorem | str) else tuple(statements)
-    made = [one for one in asked if isinstance(one, Theorem)]
+    made = [replace(one, part=one.part or OWN) for one in asked if isinstance(one, Theorem)]
     names = [one for one in asked if isinstance(one, str)]
     if len(made) + len(names) < len(asked):
         raise InvalidArgument("statements must be names of the catalogue or Theorems")
@@ -487,11 +493,15 @@ def reproduce(
     if made:
         settings = combinations(made, swept)
         sections += [section_of(one, settings, len(made), allowed, style) for one in made]
+    theorems = {one.identifier: one for one in made}
     if names or not made:
         assigned = [f"{name}={','.join(map(repr, map(float, v)))}" for name, v in swept.items()]
         chosen = select(names, assigned, with_controls=controls)
         sections += run(chosen, allowed, workers=workers, pictures=pictures)
+        found = (find(one.identifier) for one in chosen)
+        theorems |= {one.identifier: one for one in found}
     return Reproductions(
+        theorems=theorems,
         gallery=Gallery(
             sections=tuple(sections),
             alpha=alpha,
@@ -499,7 +509,7 @@ def reproduce(
             trials=trials,
             seconds=monotonic() - started,
             command="",
-        )
+        ),
     )
 
 

@@ -130,3 +130,12 @@ def test_names_and_theorems_stand_in_one_table_and_share_alpha():
 def test_pictures_stand_in_the_notebook():
     made = dpwitness.reproduce(tail(1.0), trials=10_000, pictures=True)
     assert "<svg" in made._repr_html_()
+
+
+def test_a_theorem_of_ones_own_is_refuted_and_nothing_was_expected():
+    made = dpwitness.reproduce([tail(0.5)], trials=10_000)
+    assert not made.as_expected
+    assert "; refuted: OWN-0.5." in " ".join(str(made).split())
+    assert "expected" not in str(made).casefold()
+    assert "REFUTED" in str(made[0]).upper()
+    assert len(str(made[0]).splitlines()) > 3

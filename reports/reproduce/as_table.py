@@ -35,7 +35,7 @@ def cells(section: Section) -> Iterator[tuple[str, ...]]:
             _number(found.exact),
             smallest(found.edge, section.constant),
             wording.verdict_word(one.result.verdict).lower()
-            + ("" if one.as_expected else ", NOT as expected"),
+            + ("" if one.as_expected or section.asked else ", NOT as expected"),
         )
 
 
@@ -91,8 +91,12 @@ def _cut(text: str, width: int) -> list[str]:
 
 def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
     result = reproduction.result
+    if section.printed_wrongly:
+        right = f"; {section.corrected} is the form that holds" if section.corrected else ""
+        yield f"false as printed{right}{': ' * bool(section.remark)}{section.remark}"
     if not reproduction.as_expected:
-        yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
+        if not section.asked:
+            yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
         if witness_words(result):
             yield f"witness: {witness_words(result)}"
     if result.verdict is Verdict.PROVED:
@@ -166,12 +170,13 @@ def summary(gallery: Gallery, width: int) -> str:
         for verdict, count in found.items()
         if count
     )
-    wrong = [
-        section.identifier
-        for section in gallery.sections
-        if not all(one.as_expected for one in section.reproductions)
-    ]
-    expected = "every verdict as expected" if not wrong else f"NOT as expected: {', '.join(wrong)}"
+    odd = [section for section in gallery.sections if not section.as_expected]
+    wrong = [section.identifier for section in odd if not section.asked]
+    expected = f"NOT as expected: {', '.join(wrong)}" if wrong else ""
+    if any(section.asked for section in odd):
+        names = ", ".join(section.identifier for section in odd if section.asked)
+        expected = f"{expected}; " * bool(expected) + f"refuted: {names}"
+    expected = expected or "every verdict as expected"
     text = (
         f"{_plural(len(every), 'check')} of {_plural(len(gallery.sections), 'statement')}: "
         f"{words}; {expected}. "

@@ -110,6 +110,11 @@ class Section:
         return not self.holds and self.group != CONTROLS
 
     @property
+    def asked(self) -> bool:
+        """Whether it is a statement of the user's, who asks and does not know what comes."""
+        return self.group == OWN and self.holds
+
+    @property
     def as_expected(self) -> bool:
         """Whether the verdict at every setting is the expected one."""
         return all(one.as_expected for one in self.reproductions)
