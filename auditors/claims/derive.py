@@ -37,6 +37,11 @@ from ..workers.streams import generator
 from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table
 from .edge import edge_of, hardest
 
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")
+
+
 WEAK = 1 / 20
 """A check whose exact probability is below this share of the bound says little."""
 ROUNDING = 1e-9
@@ -190,7 +195,9 @@ def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> 
         draws=made * len(sizes),
         error=alpha,
         method="exact binomial tests with Holm's correction, planned doubling looks",
-        scope="" if proved is None else f"{len(sizes)} database(s), {len(rows)} rows",
+        scope=""
+        if proved is None
+        else f"{_counted(len(sizes), 'database')} at {_counted(len(rows), 'level')}",
         note=_remarked(counts),
         table=Table(columns=TAILS, rows=table),
         shown=row["database"] if refuted.any() or any(wrong) else "",
@@ -279,7 +286,7 @@ def _of_means(counts: ClaimCountsRecord, means: MeansRecord, budget: Budget) -> 
         draws=sum(row["draws"] for row in rows),
         error=budget.alpha,
         method="betting" if isfinite(floor) else "Catoni's bound",
-        scope="" if proved is None else f"{len(rows)} database(s)",
+        scope="" if proved is None else _counted(len(rows), "database"),
         note=_remarked(
             counts, "an upper confidence bound is below the claim" if all(confirmed) else ""
         ),
@@ -404,7 +411,9 @@ def _of_comparisons(counts: ClaimCountsRecord, told: ComparisonsRecord, budget: 
         draws=2 * told["draws"] * len(found),
         error=alpha,
         method="permutations of chi-square, or Fisher's test, on cells learnt from pilot draws",
-        scope=f"{len(found)} database(s), laws compared up to {EQUAL:g}" if proved else "",
+        scope=f"{_counted(len(found), 'database')}, laws compared up to {EQUAL:g}"
+        if proved
+        else "",
         note=_remarked(counts, f"on these cells no log-ratio is above {max(ratios):.4g}"),
         table=Table(
             columns=CELLS,

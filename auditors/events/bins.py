@@ -4,6 +4,7 @@ Bins are fixed on the first draws and never again, so that counts of later draws
 entry of a column becomes one byte, exactly: a bin holds the numbers from an edge up to the next.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -19,6 +20,7 @@ from ..outputs.features import Column, Feature, feature_from_json
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.uint8]
+Bools = NDArray[np.bool_]
 
 MINUS_ZERO = -5e-324
 """Stands for -0.0 among the edges and atoms of a column."""
@@ -42,6 +44,8 @@ MOST_BINS = 255
 """Bins of a column: the code of a bin is one byte."""
 LARGEST_RANGE = 4096
 """Whole numbers over which bins are looked up directly."""
+SHOWN = 12
+"""Ranges or values that are told one by one."""
 LARGEST = float(np.finfo(np.float64).max)
 
 
@@ -101,6 +105,48 @@ class Bins:
         atom = self.atoms[place]
         return "a number" if atom is None else say_number(-0.0 if atom == MINUS_ZERO else atom)
 
+    def says_set(self, inside: Bools) -> str:
+        """That the feature is in one of the bins of `inside`, shape (size,), as a condition.
+
+        What no bin names is told by its complement: "output is not 3 or 4".
+        """
+        numbers = [] if self.discrete else list(self._spans(inside))
+        single = [self._single(place) for place in range(self.size)]
+        named = [place for place in range(self.size - 1) if single[place] is not None]
+        if inside[-1]:
+            numbers = [] if self.discrete else list(self._spans(~inside))
+            outside = [said_span(str(self.feature), *span, inside=False) for span in numbers]
+            outside += self._named([place for place in named if not inside[place]], "is not")
+            return " and ".join(outside) or f"{self.feature} is anything"
+        parts = [said_span(str(self.feature), *span) for span in numbers]
+        parts += self._named([place for place in named if inside[place]], "is")
+        if len(parts) > SHOWN:
+            parts = [*parts[:SHOWN], f"{len(parts) - SHOWN} more ranges"]
+        return " or ".join(parts) or f"{self.feature} is nothing"
+
+    def _named(self, places: list[int], verb: str) -> list[str]:
+        found = [str(self._single(place)) for place in places]
+        if len(found) > SHOWN:
+            found = [*found[:SHOWN], f"{len(found) - SHOWN} more values"]
+        return [f"{self.feature} {verb} {' or '.join(found)}"] if found else []
+
+    def _single(self, place: int) -> str | None:
+        """The only value of a bin in words: None for a range of numbers, which `_spans` tells."""
+        if place >= self.numeric:
+            return ["NaN", *self.labels, "anything else"][place - self.numeric]
+        atom = self.atoms[place] if self.discrete else None
+        return None if atom is None else say_number(-0.0 if atom == MINUS_ZERO else atom)
+
+    def _spans(self, inside: Bools) -> Iterator[tuple[float, float]]:
+        """[low, high) of neighbouring bins of numbers that are inside, joined."""
+        ends, low = [-np.inf, *self.edges, np.inf], None
+        for place in range(self.numeric):
+            if inside[place] and low is None:
+                low = ends[place]
+            if low is not None and (place + 1 == self.numeric or not inside[place + 1]):
+                yield low, ends[place + 1]
+                low = None
+
     def to_json(self) -> dict[str, Any]:
         """Plain data that `bins_from_json` rebuilds the bins from."""
         return {
@@ -155,6 +201,21 @@ def say_number(value: float) -> str:
         if number.is_integer() and abs(number) < 1e15 and repr(number) != "-0.0"
         else repr(number)
     )
+
+
+def said_span(name: str, low: float, high: float, *, inside: bool = True) -> str:
+    """That `name` is a number in [low, high), or that it is not."""
+    if (low, high) == (-np.inf, np.inf):
+        return f"{name} is {'a' if inside else 'no'} number"
+    start, end = (say_number(-0.0 if one == MINUS_ZERO else one) for one in (low, high))
+    if np.nextafter(low, np.inf) == high:
+        return f"{name} is {'' if inside else 'not '}{start}"
+    if not inside:
+        most = f"{start} or more" if high == np.inf else f"in [{start}, {end})"
+        return f"{name} is not {f'less than {end}' if low == -np.inf else most}"
+    if low == -np.inf:
+        return f"{name} < {end}"
+    return f"{name} >= {start}" if high == np.inf else f"{name} in [{start}, {end})"
 
 
 def _placed(values: NDArray[np.generic], edges: tuple[float, ...], nan: int) -> Codes:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import EvidenceFormatError
 from ..outputs.encoding import to_json
 from ..outputs.outputs import Outputs
-from .bins import Bins, bins_from_json, read_number
+from .bins import Bins, bins_from_json, read_number, said_span
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -19,6 +19,8 @@ MOST_ITEMS = 5000
 """Items of a list that a file may give a score."""
 SHOWN = 3
 """Steps or values that are told one by one."""
+CONDITIONS = 6
+"""Conditions that are told one by one, if the event counts how many of them hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +34,35 @@ class PointTable:
         """The table for the other direction."""
         return replace(self, values=tuple(-value for value in self.values))
 
-    def describe(self) -> str:
-        """Where the points are, in words: the steps, or both ends of them."""
-        numeric = self.bins.numeric
-        steps = list(self._steps()) if not self.bins.discrete else []
+    def levels(self) -> dict[float, Bools]:
+        """For each number of points the bins that give it, the largest first."""
+        points = np.array(self.values)
+        return {value: points == value for value in sorted(set(self.values), reverse=True)}
+
+    def describe(self) -> list[str]:
+        """Which points there are for what, in words: "+1 if output >= 2"; the largest first.
+
+        Of numbers in more steps than are told, both ends of them.
+        """
         parts = []
+        steps = list(self._steps()) if not self.bins.discrete else []
         if len(steps) > 2 * SHOWN:
-            steps = [steps[0], steps[-1]]
-        for low, high, value in steps:
-            parts.append(f"{_say_span(low, high)}{_say_points(value)}")
+            ends = [steps[0], steps[-1]]
+            between = sorted(value for *_, value in steps[1:-1])
+            left = f"{_say_points(between[0])} to {_say_points(between[-1])} between these"
+        else:
+            ends, left = steps, ""
+        name = str(self.bins.feature)
+        parts += [
+            f"{_say_points(value)} if {said_span(name, low, high)}" for low, high, value in ends
+        ]
+        parts += [left] if left else []
         singles = [(abs(v), i) for i, v in enumerate(self.values) if self._single(i) and v]
         for _, place in sorted(singles, reverse=True)[:SHOWN]:
             symbol = int(self.bins.symbols()[place])
-            parts.append(f"{self.bins.says(symbol)} {_say_points(self.values[place])}")
-        more = max(0, len(singles) - SHOWN)
-        tail = f" and {more} more" if more else ""
-        return f"{self.bins.feature} ({', '.join(parts) if numeric or parts else 'any'}{tail})"
+            parts.append(f"{_say_points(self.values[place])} if {name} is {self.bins.says(symbol)}")
+        more = len(singles) - SHOWN
+        return [*parts, f"others for {more} more values of {name}"] if more > 0 else parts
 
     def _single(self, place: int) -> bool:
         atoms = self.bins.atoms
@@ -70,12 +85,6 @@ class PointTable:
 
 def _say_points(value: float) -> str:
     return f"{value:+.2g}"
-
-
-def _say_span(low: float, high: float) -> str:
-    if low == -np.inf:
-        return "" if high == np.inf else f"below {high:.4g}: "
-    return f"from {low:.4g}: " if high == np.inf else f"from {low:.4g} to {high:.4g}: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,26 +125,62 @@ class AdditiveScore:
         return self.score(outputs) >= self.threshold
 
     def describe(self) -> str:
-        """The event in words."""
-        told = sorted(self.tables, key=lambda t: -_range(t.values))
-        told = [table for table in told if _range(table.values) > 0]
+        """The event in words: as a condition if it is a short one, else with its points."""
+        told = [table for table in self.tables if _range(table.values) > 0]
+        if len(self.tables) == 1:
+            return self.tables[0].bins.says_set(self._inside())
+        if not self.shapes and told and (said := self._counted(told)):
+            return said
+        return self._added(sorted(told, key=lambda table: -_range(table.values)))
+
+    def _inside(self) -> Bools:
+        """Which bins of the only table are in the event, shape (bins,)."""
+        (table,) = self.tables
+        by_symbol = {shape.symbols[0]: shape.points for shape in self.shapes}
+        shaped = [by_symbol.get(int(symbol), 0.0) for symbol in table.bins.symbols()]
+        return np.asarray(table.values) + np.array(shaped) >= self.threshold
+
+    def _counted(self, told: list[PointTable]) -> str:
+        """How many of some conditions hold, if the points of an output say just that; else "".
+
+        Each table has two levels, and by how many are at the upper one the event is decided.
+        """
+        if len(told) > CONDITIONS or any(len(set(table.values)) != 2 for table in told):
+            return ""
+        base = sum(t.values[0] for t in self.tables if t not in told)
+        rises = sorted(_range(table.values) for table in told)
+        least = base + sum(min(table.values) for table in told)
+        most = np.array([least + sum(rises[len(rises) - k :]) for k in range(len(rises) + 1)])
+        fewest = np.array([least + sum(rises[:k]) for k in range(len(rises) + 1)])
+        needed = int((most < self.threshold).sum())
+        if not 0 < needed <= len(told) or fewest[needed] < self.threshold:
+            return ""
+        upper = [table.bins.says_set(table.levels()[max(table.values)]) for table in told]
+        if needed == 1:
+            return ", or ".join(upper)
+        if needed == len(upper):
+            return ", and ".join(upper)
+        return f"at least {needed} of these {len(upper)} hold: {'; '.join(upper)}"
+
+    def _added(self, told: list[PointTable]) -> str:
+        """The points for what weighs most, and how many must come together."""
         by_points: dict[tuple[float, ...], list[PointTable]] = {}
         for table in told:
             by_points.setdefault((*table.values, *table.bins.edges), []).append(table)
         parts = []
         for tables in list(by_points.values())[:SHOWN]:
             names = ", ".join(str(table.bins.feature) for table in tables[1:4])
-            also = f", and alike {names}" if len(tables) > 1 else ""
-            also += f" and {len(tables) - 4} more" if len(tables) > 4 else ""
-            parts.append(tables[0].describe() + also)
-        left = len(by_points) - SHOWN
+            names += f" and {len(tables) - 4} more" if len(tables) > 4 else ""
+            also = f"; the same of {names}" if names else ""
+            parts.append(", ".join(tables[0].describe()) + also)
+        left = sum(map(len, list(by_points.values())[SHOWN:]))
         if left > 0:
-            parts.append(f"{left} more tables")
+            parts.append(f"points for {left} more parts of the output")
         shapes = sorted(self.shapes, key=lambda shape: -abs(shape.points))
         parts += [self._say_shape(shape) for shape in shapes[:SHOWN]]
         if len(shapes) > SHOWN:
-            parts.append(f"{len(shapes) - SHOWN} more shapes")
-        return f"points >= {self.threshold:.6g}, summed over {'; '.join(parts)}"
+            parts.append(f"points for {len(shapes) - SHOWN} more such combinations")
+        return f"these points add up to at least {self.threshold:.6g}: {'; '.join(parts)}"
 
     def _say_shape(self, shape: Shape) -> str:
         says = [t.bins.says(s) for t, s in zip(self.tables, shape.symbols, strict=True)]
@@ -148,8 +193,8 @@ class AdditiveScore:
         if len(odd) > SHOWN:
             odd = [*odd[:SHOWN], f"{len(odd) - SHOWN} more differ"]
         if usual is not None:
-            odd.append(f"{'the others are' if odd else 'all are'} {usual}")
-        return f"the shape where {', '.join(odd)} {_say_points(shape.points)}"
+            odd.append(f"{'the others are' if odd else 'all parts are'} {usual}")
+        return f"{_say_points(shape.points)} if {' and '.join(odd)}"
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `event_from_json` rebuilds the event from."""

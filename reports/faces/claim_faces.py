@@ -133,8 +133,9 @@ def caveat(result: ClaimResult, reason: str = "") -> tuple[str, str] | None:
             "every mechanism keeps this claim"
         )
     if found.weak:
-        told = "measured below a twentieth of the bound"
-        return "weak", f"{told}; {reason or 'a wrong mechanism could hide here'}"
+        told = "what was measured is below a twentieth of the bound"
+        hidden = "a mechanism that is many times worse would pass this check too"
+        return "weak check", f"{told}: {reason or hidden}"
     return None
 
 
@@ -166,7 +167,7 @@ def headline(result: ClaimResult, mechanism: str) -> str:
     for how, found in (("found", measured_phrase(result)), ("exactly", exact_phrase(result))):
         told += f", {how} {found}" if found else ""
     if result.verdict is Verdict.PROVED:
-        told += f", proved only here: {printable(result.finding.scope)}"
+        told += f", proved for these inputs alone: {printable(result.finding.scope)}"
     return f"{wording.verdict_word(result.verdict)}: {printable(f'{mechanism}, {claim}')}{told}."
 
 

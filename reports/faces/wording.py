@@ -13,6 +13,9 @@ from .difference import changed_rows
 UNSETTLED = 0.05
 """Part of the claim that the last doubling of the lesson brings while learning has not settled."""
 
+MORE = 10
+"""Times as many trials that a report proposes: a loss beyond the claim that is a third as large."""
+
 _WORDS = {
     Verdict.REFUTED: "Refuted",
     Verdict.NOT_REFUTED: "Not refuted",
@@ -68,17 +71,19 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
             "(counted runs gave the same outputs when they were made again in a fresh process)"
         ]
     else:
-        parts = ["independent calls" if again else "independent calls, of which none was repeated"]
+        parts = ["that calls are independent" + ("" if again else " (no run was made again)")]
     if not result.seeded:
-        parts.append("randomness of its own, which this run could not seed")
+        parts.append("that its own randomness, which this run could not seed, is fresh in each")
     if outside:
-        parts.append(f"no memory in {printable(', '.join(outside))}, which it uses")
+        parts.append(f"that {printable(', '.join(outside))}, which it uses, remembers nothing")
     if result.plan.get("trust_rows"):
-        parts.append("independent rows of a size= call, as declared")
+        parts.append("that the outputs of one size= call are, too, as trust_rows declares")
     if result.exact is not None:
-        parts.append("no randomness but the generator's, whose uniforms are real numbers")
+        parts.append(
+            "that the generator is its only randomness, and uniforms are real numbers (exact laws)"
+        )
     if result.claim.relation is Relation.DECLARED:
-        parts.append("two neighbouring databases, as declared")
+        parts.append("that D and D' are neighbours, as you declared")
     return f"Assumes {', and '.join(parts)}."
 
 
@@ -315,14 +320,14 @@ def worst_sentence(result: AuditResult, *, detail: bool = True) -> str:
     counts = tuple(zip(result.evidence.hits, result.evidence.trials, strict=True))
     one, two = databases_phrases(Pair(worst.database, worst.neighbour))
     first, second = (share(*count) for count in counts)
-    found = f"{one} against {two}: {printable(worst.event.describe())} in {first} and {second}"
-    if not detail:
-        return f"{found} of the runs."
-    first, second = (count_phrase(*count) for count in counts)
-    return (
-        f"{found} of the runs ({first}; {second}), so {_above(result, worst.epsilon_lower)}, the "
-        "largest bound. Both bounds are valid at the stated confidence."
+    found = (
+        f"{_above(result, worst.epsilon_lower)} on {one} and {two}, the largest bound found: "
+        f"{printable(worst.event.describe())} in {first} and {second} of the runs"
     )
+    if not detail:
+        return f"{found}."
+    first, second = (count_phrase(*count) for count in counts)
+    return f"{found} ({first}; {second}). Both bounds are valid at the stated confidence."
 
 
 def pictured_sentence(result: AuditResult) -> str:
@@ -348,6 +353,13 @@ def by_bets(result: AuditResult) -> bool:
     return shown is not None and bool(shown.counts) and shown.counts[-1].stage == "bet"
 
 
+BY_BETS = (
+    "All outputs of these runs decided, one after the other (a sequential test), and not the "
+    "counts of this event alone"
+)
+"""What refuted the claim, if the counts of the event that is shown did not."""
+
+
 def bound_sentence(result: AuditResult) -> str:
     """The lower bound that the counts shown give, with its confidence."""
     bound, small = result.drawn_lower, result.witness
@@ -355,13 +367,14 @@ def bound_sentence(result: AuditResult) -> str:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
     proof = "" if result.verdict is Verdict.PROVED else "; no proof"
-    if by_bets(result):
-        held = f"by a sequential test of all its outputs, not of this event alone, {held}"
-    if small is not None and two_pairs(result):
-        own = _above(result, small.epsilon_lower)
-        return f"smallest pair found that breaks the claim; its counts give {own}, {held}"
     if result.refuted:
-        return f"{_above(result, bound)}, {held}"
+        own, where = _above(result, bound), ""
+        if small is not None and two_pairs(result):
+            own = _above(result, small.epsilon_lower)
+            where = " on this pair, the smallest found that breaks the claim"
+        if by_bets(result):
+            held += f". {BY_BETS}"
+        return f"{own}{where}, {held}"
     if bound > 0:
         at = f" at delta {result.claim.delta:.4g}" if result.claim.curve is not None else ""
         claimed = f" of the claimed {result.claim.epsilon:.4g}" if not at else ""
@@ -426,8 +439,8 @@ def decided_sentence(result: AuditResult) -> str:
     return f"{after:,} runs per database{pair} were enough to refute the claim."
 
 
-POWER = "Events that would have been detected, once found, 9 times in 10:"
-POWER_ROWS = ("probability >=", "other side <=", "privacy loss")
+POWER = "Once found, such events are detected 9 times in 10:"
+POWER_ROWS = ("under one database", "under the other", "privacy loss")
 """What the three parts of each row of `power_rows` are."""
 
 
@@ -445,7 +458,7 @@ def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
     rows = [
         (_chance(p), _other_chance(result.claim, p, epsilon), at_most(epsilon))
         if isfinite(epsilon)
-        else (_chance(p), "0", "not seen")
+        else (_chance(p), "0", "not detected")
         for p, epsilon in power
     ]
     if not any(isfinite(epsilon) for _, epsilon in power):
@@ -453,7 +466,7 @@ def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
     if (seen := result.detectable_probability) < 1:
         rarely = _chance(seen) if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
         rows.append((rarely, "0", "infinite"))
-    return tuple(rows)
+    return tuple((f">= {p}", q if q == "0" else f"<= {q}", loss) for p, q, loss in rows)
 
 
 def no_power(result: AuditResult) -> str:
@@ -657,7 +670,21 @@ def next_step(result: AuditResult, rerun: str) -> str:
             return f"Let the mechanism return numbers, texts or collections of them, {then}"
         case Verdict.INCONCLUSIVE:
             return f"Give it more trials, {then}"
+        case Verdict.NOT_REFUTED:
+            return _look_further(result)
     return ""
+
+
+def _look_further(result: AuditResult) -> str:
+    """What would detect more than an audit that found no violation; "" if nothing is known."""
+    parts = []
+    if "trials" in result.plan and not result.unread:
+        what = "smaller violations" if power_rows(result) else "violations"
+        parts.append(f"{what} need more runs, such as {MORE * result.plan['trials']:,} trials")
+    if result.reached is None and result.claim.relation is not Relation.DECLARED:
+        parts.append("other databases were not run, give a strategy of them to search")
+    told = "; ".join(parts)
+    return told[:1].upper() + told[1:]
 
 
 def sentence(result: AuditResult) -> str:

@@ -13,14 +13,16 @@ from ..writing.terminal import printable
 
 NARROWEST, WIDEST = 40, 140
 NUMBERS = (10, 27, 10, 15, 13)
-"""Widths of the columns bound, measured, exact, smallest and verdict."""
+"""Widths of the columns bound, measured, exact, constant and verdict."""
 WIDE = 120
 """From this width on a statement stands beside its numbers, not above them."""
 NARROW = 77
 """Below this width the smallest constant and the verdict stand under the numbers."""
 
 
-COLUMNS = ("statement", "bound", "measured", "exact", "smallest", "verdict")
+COLUMNS = ("statement", "bound", "measured", "exact", "constant", "verdict")
+CONSTANT = "constant: of the one stated, the smallest that would hold on the hardest instance found"
+"""What the column of that name has."""
 
 
 def cells(section: Section) -> Iterator[tuple[str, ...]]:
@@ -42,7 +44,7 @@ def cells(section: Section) -> Iterator[tuple[str, ...]]:
 def heading(width: int) -> str:
     """The names of the columns and a rule."""
     width = _fitted(width)
-    names: tuple[str, ...] = ("bound", "measured", "exact", "smallest", "verdict")
+    names: tuple[str, ...] = COLUMNS[1:]
     if width < NARROW:
         names = (*names[:3], "")
     line = _beside("statement", _columns(names), width).rstrip()
@@ -81,7 +83,7 @@ def _row(
     above = _cut(title, width) if width < WIDE else []
     beside = _beside(title, numbers, width)
     if width < NARROW:
-        return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}, smallest {least}"]
+        return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}, constant {least}"]
     return [*above, beside + paint(word, result.verdict)]
 
 
@@ -100,7 +102,7 @@ def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
         if witness_words(result):
             yield f"witness: {witness_words(result)}"
     if result.verdict is Verdict.PROVED:
-        yield f"proved only here: {result.finding.scope}"
+        yield f"proved for these inputs alone: {result.finding.scope}"
     if (told := caveat(result, section.weak)) is not None:
         yield ": ".join(told)
 
@@ -128,10 +130,7 @@ def measured(estimate: Estimate | None) -> str:
 
 def smallest(edge: Edge | None, constant: float) -> str:
     """The smallest constant that still holds, of the stated one; "-" where there is none."""
-    if edge is None:
-        return "-"
-    of = "" if constant == 1 else f" of {constant:.3g}"
-    return f"{edge.share * constant:.3g}{of}"
+    return "-" if edge is None else f"{edge.share * constant:.3g} of {constant:.3g}"
 
 
 def _number(value: float | None) -> str:
@@ -183,7 +182,9 @@ def summary(gallery: Gallery, width: int) -> str:
         f"{sum(one.result.finding.draws for one in every):,} draws, seed {gallery.seed}, all true "
         f"statements together at error probability {gallery.alpha:g}, {gallery.seconds:.1f} s."
     )
-    return "\n".join(wrapped(text, _fitted(width)))
+    edges = any(one.result.finding.edge is not None for one in every)
+    told = [text, *([f"{CONSTANT}."] if edges else [])]
+    return "\n".join(line for one in told for line in wrapped(one, _fitted(width)))
 
 
 def _plural(number: int, word: str) -> str:

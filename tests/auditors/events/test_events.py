@@ -2,6 +2,8 @@
 
 import json
 import math
+import re
+from math import inf, isnan, nan
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness.auditors.errors import ContractError, EvidenceFormatError
-from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of_group
+from dpwitness.auditors.events.bins import Bins, bins_from_json, bins_of_group, say_number
 from dpwitness.auditors.events.events import (
     Among,
     AnyOf,
@@ -123,10 +125,87 @@ def test_a_score_is_the_points_of_tables_and_shape():
     assert event.score(batch).tolist() == [3.0, 5.0, -2.75, 1.0, 1.0]
     assert event.contains(batch).tolist() == [False, True, False, False, False]
     assert event.describe() == (
-        "points >= 3.5, summed over output[1] (below 2: -1, from 2: +1, None +0.25); "
-        "the shape where output[0] is 1, output[1] is a number +4; "
-        "the shape where output[0] is 0, output[1] is None -3"
+        "these points add up to at least 3.5: -1 if output[1] < 2, +1 if output[1] >= 2, "
+        "+0.25 if output[1] is None; +4 if output[0] is 1 and output[1] is a number; "
+        "-3 if output[0] is 0 and output[1] is None"
     )
+
+
+def _holds(said: str, value: object) -> bool:
+    """Whether a condition that `says_set` tells of "output" holds of a value."""
+    number = isinstance(value, float)
+
+    def part(words: str) -> bool:
+        words = words.removeprefix("output ")
+        match words.split(maxsplit=1):
+            case ["<", end]:
+                return number and value < float(end)
+            case [">=", start]:
+                return number and value >= float(start)
+            case ["in", span]:
+                low, high = map(float, span.strip("[)").split(", "))
+                return number and low <= value < high
+            case ["is", rest] if rest.startswith("not in "):
+                low, high = map(float, rest.removeprefix("not in ").strip("[)").split(", "))
+                return not (number and low <= value < high)
+            case ["is", rest] if rest.startswith("not less than "):
+                return not (number and value < float(rest.removeprefix("not less than ")))
+            case ["is", rest] if rest.startswith("not ") and rest.endswith(" or more"):
+                return not (number and value >= float(rest[4:-8]))
+            case ["is", "a number"]:
+                return number and not isnan(value)
+            case ["is", "no number"]:
+                return not (number and not isnan(value))
+            case ["is", rest]:
+                told = "NaN" if number and isnan(value) else say_number(value) if number else value
+                found = told in rest.removeprefix("not ").split(" or ")
+                return found != rest.startswith("not ")
+        raise AssertionError(words)
+
+    if said in ("output is anything", "output is nothing"):
+        return said.endswith("anything")
+    if " and " in said or "is not" in said:
+        return all(map(part, said.split(" and ")))
+    pieces = re.split(r" or (?=output )", said)
+    return any(map(part, pieces))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-3, 3).map(lambda x: round(x * 2) / 2), min_size=1, max_size=4, unique=True),
+    st.lists(st.sampled_from([-1.0, 0.0, 2.0]), min_size=20, max_size=20),
+    st.sampled_from([-1.0, 0.5, 2.0]),
+    st.booleans(),
+)
+def test_points_of_one_part_are_told_as_a_condition(edges, points, threshold, discrete):
+    """Whatever the points are, the words hold of an output just if the event does."""
+    edges = tuple(sorted(edges))
+    atoms = (-9.0, *edges) if discrete else (None,) * (len(edges) + 1)
+    bins = Bins(Feature(), edges, atoms, ("None",), discrete)
+    event = AdditiveScore((PointTable(bins, tuple(points[: bins.size])),), threshold)
+    values = [*edges, -9.0, 9.0, *(edge + 0.25 for edge in edges), inf, nan, None]
+    found = event.contains(Outputs.of_list(values)).tolist()
+    said = event.describe()
+    told = [_holds(said, "None" if value is None else float(value)) for value in values]
+    assert told == found, said
+
+
+@pytest.mark.parametrize(
+    ("threshold", "said"),
+    [
+        (3.0, "output[0] >= 2, and output[1] >= 2, and output[2] is 1"),
+        (1.0, "at least 2 of these 3 hold: output[0] >= 2; output[1] >= 2; output[2] is 1"),
+        (-1.0, "output[0] >= 2, or output[1] >= 2, or output[2] is 1"),
+    ],
+)
+def test_points_that_count_conditions_are_told_so(threshold, said):
+    tables = [
+        PointTable(Bins(Feature("value", (i,)), (2.0,), (None, None), (), False), (-1, 1, -1, -1))
+        for i in range(2)
+    ]
+    whole = Bins(Feature("value", (2,)), (0.5,), (0.0, 1.0), (), True)
+    event = AdditiveScore((*tables, PointTable(whole, (-1, 1, -1, -1))), threshold)
+    assert event.describe() == said
 
 
 @given(st.lists(st.floats(), min_size=1), numbers)

@@ -125,8 +125,15 @@ def _said(epsilon, delta, distance):
     options = {"epsilon": epsilon, "delta": delta, "relation": "declared", "distance": distance,
                "exact": False}  # fmt: skip
     found = audit(_planted(0.5, 0.5), pair=(0, 1), trials=20_000, alpha=0.05, **options)
-    rows = [row for row in wording.power_rows(found) if row[2] not in ("not seen", "infinite")]
-    return options, found, [tuple(map(float, row[:2])) for row in rows]
+    rows = [row for row in wording.power_rows(found) if row[2] not in ("not detected", "infinite")]
+    return (
+        options,
+        found,
+        [
+            tuple(float(one.removeprefix(">= ").removeprefix("<= ")) for one in row[:2])
+            for row in rows
+        ],
+    )
 
 
 CLAIMS = [(0.7, 0.1, 1), (1.0, 0.0, 1), (1.0, 1e-3, 1), (0.5, 0.05, 2), (0.2, 0.3, 1)]

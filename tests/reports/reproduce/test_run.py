@@ -73,7 +73,7 @@ def test_what_is_proved_says_on_what(sections):
         scope = section.reproductions[0].result.finding.scope
         assert scope
         told = rows(section, 120, lambda text, verdict: text)
-        assert f"proved only here: {scope}" in " ".join(told.split())
+        assert f"proved for these inputs alone: {scope}" in " ".join(told.split())
         assert scope in " ".join(summary_csv([section]).split())
 
 
