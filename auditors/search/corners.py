@@ -272,7 +272,7 @@ def regrouped(example: Example, random: Random) -> list[Any] | None:
     return changed(example, dict.fromkeys(places, value))
 
 
-def how_many(space: ChoiceSpace) -> int:
+def listed_examples(space: ChoiceSpace) -> int:
     """How many examples a list has, if those of its first are like the others; 0 for no list."""
     first = space.made(())
     if first is None or any(choice.kind != "integer" for choice in first.choices):

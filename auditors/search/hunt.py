@@ -21,7 +21,7 @@ from ..tape.weighing import HOLDING
 from .bank import length_of
 from .choices import choice_space
 from .constants import constants_of
-from .corners import every, how_many
+from .corners import every, listed_examples
 from .plan import SearchPlan
 from .probe import Shift, rare_moves
 from .promise import promise
@@ -81,7 +81,7 @@ def hunt(
     if not sampler.seeded:
         scout.plan = replace(plan, examples=UNFROZEN)
     found, stages, all_run = None, None, False
-    listed = how_many(space) if space is not None and not source.templates else 0
+    listed = listed_examples(space) if space is not None and not source.templates else 0
     try:
         if space is None:
             found = _landed(scout, source)

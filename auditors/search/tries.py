@@ -94,7 +94,7 @@ class Tries:
 
     def by_size(self) -> list[Seen]:
         """The same, those of fewest choices first."""
-        return sorted(self.examples(), key=lambda seen: (how_many(seen), seen.size))
+        return sorted(self.examples(), key=lambda seen: (choices_made(seen), seen.size))
 
     def shapes(self, most: int) -> list[Example]:
         """The smallest examples of different shape."""
@@ -106,10 +106,10 @@ class Tries:
 
     def longest(self, most: int) -> list[Example]:
         """The examples of most choices."""
-        order = sorted(self.examples(), key=lambda seen: -how_many(seen))
+        order = sorted(self.examples(), key=lambda seen: -choices_made(seen))
         return [seen.example for seen in order[:most] if seen.example is not None]
 
 
-def how_many(seen: Seen) -> int:
+def choices_made(seen: Seen) -> int:
     """How many choices made a pair; none made a template."""
     return len(seen.example.made) if seen.example is not None else 0

@@ -11,7 +11,7 @@ from functools import partial
 from html import escape
 from io import BytesIO, StringIO
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,12 @@ from ...auditors.evidence.derive import log_wealths
 from ...auditors.results.results import AuditResult, Sketch
 from ..writing.terminal import printable
 from .letters import letters
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import Formatter, Locator
+    from numpy.typing import NDArray
 
 FIRST = "#0072B2"
 SECOND = "#D55E00"
@@ -51,7 +57,7 @@ def sketch_figure(sketch: Sketch, names: tuple[str, str], *, key: str) -> str:
         )
 
 
-def draw_sketch(axes: Any, sketch: Sketch, names: tuple[str, str]) -> None:
+def draw_sketch(axes: "Axes", sketch: Sketch, names: tuple[str, str]) -> None:
     """Both output distributions with the event shaded, named axes and a legend."""
     shares = [np.asarray(side, dtype=float) / max(1, sum(side)) for side in sketch.counts]
     rare = _is_rare(sketch, shares)
@@ -63,13 +69,10 @@ def draw_sketch(axes: Any, sketch: Sketch, names: tuple[str, str]) -> None:
         axes.set_yscale("log")
     axes.set_ylabel("share of outputs" + (" (log scale)" if rare else ""))
     axes.set_xlabel(label_text(sketch.feature))
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
-        handlelength=1.2, columnspacing=1.2, borderaxespad=0.2,
-    )  # fmt: skip
+    legend_above(axes)
 
 
-def _is_rare(sketch: Sketch, shares: Sequence[Any]) -> bool:
+def _is_rare(sketch: Sketch, shares: Sequence["NDArray[np.float64]"]) -> bool:
     """Whether the event is too low to be seen on a linear scale."""
     inside = np.asarray(sketch.inside, dtype=bool)
     highest = max(side.max(initial=0.0) for side in shares)
@@ -78,7 +81,12 @@ def _is_rare(sketch: Sketch, shares: Sequence[Any]) -> bool:
 
 
 def _numeric(
-    axes: Any, sketch: Sketch, shares: Sequence[object], names: tuple[str, str], *, filled: bool
+    axes: "Axes",
+    sketch: Sketch,
+    shares: Sequence["NDArray[np.float64]"],
+    names: tuple[str, str],
+    *,
+    filled: bool,
 ) -> None:
     edges = _finite_edges(sketch.edges)
     _shade(axes, edges, sketch.inside)
@@ -91,7 +99,7 @@ def _numeric(
     axes.set_xlim(edges[0], edges[-1])
 
 
-def _finite_edges(edges: Sequence[float]) -> Any:
+def _finite_edges(edges: Sequence[float]) -> "NDArray[np.float64]":
     """Edges at infinity drawn one bin beyond the last finite one."""
     known = [edge for edge in edges if isfinite(edge)]
     if not known:
@@ -104,7 +112,7 @@ def _finite_edges(edges: Sequence[float]) -> Any:
     return np.asarray(placed)
 
 
-def _shade(axes: Any, edges: Any, inside: Sequence[bool]) -> None:
+def _shade(axes: "Axes", edges: "NDArray[np.float64]", inside: Sequence[bool]) -> None:
     label: str | None = "event"
     start = None
     for index, within in enumerate([*inside, False]):
@@ -118,10 +126,10 @@ def _shade(axes: Any, edges: Any, inside: Sequence[bool]) -> None:
 
 
 def _categorical(
-    axes: Any, sketch: Sketch, shares: Sequence[object], names: tuple[str, str]
+    axes: "Axes", sketch: Sketch, shares: Sequence["NDArray[np.float64]"], names: tuple[str, str]
 ) -> None:
     places = np.arange(len(sketch.labels), dtype=float)
-    edges = np.arange(len(sketch.labels) + 1) - 0.5
+    edges = np.linspace(-0.5, len(sketch.labels) - 0.5, len(sketch.labels) + 1)
     _shade(axes, edges, sketch.inside)
     for side, (share, colour, name) in enumerate(zip(shares, (FIRST, SECOND), names, strict=True)):
         axes.bar(
@@ -165,7 +173,7 @@ def growth_figure(result: AuditResult, *, key: str) -> str:
         )
 
 
-def draw_growth(axes: Any, result: AuditResult) -> None:
+def draw_growth(axes: "Axes", result: AuditResult) -> None:
     """The bounds and the claim, or what bets won, with named axes and a legend."""
     if bets_refute_a_curve(result):
         _draw_wealth(axes, result)
@@ -191,7 +199,7 @@ def draw_growth(axes: Any, result: AuditResult) -> None:
     _finished(axes)
 
 
-def _draw_wealth(axes: Any, result: AuditResult) -> None:
+def _draw_wealth(axes: "Axes", result: AuditResult) -> None:
     """The money of who starts with 1 and bets against the claim, and what refutes it."""
     bets = result.evidence.bets
     assert bets is not None
@@ -208,15 +216,12 @@ def _draw_wealth(axes: Any, result: AuditResult) -> None:
     _finished(axes, "runs per database that were bet on")
 
 
-def _finished(axes: Any, runs: str = "runs per database") -> None:
+def _finished(axes: "Axes", runs: str = "runs per database") -> None:
     axes.set_xlim(left=0)
     axes.set_xlabel(runs)
     axes.xaxis.set_major_locator(few_ticks())
     axes.xaxis.set_major_formatter(thousands())
-    axes.legend(
-        loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
-        handlelength=1.4, columnspacing=1.2, borderaxespad=0.2,
-    )  # fmt: skip
+    legend_above(axes)
 
 
 def confirmed_bound(result: AuditResult) -> float | None:
@@ -228,7 +233,7 @@ def confirmed_bound(result: AuditResult) -> float | None:
     return bound if result.refuted and isfinite(bound) else None
 
 
-def plotted(result: AuditResult) -> Any:
+def plotted(result: AuditResult) -> "Figure":
     """Both histograms, where there are any, and the growth of the bound side by side."""
     sketch, paint = result.sketch, [partial(draw_growth, result=result)]
     if sketch is not None and any(map(sum, sketch.counts)):
@@ -236,7 +241,7 @@ def plotted(result: AuditResult) -> Any:
     return on_paper(paint)
 
 
-def on_paper(paint: Sequence[Callable[[object], None]]) -> Any:
+def on_paper(paint: Sequence[Callable[["Axes"], None]]) -> "Figure":
     """A figure with axes for each of `paint` side by side, in dark ink."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -249,14 +254,22 @@ def on_paper(paint: Sequence[Callable[[object], None]]) -> Any:
         return drawing
 
 
-def few_ticks(*, whole: bool = False) -> Any:
+def legend_above(axes: "Axes", handles: Sequence[Any] | None = None, *, columns: int = 4) -> None:
+    """The names of what is drawn in rows above the picture, right-aligned."""
+    axes.legend(
+        handles=handles, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=columns, frameon=False,
+        handlelength=1.4, columnspacing=1.1, borderaxespad=0.2,
+    )  # fmt: skip
+
+
+def few_ticks(*, whole: bool = False) -> "Locator":
     """About five ticks on an axis, at whole numbers only if so wished."""
     from matplotlib.ticker import MaxNLocator
 
     return MaxNLocator(5, integer=whole)
 
 
-def thousands() -> Any:
+def thousands() -> "Formatter":
     """Numbers on an axis as 500, 20k or 3M."""
     from matplotlib.ticker import FuncFormatter
 
@@ -304,7 +317,7 @@ STYLE: dict[Any, Any] = {
 @contextmanager
 def figure(
     width: float = SIZE[0], size: float = 10.0, *, serif: bool = False
-) -> Iterator[tuple[Any, Any]]:
+) -> Iterator[tuple["Figure", "Axes"]]:
     """A figure of the object interface: nothing global, no display.
 
     `width` in inches, the `size` of its letters in points.
@@ -322,14 +335,14 @@ def figure(
         yield drawing, drawing.add_subplot()
 
 
-def pdf(drawing: Any) -> bytes:
+def pdf(drawing: "Figure") -> bytes:
     """The figure as a page of its own size; the same figure gives the same bytes."""
     out = BytesIO()
     drawing.savefig(out, format="pdf", metadata={"CreationDate": None, "Creator": None})
     return out.getvalue()
 
 
-def svg(drawing: Any, key: str, title: str, description: str) -> str:
+def svg(drawing: "Figure", key: str, title: str, description: str) -> str:
     """The figure as an SVG element to put into a page, small and without foreign ids."""
     out = StringIO()
     drawing.savefig(

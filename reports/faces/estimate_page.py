@@ -14,7 +14,7 @@ import numpy as np
 
 from ...auditors.privacy.estimate import EpsilonEstimate
 from ...mechanisms.model import PrivacyClaim
-from ..drawing.svg import CLAIM, FIRST, INK, figure, sketch_figure, svg
+from ..drawing.svg import CLAIM, FIRST, INK, figure, legend_above, sketch_figure, svg
 from . import wording
 from .as_html import SIDES, embedded, sides_of
 from .difference import difference
@@ -121,10 +121,7 @@ def curve_figure(made: EpsilonEstimate) -> str:
         axes.set_ylim(floor_, 1)
         axes.set_xlabel("epsilon (nats)")
         axes.set_ylabel("delta (log scale)")
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3, frameon=False,
-            handlelength=1.4, columnspacing=1.0, borderaxespad=0.2,
-        )  # fmt: skip
+        legend_above(axes)
         return svg(
             drawing,
             "curve",

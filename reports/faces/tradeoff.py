@@ -7,7 +7,7 @@ for one of D (type II). A claim (epsilon, delta) is a curve that no test of outp
 
 from dataclasses import dataclass
 from math import exp
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,10 @@ from ...auditors.bounds.binomial_tails import confidence_box
 from ...auditors.bounds.two_sample import at_distance
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import PrivacyClaim, lines_of
-from ..drawing.svg import CLAIM, FIRST, INK, SECOND, figure, svg
+from ..drawing.svg import CLAIM, FIRST, INK, SECOND, figure, legend_above, svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 ZOOM = 0.12
 """A test below this chance of saying "D" is drawn larger than life."""
@@ -124,10 +127,7 @@ def trade_off_figure(shown: TradeOff, *, key: str) -> str:
         one, two = shown.names
         axes.set_xlabel(f"share of {two} in the event")
         axes.set_ylabel(f"share of {one} in the event")
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False,
-            handlelength=1.4, columnspacing=1.0, borderaxespad=0.2,
-        )  # fmt: skip
+        legend_above(axes)
         return svg(
             drawing,
             key,
@@ -138,7 +138,7 @@ def trade_off_figure(shown: TradeOff, *, key: str) -> str:
         )
 
 
-def _frame(axes: Any, shown: TradeOff) -> None:
+def _frame(axes: "Axes", shown: TradeOff) -> None:
     """The whole square, or for a rare event the corner where it happens."""
     rare = 1 - shown.point[1]
     if 0 < rare < ZOOM:

@@ -1,6 +1,6 @@
 """How a mean grows: its values and its bound on logarithmic axes, where a power is a line."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ..drawing.svg import label_text
 from ..statements.statements import Statement, columns_of
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def growth_figure(statement: Statement) -> PendingPicture:
@@ -24,7 +27,7 @@ def growth_figure(statement: Statement) -> PendingPicture:
     assert found.measured is not None
     positive = bool((mean > 0).all())
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_curve(axes, x, bound)
         marks.measured_points(axes, x, mean, low, high)
         if positive:

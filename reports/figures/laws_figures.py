@@ -1,7 +1,7 @@
 """Means with their limits, two laws side by side, and numbers that should come out as stated."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +12,9 @@ from ..drawing.svg import few_ticks, label_text
 from ..statements.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 POINTS = 13
 MOST_CELLS = 10
@@ -27,7 +30,7 @@ def mean_figure(statement: Statement) -> PendingPicture:
     names = [str(number + 1) for number in range(len(rows))]
     means, low, high = (np.array([row[name] for row in rows]) for name in ("mean", "low", "high"))
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_level(axes, claim.bound)
         # An end at the end of the range says nothing and would flatten the rest.
         shown = np.where(high < claim.high, high, np.nan)
@@ -67,7 +70,7 @@ def law_figure(statement: Statement) -> PendingPicture:
     draws = max(1, round((1 - PILOT) * result.finding.draws / 2 / len(claim.databases)))
     places = np.arange(len(rows), dtype=float)
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         for side, (name, colour, label) in enumerate(
             (("other", marks.BOUND, "stated law"), ("mechanism", marks.MEASURED, "mechanism"))
         ):
@@ -121,7 +124,7 @@ def _density_figure(statement: Statement, claim: EqualityClaim) -> PendingPictur
     edges = np.linspace(low, high, BINS + 1)
     width = edges[1] - edges[0]
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         for values, colour, label, dash in (
             (second, marks.BOUND, "stated law", marks.DASHES),
             (first, marks.MEASURED, "mechanism", "-"),
@@ -167,7 +170,7 @@ def identity_figure(statement: Statement) -> PendingPicture:
     own = statement.parameters.get(name, parameter.default)
     row = next(columns_of(statement.result))
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_curve(axes, values, stated, "stated")
         axes.plot(
             values, computed, color=marks.EXACT, linestyle="none", marker="D", markersize=5,
@@ -215,7 +218,7 @@ def _single_identity(statement: Statement) -> PendingPicture:
     row = next(columns_of(statement.result))
     stated, computed = row["stated"], row["computed"]
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         axes.bar([0], [stated], 0.45, color=marks.BOUND, alpha=0.75, linewidth=0)
         axes.bar([1], [computed], 0.45, color=marks.EXACT, alpha=0.75, linewidth=0)
         for place, value in enumerate((stated, computed)):

@@ -1,6 +1,6 @@
 """Invariants: how far the cases looked at are from breaking the bound."""
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,6 +9,11 @@ from ..drawing.svg import INK, few_ticks
 from ..statements.statements import Statement, abridged
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.ticker import Formatter
+    from numpy.typing import NDArray
 
 MOST_POINTS = 120
 FARTHEST = 1e9
@@ -28,7 +33,7 @@ def margin_figure(statement: Statement) -> PendingPicture:
     shares = (kept + 1) / len(every)
     unbounded = int(np.count_nonzero(every == np.inf))
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         left, right = _edges(finite, claim.tolerance)
         wide = _linear_part(finite, claim.tolerance)
         if wide is not None:
@@ -72,7 +77,7 @@ def margin_figure(statement: Statement) -> PendingPicture:
     )
 
 
-def _edges(finite: Any, tolerance: float) -> tuple[float, float]:
+def _edges(finite: "NDArray[np.float64]", tolerance: float) -> tuple[float, float]:
     """Ends of the axis, with zero inside and some room at either side."""
     low, high = float(finite.min(initial=0.0)), float(finite.max(initial=0.0))
     if high - low <= tolerance:
@@ -81,7 +86,7 @@ def _edges(finite: Any, tolerance: float) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _linear_part(finite: Any, tolerance: float) -> float | None:
+def _linear_part(finite: "NDArray[np.float64]", tolerance: float) -> float | None:
     """Half the width of the linear part of an axis too long to be linear; None for another."""
     sizes = np.abs(finite[np.abs(finite) > tolerance])
     if not len(sizes) or sizes.max() <= 1e4 * np.median(sizes):
@@ -89,7 +94,7 @@ def _linear_part(finite: Any, tolerance: float) -> float | None:
     return float(10 ** np.floor(np.log10(np.quantile(sizes, 0.25))))
 
 
-def _plain() -> Any:
+def _plain() -> "Formatter":
     from matplotlib.ticker import FuncFormatter
 
     return FuncFormatter(lambda value, _: f"{value:g}")

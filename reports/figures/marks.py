@@ -7,12 +7,16 @@ exactly is vermilion, a counterexample is a cross in the colour of the text.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..drawing.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, pdf, svg
+from ..drawing.svg import CLAIM, FIRST, INK, SECOND, few_ticks, figure, legend_above, pdf, svg
 from ..statements.sections import PaperStyle, Picture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike, NDArray
 
 BOUND = CLAIM
 MEASURED = FIRST
@@ -30,7 +34,7 @@ class PendingPicture:
     key: str
     title: str
     caption: str
-    paint: Callable[[Any], None]
+    paint: Callable[["Axes"], None]
 
 
 def picture(drawn: PendingPicture, *, prefix: str, style: PaperStyle = PLAIN) -> Picture:
@@ -39,7 +43,8 @@ def picture(drawn: PendingPicture, *, prefix: str, style: PaperStyle = PLAIN) ->
         drawn.paint(axes)
         _legend(axes, style)
         # Where everything goes is settled once: each format would work it out again, by a drawing.
-        drawing.get_layout_engine().execute(drawing)
+        if (layout := drawing.get_layout_engine()) is not None:
+            layout.execute(drawing)
         drawing.set_layout_engine(None)
         text = svg(drawing, f"{prefix}-{drawn.key}", drawn.title, drawn.caption)
         return Picture(
@@ -47,17 +52,14 @@ def picture(drawn: PendingPicture, *, prefix: str, style: PaperStyle = PLAIN) ->
         )
 
 
-def _legend(axes: Any, style: PaperStyle) -> None:
+def _legend(axes: "Axes", style: PaperStyle) -> None:
     handles, labels = axes.get_legend_handles_labels()
     found = dict(zip(labels, handles, strict=True))
     names = sorted(found, key=_rank)
     # A legend too long for one row would make the picture narrower; it takes two.
     length = sum(HANDLE + LETTER * len(name) for name in names) * style.size / PLAIN.size
-    axes.legend(
-        [found[name] for name in names], names, loc="lower right", bbox_to_anchor=(1.0, 1.0),
-        ncols=4 if length < ROW * style.width / PLAIN.width else 2, frameon=False,
-        handlelength=1.4, columnspacing=1.1, handletextpad=0.5, borderaxespad=0.2,
-    )  # fmt: skip
+    columns = 4 if length < ROW * style.width / PLAIN.width else 2
+    legend_above(axes, [found[name] for name in names], columns=columns)
 
 
 def _rank(label: str) -> int:
@@ -68,22 +70,22 @@ def _rank(label: str) -> int:
     return 3 if label.startswith(("counterexample", "confirmed", "refuted")) else 1
 
 
-def bound_level(axes: Any, value: float, label: str = "bound") -> None:
+def bound_level(axes: "Axes", value: float, label: str = "bound") -> None:
     """The bound as a level across the picture."""
     axes.axhline(value, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
-def smallest_curve(axes: Any, x: object, y: object) -> None:
+def smallest_curve(axes: "Axes", x: "ArrayLike", y: "ArrayLike") -> None:
     """The bound with the smallest constant that still holds on the hardest instance found."""
     axes.plot(x, y, color=BOUND, linewidth=1.2, linestyle=(0, (1, 2)), label="smallest that holds")
 
 
-def bound_curve(axes: Any, x: object, y: object, label: str = "bound") -> None:
+def bound_curve(axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "bound") -> None:
     """The bound as a function."""
     axes.plot(x, y, color=BOUND, linewidth=1.7, linestyle=DASHES, label=label, zorder=3)
 
 
-def bound_points(axes: Any, x: object, y: object, label: str = "bound") -> None:
+def bound_points(axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "bound") -> None:
     """The bound where it is stated at a few points only."""
     axes.plot(
         x, y, color=BOUND, linestyle="none", marker="_", markersize=13, markeredgewidth=2.2,
@@ -91,7 +93,7 @@ def bound_points(axes: Any, x: object, y: object, label: str = "bound") -> None:
     )  # fmt: skip
 
 
-def bound_step(axes: Any, place: float, value: float, label: str = "bound") -> None:
+def bound_step(axes: "Axes", place: float, value: float, label: str = "bound") -> None:
     """The bound of one column of the picture, the column around `place`."""
     axes.plot(
         [place - 0.4, place + 0.4], [value, value], color=BOUND, linewidth=1.7, linestyle=DASHES,
@@ -99,22 +101,30 @@ def bound_step(axes: Any, place: float, value: float, label: str = "bound") -> N
     )  # fmt: skip
 
 
-def measured_curve(axes: Any, x: object, y: object, label: str = "measured", **how: object) -> None:
+def measured_curve(
+    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "measured", **how: Any
+) -> None:
     """What was measured, as a function."""
     axes.plot(x, y, **{"color": MEASURED, "linewidth": 1.5, "label": label, **how})
 
 
-def band(axes: Any, x: object, low: object, high: object, step: Any = None) -> None:
+def band(
+    axes: "Axes",
+    x: "ArrayLike",
+    low: "ArrayLike",
+    high: "ArrayLike",
+    step: Literal["pre", "post", "mid"] | None = None,
+) -> None:
     """A band in which the measured function lies; `step` "post" holds each limit to the right."""
     axes.fill_between(x, low, high, color=MEASURED, alpha=0.18, linewidth=0, step=step)
 
 
 def measured_points(
-    axes: Any,
-    x: object,
-    y: object,
-    low: object = None,
-    high: Any = None,
+    axes: "Axes",
+    x: "ArrayLike",
+    y: "ArrayLike",
+    low: "ArrayLike | None" = None,
+    high: "ArrayLike | None" = None,
     label: str = "measured",
     **how: Any,
 ) -> None:
@@ -130,16 +140,20 @@ def measured_points(
     )  # fmt: skip
 
 
-def _floats(values: object) -> Any:
+def _floats(values: "ArrayLike | None") -> "NDArray[np.float64] | None":
     return None if values is None else np.asarray(values, dtype=float)
 
 
-def exact_curve(axes: Any, x: object, y: object, label: str = "exact", **how: object) -> None:
+def exact_curve(
+    axes: "Axes", x: "ArrayLike", y: "ArrayLike", label: str = "exact", **how: Any
+) -> None:
     """What is known exactly, as a function."""
     axes.plot(x, y, **{"color": EXACT, "linewidth": 1.5, "label": label, **how})
 
 
-def exact_points(axes: Any, x: Sequence[float], y: Sequence[object], label: str = "exact") -> None:
+def exact_points(
+    axes: "Axes", x: Sequence[float], y: Sequence[float | None], label: str = "exact"
+) -> None:
     """Exact values; those not known are left out."""
     known = [(at, value) for at, value in zip(x, y, strict=True) if _known(value)]
     if known:
@@ -149,11 +163,11 @@ def exact_points(axes: Any, x: Sequence[float], y: Sequence[object], label: str 
         )  # fmt: skip
 
 
-def _known(value: Any) -> bool:
+def _known(value: float | None) -> bool:
     return value is not None and isfinite(value)
 
 
-def counterexample(axes: Any, x: float, y: float, label: str = "counterexample") -> None:
+def counterexample(axes: "Axes", x: float, y: float, label: str = "counterexample") -> None:
     """A case that breaks the bound."""
     axes.plot(
         [x], [y], color=INK, linestyle="none", marker="X", markersize=8, markeredgewidth=0,
@@ -161,20 +175,20 @@ def counterexample(axes: Any, x: float, y: float, label: str = "counterexample")
     )  # fmt: skip
 
 
-def remark(axes: Any, text: str, *, x: float = 0.98, y: float = 0.95) -> None:
+def remark(axes: "Axes", text: str, *, x: float = 0.98, y: float = 0.95) -> None:
     """A line of small text inside the picture, right-aligned at (x, y) of the axes."""
     axes.text(x, y, text, transform=axes.transAxes, ha="right", va="top", fontsize="small",
               alpha=0.75)  # fmt: skip
 
 
-def room_above(axes: Any, *values: float, least: float = 0.0) -> None:
+def room_above(axes: "Axes", *values: float, least: float = 0.0) -> None:
     """Let the axis of y start at `least` and leave some room above the largest value."""
     highest = max([value for value in values if isfinite(value)], default=1.0)
     axes.set_ylim(least, least + 1.15 * (highest - least) if highest > least else least + 1.0)
     axes.yaxis.set_major_locator(few_ticks())
 
 
-def log_axis(axes: Any, which: str, lowest: float, highest: float) -> None:
+def log_axis(axes: "Axes", which: str, lowest: float, highest: float) -> None:
     """A logarithmic axis of x or y with plain numbers at powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

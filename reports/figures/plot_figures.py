@@ -1,6 +1,6 @@
 """The picture that a theorem brings with it as data, whatever it is about."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ..drawing.svg import INK, few_ticks
 from ..statements.statements import Statement
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 RUNS = 200
 ERROR = 1e-3
@@ -31,7 +34,7 @@ def plot_figure(statement: Statement) -> PendingPicture | None:
         f"{ERROR:g} at either end."
     )
 
-    def paint(axes: object) -> None:
+    def paint(axes: "Axes") -> None:
         for series in plot.series:
             if len(series.x):
                 _draw(axes, series)
@@ -62,7 +65,7 @@ def _limits(statement: Statement, subject: Subject, of: int) -> tuple[float, flo
     return float(values.mean()), low, betting_upper(values, claim.high, ERROR / of)
 
 
-def _draw(axes: Any, series: Series) -> None:
+def _draw(axes: "Axes", series: Series) -> None:
     x, y, label = series.x, series.y, series.label or series.meaning
     match series.meaning, series.style:
         case "counterexample", _:
@@ -103,7 +106,7 @@ def _joined(plot: Plot, which: str) -> list[float]:
     return [float(value) for one in plot.series for value in getattr(one, which)]
 
 
-def _set_axis(axes: object, which: str, axis: Axis, values: list[float]) -> None:
+def _set_axis(axes: "Axes", which: str, axis: Axis, values: list[float]) -> None:
     """Ends, ticks and the label; an end that is not given leaves some room for the points."""
     known = [value for value in values if np.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(known, default=0.0), max(known, default=1.0)

@@ -1,7 +1,7 @@
 """What a mechanism loses: the bound as draws come in, the curve delta(epsilon), the outputs."""
 
 from math import inf, isfinite
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,10 @@ from ..drawing.svg import confirmed_bound, draw_sketch, few_ticks, thousands
 from ..statements.statements import Statement
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
 POINTS = 41
 FLOOR = 1e-9
@@ -30,7 +34,7 @@ def loss_figure(statement: Statement) -> PendingPicture:
     exact = result.finding.exact if curve is None else None
     confirmed = confirmed_bound(audit)
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_level(axes, point.epsilon, "claim")
         if points:
             at, bounds = np.array(points).T
@@ -91,7 +95,7 @@ def curve_figure(statement: Statement) -> PendingPicture | None:
     if exact is None and not inside.any():
         return None
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         at = np.array(curve.epsilons)[inside]
         if len(at):
             marks.measured_curve(axes, at, lower[inside], label="lower bound")
@@ -136,7 +140,7 @@ def curve_figure(statement: Statement) -> PendingPicture | None:
     )
 
 
-def _exact_curve(statement: Statement, width: float) -> tuple[Any, Any, Any] | None:
+def _exact_curve(statement: Statement, width: float) -> "tuple[NDArray[np.float64], ...] | None":
     found, mechanism = statement.result.finding.details["exact"], statement.mechanism
     if found is None or mechanism is None:
         return None

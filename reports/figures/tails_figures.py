@@ -1,7 +1,7 @@
 """Tails of a loss against the bound, and errors against the number of records."""
 
 from math import isfinite, log, log1p
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from ..drawing.svg import thousands
 from ..statements.statements import Statement, abridged, columns_of
 from . import marks
 from .marks import PendingPicture
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DRAWS = 4000
 GRID = 30
@@ -43,7 +46,7 @@ def tail_figure(statement: Statement) -> PendingPicture:
     law = _exact_tail(statement, claim, database)
     edge = statement.result.finding.edge
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         whole = len(betas) > len(claim.levels)
         drawn = marks.bound_curve if whole else marks.bound_points
         drawn(axes, curve, betas)
@@ -131,7 +134,7 @@ def levels_figure(statement: Statement) -> PendingPicture:
         rows = sorted(rows, key=lambda row: -row["measured"] / row["beta"])[:12]
     places = np.arange(len(rows), dtype=float)
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         for place, row in zip(places, rows, strict=True):
             marks.bound_step(axes, place, row["beta"])
         _probabilities(axes, places, rows)
@@ -153,7 +156,7 @@ def levels_figure(statement: Statement) -> PendingPicture:
     )
 
 
-def _probabilities(axes: object, places: Floats, rows: list[dict[str, object]]) -> None:
+def _probabilities(axes: "Axes", places: Floats, rows: list[dict[str, Any]]) -> None:
     measured, low, high = ([row[name] for row in rows] for name in ("measured", "low", "high"))
     marks.measured_points(axes, places, measured, low, high)
     marks.exact_points(axes, places.tolist(), [row["exact"] for row in rows])
@@ -170,7 +173,7 @@ def records_figure(statement: Statement) -> PendingPicture:
     failing = next(columns_of(statement.result))
     edge = statement.result.finding.edge
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_level(axes, claim.level)
         axes.axvline(claim.needed, color=marks.BOUND, linewidth=1.2, linestyle=(0, (1, 2)))
         if edge is not None and edge.of == claim.counted:

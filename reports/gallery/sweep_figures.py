@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..figures import marks
 from ..figures.marks import PendingPicture
 from ..statements.sections import Reproduction
 from ..statements.statements import abridged
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def swept_parameter(reproductions: Sequence[Reproduction]) -> str | None:
@@ -39,7 +42,7 @@ def sweep_figure(
     )
     meaning = theorem.parameters[name].meaning if name in theorem.parameters else ""
 
-    def paint(axes: Any) -> None:
+    def paint(axes: "Axes") -> None:
         marks.bound_curve(axes, x, claimed, face.curve)
         marks.measured_points(axes, x, value, low, high, face.points)
         marks.exact_points(axes, x.tolist(), [one.exact for one in found])
@@ -65,7 +68,7 @@ def sweep_figure(
     )
 
 
-def _set_heights(axes: Any, values: list[float]) -> None:
+def _set_heights(axes: "Axes", values: list[float]) -> None:
     known = [float(value) for value in values if isfinite(value)]
     low, high = min([0.0, *known]), max([0.0, *known])
     room = 0.12 * ((high - low) or 1.0)

@@ -195,9 +195,7 @@ def _figure(subject: AuditedClaim, key: str) -> str:
         axes.xaxis.set_major_locator(figures.few_ticks(whole=True))
         axes.set_xlabel("run, in order of recording")
         axes.set_ylabel("epsilon (nats)")
-        axes.legend(
-            loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=4, frameon=False, columnspacing=1.0
-        )
+        figures.legend_above(axes)
         return figures.svg(
             drawing, key, "Lower bound on epsilon over the runs",
             f"{len(audits)} audits of {subject.mechanism}; the claim is {claimed:g}.",

@@ -12,7 +12,7 @@ from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search import hunt as hunt_module
 from dpwitness.auditors.search.choices import choice_space
-from dpwitness.auditors.search.corners import every, how_many
+from dpwitness.auditors.search.corners import every, listed_examples
 from dpwitness.auditors.search.hunt import hunt
 from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves, shift
@@ -211,7 +211,7 @@ def test_listed_databases_are_all_run_with_all_their_neighbours():
         pair_source(st.sampled_from(databases), Relation.ADD_REMOVE, 1, 0).strategy
     )
     assert len(list(every(space))) >= 3 * 30
-    assert how_many(choice_space(VALUES)) == 0
+    assert listed_examples(choice_space(VALUES)) == 0
 
 
 def weak(database, rng, *, size=None):
