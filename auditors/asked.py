@@ -101,8 +101,10 @@ ASKED: Mapping[str, Argument] = {
     "curve": Argument(
         metavar="FILE",
         keyword="In place of epsilon: several (epsilon, delta) that are claimed at once, or an "
-        "accountant of dp_accounting, jax_privacy or Opacus that tells them.",
-        option="Claimed (epsilon, delta), all at once; JSON, CSV or file.py:ACCOUNTANT.",
+        "accountant of dp_accounting, jax_privacy or Opacus, or a function of delta, that tells "
+        "them.",
+        option="Claimed (epsilon, delta), all at once; JSON, CSV, file.py:ACCOUNTANT or "
+        "file.py:FUNCTION of delta.",
     ),
     "relation": Argument(
         kind="word",

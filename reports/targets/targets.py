@@ -301,8 +301,8 @@ def databases_beside(text: str) -> tuple[str, ...]:
 def find_curve(text: Any) -> Any:
     """The points (epsilon, delta) of a curve that `text` names; a list of points as it is.
 
-    A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event
-    or a privacy loss distribution, see `points_of`.
+    A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event,
+    a privacy loss distribution or a function of delta, see `points_of`.
     """
     place, colon, attribute = text.rpartition(":") if isinstance(text, str) else ("", "", "")
     if not colon or text.endswith((".csv", ".json")):
@@ -318,7 +318,7 @@ def find_curve(text: Any) -> Any:
         return points_from(found)
     raise InvalidArgument(
         f"--curve {text} is of type {type(found).__name__}; expected an accountant of "
-        "dp_accounting, jax_privacy or Opacus, or several (epsilon, delta)"
+        "dp_accounting, jax_privacy or Opacus, a function of delta, or several (epsilon, delta)"
     )
 
 

@@ -1,6 +1,7 @@
 """Accountants of other libraries as curves: their shapes, and real ones if they are installed."""
 
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from types import SimpleNamespace
 
@@ -64,6 +65,16 @@ def test_points_are_those_of_finite_epsilon_and_one_of_none():
     assert points_of([(1.0, 1e-5)]) is None
     with pytest.raises(ValueError, match="curve takes"):
         curve_of(points=object())
+
+
+def test_a_function_of_delta_is_a_curve_and_says_why_if_it_is_none():
+    spent = partial(lambda steps, delta: steps - 10 * delta, 2)
+    assert points_of(spent) == points_of(lambda delta: 2 - 10 * delta)
+    assert points_of(spent)[0] == (pytest.approx(2), pytest.approx(1e-10))
+    with pytest.raises(ValueError, match=r"at delta 1e-10 and raised TypeError.*expected a finite"):
+        points_of(lambda delta, steps: 1.0)
+    with pytest.raises(ValueError, match="bounds epsilon at no delta"):
+        points_of(lambda delta: np.nan)
 
 
 def test_the_command_line_names_an_accountant_in_a_file(tmp_path):
