@@ -19,7 +19,9 @@ what the densities say, must tell how often the other gives an event. The weight
 exp(s). Thresholds s are chosen on other draws and the two confidence bounds share the level. A
 drawn output of density zero refutes with certainty. The same holds where q is the density of the
 mechanism's own outputs with one number moved by a constant, q(x) = p(x + h): that sees noise of
-another scale, which both databases of a pair may have alike.
+another scale, which both databases of a pair may have alike. Outputs that come again are atoms of
+the measure: some are chosen on other draws, and of the draws that fall on them each has its share
+of the density, by exact binomial tests.
 """
 
 from collections.abc import Callable
@@ -67,6 +69,8 @@ MOST_PAIRS, MOST_NAMED, MOST_MOVED = 3, 4, 4
 most."""
 NEAR = 1e-9
 """A threshold stands this far above a log-ratio, so that equal ones are not torn apart."""
+MOST_ATOMS, SEEN_OFTEN = 32, 5
+"""Outputs whose shares are compared, at most, and how often the pilot draws show each at least."""
 MOST_COUPLED = 64
 """Coordinates whose signs are compared pair by pair; of more, each with the next."""
 MOST_WEIGHT = 20.0
@@ -149,12 +153,13 @@ def _by_density(
     ]
     # Far from each other two databases differ in more than neighbours, and in the noise's scale.
     compared += pairwise(drawn)
-    share = alpha / (len(compared) + len(drawn))
+    share = alpha / (len(compared) + 2 * len(drawn))
     rows: list[Row] = []
     for one, two in compared:
         rows += _dense(mechanism, (one[0], two[0]), (one[1], two[1]), share)
     for database, outputs in drawn:
         rows += _moved(mechanism, database, outputs, share)
+        rows += _atoms(mechanism, database, outputs, share)
     return rows, each * (2 * len(pairs) + len(alone))
 
 
@@ -366,6 +371,34 @@ def _moved(mechanism: Mechanism, database: Database, outputs: Array, alpha: floa
             what = f"{show(database)}, number {place} moved by {step:.4g}"
             rows += _reweighted(here, there, alpha / len(some), what, "itself")
     return rows
+
+
+def _atoms(mechanism: Mechanism, database: Database, outputs: Array, alpha: float) -> list[Row]:
+    """How the draws that fall on outputs that come again are shared out among these.
+
+    Only ratios of the density are used, so that no atom's size in the measure matters.
+    """
+    assert mechanism.log_probability is not None
+    few = min(PILOT, len(outputs) // 5)
+    pilot, counted = codes(outputs[:few], outputs[few:])
+    seen, first, counts = np.unique(pilot, return_index=True, return_counts=True)
+    likely = np.argsort(-counts, kind="stable")[:MOST_ATOMS]
+    likely = likely[counts[likely] >= SEEN_OFTEN]
+    if len(likely) < 2:
+        return []
+    atoms = outputs[first[likely]]
+    logs = np.asarray(mechanism.log_probability(database, atoms), dtype=float)
+    if not np.isfinite(logs).all():
+        return []
+    shares = np.exp(logs - logs.max())
+    shares /= shares.sum()
+    hits = [int(np.count_nonzero(counted == code)) for code in seen[likely]]
+    n, what = sum(hits), show(database)
+    return [
+        (what, f"share of {show(atom)}", float(share), hit / max(n, 1), wrong)
+        for atom, share, hit in zip(atoms, shares, hits, strict=True)
+        for wrong in [not credible(hit, n, float(share), alpha / len(atoms))]
+    ]
 
 
 def _range(flat: Array, place: int) -> tuple[Any, Callable[[Array], Array]] | None:

@@ -122,12 +122,14 @@ def _rounded_cover(bins: int, records: int) -> float:
 
 def _cover(cover: Callable[[int, int], float], bins: int, small: int) -> InvariantClaim:
     gamma = cover(bins, small)
+    # Shares with a remainder of one half in as many bins as can have one: half of them round up.
+    odd = min(bins - bins % 2, 2 * small)
+    halves = [0] * (2 * small - odd) + list(range(odd))
     row = Interval(low=0, high=bins - 1, integer=True)
     return InvariantClaim(
         cases=Record(fields={"rows": Rows(row=row, min_size=1, max_size=40)}),
         margin=partial(_cover_margin, bins=bins, records=small, gamma=gamma),
-        # Half of the shares with a remainder of one half, and all of them.
-        examples=({"rows": [0] * (2 * small - 1) + [1]}, {"rows": list(range(bins))}),
+        examples=({"rows": halves}, {"rows": list(range(bins))}),
     )
 
 
@@ -273,6 +275,26 @@ def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
     return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
 
 
+def _errors_claimed(epsilon: float, beta: float) -> IdentityClaim:
+    """What the mechanism claims, over what coverage and noise add up to; either may be more."""
+
+    def ratio() -> float:
+        worst = 1.0
+        for bins, small, records, queries in ((4, 4, 1000, 3), (3, 6, 50, 5)):
+            made = base_mechanism(
+                weights=indicator_queries(bins), sampled=tuple(range(1, queries + 1)), small=small,
+                records=records, epsilon=epsilon,
+            )  # fmt: skip
+            claim = made.claims[-1]
+            assert isinstance(claim, UtilityClaim)
+            noise = queries / (records * epsilon)
+            found = claim.bound(beta) / (bins / (4 * small) + 2 * noise * log(queries / beta))
+            worst = max(worst, found, 1 / found)
+        return worst
+
+    return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
+
+
 def _sampled_answers(epsilon: float, queries: int, searched: int) -> Subject:
     made = base_mechanism(
         weights=indicator_queries(4),
@@ -299,6 +321,16 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": number(1.0, 0.01, 4, "loss of the answers, in nats"),
             "queries": whole(3, 1, 12, "sampled queries, k"),
             "searched": whole(0, 0, 1, "1 for the synopsis, 0 for the noisy answers"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-BASE-ERR-CLAIM",
+        statement="the synopsis claims to err by bins / (4 m) + 2 b ln(k / beta), b = k / (n e)",
+        reference=SOURCE,
+        subject=_errors_claimed,
+        parameters={
+            "epsilon": number(1.0, 0.01, 4, "loss of the answers, e, in nats"),
+            "beta": BETA,
         },
     ),
     Theorem(

@@ -7,7 +7,7 @@ privacy is known exactly; Kairouz, Oh and Viswanath (2015).
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from math import ceil, comb, exp, log
+from math import ceil, comb, exp, fsum, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -231,6 +231,28 @@ def _composed(
     return _privacy(compose(*made, delta=10**-digits))
 
 
+def _claimed(
+    *, parts: int, smallest: float, largest: float, digits: float, leak: float
+) -> IdentityClaim:
+    """How far what `compose` claims is from the sums, relatively, epsilons and deltas."""
+
+    def apart() -> float:
+        slack, epsilons = 10**-digits, _spread(parts=parts, smallest=smallest, largest=largest)
+        made = [leaky_response_mechanism(epsilon=epsilon, delta=leak) for epsilon in epsilons]
+        squares = fsum(epsilon**2 for epsilon in epsilons)
+        wanted = [fsum(epsilons), len(made) * leak]
+        wanted += [squares / 2 + sqrt(2 * log(1 / slack) * squares), len(made) * leak + slack]
+        found = [
+            number
+            for one in compose(*made, delta=slack).claims
+            if isinstance(one, PrivacyClaim)
+            for number in (one.epsilon, one.delta)
+        ]
+        return max(abs(a / b - 1) for a, b in zip(found, wanted, strict=True))
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
+
+
 def _through_zcdp(*, rounds: int, epsilon: float, digits: float) -> Subject:
     slack = 10**-digits
     promised = zcdp_composition([epsilon] * rounds, slack), 2 * slack
@@ -362,6 +384,17 @@ THEOREMS: tuple[Theorem, ...] = (
             ),
             # Together more than D: leaks that are not counted are noticed.
             "leak": number(0.02, 0, 0.02, "delta of each part"),
+        },
+    ),
+    Theorem(
+        identifier="T-COMP-HET-CLAIM",
+        statement="parts put together claim the sums of epsilons and deltas, and T-COMP-HET*",
+        reference=BUN,
+        subject=_claimed,
+        parameters={
+            **SPREAD,
+            # Leaks so small that D counts beside them.
+            "leak": number(1e-3, 1e-9, 0.02, "delta of each part"),
         },
     ),
     Theorem(

@@ -6,7 +6,7 @@ part of the case, as a fraction of the way from the block's smallest number to i
 
 from dataclasses import replace
 from functools import cache, partial
-from math import floor
+from math import exp, floor
 from typing import Any
 
 import numpy as np
@@ -268,6 +268,26 @@ def _lost(*, epsilon: float, grid: int, dimension: int, block: int) -> Subject:
     return Subject(claim=made.claims[1], mechanism=made)
 
 
+def _failures(*, epsilon: float, grid: int, block: int) -> IdentityClaim:
+    """The chance of failure that the learner claims, over the sum of its 2 d calls' failures."""
+
+    def ratio() -> float:
+        worst = 1.0
+        for dimension in (1, 3):
+            calls = 2 * dimension
+            made = boxes_mechanism(
+                dimension=dimension, grid=grid, block=block, records=block, epsilon=epsilon
+            )
+            claim = made.claims[-1]
+            assert isinstance(claim, UtilityClaim)
+            one = (grid - 1) * exp(-(epsilon / calls) * ((block + 1) // 2) / 2)
+            found = claim.levels[0] / (calls * one)
+            worst = max(worst, found, 1 / found)
+        return worst
+
+    return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
+
+
 def _count_claim(**parameters: Any) -> Subject:
     made = _counted(**parameters)
     return Subject(claim=made.claims[1], mechanism=made)
@@ -401,6 +421,16 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": EPSILON,
             "grid": whole(16, 4, 256, "places of the grid on every axis"),
             "dimension": DIMENSION,
+            "block": whole(26, 2, 1000, "points of a block, m"),
+        },
+    ),
+    _plain(
+        "PAC-BOX-BETA",
+        "The learner claims to fail with 2 d times the chance of one call at epsilon / (2 d).",
+        _failures,
+        parameters={
+            "epsilon": EPSILON,
+            "grid": whole(16, 4, 256, "places of the grid on every axis"),
             "block": whole(26, 2, 1000, "points of a block, m"),
         },
     ),

@@ -299,7 +299,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="SVT-SESSION-LAW",
-        costly=4,
+        costly=2,
         statement="a session whose analyst heeds no answer is the mechanism on those queries",
         reference=f"{LYU}, Algorithm 7",
         subject=_sessions_law,

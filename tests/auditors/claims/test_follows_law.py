@@ -177,3 +177,27 @@ def test_noise_that_comes_again_some_numbers_later_is_seen(lag):
     assert not follows_law(honest, alpha=ALPHA, draws=20_000).refuted
     again = replace(honest, run=partial(run, again=lag))
     assert follows_law(again, alpha=ALPHA, draws=20_000).refuted
+
+
+def coins(database, rng, *, alike, size=None):
+    """Two bits that are equal with probability `alike`, whatever the database."""
+    first = rng.integers(0, 2, size=size)
+    return np.stack([first, first ^ (rng.random(size) >= alike)], axis=-1)
+
+
+def of_coins(database, outputs, *, alike):
+    outputs = np.asarray(outputs)
+    return np.log(np.where(outputs[..., 0] == outputs[..., 1], alike, 1 - alike) / 2)
+
+
+@pytest.mark.parametrize(("drawn", "refuted"), [(0.7, False), (0.6, True)])
+def test_outputs_that_come_again_have_the_shares_of_their_densities(drawn, refuted):
+    """Both databases have the same law, so that no reweighting shows what the draws do."""
+    subject = replace(
+        dense(1.0), run=partial(coins, alike=drawn), log_probability=partial(of_coins, alike=0.7),
+        trust_rows=True,
+    )  # fmt: skip
+    assert follows_law(subject, alpha=ALPHA, draws=40_000).refuted == refuted
+    # In another measure, in which every output weighs twice as much, densities are half as large.
+    halved = replace(subject, log_probability=lambda *of: of_coins(*of, alike=0.7) - np.log(2))
+    assert follows_law(halved, alpha=ALPHA, draws=40_000).refuted == refuted
