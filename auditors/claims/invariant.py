@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import InvariantClaim
+from ...mechanisms.model import InvariantCase, InvariantClaim
 from ..databases.cases import case_strategy, leaves, replaced, simpler
 from ..databases.examples import explore
 from ..errors import ContractError
@@ -51,7 +51,7 @@ class _Seen:
     margins: dict[bytes, float] = field(default_factory=dict)
     cases: dict[bytes, Any] = field(default_factory=dict)
 
-    def margin(self, case: Any) -> float:
+    def margin(self, case: InvariantCase) -> float:
         """The margin of a case, minus infinity when it is not a number."""
         key = canonical(case)
         if key not in self.margins:
@@ -59,7 +59,7 @@ class _Seen:
             self.cases[key] = case
         return self.margins[key]
 
-    def fails(self, case: Any) -> bool:
+    def fails(self, case: InvariantCase) -> bool:
         """Whether the case is a counterexample."""
         return self.margin(case) < -self.claim.tolerance
 
@@ -86,14 +86,14 @@ class _Seen:
         return order[:count]
 
 
-def _margin(worker: Worker, cases: Sequence[Any]) -> float:
+def _margin(worker: Worker, cases: Sequence[InvariantCase]) -> float:
     """The margin of a case, minus infinity when it is no number; where code of others runs."""
     worker.beat()
     found = worker.run.number(cases[0])  # type: ignore[attr-defined]  # a ClaimPart, see `with_parts`
     return -np.inf if isnan(found) else found
 
 
-def _margins(worker: Worker, cases: Sequence[Any]) -> list[float]:
+def _margins(worker: Worker, cases: Sequence[InvariantCase]) -> list[float]:
     """The margin of each case, where no other was computed before."""
     each = [partial(_margin, worker, (case,)) for case in cases]
     return [aside(one) if worker.alone else one() for one in each]
@@ -132,7 +132,7 @@ def _explored(seen: _Seen, cases: int, seed: int) -> Any:
     """The first counterexample Hypothesis meets, going for small margins."""
     found: list[Any] = []
 
-    def score(case: Any) -> float:
+    def score(case: InvariantCase) -> float:
         # Once there is a counterexample the rest of the run need not be computed.
         if found:
             return 0.0
@@ -168,7 +168,9 @@ def _pushed(seen: _Seen, cases: int, seed: int) -> Any:
     return None
 
 
-def _moves(rng: np.random.Generator, case: Any, place: tuple[Any, ...], leaf: Any) -> list[Any]:
+def _moves(
+    rng: np.random.Generator, case: InvariantCase, place: tuple[Any, ...], leaf: Any
+) -> list[Any]:
     """Both ends, the middle of a random stretch and a small step; or another choice."""
     for step in place:
         case = case[step]

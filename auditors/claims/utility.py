@@ -6,11 +6,10 @@ The counting and its proof are in `holm`; here a row is a database with a level 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Real
-from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, UtilityClaim
+from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, Output, UtilityClaim
 from ..bounds.holm import looks, rejected
 from ..errors import InvalidArgument
 from ..evidence.record import TailsRecord
@@ -111,7 +110,7 @@ def _exact(
 def count_rows(
     rows: list[TailBound],
     sources: list[Draws],
-    loss: Callable[[Database, Any], Array],
+    loss: Callable[[Database, Output], Array],
     budget: Budget,
 ) -> TailsRecord:
     """Count the bad events of all rows on the same draws, up to the look that refutes one.
@@ -180,7 +179,7 @@ def _count(
     source: Draws,
     rows: list[TailBound],
     places: list[int],
-    loss: Callable[[Database, Any], Array],
+    loss: Callable[[Database, Output], Array],
     chunk: int,
     draws: int,
     hits: list[int],

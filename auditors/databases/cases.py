@@ -15,6 +15,7 @@ from ...mechanisms.model import (
     Domain,
     Histogram,
     Interval,
+    InvariantCase,
     Product,
     Record,
     Row,
@@ -73,7 +74,7 @@ def _edges(row: Row) -> "SearchStrategy[Any]":
             return short | full if row.max_size <= 64 else short
 
 
-def leaves(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
+def leaves(case: InvariantCase, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
     """The numbers and choices of a case with the domain of each.
 
     The counts of a histogram with a public total are no leaves: one cannot change alone.
@@ -97,7 +98,7 @@ def leaves(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[Leaf]:
                 yield from leaves(row, cases.row, (*place, index))
 
 
-def replaced(case: Any, place: Place, value: Any) -> Any:
+def replaced(case: InvariantCase, place: Place, value: Any) -> Any:
     """The case with another value at a place, sharing the rest."""
     if not place:
         return value
@@ -106,7 +107,7 @@ def replaced(case: Any, place: Place, value: Any) -> Any:
     return copy
 
 
-def simpler(case: Any, cases: Row | Domain) -> Iterator[Any]:
+def simpler(case: InvariantCase, cases: Row | Domain) -> Iterator[Any]:
     """Cases one step simpler, the boldest first: fewer rows, then simpler numbers and choices."""
     for place, rows in _lists(case, cases):
         found = _at(case, place)
@@ -123,7 +124,9 @@ def simpler(case: Any, cases: Row | Domain) -> Iterator[Any]:
             yield replaced(case, place, value)
 
 
-def _lists(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[tuple[Place, Rows]]:
+def _lists(
+    case: InvariantCase, cases: Row | Domain, place: Place = ()
+) -> Iterator[tuple[Place, Rows]]:
     match cases:
         case Value():
             yield from _lists(case, cases.row, place)
@@ -139,7 +142,7 @@ def _lists(case: Any, cases: Row | Domain, place: Place = ()) -> Iterator[tuple[
                 yield from _lists(row, cases.row, (*place, index))
 
 
-def _at(case: Any, place: Place) -> Any:
+def _at(case: InvariantCase, place: Place) -> Any:
     for step in place:
         case = case[step]
     return case

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Histogram, Pair, Relation, Value
+from ...mechanisms.model import Database, Histogram, Pair, Relation, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import canonical, identity, show
 from .alike import unlike
@@ -149,7 +149,7 @@ def _counts_apart(one: Any, two: Any, relation: Relation) -> int | None:
     return more if more == fewer else None
 
 
-def _counts(database: Any) -> Any:
+def _counts(database: Database) -> Any:
     if isinstance(database, (bool, np.bool_, str, bytes)) or database is None:
         return None
     if isinstance(database, (list, tuple)) and not all(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...mechanisms.model import Asked, Histogram, Pair, Relation, Rows, Value
+from ...mechanisms.model import Asked, Database, Histogram, Pair, Relation, Rows, Value
 from ..errors import InvalidArgument
 from ..outputs.encoding import identity
 from .analysts import listed_pairs, session_pairs
@@ -365,7 +365,7 @@ def _below(size: int) -> "SearchStrategy[int]":
     return st.integers(0, size - 1)
 
 
-def _records(database: Any) -> Records:
+def _records(database: Database) -> Records:
     found = records(database)
     if found is None:
         raise InvalidArgument(
@@ -375,7 +375,7 @@ def _records(database: Any) -> Records:
     return found
 
 
-def _size(database: Any) -> int:
+def _size(database: Database) -> int:
     # Asked of every example, and a list may be long.
     return len(database) if type(database) is list else len(_records(database))
 

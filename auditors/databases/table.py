@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from ...mechanisms.model import Pair, Relation
+from ...mechanisms.model import Database, Pair, Relation
 from ..errors import InvalidArgument
 from .records import Records, records
 from .telling import told_first
@@ -114,7 +114,7 @@ def _left(order: Sequence[int], gone: set[int], most: int) -> list[int]:
     return sorted(left[:most])
 
 
-def _of(database: Any) -> Records:
+def _of(database: Database) -> Records:
     found = records(database)
     assert found is not None
     return found

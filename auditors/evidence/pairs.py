@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..databases.alike import alike, part
 from ..errors import EvidenceFormatError
 from ..outputs.decoding import from_json
@@ -52,7 +52,7 @@ def named_record(found: Pair | Witness, judged: Pair) -> PairRecord:
         return pair_record(found)
     sides = (("database", judged.database), ("neighbour", judged.neighbour))
 
-    def named(database: Any) -> Any:
+    def named(database: Database) -> Any:
         names = [name for name, side in sides if side is database]
         return {OF_PAIR: names[0]} if names else to_json(database)
 
@@ -82,6 +82,6 @@ def read_pair(data: PairRecord) -> Pair:
     return Pair(one, two)
 
 
-def digest(database: Any) -> str:
+def digest(database: Database) -> str:
     """128 bits of a database's JSON form, in hexadecimal digits: equal for equal databases."""
     return blake2b(canonical(database), digest_size=16).hexdigest()

@@ -11,7 +11,7 @@ from itertools import zip_longest
 from time import monotonic
 from typing import Any
 
-from ...mechanisms.model import Mechanism, Pair, Theorem
+from ...mechanisms.model import Database, Mechanism, Pair, Theorem
 from ..errors import InvalidArgument
 from ..sampling.calls import accepts_size
 from . import trial
@@ -87,7 +87,7 @@ class _Trials:
     mechanism: Mechanism
     court: Court
     recipe: Recipe | None
-    databases: list[Any]
+    databases: list[Database]
     original: list[str]
     limit: float
     end: float

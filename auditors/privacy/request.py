@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from ...mechanisms.model import (
     Curve,
+    Database,
     Mechanism,
     NegativeControl,
     Pair,
@@ -37,7 +38,7 @@ class Request:
     relation: Relation | Neighbours | None = None
     distance: int | None = None
     databases: Any = None
-    pair: Pair | tuple[Any, Any] | None = None
+    pair: Pair | tuple[Database, Database] | None = None
     histogram: bool = default("histogram")
     trials: int = default("trials")
     notice: float | None = None
@@ -233,7 +234,7 @@ def _relation(relation: Relation | str) -> Relation:
         ) from None
 
 
-def given_pair(pair: Pair | tuple[Any, Any] | None) -> Pair | None:
+def given_pair(pair: Pair | tuple[Database, Database] | None) -> Pair | None:
     """The pair the caller gave, if any."""
     if pair is None or isinstance(pair, Pair):
         return pair

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Mechanism
+from ...mechanisms.model import Database, Mechanism
 from ..errors import ContractError, EvidenceFormatError, InvalidArgument
 from ..outputs import tables
 from ..outputs.decoding import from_json
@@ -75,7 +75,9 @@ class RemoteRun:
     def __reduce__(self) -> tuple[Any, ...]:
         return RemoteRun, (self.words, self.limit)
 
-    def __call__(self, database: Any, rng: np.random.Generator, *, size: int | None = None) -> Any:
+    def __call__(
+        self, database: Database, rng: np.random.Generator, *, size: int | None = None
+    ) -> Any:
         """`size` outputs, or one, on a seed taken from `rng`."""
         wanted = 1 if size is None else int(size)
         data = to_json(database)

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
 from ..events.events import Event
@@ -150,7 +150,7 @@ class Calls:
     def outputs(
         self,
         worker: Worker,
-        database: Any,
+        database: Database,
         key: Key,
         first: int,
         size: int,
@@ -175,7 +175,9 @@ class Calls:
             made += raw
         return like_rows(worker, self, database, raw) if self.sized else Outputs.of_list(raw)
 
-    def _seeded(self, worker: Worker, database: Any, stream: Stream, first: int, size: int) -> Any:
+    def _seeded(
+        self, worker: Worker, database: Database, stream: Stream, first: int, size: int
+    ) -> Any:
         """The draws, each with global generators of its own where the mechanism uses them."""
         kind = ROWS if self.rows else SINGLE
 
@@ -195,7 +197,7 @@ class Calls:
     def _raw(
         self,
         worker: Worker,
-        database: Any,
+        database: Database,
         stream: Stream,
         first: int,
         size: int,
@@ -231,19 +233,19 @@ def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single
     outputs, the type of what a call raises is its output.
     """
 
-    def plain(database: Any, stream: Stream, draw: int) -> Any:
+    def plain(database: Database, stream: Stream, draw: int) -> Any:
         return run(database, stream.at(draw))
 
-    def raising(database: Any, stream: Stream, draw: int) -> Any:
+    def raising(database: Database, stream: Stream, draw: int) -> Any:
         try:
             return run(database, stream.at(draw))
         except Exception as error:  # noqa: BLE001 - an exception is an output here
             return Raised(error)
 
-    def row(database: Any, stream: Stream, draw: int) -> Any:
+    def row(database: Database, stream: Stream, draw: int) -> Any:
         return row_of(run(database, stream.at(draw), size=1))
 
-    def either(database: Any, stream: Stream, draw: int) -> Any:
+    def either(database: Database, stream: Stream, draw: int) -> Any:
         try:
             return run(database, stream.at(draw))
         except Exception as error:
@@ -277,7 +279,7 @@ def row_of(made: Any) -> Any:
     return made[0]
 
 
-def like_rows(worker: Worker, calls: Calls, database: Any, singles: list[Any]) -> Outputs:
+def like_rows(worker: Worker, calls: Calls, database: Database, singles: list[Any]) -> Outputs:
     """Single answers as an array would hold them, where the rows of a call are such an array.
 
     `rng.laplace()` is a float and a row of `rng.laplace(size=2)` a numpy.float64: the way of the
@@ -317,7 +319,7 @@ def bare(value: Any) -> Any:
 
 
 @contextmanager
-def guarded(worker: Worker, database: Any) -> Iterator[None]:
+def guarded(worker: Worker, database: Database) -> Iterator[None]:
     """Calls of the mechanism: what they raise, and a changed database, become a ContractError.
 
     A long database is looked at after its first calls only; that later ones changed it shows when
@@ -348,7 +350,7 @@ def guarded(worker: Worker, database: Any) -> Iterator[None]:
         worker.memory["looked"] = [database, *known[: REMEMBERED - 1]]
 
 
-def raised(error: BaseException, database: Any) -> MechanismRaised:
+def raised(error: BaseException, database: Database) -> MechanismRaised:
     """The error for a call that ended in an exception; its note has the frames of the mechanism."""
     said = described(error)
     advice = "it must return an output for every database it is given"
@@ -397,7 +399,7 @@ class Drawn:
 
 def draw_blocks(
     worker: Worker,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     calls: Calls,
     event: Event | None,
     ask: Ask | None,
@@ -442,7 +444,7 @@ def draw_blocks(
 
 
 def frozen_draws(
-    worker: Worker, databases: Sequence[Any], calls: Calls, block: Block
+    worker: Worker, databases: Sequence[Database], calls: Calls, block: Block
 ) -> list[Outputs]:
     """The same block of each database."""
     return [

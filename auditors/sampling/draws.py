@@ -224,7 +224,7 @@ def _require_same(one: Array, two: Array, start: int) -> None:
 
 def array_block(
     worker: Worker,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     key: Key,
     start: int,
     size: int,

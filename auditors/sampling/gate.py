@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError
 from ..events.events import Event
@@ -80,7 +80,7 @@ spent, or a second."""
 class Made:
     """A block that was counted: how it was called, and what came of it."""
 
-    databases: tuple[Any, Any]
+    databases: tuple[Database, Database]
     calls: Calls
     event: Event | None
     block: Block

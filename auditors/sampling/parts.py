@@ -19,7 +19,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_origin
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Array, Claim, NotListable
+from ...mechanisms.model import Array, Claim, NotListable, Output
 from ..errors import DpWitnessError, InvalidArgument, raised_at
 
 T = TypeVar("T")
@@ -224,7 +224,7 @@ def _callable(kind: Any) -> bool:
     return get_origin(kind) is get_origin(Callable[[], Any])
 
 
-def _finite(output: Any) -> bool:
+def _finite(output: Output) -> bool:
     """Whether an output holds nothing but finite numbers."""
     try:
         return bool(np.isfinite(np.asarray(output)).all())

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
@@ -261,7 +261,7 @@ class Sampler:
         )
         return first, second
 
-    def frozen(self, database: Any, draws: int) -> Outputs:
+    def frozen(self, database: Database, draws: int) -> Outputs:
         """`draws` outputs from the same generators for every database.
 
         Two databases share their noise then, and the difference of their outputs shows what the
@@ -271,7 +271,7 @@ class Sampler:
 
     def frozen_runs(
         self,
-        databases: Sequence[Any],
+        databases: Sequence[Database],
         draws: int,
         followed: tuple[Work, Callable[[Any], None]] | None = None,
     ) -> list[Outputs]:
@@ -304,7 +304,7 @@ class Sampler:
                 self.one_of_paired(pair.neighbour, chunk, draws),
             )
 
-    def one_of_paired(self, database: Any, chunk: int, draws: int) -> Outputs:
+    def one_of_paired(self, database: Database, chunk: int, draws: int) -> Outputs:
         """What `paired` draws of one database, whatever the other is."""
         blocks = [
             Block(self.seed, 0, "frozen", 0, chunk, index, stop - start, start)
@@ -588,7 +588,7 @@ class Sampler:
 
     def _from_many(
         self,
-        databases: tuple[Any, Any],
+        databases: tuple[Database, Database],
         calls: Calls,
         event: Event | None,
         ask: Ask | None,
@@ -649,7 +649,7 @@ def _together(
 
 def _elsewhere(
     run: Callable[..., Any],
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     calls: Calls,
     event: Event | None,
     ask: Ask | None,

@@ -7,8 +7,8 @@ process gives one answer for good: a noise drawn at the first call and kept.
 
 from collections.abc import Sequence
 from math import inf
-from typing import Any
 
+from ...mechanisms.model import Database
 from ..engines.book import Block
 from ..errors import ContractError
 from ..outputs.encoding import told
@@ -24,7 +24,7 @@ at most 4^-15, whatever the law: it is the sum of p^16 q^16 over pairs of answer
 at most 1, and p q at most 1/4. Over all pairs of processes and both databases that is 1.2e-8."""
 
 
-def copies_generator(door: Door, databases: Sequence[Any], calls: Calls, seed: int) -> bool:
+def copies_generator(door: Door, databases: Sequence[Database], calls: Calls, seed: int) -> bool:
     """Whether each process draws the same: a generator was made before, and each has a copy.
 
     ContractError if each process gives one answer, and not the same one.
@@ -51,7 +51,7 @@ def copies_generator(door: Door, databases: Sequence[Any], calls: Calls, seed: i
 
 
 def _answers(
-    door: Door, databases: Sequence[Any], calls: Calls, seed: int, draws: int
+    door: Door, databases: Sequence[Database], calls: Calls, seed: int, draws: int
 ) -> list[list[str]]:
     """What a process that never called the mechanism draws from each database."""
     blocks = [Block(*Key(seed, 0, "contract", side), 0, draws, 0) for side in range(len(databases))]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..errors import ContractError
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
@@ -214,7 +214,7 @@ class Scout:
     def paired(self, seen: Seen, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """Draws with shared noise of both sides; many pairs have a database in common."""
 
-        def draw(database: Any) -> Outputs:
+        def draw(database: Database) -> Outputs:
             return self.sampler.one_of_paired(database, chunk, draws)
 
         return self._both(seen, chunk, draws, draw)
@@ -222,7 +222,7 @@ class Scout:
     def long_probes(self, seen: Seen, draws: int) -> tuple[Probe, Probe]:
         """Long frozen runs of both sides."""
 
-        def draw(database: Any) -> Outputs:
+        def draw(database: Database) -> Outputs:
             return self.sampler.frozen(database, draws)
 
         one, two = self._both(seen, 0, draws, draw)
@@ -361,7 +361,7 @@ class Found:
     enough: bool = False
 
 
-def records_in(database: Any) -> int | None:
+def records_in(database: Database) -> int | None:
     """How many records a database has; None where it is one value, of which nothing is counted."""
     try:
         return len(database)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..events.regression import regressed
 from ..outputs.encoding import canonical
 from .choices import ChoiceSpace, Example, ExampleChoice
@@ -40,7 +40,7 @@ class Move:
 
     place: int
     value: Any
-    neighbour: Any
+    neighbour: Database
 
 
 def moves_of(space: ChoiceSpace, example: Example) -> list[Move]:

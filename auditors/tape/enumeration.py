@@ -29,6 +29,7 @@ from typing import Any, NoReturn
 import numpy as np
 from scipy.special import gammaln, xlog1py, xlogy
 
+from ...mechanisms.model import Database
 from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import Outputs
@@ -754,7 +755,7 @@ def follow_alone(
     return ""
 
 
-def first_path(worker: Worker, databases: Sequence[Any], sized: bool, exceptions: str) -> str:
+def first_path(worker: Worker, databases: Sequence[Database], sized: bool, exceptions: str) -> str:
     """Why the mechanism cannot be enumerated, if its likeliest path tells; runs where it does."""
     globally = _Global()
     call = _calling(worker, globally, sized, exceptions)
@@ -773,7 +774,7 @@ def _calling(
     single = single_call(worker.run, sized, exceptions)
     runs = itertools.count(first)
 
-    def call(database: Any, tape: Tape) -> Any:
+    def call(database: Database, tape: Tape) -> Any:
         worker.beat()
         globally.rng = Enumerated(tape, next(runs))
         try:

@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import exp, inf, log
 from typing import Any
 
-from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Rows, Value
+from ...mechanisms.model import Database, Histogram, Pair, PrivacyClaim, Rows, Value
 from ..bounds.two_sample import at_distance
 from ..databases.universe import universe
 from ..errors import ContractError
@@ -189,7 +189,7 @@ def _written(chance: Fraction) -> str:
 
 def laws_of(
     sampler: Sampler,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     stages: Sequence[int],
     limits: Limits,
 ) -> Laws | str:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Database, Output
 from ..outputs.encoding import canonical
 from ..results.results import Cause, CauseLine
 from ..sampling.calls import accepts_size
@@ -81,7 +82,7 @@ def _foreign(name: str) -> bool:
 
 def explained(
     worker: Worker,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     epsilon: float,
     delta: float,
     refuted: bool,
@@ -98,8 +99,8 @@ def explained(
 
 def explain(
     run: Run,
-    database: Any,
-    neighbour: Any,
+    database: Database,
+    neighbour: Database,
     epsilon: float,
     *,
     delta: float = 0.0,
@@ -122,7 +123,7 @@ def explain(
 class _Inquiry:
     """One explanation on its way."""
 
-    def __init__(self, run: Run, pair: tuple[Any, Any], epsilon: float, delta: float,
+    def __init__(self, run: Run, pair: tuple[Database, Database], epsilon: float, delta: float,
                  refuted: bool, seed: int, beat: Callable[[], None], stated: str
                  ) -> None:  # fmt: skip
         self.run, self.pair, self.epsilon, self.delta = run, pair, epsilon, delta
@@ -460,7 +461,7 @@ def _slope(call: Call) -> float:
     return float(np.max(found[-1], initial=0.0)) if found and np.size(found[-1]) else 1.0
 
 
-def _no_number(output: Any) -> bool:
+def _no_number(output: Output) -> bool:
     with suppress(Exception):
         return bool(np.any(np.isnan(np.asarray(output, dtype=float))))
     return False
@@ -548,7 +549,7 @@ def _maker(history: History, k: int) -> int:
 
 
 def _made_at(
-    run: Run, tape: HeldTape, pair: tuple[Any, Any], rows: int | None
+    run: Run, tape: HeldTape, pair: tuple[Database, Database], rows: int | None
 ) -> tuple[Place, ...]:
     calls, replayed = tape.calls, tape.replayed
     more = {} if rows is None else {"size": rows}
@@ -575,7 +576,7 @@ def _made_at(
     return histories[0][-1].at
 
 
-def _followed(run: Run, database: Any, names: Sequence[str], values: Sequence[Any],
+def _followed(run: Run, database: Database, names: Sequence[str], values: Sequence[Any],
               more: Any) -> "tuple[History, Any]":  # fmt: skip
     history: History = []
     known: dict[int, dict[str, int]] = {}

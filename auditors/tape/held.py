@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Database
 from ..outputs.encoding import canonical
 from ..sampling.calls import accepts_size, row_of
 from .densities import LOG_DENSITY
@@ -67,8 +68,8 @@ class HeldTape:
 
 def hold(
     run: Run,
-    database: Any,
-    neighbour: Any,
+    database: Database,
+    neighbour: Database,
     bits: Callable[[], Any],
     rows: int | None = None,
     *,
@@ -205,7 +206,7 @@ def single(run: Run) -> Run:
     if not accepts_size(run):
         return run
 
-    def one(database: Any, rng: Any) -> Any:
+    def one(database: Database, rng: np.random.Generator) -> Any:
         try:
             return run(database, rng)
         except TypeError:

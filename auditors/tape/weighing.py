@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...mechanisms.model import Database
 from ..outputs.outputs import Outputs
 from ..sampling.calls import Calls, like_rows
 from ..sampling.capture import captured
@@ -89,7 +90,7 @@ class MovedWeights:
     reason: str = ""
 
 
-def moved(worker: Worker, databases: Sequence[Any], key: Key, draws: int) -> MovedWeights:
+def moved(worker: Worker, databases: Sequence[Database], key: Key, draws: int) -> MovedWeights:
     """The same rows of the first database held on each other; runs where the mechanism runs.
 
     Every neighbour has the same draws, so that the differences of its log weights say what a
@@ -128,7 +129,7 @@ def most_weighed(calls: Calls, draws: int) -> int:
 
 def weighed(
     worker: Worker,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     calls: Calls,
     key: Key,
     draws: int,
@@ -158,7 +159,7 @@ def _none(reason: str, made: int = 0) -> Weighed:
 
 def _weighed(
     worker: Worker,
-    databases: Sequence[Any],
+    databases: Sequence[Database],
     calls: Calls,
     key: Key,
     draws: int,
@@ -199,7 +200,9 @@ def _weighed(
 class _Side:
     """One database with its neighbour on the tape."""
 
-    def __init__(self, worker: Worker, databases: Sequence[Any], calls: Calls, key: Key) -> None:
+    def __init__(
+        self, worker: Worker, databases: Sequence[Database], calls: Calls, key: Key
+    ) -> None:
         self.worker, self.databases, self.calls = worker, databases, calls
         self.words, self.made = key.words, 0
         self.outputs: list[Outputs] = []

@@ -5,9 +5,8 @@ all; Kairouz, Oh and Viswanath (2015).
 """
 
 from math import log
-from typing import Any
 
-from ..model import Interval, InvariantClaim, Record, Rows, Theorem
+from ..model import Interval, InvariantCase, InvariantClaim, Record, Rows, Theorem
 from .composition import (
     advanced_composition,
     heterogeneous_composition,
@@ -29,7 +28,7 @@ ADVANCED_CASES = Record(
 )
 
 
-def advanced_margin(case: Any, *, root: float = 2.0, linear: float = 2.0) -> float:
+def advanced_margin(case: InvariantCase, *, root: float = 2.0, linear: float = 2.0) -> float:
     """1 - (exact delta) / (2 k delta) at the epsilon of the advanced theorem; at least 0 if true.
 
     `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds.
@@ -56,7 +55,7 @@ def _advanced_everywhere() -> InvariantClaim:
 
 
 def _heterogeneous_everywhere() -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         delta = 10 ** -case["digits"]
         level = zcdp_composition(case["epsilons"], delta)
         return 1 - response_delta(case["epsilons"], level) / delta
@@ -76,7 +75,7 @@ def _heterogeneous_everywhere() -> InvariantClaim:
     )
 
 
-def alike_margin(case: Any) -> float:
+def alike_margin(case: InvariantCase) -> float:
     """Of many equal pure parts 1 - (exact delta) / delta, at the epsilon that is taught."""
     delta, rounds = 10 ** -case["digits"], int(case["rounds"])
     level = heterogeneous_composition([case["epsilon"]] * rounds, delta)
@@ -102,7 +101,7 @@ def _alike_everywhere() -> InvariantClaim:
 
 
 def _domain_as_printed() -> InvariantClaim:
-    def radicand(case: Any) -> float:
+    def radicand(case: InvariantCase) -> float:
         return 2 * case["rounds"] * log(1 / (case["rounds"] * case["delta"]))
 
     return InvariantClaim(

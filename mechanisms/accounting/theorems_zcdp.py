@@ -5,13 +5,13 @@ shifted Gaussians.
 """
 
 from math import erfc, exp, expm1, log, sqrt
-from typing import Any
 
 import numpy as np
 
 from ..model import (
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     LossLaw,
     Record,
@@ -42,7 +42,7 @@ def _bounded_loss(high: float, width: float) -> LossLaw:
 
 
 def _z1() -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         law = _bounded_loss(case["epsilon"], 2 * case["epsilon"])
         return case["order"] * pure_to_zcdp(case["epsilon"]) - renyi_divergence(law, case["order"])
 
@@ -59,7 +59,7 @@ def _z1() -> InvariantClaim:
 
 
 def _z2() -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         law = _bounded_loss(case["share"] * case["width"], case["width"])
         rho = bounded_range_to_zcdp(case["width"])
         return case["order"] * rho - renyi_divergence(law, case["order"])
@@ -98,7 +98,7 @@ def _z3(*, order: float, first: float, second: float) -> IdentityClaim:
 
 
 def _z4() -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         # A shift of the Gaussian whose every Renyi divergence is exactly rho * order.
         shift, delta = sqrt(2 * case["rho"]), 10 ** -case["digits"]
         level = zcdp_to_epsilon(case["rho"], delta)

@@ -22,6 +22,7 @@ from ..model import (
     Histogram,
     LaplaceLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Size,
@@ -199,7 +200,7 @@ def base_mechanism(
     def answers_law(database: Database) -> LaplaceLaw:
         return LaplaceLaw(centres=answers(database)[np.asarray(sampled)], scale=scale)
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         given = table[np.asarray(output)] if search else np.asarray(output)
         given = given[..., list(sampled)] if search else given
         return np.abs(given - answers(database)[list(sampled)]).max(axis=-1)

@@ -19,6 +19,7 @@ from ..model import (
     FiniteLaw,
     Histogram,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Size,
@@ -233,7 +234,7 @@ def boosting_mechanism(
 def _accuracy(
     answers: Callable[[Database], Array], combine: Combination, failure: float, level: float
 ) -> UtilityClaim:
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         released = np.asarray(output)
         if combine is every_synopsis:
             released = np.median(released, axis=-2)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Interval, Record, Rows
+from ..model import Array, Interval, InvariantCase, Record, Rows
 from .boosting import Combination, boosting, every_synopsis, median_answers
 from .boosting_adversaries import scripted_base
 from .query_weights import (
@@ -71,7 +71,7 @@ def near_edge(*, queries: int) -> tuple[dict[str, Any], ...]:
 
 
 def play(
-    case: Any,
+    case: InvariantCase,
     *,
     queries: int,
     rounds: int,
@@ -109,19 +109,21 @@ def play(
     )
 
 
-def advantage_margin(case: Any, *, advantage: float, **variant: Any) -> float:
+def advantage_margin(case: InvariantCase, *, advantage: float, **variant: Any) -> float:
     """The least weighted lower agreement of a round, less 2 advantage."""
     run = play(case, advantage=advantage, **variant)
     return float((run.distributions * run.lower).sum(axis=-1).min() - 2 * advantage)
 
 
-def normaliser_margin(case: Any, *, advantage: float, **variant: Any) -> float:
+def normaliser_margin(case: InvariantCase, *, advantage: float, **variant: Any) -> float:
     """sqrt(1 - 4 advantage^2) less the largest normaliser."""
     run = play(case, advantage=advantage, **variant)
     return float(sqrt(1 - 4 * advantage**2) - run.normalisers.max())
 
 
-def potential_margin(case: Any, *, advantage: float, rounds: int, **variant: Any) -> float:
+def potential_margin(
+    case: InvariantCase, *, advantage: float, rounds: int, **variant: Any
+) -> float:
     """The least slack in the chain from the share of bad queries to exp(-2 advantage^2 T).
 
     Between potentials it is relative: they fall fast.
@@ -142,7 +144,7 @@ def potential_margin(case: Any, *, advantage: float, rounds: int, **variant: Any
 
 
 def answer_margin(
-    case: Any,
+    case: InvariantCase,
     *,
     queries: int,
     advantage: float,
@@ -162,7 +164,7 @@ def answer_margin(
     return float(ACCURACY + ATTENUATION - np.abs(answers).max())
 
 
-def majority_margin(case: Any, **variant: Any) -> float:
+def majority_margin(case: InvariantCase, **variant: Any) -> float:
     """Accuracy + attenuation less the median's largest error on queries with the upper hand.
 
     Those are the queries whose upper agreements add up to more than 0; inf without any.

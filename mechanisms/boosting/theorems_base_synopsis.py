@@ -15,8 +15,10 @@ from ..model import (
     FiniteLaw,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
+    Output,
     Record,
     Rows,
     Size,
@@ -104,7 +106,7 @@ def _generalisation(synopses: int, beta: float) -> Subject:
     )
 
 
-def _cover_margin(case: Any, *, bins: int, records: int, gamma: float) -> float:
+def _cover_margin(case: InvariantCase, *, bins: int, records: int, gamma: float) -> float:
     """`gamma` less the largest error of the best small database."""
     weights = indicator_queries(bins)
     counts = np.bincount(np.asarray(case["rows"], dtype=np.int64), minlength=bins)
@@ -187,7 +189,7 @@ def _generator(bins: int, records: int, epsilon: float, beta: float) -> Threshol
         )
         return run, [records] + [0] * (bins - 1)
 
-    def unserved(database: Database, output: Any) -> Array:
+    def unserved(database: Database, output: Output) -> Array:
         errors = np.abs(table - linear_answers(database, weights=weights))
         return np.asarray(((errors > accuracy) @ law)[np.asarray(output)], dtype=float)
 
@@ -230,7 +232,7 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
         )
         return made.run, [records] + [0] * (bins - 1)
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         return np.abs(output - linear_answers(database, weights=weights)).max(axis=-1)
 
     attenuation = attenuation_for(

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from math import tanh
-from typing import Any
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ..model import (
     Histogram,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
     Parameter,
@@ -72,7 +72,7 @@ CASES = Record(
 )
 
 
-def _range_margin(case: Any) -> float:
+def _range_margin(case: InvariantCase) -> float:
     """The bound less the width of the interval of log-ratios, and less each of them."""
     answers = np.asarray(case["answers"], dtype=float)
     moved = answers[:, 0] + case["sensitivity"] * answers[:, 1]

@@ -12,6 +12,7 @@ from ..model import (
     Array,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Plot,
     Record,
@@ -59,12 +60,12 @@ EDGES = tuple(
 )
 
 
-def _agreed(case: Any, which: Agreement, key: str = "errors") -> float:
+def _agreed(case: InvariantCase, which: Agreement, key: str = "errors") -> float:
     levels = {"accuracy": case["accuracy"], "attenuation": case["attenuation"]}
     return float(which(np.asarray(case[key]), **levels))
 
 
-def _attenuation_margin(case: Any) -> float:
+def _attenuation_margin(case: InvariantCase) -> float:
     near, far = sorted((case["errors"], case["other"]))
     high = _agreed({**case, "errors": near}, attenuated_agreement)
     low = _agreed({**case, "errors": far}, attenuated_agreement)
@@ -74,7 +75,7 @@ def _attenuation_margin(case: Any) -> float:
     return min(1 - abs(high), 1 - abs(low), high - low, steepest - (high - low), -balance)
 
 
-def agreements_margin(case: Any, *, upper: Agreement = upper_agreement) -> float:
+def agreements_margin(case: InvariantCase, *, upper: Agreement = upper_agreement) -> float:
     """The least slack in lower <= attenuated <= upper agreement."""
     middle = _agreed(case, attenuated_agreement)
     return min(middle - _agreed(case, lower_agreement), _agreed(case, upper) - middle)
@@ -83,7 +84,7 @@ def agreements_margin(case: Any, *, upper: Agreement = upper_agreement) -> float
 def _about_errors(
     identifier: str,
     statement: str,
-    margin: Callable[[Any], float],
+    margin: Callable[[InvariantCase], float],
     plot: Callable[..., Plot],
     **rest: Any,
 ) -> Theorem:
@@ -117,7 +118,7 @@ def _rounds(queries: int, advantage: float) -> IdentityClaim:
     )
 
 
-def _printed_rounds_margin(case: Any) -> float:
+def _printed_rounds_margin(case: InvariantCase) -> float:
     queries, advantage = case["queries"], case["advantage"]
     exact = rounds_needed(queries=queries, advantage=advantage)
     sharp = floor(log(queries) / (2 * advantage**2)) + 1

@@ -22,6 +22,7 @@ from ..model import (
     Law,
     LossLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     ProductLaw,
     Relation,
@@ -150,7 +151,7 @@ def compose_adaptively(
     )
 
 
-def _flat(output: Any, leading: tuple[int, ...]) -> Array:
+def _flat(output: Output, leading: tuple[int, ...]) -> Array:
     """The output's numbers along one last axis."""
     array = np.asarray(output)
     if array.dtype.kind not in "biuf":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, BrokenStatement, InvariantClaim, Record
+from ..model import Array, BrokenStatement, InvariantCase, InvariantClaim, Record
 from .gradient_cases import (
     contained_margin,
     descent_domain,
@@ -34,7 +34,7 @@ def _broken(
     number: str,
     statement: str,
     defect: str,
-    margin: Callable[[Any], float],
+    margin: Callable[[InvariantCase], float],
     cases: Record,
     examples: tuple[Any, ...],
 ) -> BrokenStatement:

@@ -6,11 +6,10 @@ Claims are tested on databases of equal rows, for which the minimum of the loss 
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database, ExpectationClaim
+from ..model import Array, Database, ExpectationClaim, Output
 from .gradient_descent import SOURCE, excess_bound, progress_bound
 from .losses import Loss, as_points
 from .noisy_gradient_law import mean_square_norm, noise_scale
@@ -35,7 +34,7 @@ def expected_excess(
     scale = noise_scale(multiplier=multiplier, lipschitz=lipschitz, records=records)
     square_norm = mean_square_norm(square_norm=lipschitz**2, dimension=len(start), scale=scale)
 
-    def quantity(database: Database, output: Any) -> Array:
+    def quantity(database: Database, output: Output) -> Array:
         return _excess(database, np.asarray(output), loss, lipschitz, radius)
 
     return ExpectationClaim(
@@ -69,7 +68,7 @@ def expected_progress(
     """
     scale = noise_scale(multiplier=multiplier, lipschitz=lipschitz, records=records)
 
-    def quantity(database: Database, output: Any) -> Array:
+    def quantity(database: Database, output: Output) -> Array:
         before, noisy, after = np.moveaxis(np.asarray(output), -2, 0)
         best = _best(database, loss, len(start), radius)
         bounds = progress_bound(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Choices, Record, Rows
+from ..model import Array, Choices, InvariantCase, Record, Rows
 from .gradient_descent import (
     balanced_step_size,
     excess_bound,
@@ -65,7 +65,7 @@ def far_starts(*, dimension: int) -> tuple[dict[str, Any], ...]:
 
 
 def descent(
-    case: Any,
+    case: InvariantCase,
     *,
     diameter: float,
     lipschitz: float,
@@ -107,7 +107,7 @@ def descent(
     )
 
 
-def progress_margin(case: Any, **setting: Any) -> float:
+def progress_margin(case: InvariantCase, **setting: Any) -> float:
     """Over all steps, the least of the bound on the progress minus the excess at that step."""
     run = descent(case, **setting)
     apart = norms(run.points - run.target) ** 2
@@ -122,7 +122,7 @@ def progress_margin(case: Any, **setting: Any) -> float:
 
 
 def excess_margin(
-    case: Any,
+    case: InvariantCase,
     *,
     diameter: float,
     lipschitz: float,
@@ -151,12 +151,12 @@ def printed_bound(*, diameter: float, square_norm: float, step_size: float, step
     return step_size / 2 * square_norm + diameter / (2 * step_size * steps)
 
 
-def contained_margin(case: Any, *, diameter: float, **setting: Any) -> float:
+def contained_margin(case: InvariantCase, *, diameter: float, **setting: Any) -> float:
     """Half the diameter minus the norm of the point farthest out."""
     return float(diameter / 2 - norms(descent(case, diameter=diameter, **setting).points).max())
 
 
-def shrinking_margin(case: Any, **setting: Any) -> float:
+def shrinking_margin(case: InvariantCase, **setting: Any) -> float:
     """The least drop, in any step, of the excess and of the squared distance from the target."""
     run = descent(case, **setting)
     excess = run.value(run.points)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Interval, Record, Rows
+from ..model import Array, Interval, InvariantCase, Record, Rows
 from .projections import Projection, directions, norms, onto_ball, onto_box
 
 FAR = 3.0
@@ -39,7 +39,7 @@ def set_edges(*, dimension: int) -> tuple[dict[str, Any], ...]:
     )
 
 
-def projection_margin(case: Any, *, radius: float) -> float:
+def projection_margin(case: InvariantCase, *, radius: float) -> float:
     """Minus the worst of what breaks P P x = P x, P x in the set, <x - P x, w - P x> <= 0."""
     margins = []
     for project, point, inside, size in _sets(case, radius):
@@ -52,7 +52,9 @@ def projection_margin(case: Any, *, radius: float) -> float:
     return min(margins)
 
 
-def nonexpansive_margin(case: Any, *, radius: float, only: Projection | None = None) -> float:
+def nonexpansive_margin(
+    case: InvariantCase, *, radius: float, only: Projection | None = None
+) -> float:
     """||x - w|| - ||P x - w||, for the set where it is least; `only` projects instead if given."""
     return min(
         float(norms(point - inside) - norms((only or project)(point) - inside))
@@ -60,7 +62,7 @@ def nonexpansive_margin(case: Any, *, radius: float, only: Projection | None = N
     )
 
 
-def _sets(case: Any, radius: float) -> Iterator[tuple[Projection, Array, Array, Any]]:
+def _sets(case: InvariantCase, radius: float) -> Iterator[tuple[Projection, Array, Array, Any]]:
     """Of the ball and of the box: the projection, a point, one of the set, and the gauge."""
     point = radius * np.asarray(case["point"], dtype=float)
     inside = np.asarray(case["inside"], dtype=float)

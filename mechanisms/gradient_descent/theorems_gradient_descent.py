@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..model import Interval, Parameter, Record, Row, Theorem, number, whole
+from ..model import Interval, InvariantCase, Parameter, Record, Row, Theorem, number, whole
 from .descent_pictures import excess_plot
 from .gradient_cases import (
     descent_domain,
@@ -38,7 +38,7 @@ def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **set
 
 
 def _shrinking(steps: int, step_size: float) -> Any:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         centre = [case["centre"]]
         whole = {"loss": "distance", "rows": [centre], "target": centre, "start": [case["start"]]}
         return shrinking_margin(

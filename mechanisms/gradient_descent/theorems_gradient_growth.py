@@ -3,12 +3,11 @@
 from collections.abc import Callable
 from functools import partial
 from math import ceil, sqrt
-from typing import Any
 
 import numpy as np
 
 from ..accounting.composition import zcdp_root
-from ..model import Array, Database, GrowthClaim, Theorem, number, whole
+from ..model import Array, Database, GrowthClaim, Output, Theorem, number, whole
 from .gradient_descent import SOURCE, balanced_step_size
 from .losses import DISTANCE, LINEAR
 from .noisy_gradient_descent import (
@@ -44,7 +43,7 @@ def _in_noise(epsilon: float, delta: float, dimension: int) -> GrowthClaim:
         )
         return run, [[0.0] * dimension]
 
-    def square(steps: float, database: Database, output: Any) -> Array:
+    def square(steps: float, database: Database, output: Output) -> Array:
         found = (np.asarray(output) ** 2).sum(axis=-1).mean(axis=-1)
         return np.minimum(found, CUT * bound(steps))
 
@@ -78,7 +77,7 @@ def _in_steps(epsilon: float, delta: float, dimension: int, fewest: int) -> Grow
     def _records(steps: float) -> int:
         return ceil(2 * dimension * sqrt(steps) / zcdp_root(epsilon, delta))
 
-    def excess(steps: float, database: Database, output: Any) -> Array:
+    def excess(steps: float, database: Database, output: Output) -> Array:
         rows = np.array(database[:1])
         return DISTANCE.value(np.asarray(output), rows)
 

@@ -11,6 +11,7 @@ from ..model import (
     Array,
     Choices,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Parameter,
     Record,
@@ -70,7 +71,7 @@ def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> Any
 def _polarisation(dimension: int) -> Any:
     vector = Rows(row=Interval(low=-3, high=3), min_size=dimension, max_size=dimension)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         one, two = (np.asarray(case[name], dtype=float) for name in ("one", "two"))
         squares = [float(norms(v)) ** 2 for v in (one, two, one - two)]
         return -abs(float(one @ two) - (squares[0] + squares[1] - squares[2]) / 2)
@@ -79,7 +80,7 @@ def _polarisation(dimension: int) -> Any:
     return Record(fields={"one": vector, "two": vector}), margin, ({"one": ones, "two": ones},)
 
 
-def _slope(case: Any, lipschitz: float) -> tuple[Array, Callable[[Array], float]]:
+def _slope(case: InvariantCase, lipschitz: float) -> tuple[Array, Callable[[Array], float]]:
     """The gradient at the case's point, and the loss at any point."""
     loss, rows = LOSSES[case["loss"]], np.asarray(case["rows"], dtype=float)
     slope = lipschitz * loss.gradient(rows)(np.asarray(case["point"], dtype=float))
@@ -89,7 +90,7 @@ def _slope(case: Any, lipschitz: float) -> tuple[Array, Callable[[Array], float]
 def _gradient_norm(dimension: int, lipschitz: float) -> Any:
     point = point_rows(dimension)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         slope, value = _slope(case, lipschitz)
         length = float(norms(slope))
         # As in the proof: uphill a convex function rises at least as fast as its gradient says,
@@ -140,7 +141,7 @@ def _neighbours(dimension: int) -> tuple[Row, tuple[Any, ...]]:
     return Record(fields=fields), examples
 
 
-def _both_slopes(case: Any, lipschitz: float) -> tuple[Array, Array]:
+def _both_slopes(case: InvariantCase, lipschitz: float) -> tuple[Array, Array]:
     slopes = [
         _slope({**case, "rows": [*case["shared"], case[last]]}, lipschitz)[0]
         for last in ("before", "after")
@@ -149,7 +150,7 @@ def _both_slopes(case: Any, lipschitz: float) -> tuple[Array, Array]:
 
 
 def _sensitivity(dimension: int, lipschitz: float) -> Any:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         one, two = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one - two))
 
@@ -158,7 +159,7 @@ def _sensitivity(dimension: int, lipschitz: float) -> Any:
 
 
 def _norm_for_sensitivity(dimension: int, lipschitz: float) -> Any:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         one, _ = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one))
 

@@ -22,6 +22,7 @@ from ..model import (
     ExpectationClaim,
     LaplaceLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Product,
     Relation,
@@ -145,7 +146,7 @@ def vector_sum_mechanism(
     if databases is None:
         databases = Rows(row=point_rows(dimension, norm), max_size=6)
 
-    def errors(database: Database, output: Any) -> Array:
+    def errors(database: Database, output: Output) -> Array:
         return np.asarray(output) - vector_sum_law(database, **parameters).centres
 
     return Mechanism(

@@ -31,6 +31,7 @@ from ..model import (
     FiniteLaw,
     Interval,
     Mechanism,
+    Output,
     PrivacyClaim,
     Product,
     ProductLaw,
@@ -337,7 +338,7 @@ def boxes_mechanism(
 def _accurate(failure: float, most: float, hard: Database) -> UtilityClaim:
     """That realizable data lose no negative and `most` positives at most."""
 
-    def lost(database: Database, output: Any) -> Array:
+    def lost(database: Database, output: Output) -> Array:
         missed, wrong = np.moveaxis(errors(database, output).astype(float), -1, 0)
         if errors(database, hull(database, np.random.default_rng(0))).any():
             return np.zeros(np.shape(missed))
@@ -360,7 +361,7 @@ def _counts_first(
     """That too few positives are noticed."""
     few = min(2 * block - 1, records)
 
-    def unnoticed(database: Database, output: Any) -> Array:
+    def unnoticed(database: Database, output: Output) -> Array:
         lacking = np.count_nonzero(np.asarray(database)[:, -1]) < 2 * block
         return (np.asarray(output) != EMPTY).any(axis=(-2, -1)) * float(lacking)
 

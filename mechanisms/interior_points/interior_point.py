@@ -6,7 +6,6 @@ Source: Beimel, Nissim and Stemmer (2013); Bun, Nissim, Stemmer and Vadhan (2015
 
 from functools import partial
 from math import ceil, exp, log
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from ..model import (
     FiniteLaw,
     Interval,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -58,7 +58,7 @@ def interior_point_law(database: Database, *, grid: int, epsilon: float) -> Fini
     return FiniteLaw(outcomes=np.arange(grid), log_probabilities=normalised(logits))
 
 
-def not_interior(database: Database, output: Any) -> Array:
+def not_interior(database: Database, output: Output) -> Array:
     """1 where the output is no interior point of the database, else 0."""
     output = np.asarray(output)
     return ((output < min(database)) | (output > max(database))).astype(float)

@@ -17,6 +17,7 @@ from ..model import (
     Choices,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
     PrivacyClaim,
@@ -56,7 +57,7 @@ NOBODY = np.random.Generator(np.random.PCG64(0))
 """Stands where a generator is asked for and none is used."""
 
 
-def _labelled(case: Any) -> tuple[Array, Array]:
+def _labelled(case: InvariantCase) -> tuple[Array, Array]:
     """Points labelled by a target box, and the target; realizable by construction."""
     low, high = np.sort(np.array(case["target"]).reshape(2, 2), axis=0)
     target = np.stack([low, high], axis=-1)
@@ -64,24 +65,24 @@ def _labelled(case: Any) -> tuple[Array, Array]:
     return np.column_stack([points, predict(target, points)]).astype(np.int64), target
 
 
-def _interior(case: Any) -> Any:
+def _interior(case: InvariantCase) -> Any:
     """Interior points chosen by the case, one call after the other."""
     fractions = iter(case["chosen"])
 
-    def choose(points: Array, rng: Any, *, size: Any) -> Array:
+    def choose(points: Array, rng: np.random.Generator, *, size: int) -> Array:
         low, high = int(points.min()), int(points.max())
         return np.full(size, low + round(next(fractions) * (high - low)))
 
     return choose
 
 
-def _learnt(case: Any) -> tuple[Array, Array, Array]:
+def _learnt(case: InvariantCase) -> tuple[Array, Array, Array]:
     rows, target = _labelled(case)
     box = learn_box(rows, NOBODY, grid=GRID, block=case["block"], interior=_interior(case))
     return rows, target, box
 
 
-def _inside_margin(case: Any) -> float:
+def _inside_margin(case: InvariantCase) -> float:
     rows, _, box = _learnt(case)
     return -float(errors(rows, box)[1])
 
@@ -95,23 +96,23 @@ def _stated(block: int) -> float:
     )
 
 
-def missed_margin(case: Any) -> float:
+def missed_margin(case: InvariantCase) -> float:
     """What the mechanism says of the positives that are missed, less those that are."""
     rows, _, box = _learnt(case)
     return floor(_stated(int(case["block"]))) - float(errors(rows, box)[0])
 
 
-def _only_negatives(case: Any) -> float:
+def _only_negatives(case: InvariantCase) -> float:
     rows, _, box = _learnt(case)
     return -float(errors(rows, box)[0])
 
 
-def _hull_margin(case: Any) -> float:
+def _hull_margin(case: InvariantCase) -> float:
     rows, _ = _labelled(case)
     return -float(errors(rows, hull(rows, NOBODY)).sum())
 
 
-def _error_margin(case: Any) -> float:
+def _error_margin(case: InvariantCase) -> float:
     """A replaced record moves the error of any hypothesis by at most 1 / n."""
     rows = np.array(case["rows"], dtype=np.int64)
     other = rows.copy()
@@ -121,7 +122,7 @@ def _error_margin(case: Any) -> float:
     return float(1 - abs(errors(rows, box).sum() - errors(other, box).sum()))
 
 
-def _block_margin(case: Any) -> float:
+def _block_margin(case: InvariantCase) -> float:
     """A replaced record replaces at most one number of every block, which has m of them."""
     rows = np.array(case["rows"], dtype=np.int64)
     other = rows.copy()

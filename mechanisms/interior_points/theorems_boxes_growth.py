@@ -6,11 +6,10 @@ other axes, so that what is lost on one axis is lost on no other.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database, GrowthClaim, Theorem, number, whole
+from ..model import Array, Database, GrowthClaim, Output, Theorem, number, whole
 from .boxes import block_needed, call_privacy, errors, learn_box
 from .interior_point import SOURCE, interior_point
 
@@ -26,7 +25,7 @@ def _apart(dimension: int, grid: int, block: int) -> Database:
     return points.reshape(-1, dimension + 1).tolist()
 
 
-def _wrong(x: float, database: Database, output: Any) -> Array:
+def _wrong(x: float, database: Database, output: Output) -> Array:
     return errors(database, output).sum(axis=-1)
 
 

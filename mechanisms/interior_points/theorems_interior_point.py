@@ -13,6 +13,7 @@ from ..model import (
     Histogram,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
     Parameter,
@@ -83,7 +84,7 @@ def _failure(build: Callable[..., Mechanism], **parameters: Any) -> Subject:
     return Subject(claim=made.claims[1], mechanism=made)
 
 
-def _facts_margin(case: Any) -> float:
+def _facts_margin(case: InvariantCase) -> float:
     """The facts about the depth of places that both algorithms stand on."""
     first = np.array(case["points"])
     second = first.copy()
@@ -137,7 +138,7 @@ def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float
 def _enough_points() -> InvariantClaim:
     """The chance that is left at the promised number of points, by the sum of all failures."""
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         given = {name: case[name] for name in ("grid", "epsilon")} | {
             "delta": 10 ** -case["digits"]
         }
@@ -191,7 +192,7 @@ def _choice(*, epsilon: float, delta: float, records: int) -> Mechanism:
     )
 
 
-def _blocks_margin(case: Any) -> float:
+def _blocks_margin(case: InvariantCase) -> float:
     """How far a place is from the borders of one of the two partitions, and the blocks' length.
 
     A place 2 K or more from every border has all good scores about it in its block; blocks of

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Choices, Interval, InvariantClaim, Record, Rows
+from ..model import Array, Choices, Interval, InvariantCase, InvariantClaim, Record, Rows
 from .conjunction_class import conjoined, literals
 from .conjunctions import (
     SOURCE,
@@ -44,7 +44,7 @@ def _sample(dimension: int, most: int) -> dict[str, Any]:
     return {"target": flags, "points": points}
 
 
-def _counts(case: Any, dimension: int) -> Array:
+def _counts(case: InvariantCase, dimension: int) -> Array:
     """The points of a case as counts, labelled by its target."""
     label = conjoined(np.array(case["target"], dtype=bool), literals(dimension))
     number = np.bincount(np.asarray(case["points"], dtype=np.int64), minlength=2**dimension)
@@ -54,7 +54,7 @@ def _counts(case: Any, dimension: int) -> Array:
 def kept_literals_contain_the_target(*, dimension: int) -> InvariantClaim:
     """Valiant's algorithm keeps all literals of a target that fits, and makes no mistake."""
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         counts = _counts(case, dimension)
         kept = without_violated_literals(counts)
         lost = np.array(case["target"], dtype=bool) & ~kept
@@ -117,7 +117,7 @@ def noisy_counts_event(
 
 
 def _noisy_counts_margin(
-    case: Any, *, dimension: int, tau: float, threshold: float, most: float
+    case: InvariantCase, *, dimension: int, tau: float, threshold: float, most: float
 ) -> float:
     counts = _counts(case, dimension)
     noise = tau * np.array(case["noise"])

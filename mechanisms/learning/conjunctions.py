@@ -21,6 +21,7 @@ from ..model import (
     FiniteLaw,
     Law,
     Mechanism,
+    Output,
     PrivacyClaim,
     ProductLaw,
     Relation,
@@ -176,7 +177,7 @@ def noisy_conjunction_mechanism(
     bound: dict[str, Any] = {"dimension": dimension, "scale": scale, "threshold": threshold}
     half = 0.5 if relation is Relation.ADD_REMOVE else 1.0
 
-    def excess(database: Database, output: Any) -> Array:
+    def excess(database: Database, output: Output) -> Array:
         sample = labelled_points(database, dimension=dimension)
         best = violations_at(*sample) == 0
         # Nothing is promised unless some conjunction fits, and then this one does.
@@ -295,7 +296,7 @@ def noisy_conjunction_threshold(
             return run, mixed_sample(rows, dimension, alpha)
         return run, guarded_sample(rows, dimension)
 
-    def error(database: Database, output: Any) -> Array:
+    def error(database: Database, output: Output) -> Array:
         return conjunction_mistakes(database, output) / database.sum()
 
     return ThresholdClaim(

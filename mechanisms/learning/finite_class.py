@@ -17,6 +17,7 @@ from ..model import (
     Database,
     FiniteLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -115,7 +116,7 @@ def finite_class_mechanism(
         "sensitivity": sensitivity,
     }
 
-    def regret(database: Database, output: Any) -> Array:
+    def regret(database: Database, output: Output) -> Array:
         wrong = mistakes(labelled_counts(database, grid=grid), hypotheses)
         return wrong[output] - wrong.min()
 
@@ -182,7 +183,7 @@ def finite_class_threshold(
         run = partial(finite_class, grid=grid, hypotheses=hypotheses, epsilon=epsilon)
         return run, hard(rows, floor(alpha * rows) + 1)
 
-    def error(database: Database, output: Any) -> Array:
+    def error(database: Database, output: Output) -> Array:
         counts = labelled_counts(database, grid=grid)
         return mistakes(counts, hypotheses)[output] / counts.sum()
 

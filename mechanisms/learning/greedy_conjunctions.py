@@ -16,6 +16,7 @@ from ..model import (
     Array,
     Database,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -146,7 +147,7 @@ def greedy_conjunction_mechanism(
         "round_epsilon": each,
     }
 
-    def shortfall(database: Database, output: Any) -> Array:
+    def shortfall(database: Database, output: Output) -> Array:
         points, counts = labelled_points(database, dimension=dimension)
         table = literals_at(points, constant=True)
         realizable = some_conjunction_fits(table, counts, most_literals)
@@ -290,7 +291,7 @@ def greedy_conjunction_threshold(
         )
         return run, counts
 
-    def error(database: Database, output: Any) -> Array:
+    def error(database: Database, output: Output) -> Array:
         return chosen_mistakes(database, output, table) / database.sum()
 
     needed = greedy_sample_size(

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Interval, InvariantClaim, Record, Rows
+from ..model import Array, Interval, InvariantCase, InvariantClaim, Record, Rows
 from .conjunction_class import conjoined, falsified_sums, kept_literals, literals
 from .conjunctions import SOURCE
 from .greedy_bounds import greedy_rounds
@@ -38,7 +38,7 @@ def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:
         alive = conjoined(kept_literals(np.array([chosen], dtype=int), len(table)), table)
         return literal_scores(alive, changed.reshape(-1, 2), sums, most_literals)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         out, into = (scores(case["counts"], case[end], case["chosen"]) for end in ("out", "into"))
         return 1 - float(np.abs(out - into).max())
 
@@ -77,7 +77,7 @@ def _case_fields(dimension: int, most_literals: int, most: int, picks: int) -> d
     }
 
 
-def _labelled(case: Any, dimension: int) -> Array:
+def _labelled(case: InvariantCase, dimension: int) -> Array:
     """The counts of a case, labelled by its target."""
     table = literals(dimension, constant=True)
     label = conjoined(kept_literals(np.array(case["target"], dtype=int), len(table)), table)
@@ -105,7 +105,7 @@ def best_score_is_zero(
     sums = falsified_sums(literals(dimension, constant=constant))
     whole = literals(dimension, constant=True)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         chosen = kept_literals(np.array([case["picks"]], dtype=int), len(whole))
         alive = conjoined(chosen, whole)
         return -abs(float(score(alive, _labelled(case, dimension), sums, most_literals).max()))
@@ -144,7 +144,7 @@ def few_positives_lost(
 ) -> InvariantClaim:
     """While every chosen score is at least - slack, J rounds lose at most J slack positives."""
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         counts = _labelled(case, dimension)
         steps = _choices(counts, case["picks"], rounds, most_literals, slack, literal_scores)
         *_, (_, left) = steps
@@ -206,7 +206,7 @@ def _least_removed(dimension: int, most_literals: int, slack: float) -> tuple[An
 
 
 def _negatives_margin(
-    case: Any, *, dimension: int, most_literals: int, slack: float, score: Any
+    case: InvariantCase, *, dimension: int, most_literals: int, slack: float, score: Any
 ) -> float:
     counts = _labelled(case, dimension)
     many = 2 * most_literals * slack

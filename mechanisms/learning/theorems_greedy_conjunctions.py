@@ -15,6 +15,7 @@ from ..model import (
     EqualityClaim,
     IdentityClaim,
     Interval,
+    Output,
     PrivacyClaim,
     Size,
     Subject,
@@ -137,7 +138,7 @@ def _shortfall_without_budget(
         epsilon=epsilon,
     )
 
-    def shortfall(database: Database, output: Any) -> Array:
+    def shortfall(database: Database, output: Output) -> Array:
         looked_at = np.asarray(output)[..., :1] if first else output
         rows = labelled_counts(database, grid=grid)
         return worst_shortfall(rows, looked_at, most_literals=most_literals)

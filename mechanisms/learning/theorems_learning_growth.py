@@ -3,11 +3,10 @@
 from collections.abc import Callable
 from functools import partial
 from math import log
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database, GrowthClaim, Theorem, number, whole
+from ..model import Array, Database, GrowthClaim, Output, Theorem, number, whole
 from .conjunction_class import literals_at
 from .finite_class import SOURCE as FINITE
 from .finite_class import finite_class, thresholds
@@ -29,7 +28,7 @@ def _in_records(epsilon: float, points: int) -> GrowthClaim:
         run = partial(finite_class, grid=(points,), hypotheses=thresholds(points), epsilon=epsilon)
         return run, database
 
-    def excess(records: float, database: Database, output: Any) -> Array:
+    def excess(records: float, database: Database, output: Output) -> Array:
         labels = np.array(database)
         said = thresholds(points)[:, labels[:, 0]]
         return (said != labels[:, 1]).sum(axis=1)[np.asarray(output)] / records

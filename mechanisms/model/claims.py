@@ -15,7 +15,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 from .curves import Curve, lines_of
-from .domains import Array, Database, Domain, Relation, Row
+from .domains import Array, Database, Domain, InvariantCase, Output, Relation, Row
 from .laws import FiniteLaw
 
 USUAL = 6
@@ -88,7 +88,7 @@ class UtilityClaim:
     """
 
     kind: ClassVar[str] = "utility"
-    loss: Callable[[Database, Any], Array]
+    loss: Callable[[Database, Output], Array]
     bound: Callable[[float], float]
     levels: tuple[float, ...] = (0.5, 0.2, 0.1, 0.05, 0.01)
     databases: tuple[Database, ...] = ()
@@ -107,7 +107,7 @@ class ExpectationClaim:
     """
 
     kind: ClassVar[str] = "expectation"
-    quantity: Callable[[Database, Any], Array]
+    quantity: Callable[[Database, Output], Array]
     bound: float
     databases: tuple[Database, ...]
     low: float = 0.0
@@ -132,7 +132,7 @@ class InvariantClaim:
 
     kind: ClassVar[str] = "invariant"
     cases: Row | Domain
-    margin: Callable[[Any], float]
+    margin: Callable[[InvariantCase], float]
     examples: tuple[Any, ...] = ()
     high: float | None = None
     low: float | None = None
@@ -171,7 +171,7 @@ class ThresholdClaim:
     kind: ClassVar[str] = "threshold"
     needed: int
     instance: Callable[[int], tuple[Callable[..., Any], Database]]
-    loss: Callable[[Database, Any], Array]
+    loss: Callable[[Database, Output], Array]
     level: float
     beta: float
     trust_rows: bool = False

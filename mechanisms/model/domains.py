@@ -13,6 +13,10 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Database = Any
+Output = Any
+"""What a mechanism returned: any value of Python."""
+InvariantCase = Any
+"""What the domain of an invariant draws: any value of Python."""
 Size = int | tuple[int, ...] | None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .claims import Claim
-from .domains import Array, Database, Domain, misfit
+from .domains import Array, Database, Domain, Output, misfit
 from .laws import Law, LossLaw
 
 
@@ -39,7 +39,7 @@ class Mechanism:
     identifier: str = ""
     law: Callable[[Database], Law] | None = None
     privacy_loss: Callable[[Database, Database], LossLaw] | None = None
-    log_probability: Callable[[Database, Any], Array] | None = None
+    log_probability: Callable[[Database, Output], Array] | None = None
 
     def __call__(self, database: Database, rng: np.random.Generator, **keywords: Any) -> Any:
         """Run the mechanism once, or `size` times.

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, BrokenStatement, InvariantClaim
+from ..model import Array, BrokenStatement, InvariantCase, InvariantClaim
 from .pmw import SOURCE
 from .pmw_cases import accuracy_margin, case_domain, drop_margin, mass_margin, near_edge
 
@@ -20,7 +19,7 @@ def not_normalised(synthetic: Array, query: Array, direction: Array, learning_ra
 
 
 def _broken(
-    number: int, statement: str, defect: str, margin: Callable[[Any], float]
+    number: int, statement: str, defect: str, margin: Callable[[InvariantCase], float]
 ) -> BrokenStatement:
     identifier = f"MUT-PMW-{number}"
     claim = InvariantClaim(

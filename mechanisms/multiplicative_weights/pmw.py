@@ -20,6 +20,7 @@ from ..model import (
     Database,
     Histogram,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Size,
@@ -163,7 +164,7 @@ def private_multiplicative_weights_mechanism(
     }
     unit = 1 / (noise_epsilon * records)
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         errors = answer_errors(
             database, output, queries=queries, learning_rate=bound["learning_rate"]
         )
@@ -225,11 +226,11 @@ def _learning(
     """That updates lower the potential as they should, and that so many of them are enough."""
     dynamics = {name: bound[name] for name in ("queries", "learning_rate")}
 
-    def cost(database: Database, output: Any) -> Array:
+    def cost(database: Database, output: Output) -> Array:
         updated, lowered = cost_of_updates(database, output, **dynamics)
         return per_nat(updated.sum(axis=-1), lowered.sum(axis=-1))
 
-    def halted(database: Database, output: Any) -> Array:
+    def halted(database: Database, output: Output) -> Array:
         return (np.asarray(output)[..., 0] == HALTED).any(axis=-1).astype(float)
 
     most = (1 + ROUNDING) / (DROP * accuracy**2)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..accounting.spending import bound
-from ..model import Array, Interval, Record, Rows
+from ..model import Array, Interval, InvariantCase, Record, Rows
 from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
 from .pmw import private_multiplicative_weights, private_multiplicative_weights_mechanism
 from .pmw_adversaries import scripted_noise, scripted_queries, worst_query
@@ -81,7 +81,7 @@ def _shipped(accuracy: float) -> Mapping[str, Any]:
 
 
 def play(
-    case: Any,
+    case: InvariantCase,
     *,
     bins: int,
     accuracy: float,
@@ -123,13 +123,13 @@ def play(
     )
 
 
-def accuracy_margin(case: Any, *, accuracy: float, **variant: Any) -> float:
+def accuracy_margin(case: InvariantCase, *, accuracy: float, **variant: Any) -> float:
     """3 accuracy / 4 less the largest error of an answer."""
     run = play(case, accuracy=accuracy, **variant)
     return float(3 * accuracy / 4 - np.nanmax(np.abs(run.answers - run.exact)))
 
 
-def gap_margin(case: Any, *, accuracy: float, **variant: Any) -> float:
+def gap_margin(case: InvariantCase, *, accuracy: float, **variant: Any) -> float:
     """The least error in the direction of an update, less accuracy / 4; inf without updates."""
     run = play(case, accuracy=accuracy, **variant)
     direction = np.where(run.answers > run.estimates, 1.0, -1.0)
@@ -137,7 +137,7 @@ def gap_margin(case: Any, *, accuracy: float, **variant: Any) -> float:
     return float(gaps.min(initial=inf) - accuracy / 4)
 
 
-def drop_margin(case: Any, *, least: float, **variant: Any) -> float:
+def drop_margin(case: InvariantCase, *, least: float, **variant: Any) -> float:
     """The least drop of the potential in an update, less `least`; inf without updates."""
     run = play(case, **variant)
     drops = (run.potential[:-1] - run.potential[1:])[run.top]
@@ -145,7 +145,7 @@ def drop_margin(case: Any, *, least: float, **variant: Any) -> float:
 
 
 def count_margin(
-    case: Any,
+    case: InvariantCase,
     *,
     bins: int,
     accuracy: float,
@@ -163,6 +163,6 @@ def count_margin(
     return 1 - max(updates / allowed if allowed else inf, by_loss)
 
 
-def mass_margin(case: Any, **variant: Any) -> float:
+def mass_margin(case: InvariantCase, **variant: Any) -> float:
     """Minus the largest distance of the distribution's total from 1."""
     return -float(np.abs(play(case, **variant).mass - 1).max())

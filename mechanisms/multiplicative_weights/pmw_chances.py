@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database
+from ..model import Array, Database, Output
 from ..sparse_vector.sparse_vector_law import ABOVE
 from .pmw_updates import potentials
 
@@ -57,7 +57,7 @@ def excess_error(length: int, updates: int, distance: float, margin: float) -> f
     return min(length, updates) * (_apart(distance) + exp(-margin - distance))
 
 
-def cost_of_updates(database: Database, output: Any, **dynamics: Any) -> tuple[Array, Array]:
+def cost_of_updates(database: Database, output: Output, **dynamics: Any) -> tuple[Array, Array]:
     """Of each run the updates, bool (..., k), and what each step lowered the potential by.
 
     `dynamics` are those of `replay`.

@@ -20,6 +20,7 @@ from ..model import (
     Histogram,
     Interaction,
     Mechanism,
+    Output,
     Relation,
     UtilityClaim,
     asked_mechanism,
@@ -205,7 +206,7 @@ def pmw_session_mechanism(
     unit = 1 / (noise_epsilon * records)
     chance = little_update(length, min(updates, length), accuracy / (4 * unit))
 
-    def cost(database: Database, output: Any) -> Array:
+    def cost(database: Database, output: Output) -> Array:
         outputs = np.asarray(output, dtype=float)
         truth = np.asarray(database[0], dtype=float) / records
         found = [

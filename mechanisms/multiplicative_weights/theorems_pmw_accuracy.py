@@ -14,6 +14,7 @@ import numpy as np
 from ..model import (
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Plot,
     Record,
@@ -105,7 +106,7 @@ def _weights(bins: int) -> Rows:
 def _sensitivity(bins: int) -> InvariantClaim:
     member = Interval(low=0, high=1, integer=True)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         rows = list(case["rows"])
         public = _normalised(case["weights"])
         query = np.asarray(case["query"], dtype=float)
@@ -160,7 +161,7 @@ def _from_uniform(bins: int) -> InvariantClaim:
 def _update(bins: int) -> InvariantClaim:
     """The update against its definition: minus the largest error of a log-odds after it."""
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         public = _normalised(case["weights"])
         query, turned = np.asarray(case["query"], dtype=float), 2.0 * case["up"] - 1
         rate = case["learning_rate"]

@@ -8,11 +8,10 @@ as little as it can, and the updates are a quarter of those that are allowed.
 from collections.abc import Callable
 from functools import partial
 from math import ceil, exp, log
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database, GrowthClaim, Theorem, number, whole
+from ..model import Array, Database, GrowthClaim, Output, Theorem, number, whole
 from ..sparse_vector.sparse_vector_law import ABOVE
 from .pmw import SOURCE, private_multiplicative_weights
 from .pmw_adversaries import shaving_query
@@ -25,7 +24,7 @@ GAP = 0.52
 """The error of a query, of accuracy: the threshold is a half."""
 
 
-def _updates(x: float, database: Database, output: Any) -> Array:
+def _updates(x: float, database: Database, output: Output) -> Array:
     return (np.asarray(output)[..., 0] == ABOVE).sum(axis=-1)
 
 

@@ -204,7 +204,7 @@ def _released_count(
     rng: np.random.Generator,
     *,
     noise_epsilon: float,
-    size: Any = None,
+    size: Size = None,
 ) -> Array:
     """The share of element 0 with the noise of an answer, scaled by the records there are.
 

@@ -10,7 +10,9 @@ from ..model import (
     Array,
     Database,
     Interval,
+    InvariantCase,
     InvariantClaim,
+    Output,
     Record,
     Theorem,
     ThresholdClaim,
@@ -71,7 +73,7 @@ def _accurate(
         )
         return run, _concentrated(records, bins, accuracy)
 
-    def loss(database: Database, output: Any) -> Array:
+    def loss(database: Database, output: Output) -> Array:
         errors = answer_errors(database, output, **dynamics)
         halted = np.asarray(output)[..., 0] == HALTED
         return np.where(halted, inf, errors).max(axis=-1)
@@ -127,7 +129,7 @@ def _noises(
 def _enough_updates() -> InvariantClaim:
     """What so many updates lower the potential by, at least, over the most it can be at first."""
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         bins, accuracy = int(case["bins"]), float(case["accuracy"])
         lowered = updates_needed(bins=bins, accuracy=accuracy) * DROP * accuracy**2
         return lowered - log(bins)

@@ -9,11 +9,10 @@ gap (`query_of_gap`). A gap near accuracy / 2 draws out updates that help little
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..model import Array, Database, Parameter, Subject, Theorem, number, whole
+from ..model import Array, Database, Output, Parameter, Subject, Theorem, number, whole
 from ..sparse_vector.sparse_vector_law import HALTED
 from .pmw import SOURCE
 from .pmw_adversaries import query_of_gap
@@ -71,7 +70,7 @@ def _cost(length: int, accuracy: float, records: int, beta: float, gap: float) -
 
     rate = dynamics_of(mechanism)
 
-    def cost(database: Database, output: Any) -> Array:
+    def cost(database: Database, output: Output) -> Array:
         updated, lowered = cost_of_updates(database, output, **rate)
         return per_nat(updated.sum(axis=-1), lowered.sum(axis=-1))
 
@@ -122,7 +121,7 @@ def _errors(
     )
     rate = dynamics_of(mechanism)
 
-    def worst(database: Database, output: Any) -> Array:
+    def worst(database: Database, output: Output) -> Array:
         errors = answer_errors(database, output, **rate)
         halted = np.asarray(output)[..., 0] == HALTED
         return np.where(halted, np.inf, errors).max(axis=-1)

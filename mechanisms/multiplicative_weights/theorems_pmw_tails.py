@@ -22,6 +22,7 @@ from ..model import (
     Database,
     Histogram,
     Mechanism,
+    Output,
     Parameter,
     Size,
     Subject,
@@ -174,7 +175,7 @@ def dynamics_of(mechanism: Mechanism) -> dict[str, Any]:
 
 def tail(
     mechanism: Mechanism,
-    loss: Callable[[Database, Any], Array],
+    loss: Callable[[Database, Output], Array],
     level: float,
     chance: float,
     databases: tuple[Database, ...],
@@ -189,7 +190,7 @@ def tail(
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def dearest_update(database: Database, output: Any, **dynamics: Any) -> Array:
+def dearest_update(database: Database, output: Output, **dynamics: Any) -> Array:
     """1 / the least drop of the potential in an update of the run; 0 without updates."""
     updated, lowered = cost_of_updates(database, output, **dynamics)
     least = np.where(updated, lowered, np.inf).min(axis=-1)
@@ -213,7 +214,7 @@ def _updates(length: int, accuracy: float, records: int, beta: float) -> Subject
     mechanism = shipped(little_update, beta=beta, length=length, accuracy=accuracy, records=records)
     rate = dynamics_of(mechanism)
 
-    def spent(database: Database, output: Any) -> Array:
+    def spent(database: Database, output: Output) -> Array:
         made = (np.asarray(output)[..., 0] == ABOVE).sum(axis=-1)
         return per_nat(made, potentials(database, output, **rate)[..., 0])
 
@@ -232,7 +233,7 @@ def _errors(length: int, accuracy: float, records: int, beta: float) -> Subject:
     mechanism = shipped(large_error, beta=beta, length=length, accuracy=accuracy, records=records)
     rate = dynamics_of(mechanism)
 
-    def worst(database: Database, output: Any) -> Array:
+    def worst(database: Database, output: Output) -> Array:
         errors = answer_errors(database, output, **rate)
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 

@@ -25,6 +25,7 @@ from ..model import (
     GaussianLaw,
     Interval,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -77,7 +78,7 @@ def gaussian_mechanism(
     require_whole(coordinates=coordinates)
     scale = sensitivity / mu
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         return np.abs(np.asarray(output) - query(database)).max(axis=-1)
 
     def law(database: Database) -> GaussianLaw:

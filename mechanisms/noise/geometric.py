@@ -21,6 +21,7 @@ from ..model import (
     Interval,
     LossLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -114,7 +115,7 @@ def geometric_mechanism(
     ratio = exp(-epsilon / sensitivity)
     bound: dict[str, Any] = {"query": query, "sensitivity": sensitivity, "epsilon": epsilon}
 
-    def error(database: Database, output: Any) -> Array:
+    def error(database: Database, output: Output) -> Array:
         return np.abs(np.asarray(output) - query(database))
 
     def error_bound(beta: float) -> float:

@@ -29,6 +29,7 @@ from ..model import (
     Interval,
     LossLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -149,7 +150,7 @@ def grid_laplace_mechanism(
         sensitivity=sensitivity, epsilon=epsilon, granularity=step, coordinates=width
     )
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         errors = np.abs(np.asarray(output) - query(database))
         return errors if coordinates is None else errors.max(axis=-1)
 

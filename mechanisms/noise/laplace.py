@@ -23,6 +23,7 @@ from ..model import (
     Interval,
     LaplaceLaw,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
@@ -76,7 +77,7 @@ def laplace_mechanism(
     if coordinates is not None:
         require_whole(coordinates=coordinates)
 
-    def worst_error(database: Database, output: Any) -> Array:
+    def worst_error(database: Database, output: Output) -> Array:
         errors = np.abs(np.asarray(output) - query(database))
         return errors if coordinates is None else errors.max(axis=-1)
 

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from math import ceil, exp
-from typing import Any
 
 import numpy as np
 
@@ -22,9 +21,11 @@ from ..model import (
     IdentityClaim,
     Interval,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Rows,
+    Size,
     Subject,
     Theorem,
     UtilityClaim,
@@ -52,7 +53,7 @@ COORDINATES = whole(3, 1, 64, "length of the answer")
 def _square(*, scale: float, coordinates: int) -> Subject:
     mechanism = noisy_counts(coordinates=coordinates, sensitivity=1.0, epsilon=1 / scale)
 
-    def squared_error(database: Database, output: Any) -> Array:
+    def squared_error(database: Database, output: Output) -> Array:
         errors = np.asarray(output) - histogram(database, categories=coordinates)
         return (errors**2).sum(axis=-1)
 
@@ -96,7 +97,7 @@ def _post(*, epsilon: float, threshold: float) -> Mechanism:
         below, above = (near, far) if gap > 0 else (far, near)
         return FiniteLaw(outcomes=np.array([0, 1]), log_probabilities=np.array([below, above]))
 
-    def passes(output: Any) -> Array:
+    def passes(output: Output) -> Array:
         return (np.asarray(output) > threshold).astype(np.int64)
 
     return post_process(mechanism, passes, name="laplace-above-threshold", law=law)
@@ -155,7 +156,7 @@ def _grid_law(*, scale: int) -> Subject:
         granularity=1.0,
     )
 
-    def differences(database: Database, rng: np.random.Generator, *, size: Any = None) -> Array:
+    def differences(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
         first, second = (rng.geometric(-np.expm1(-1 / scale), size=size) for _ in range(2))
         return np.asarray(len(database) + first - second, dtype=float)
 

@@ -14,6 +14,7 @@ from ..model import (
     EqualityClaim,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
     Product,
@@ -124,7 +125,7 @@ def _difference_law(*, scale: float) -> Subject:
 def _log_sum() -> InvariantClaim:
     number = Interval(low=0, high=10)
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         return log_sum_gap([a for a, _ in case], [b for _, b in case])
 
     return InvariantClaim(

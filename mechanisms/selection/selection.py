@@ -24,6 +24,7 @@ from ..model import (
     Histogram,
     Interval,
     Mechanism,
+    Output,
     PrivacyClaim,
     Product,
     Relation,
@@ -142,7 +143,7 @@ class Selection:
         """
         scale = noise_scale(sensitivity=self.sensitivity, epsilon=epsilon, monotone=self.monotone)
 
-        def loss(database: Database, output: Any) -> Array:
+        def loss(database: Database, output: Output) -> Array:
             scores = np.asarray(self.score(database))
             best = np.count_nonzero(scores == scores.max()) if ties else 1
             # The number of best candidates depends on the database, so the gain from it is on the

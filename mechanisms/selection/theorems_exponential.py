@@ -9,6 +9,7 @@ import numpy as np
 from ..model import (
     Database,
     Interval,
+    InvariantCase,
     InvariantClaim,
     PrivacyClaim,
     Product,
@@ -95,7 +96,7 @@ def _prices_from_bids(epsilon: float) -> Subject:
 
 
 def _bounded_range(epsilon: float) -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         scores, moves = np.array(case, dtype=float).T
         logs = log_probabilities(
             np.array([scores, scores + moves]), sensitivity=1.0, epsilon=epsilon
@@ -113,7 +114,7 @@ def _bounded_range(epsilon: float) -> InvariantClaim:
 def _never_lower() -> InvariantClaim:
     prices = tuple(np.linspace(0.25, 4, 16))
 
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         more = [*case["bids"], case["bid"]]
         return float(np.min(revenue(more, prices=prices) - revenue(case["bids"], prices=prices)))
 

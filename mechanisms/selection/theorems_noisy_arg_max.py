@@ -11,10 +11,12 @@ import numpy as np
 from .._checks import sample_shape
 from ..model import (
     Array,
+    Database,
     EqualityClaim,
     FiniteLaw,
     IdentityClaim,
     Interval,
+    InvariantCase,
     InvariantClaim,
     Mechanism,
     PrivacyClaim,
@@ -125,7 +127,12 @@ def _one_sided_printed(epsilon: float, ahead: int) -> Subject:
 
 
 def _exponential_differences(
-    database: Any, rng: np.random.Generator, *, counts: list[int], epsilon: float, size: Size = None
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    counts: list[int],
+    epsilon: float,
+    size: Size = None,
 ) -> Array:
     """The arg-max of counts with Laplace noise of scale 2 / epsilon, made in another way."""
     noise = rng.exponential(2 / epsilon, size=(2, *sample_shape(size), len(counts)))
@@ -145,7 +152,7 @@ def _two_halves(epsilon: float, candidates: int) -> Subject:
 
 
 def _less_regret(epsilon: float) -> InvariantClaim:
-    def margin(case: Any) -> float:
+    def margin(case: InvariantCase) -> float:
         scores = np.asarray(case, dtype=float)
         behind = scores.max() - scores
         flips = np.exp(permute_and_flip_log_probabilities(scores, sensitivity=1, epsilon=epsilon))

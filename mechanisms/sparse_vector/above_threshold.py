@@ -20,6 +20,7 @@ from ..model import (
     FiniteLaw,
     Histogram,
     Mechanism,
+    Output,
     PrivacyClaim,
     Relation,
     Size,
@@ -197,7 +198,7 @@ def bit_claims(
     the threshold; outputs are kinds, or pairs that begin with one.
     """
 
-    def wrong_side(database: Database, output: Any) -> Array:
+    def wrong_side(database: Database, output: Output) -> Array:
         margins = np.asarray(queries(database), dtype=float) - threshold
         kinds = np.asarray(output)
         kinds = kinds[..., 0] if kinds.dtype.kind == "f" else kinds

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from .._checks import require_number, require_positive, require_whole, sample_shape
-from ..model import Array, Database, Domain, Histogram, Mechanism, Relation, Size, UtilityClaim
+from ..model import (
+    Array,
+    Database,
+    Domain,
+    Histogram,
+    Mechanism,
+    Output,
+    Relation,
+    Size,
+    UtilityClaim,
+)
 from .above_threshold import bit_claims, compare, noise_scales, take
 from .sparse_vector_law import ABOVE, log_transcripts
 
@@ -118,7 +128,7 @@ def numeric_sparse_vector_mechanism(
     answer_scale = positives * sensitivity / answer_epsilon
     epsilon = threshold_epsilon + query_epsilon + answer_epsilon
 
-    def answer_error(database: Database, output: Any) -> Array:
+    def answer_error(database: Database, output: Output) -> Array:
         errors = np.abs(np.asarray(output)[..., 1] - queries(database))
         return np.nan_to_num(errors, nan=0.0).max(axis=-1)
 

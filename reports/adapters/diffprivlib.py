@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...auditors.remote.libraries import fitted
-from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
+from ...mechanisms.model import Database, Mechanism, PrivacyClaim, Relation
 
 
 def from_tool(
@@ -49,7 +49,7 @@ def from_model(
 
 
 def _computed(
-    tool: Callable[..., Any], settings: dict[str, Any], database: Any, rng: np.random.Generator
+    tool: Callable[..., Any], settings: dict[str, Any], database: Database, rng: np.random.Generator
 ) -> Any:
     found = tool(np.asarray(database), **settings, random_state=int(rng.integers(2**32)))
     return found[0] if isinstance(found, tuple) else found

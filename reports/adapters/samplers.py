@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import Mechanism, PrivacyClaim, Relation
+from ...mechanisms.model import Database, Mechanism, PrivacyClaim, Relation
 
 
 def from_sampler(
@@ -30,7 +30,7 @@ def from_sampler(
 
 def _sampled(
     sampler: Callable[[Any, int], Any],
-    database: Any,
+    database: Database,
     rng: np.random.Generator,
     *,
     size: int | None = None,

@@ -10,7 +10,7 @@ from typing import Any
 from ...auditors.databases.alike import unlike
 from ...auditors.databases.table import is_frame
 from ...auditors.outputs.encoding import canonical, is_long, show
-from ...mechanisms.model import Pair
+from ...mechanisms.model import Database, Pair
 from ..writing.terminal import printable
 
 LONGEST = 2000
@@ -51,7 +51,7 @@ def difference(pair: Pair) -> tuple[DiffLine, ...]:
     return lines or (DiffLine(mark=" ", text="(both empty)"),)
 
 
-def _rows(database: Any) -> list[tuple[bytes, str]] | None:
+def _rows(database: Database) -> list[tuple[bytes, str]] | None:
     """(what to compare, what to show) of every row; None for what has no rows."""
     if isinstance(database, dict):
         items: Sequence[Any] = list(database.items())
