@@ -15,7 +15,7 @@ from ...mechanisms.model import Mechanism, PrivacyClaim
 from ..bounds.two_sample import at_distance
 from ..errors import HarnessError, InvalidArgument
 from ..privacy.budget import Budget
-from ..privacy.estimate import privacy_curve
+from ..privacy.curve_bounds import privacy_curve
 from ..privacy.run import audit
 from ..results.results import AuditResult, Verdict
 from ..sampling.sampling import Sampler

@@ -14,6 +14,12 @@ GROSS = 20_000
 """Outputs, of both sides, that a whole audit may cost when the violation is gross."""
 WORST = 0.9
 """Part of alpha for the worst pair of a search; the rest is for a smaller pair."""
+LEARNING = 0.25
+"""Part of the draws that may teach: more of them would teach less than they would count."""
+LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
+"""Draws a side up to which this part of them may teach, since an event must be found at all."""
+MOST_TAUGHT = 4_000_000
+"""Draws a side that teach, at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,3 +109,9 @@ class Errors:
             raise ValueError(f"cannot spend {amount!r} of an error probability of {self.left!r}")
         self.left = max(0.0, self.left - amount)
         return amount
+
+
+def most_taught(trials: int) -> int:
+    """Draws a side, of so many, that may teach before the last attempt."""
+    part = LEARNING if trials > LITTLE else LEARNING_OF_LITTLE
+    return max(1, min(int(part * trials), MOST_TAUGHT))

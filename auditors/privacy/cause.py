@@ -4,31 +4,34 @@ import os
 
 from ..errors import ContractError
 from ..results.results import AuditResult, Cause, CauseLine
-from ..workers import is_client
-from .verdicts import Audit
+from ..sampling.sampling import Sampler
+from .attempt import Test
 
 ELSEWHERE = "the code that draws runs in another process, so none of its lines can be named"
 VALUES = "lines are named for attackers who see values"
 
 
-def cause_of(audit: Audit, result: AuditResult) -> Cause | None:
+def cause_of(
+    result: AuditResult, test: Test, sampler: Sampler, explain: bool | None
+) -> Cause | None:
     """What `auditors/tape/explain` says of the smallest pair; None where it was not asked for.
 
+    `explain` None asks for it where a seeded mechanism is refuted.
     The mechanism is called where it always is. Nothing that goes wrong changes the result.
     """
-    wanted = result.refuted and result.seeded if audit.explain is None else audit.explain
+    wanted = result.refuted and result.seeded if explain is None else explain
     if not wanted:
         return None
-    if is_client(audit.subject.run):
+    if sampler.requests:
         return _unsaid(ELSEWHERE)
     if result.target.startswith(("bits=", "types=")):
         return _unsaid(VALUES)
     from ..tape.explain import explained  # most audits are asked for no cause
 
     shown = result.witness if result.witness is not None else result.pair
-    epsilon, delta = audit.test.null
+    epsilon, delta = test.null
     try:
-        lines, summary, accused = audit.sampler.door.ask(
+        lines, summary, accused = sampler.door.ask(
             explained, (shown.database, shown.neighbour), epsilon, delta, result.refuted,
             result.seed, _stated(result),
         )  # fmt: skip

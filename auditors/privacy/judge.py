@@ -39,7 +39,7 @@ from .attempt import (
     variance,
 )
 from .betting import Betting
-from .budget import Errors
+from .budget import Errors, most_taught
 
 FIRST = 64
 """Draws a side of the first lesson; they double from there."""
@@ -47,15 +47,9 @@ PIECE = 131_072
 """Draws a side taught at a time, so that memory stays flat however many teach."""
 AHEAD = 16
 """An event is learnt for at most so many times the draws that it is learnt from."""
-LEARNING = 0.25
-"""Part of the draws that may teach: more of them would teach less than they would count."""
-LITTLE, LEARNING_OF_LITTLE = 1024, 1 / 3
-"""Draws a side up to which this part of them may teach, since an event must be found at all."""
 LEARNING_BESIDE = 1 / 8
 """The part where weighed draws teach as much. Bounds to expect on the sparse vectors at 1e5 draws
 are a tenth larger than with a quarter; leaks twice as likely are still met as often."""
-MOST_TAUGHT = 4_000_000
-"""Draws a side that teach, at most."""
 MOST_BET = 0.9
 """Part of the draws that may be bet on where only moments of a curve show anything."""
 
@@ -606,12 +600,6 @@ class Judging:
     def _wished(self, choice: Choice) -> float:
         """The loss of which a precision is a part; a curve's point may have hardly any epsilon."""
         return max(choice.predicted, FLAT if self.test.claim.curve is not None else 1e-3)
-
-
-def most_taught(trials: int) -> int:
-    """Draws a side, of so many, that may teach before the last attempt."""
-    part = LEARNING if trials > LITTLE else LEARNING_OF_LITTLE
-    return max(1, min(int(part * trials), MOST_TAUGHT))
 
 
 def early_share(precision: float | None) -> float:

@@ -31,8 +31,7 @@ from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART
 from .betting import BESIDE
-from .budget import WORST
-from .judge import most_taught
+from .budget import WORST, most_taught
 
 AUDIT = 0.9 * 0.25
 """Part of alpha that is left for the last attempt of an audit with a search, whatever was tried."""

@@ -331,7 +331,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     if audit.exact is not False and not (other or unreadable or audit.clock.late()):
         known = with_exact(result, audit.sampler, _wanted(audit, found, result))
         result = result if known is result else derive(known)
-    return replace(result, cause=cause_of(audit, result))
+    return replace(result, cause=cause_of(result, audit.test, audit.sampler, audit.explain))
 
 
 def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:

@@ -14,7 +14,7 @@ from hashlib import blake2b, sha256
 from ...mechanisms.model import Pair
 from ..bounds import looks
 from ..outputs.encoding import canonical
-from ..privacy import judge
+from ..privacy import budget, judge
 from ..privacy.verdicts import Audit
 from ..sampling.fingerprint import fingerprint
 
@@ -97,7 +97,7 @@ def _source(audit: Audit, databases: object) -> str:
 
 def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
-    learnt = (judge.LEARNING, judge.FAR, judge.HOPELESS)
+    learnt = (budget.LEARNING, judge.FAR, judge.HOPELESS)
     early = (judge.EARLY_SHARE, judge.HASTY_SHARE)
     planned = (looks.EARLY, looks.LAST, *learnt, *early)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]
