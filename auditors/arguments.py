@@ -137,7 +137,8 @@ def _require_known(name: str, wanted: Signature, given: Mapping[str, Any]) -> No
 def _said(wanted: Signature) -> str:
     first = [n for n, p in wanted.parameters.items() if p.kind is not Parameter.KEYWORD_ONLY]
     named = [n for n, p in wanted.parameters.items() if p.kind is Parameter.KEYWORD_ONLY]
-    return ", ".join(first) + (f" and by name {', '.join(named)}" if named else "")
+    by_name = f"by name {', '.join(named)}" if named else ""
+    return " and ".join(filter(None, (", ".join(first), by_name)))
 
 
 @cache

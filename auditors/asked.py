@@ -260,7 +260,7 @@ ASKED: Mapping[str, Argument] = {
         default=False,
         keyword="Name the lines of the mechanism that spend the loss, as `cause`; None does so if "
         "the claim is refuted.",
-        option="Name the lines that spend the loss; --html does so if a claim is refuted.",
+        option="Name the lines that spend the loss; an HTML page does so if a claim is refuted.",
     ),
     "exact": Argument(
         keyword="Enumerate the exact laws of discrete randomness: True asks for them, None tries "

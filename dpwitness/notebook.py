@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import wraps
 from hashlib import blake2b
 from inspect import signature
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic
@@ -478,9 +479,12 @@ def reproduce(
 
     started, allowed = monotonic(), Budget(trials=trials, alpha=alpha, seed=seed)
     swept = {
-        name: list(value) if isinstance(value, Sequence) else [value]
+        name: list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
         for name, value in (parameters or {}).items()
     }
+    for name, values in swept.items():
+        if wrong := [one for one in values if not isinstance(one, Real)]:
+            raise InvalidArgument(f"the parameter {name} takes numbers, got {wrong[0]!r:.60}")
     asked = (statements,) if isinstance(statements, Theorem | str) else tuple(statements)
     made = [replace(one, part=one.part or OWN) for one in asked if isinstance(one, Theorem)]
     names = [one for one in asked if isinstance(one, str)]

@@ -10,12 +10,17 @@ mechanism of what is marked.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeVar, get_args
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
+from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 Neighbours = Literal["add-remove", "replace-one", "declared"]
 MARK = "__dpwitness_claims__"
 """Where they are put; `model.marked` reads it."""
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +46,29 @@ def _made(values: tuple[Any, ...]) -> Mark:
     return Mark(**dict(zip(Mark.__dataclass_fields__, values, strict=True)))
 
 
+def _answered(make: Callable[P, R]) -> Callable[P, R]:
+    """`claims`, which answers a call with wrong arguments in words."""
+    known = tuple(signature(make).parameters)
+
+    @wraps(make)
+    def asked(*args: P.args, **kwargs: P.kwargs) -> R:
+        form = 'write @dpwitness.claims(epsilon=1, relation="add-remove", databases=ages)'
+        if args:
+            raise ValueError(f"claims takes its arguments by name, in parentheses; {form}")
+        for name in kwargs.keys() - known:
+            near = get_close_matches(name, known, 1)
+            meant = f" (did you mean {near[0]}?)" if near else ""
+            raise ValueError(f"claims takes no {name!r}{meant}; it takes {', '.join(known)}")
+        if "relation" not in kwargs:
+            raise ValueError(
+                f"claims needs relation=, what neighbouring databases differ in; {form}"
+            )
+        return make(*args, **kwargs)
+
+    return asked
+
+
+@_answered
 def claims(
     *,
     epsilon: float | None = None,

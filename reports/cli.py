@@ -128,7 +128,7 @@ def _named(target: str | None, options: dict[str, Any], verb: str) -> str:
     "audit",
     epilog=examples(
         "dpwitness audit laplace",
-        "dpwitness audit EM-NAIVE --html report.html",
+        "dpwitness audit EM-NAIVE -o report.html",
         "dpwitness audit release.py:total \\",
         "  --epsilon 1 --relation add-remove \\",
         "  --databases release.py:ages",

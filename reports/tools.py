@@ -100,7 +100,8 @@ def _mutants(target: str, quiet: bool, **options: Any) -> None:
     TARGET is as for audit. Constants and noise are scaled, noise reused, clips removed, factors
     dropped, bounds moved by one, comparisons turned, in the function and in those of its folder
     that it calls. Exit status: 0 done, 1 a smaller share was detected than --least, 2 usage error,
-    3 no mutant could be judged, 4 the mechanism broke its contract or failed.
+    3 a mutant was left for time or none could be judged, 4 the mechanism broke its contract or
+    failed.
     """
     from .mutants import commands
 

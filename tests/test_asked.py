@@ -1,11 +1,13 @@
 """An argument is one thing in Python, on the command line and in the settings of a project."""
 
+import inspect
 from dataclasses import fields
 
 import click
 import pytest
 from click.testing import CliRunner
 
+import dpwitness
 from dpwitness import audit
 from dpwitness.auditors.asked import ASKED
 from dpwitness.auditors.errors import InvalidArgument
@@ -75,3 +77,30 @@ def _commands(command, words):
             yield from _commands(one, (*words, name))
     else:
         yield words, command
+
+
+def test_every_public_function_answers_a_wrong_call_in_words():
+    """A TypeError of Python's own names no remedy: none comes out of a public function."""
+    functions = [
+        name
+        for name in dpwitness.__all__
+        if callable(one := getattr(dpwitness, name)) and not inspect.isclass(one)
+    ]
+    assert len(functions) > 10
+    for name in functions:
+        for args, keywords in (((), {"nonsense": 1}), ((1,) * 12, {})):
+            with pytest.raises(ValueError, match=name):
+                getattr(dpwitness, name)(*args, **keywords)
+
+
+def test_a_mark_without_its_arguments_says_how_one_is_written():
+    with pytest.raises(ValueError, match=r"needs relation=.*write @dpwitness.claims\(epsilon=1"):
+        dpwitness.claims(epsilon=1)
+    with pytest.raises(ValueError, match=r"by name, in parentheses"):
+        dpwitness.claims(lambda database, rng: 0)
+
+
+@pytest.mark.parametrize("value", ["x", [1.0, "x"], None])
+def test_a_parameter_that_is_no_number_is_refused(value):
+    with pytest.raises(dpwitness.InvalidArgument, match="epsilon takes numbers"):
+        dpwitness.reproduce("EM-3.12", parameters={"epsilon": value})

@@ -3,6 +3,7 @@
 from time import monotonic
 
 from ...mechanisms.model import Mechanism, Pair
+from ..arguments import checked
 from ..errors import ContractError
 from ..outputs.encoding import show
 from ..results.results import Verdict
@@ -27,6 +28,7 @@ def _require_function(sampler: Sampler, pair: Pair) -> None:
     sampler.gate(refuted=False)
 
 
+@checked
 def check_purity(mechanism: Mechanism, *, seed: int = 0, timeout: float = 10.0) -> ClaimResult:
     """Run the mechanism on a few databases and look whether it keeps its contract.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...mechanisms.model import Asked, Database, Histogram, Pair, Relation, Rows, Value
+from ..arguments import checked
 from ..errors import InvalidArgument
 from ..outputs.encoding import identity
 from .analysts import listed_pairs, session_pairs
@@ -95,6 +96,7 @@ def pair_source(
     )
 
 
+@checked
 def add_remove(
     databases: "SearchStrategy[Any]", distance: int = 1, *, by: str | None = None
 ) -> "SearchStrategy[Pair]":
@@ -108,6 +110,7 @@ def add_remove(
     return _removed(databases, distance, by=by)
 
 
+@checked
 def replace_one(
     databases: "SearchStrategy[Any]", distance: int = 1, *, cell: bool = False
 ) -> "SearchStrategy[Pair]":

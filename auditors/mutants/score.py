@@ -8,6 +8,7 @@ seconds is spent on all kinds alike.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from math import inf
 from time import monotonic
 from typing import Any
 
@@ -63,6 +64,8 @@ class Score:
     alpha: float
     seed: int
     seconds: float
+    stopped: bool = False
+    """Whether somebody interrupted it, so that what was left is not tried."""
 
     def count(self, *verdicts: str) -> int:
         """How many mutants ended so."""
@@ -92,6 +95,7 @@ class _Trials:
     limit: float
     end: float
     asked: dict[str, list[int]]
+    stopped: bool = False
 
     def one(self, fault: Fault) -> dict[str, Any]:
         if monotonic() > self.end:
@@ -107,7 +111,12 @@ class _Trials:
                 said = f"{type(error).__name__}: {error}"
                 return {"verdict": trial.RAISES, "by": said, "asked": []}
 
-        found: dict[str, Any] | None = apart(work, self.limit)
+        try:
+            found: dict[str, Any] | None = apart(work, self.limit)
+        except KeyboardInterrupt:
+            # What is known is told; the others count as not tried.
+            self.stopped, self.end = True, -inf
+            return {"verdict": UNJUDGED, "by": ""}
         if found is None:
             return {"verdict": HANGS, "by": f"no answer within {self.limit:.0f} s"}
         for name in found.get("asked", ()):
@@ -167,23 +176,12 @@ def mutants_of(
         limit=max(60.0, SLOWEST * needed) + A_THEOREM * len(theorems), end=begun + seconds,
         asked={},
     )  # fmt: skip
-    found = []
+    found = list[Mutant]()
     ordered = _in_turn(faults)
     for done, fault in enumerate(ordered):
         progress("mutants", done, len(ordered))
-        if fault.factor is None:
-            result = trials_.one(fault)
-            by = result["by"]
-            found.append(
-                Mutant(
-                    fault=fault,
-                    verdict=result["verdict"],
-                    by=tuple(by if isinstance(by, list) else [by] if by else []),
-                )
-            )
-        else:
-            found.append(_climbed(trials_, fault, list(ladder)))
-            found.append(_climbed(trials_, fault, [1 / rung for rung in ladder]))
+        found += _all_of(trials_, fault, ladder)
+    progress("mutants", len(ordered), len(ordered))
     order = {fault.told: number for number, fault in enumerate(faults)}
     found.sort(key=lambda mutant: order[mutant.fault.told])
     return Score(
@@ -195,7 +193,19 @@ def mutants_of(
         alpha=alpha,
         seed=seed,
         seconds=monotonic() - begun,
+        stopped=trials_.stopped,
     )
+
+
+def _all_of(trials: _Trials, fault: Fault, ladder: Sequence[float]) -> list[Mutant]:
+    """What became of a fault; of one of size, what became of smaller and of larger factors."""
+    if fault.factor is not None:
+        rungs = list(ladder), [1 / rung for rung in ladder]
+        return [_climbed(trials, fault, some) for some in rungs]
+    result = trials.one(fault)
+    by = result["by"]
+    told = tuple(by if isinstance(by, list) else [by] if by else [])
+    return [Mutant(fault=fault, verdict=result["verdict"], by=told)]
 
 
 def planned(mechanism: Mechanism) -> tuple[list[FunctionSource], Recipe | None, list[Fault]]:

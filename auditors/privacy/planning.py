@@ -24,6 +24,7 @@ from ...mechanisms.model import (
     curve_of,
     grouped_line,
 )
+from ..arguments import checked
 from ..asked import require
 from ..bounds.looks import LAST
 from ..bounds.power import other_probability, power_of
@@ -77,6 +78,7 @@ class BudgetPlan:
     trials: float
 
 
+@checked
 def plan(
     *,
     epsilon: float | None = None,

@@ -25,6 +25,7 @@ from ...mechanisms.model import (
     Relation,
     curve_of,
 )
+from ..arguments import checked
 from ..asked import require
 from ..bounds.ranks import Family, Ranked, detectable, largest_refuted, of_curve, of_epsilon
 from ..errors import InvalidArgument
@@ -117,6 +118,7 @@ class Scores:
         return self.epsilon_lower if curve is None else found[curve.parameter] or 0.0
 
 
+@checked
 def scores(
     inside: ArrayLike,
     outside: ArrayLike,

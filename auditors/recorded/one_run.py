@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...mechanisms.model import Curve, GaussianCurve, PrivacyClaim
+from ..arguments import checked
 from ..asked import require
 from ..bounds.guesses import (
     epsilon_p_value,
@@ -73,6 +74,7 @@ class OneRun:
         return float(getattr(self, f"{name}_lower") or 0.0)
 
 
+@checked
 def scores_of_one_run(
     scores: ArrayLike,
     member: ArrayLike,
@@ -155,6 +157,7 @@ def _test(
     return test, claim.epsilon if curve is None else curve.size
 
 
+@checked
 def guesses_of_one_run(
     canaries: int,
     guesses: int,

@@ -26,6 +26,14 @@ GRACE = 1.0
 """Seconds a child has to end after its standard input is closed."""
 
 
+STRANGER = (
+    ". It never answered the greeting: a program is asked for outputs by lines of JSON on its "
+    "standard input, as docs/protocol.md tells with examples in several languages; if yours only "
+    "prints an output and ends, collect its outputs on two databases in two files for "
+    "`dpwitness judge`"
+)
+
+
 class Program:
     """One running child; `limit` is the longest it may stay silent, in seconds of its own.
 
@@ -36,6 +44,7 @@ class Program:
         self.limit = limit
         self._name = words[0]
         self._left = b""
+        self._greeted = False
         self._errors: IO[bytes] = tempfile.TemporaryFile()
         try:
             self._process = subprocess.Popen(
@@ -86,7 +95,9 @@ class Program:
             raise ContractError(
                 f"{self._name} wrote {_quoted(line)} where protocol 1 wants a line with a JSON "
                 "object; its standard output belongs to the protocol, so print to standard error"
+                + self._stranger()
             )
+        self._greeted = True
         return found
 
     def value(self) -> Any:
@@ -166,7 +177,12 @@ class Program:
         raise MechanismHangs(
             f"{self._name} was silent for {self.limit:g} s; if it is meant to be that slow, raise "
             'the limit with --timeout, or let it write {"id": ..., "working": true} now and then'
+            + self._stranger()
         )
+
+    def _stranger(self) -> str:
+        """What to tell whose program has not answered the greeting, and perhaps knows of none."""
+        return "" if self._greeted else STRANGER
 
     def _died(self, wanted: str = "a request") -> ContractError:
         with suppress(subprocess.TimeoutExpired):
@@ -182,6 +198,7 @@ class Program:
         return ContractError(
             f"{self._name} {how} while dpwitness waited for {wanted}; "
             + (f"its last words: {said}" if said else "it wrote nothing to standard error")
+            + self._stranger()
         )
 
     def _last_words(self) -> str:

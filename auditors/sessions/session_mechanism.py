@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...mechanisms.model import Domain, Interaction, Mechanism, Relation, asked_mechanism
+from ..arguments import checked
 from ..errors import InvalidArgument
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
 
+@checked
 def session_mechanism(
     opened: Interaction | Callable[[object, np.random.Generator], object],
     *,

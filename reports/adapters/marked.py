@@ -42,10 +42,15 @@ def marked_file(file: Path, root: Path, typed: str = "") -> tuple[str, ...]:
 def _files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.iterdir()):
         if path.is_dir():
-            if not path.name.startswith(".") and path.name not in SKIPPED:
+            if not path.name.startswith(".") and path.name not in SKIPPED and not _foreign(path):
                 yield from _files(path)
         elif path.suffix == ".py":
             yield path
+
+
+def _foreign(folder: Path) -> bool:
+    """Whether a folder is a virtual environment, whose code is not the project's."""
+    return (folder / "pyvenv.cfg").is_file()
 
 
 def _named(file: Path, root: Path, typed: str) -> str:

@@ -17,7 +17,7 @@ from ..auditing.delivering import annotate
 from ..faces import as_text
 from ..formats import table
 from ..formats.audited import claims_part, judged, judged_beside
-from ..formats.entries import read_entries
+from ..formats.entries import Entry, read_entries
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
 from ..history.last import Last, last_of
@@ -31,6 +31,9 @@ from . import gate_table
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
 from .gate import Gated, run_gate
 from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaffold
+
+MOST_NAMED = 5
+"""Functions that are named of those which nothing audits."""
 
 
 def gate(
@@ -65,12 +68,15 @@ def gate(
     if not console.quiet:
         console.say(gate_table.head())
 
+    noted = set[str]()
+
     def tell(one: Gated) -> None:
         if not console.quiet:
             for line, _ in gate_table.rows(_case(one, last), width=width):
                 console.say(line)
             for note in dict.fromkeys(r.note for r in one.results if not r.refuted):
-                if note:
+                if note and note not in noted:
+                    noted.add(note)
                     console.say(
                         "\n".join(as_text.wrapped(one_line(note), console.width, "    ", "    "))
                     )
@@ -84,7 +90,7 @@ def gate(
     worse = compare(gated, known, rise=rise, strict=settings.inconclusive == "fail")
     if accept and baseline is not None:
         return _accept(console, baseline, gated, worse)
-    for sentence in remarks(gated, known, worse):
+    for sentence in (*remarks(gated, known, worse), *unlisted(entries, root)):
         console.warn(one_line(sentence))
     told = told_of(
         gated, worse, alpha=settings.alpha, seed=seed, settings=settings, last=last,
@@ -94,6 +100,31 @@ def gate(
     if github:
         annotate(console, told)
     return _status(worse, gated) if table.write(console, told, paths) else UNUSABLE
+
+
+def unlisted(entries: Sequence[Entry], root: Path) -> list[str]:
+    """The marked functions of the project that no entry names, in a sentence; else nothing."""
+    listed = {_place(entry.target, root) for entry in entries}
+    left = [one for one in marked_in(".", root) if _place(one, root) not in listed]
+    if not left:
+        return []
+    named = ", ".join(left[:MOST_NAMED]) + (
+        f" and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+    )
+    return [
+        f"marked with @dpwitness.claims and not audited, since no entry of gate names it: {named}; "
+        f"`dpwitness init {left[0]}` adds one"
+    ]
+
+
+def _place(target: str, root: Path) -> tuple[Path, str]:
+    """The file and the name of a target, however it is spelled."""
+    place, _, name = target.rpartition(":")
+    path = root / place
+    if not place.endswith(".py"):
+        path = root.joinpath(*place.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.resolve(), name
 
 
 def _replayable(
@@ -297,31 +328,45 @@ def init(
     question about what is missing where there is somebody to answer.
     """
     root = Path.cwd()
-    found = targets.find_target(target)
-    if ":" not in target:
+    wanted = (target,) if ":" in target else marked_in(target, root)
+    if not wanted:
+        targets.find_target(target)
         raise InvalidArgument(
-            f"init takes your own mechanism as module:function or file.py:function, got {target!r}"
+            "init takes your own mechanism as module:function or file.py:function, or a file whose "
+            f"functions are marked with @dpwitness.claims, got {target!r}"
         )
-    promise = _promise(
-        target, found, {key: one for key, one in given.items() if one is not None}, ask
-    )
     try:
-        made = scaffold(target, root, promise)
         new = pipelines(services, root)
         for path, _ in new:
             require_place(path, root)
     except SettingsError as error:
         raise InvalidArgument(str(error)) from None
+    said = {key: one for key, one in given.items() if one is not None}
+    made = list[tuple[Path, str]]()
+    promises = []
+    for one in wanted:
+        promises.append(_promise(one, targets.find_target(one), dict(said), ask))
+        try:
+            written = scaffold(one, root, promises[-1])
+        except SettingsError as error:
+            raise InvalidArgument(str(error)) from None
+        for path, text in written:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # What follows adds to it.
+            files.write_atomically(str(path), text)
+        made = [*(old for old in made if old[0] not in dict(written)), *written]
+    promise = max(promises, key=lambda one: len(one.missing))
+    for path, text in new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        files.write_atomically(str(path), text)
     made += new
     for name in services:
         if root / PIPELINES[name][0] not in [path for path, _ in new]:
             console.warn(
                 f"{PIPELINES[name][0]} is there already and was kept; what it has to run is: "
-                "dpwitness gate --html privacy.html --json privacy.json"
+                "dpwitness gate -o privacy.html -o privacy.json"
             )
-    for path, text in made:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        files.write_atomically(str(path), text)
+    for path, _ in made:
         console.say(f"Wrote {path.relative_to(root)}.")
     if not made:
         console.say(f"{target} is listed and has its test already; nothing was written.")
@@ -340,7 +385,9 @@ def init(
             + " Until then `dpwitness gate` ends with status 2 and the test fails."
         )
     else:
-        marked = " pytest collects the function by its mark." if promise.marked else ""
+        function = "function" if len(wanted) == 1 else f"{len(wanted)} functions"
+        its = "its mark" if len(wanted) == 1 else "their marks"
+        marked = f" pytest collects the {function} by {its}." if promise.marked else ""
         tests = "`pytest`" if find_spec("pytest") else "`pytest`, once it is installed"
         console.line(f"Now run `dpwitness gate`, or {tests}.{marked}")
     return 0

@@ -11,6 +11,7 @@ import os
 import re
 import secrets
 import sys
+import warnings
 from collections.abc import Generator, Mapping
 from contextlib import suppress
 from math import inf
@@ -37,6 +38,8 @@ AGAIN = ("reruns", "retries", "force_flaky")
 DRAWING = ("workers", "backend", "scheduler", "address")
 """Settings that say who draws."""
 
+PASSED = pytest.StashKey[bool]()
+"""Whether the call of a test passed."""
 CLOSED = pytest.StashKey[list[str]]()
 """Standard streams that were closed when pytest was started."""
 
@@ -294,14 +297,25 @@ def _mark_options(item: pytest.Item, mark: pytest.Mark | None) -> dict[str, Any]
 
 
 @pytest.fixture
-def dp_audit(request: pytest.FixtureRequest) -> "DpAudit":
+def dp_audit(request: pytest.FixtureRequest) -> "Generator[DpAudit, None, None]":
     """Audit a mechanism: `dp_audit(mechanism, epsilon=1.0, ...)`, options as of `audit`.
 
-    A refuted claim fails the test with the witness; otherwise the result is returned.
+    A refuted claim fails the test with the witness; otherwise the result is returned. A test that
+    passes and never called it is named in a warning: it audited nothing.
     """
     from .audits import audit_of
 
-    return audit_of(request.node)
+    made = audit_of(request.node)
+    yield made
+    if not made.calls and request.node.stash.get(PASSED, False):
+        warnings.warn(
+            pytest.PytestWarning(
+                f"{request.node.nodeid} takes dp_audit and never calls it, so it audited nothing; "
+                "call dp_audit(mechanism, epsilon=..., relation=..., databases=...), or leave the "
+                "fixture out"
+            ),
+            stacklevel=1,
+        )
 
 
 @pytest.hookimpl(wrapper=True)
@@ -319,6 +333,8 @@ def pytest_runtest_makereport(
         crash.message = re.sub(r"^dpwitness\.[\w.]*?(\w+: )", r"\1", crash.message)
         if call.excinfo is not None and (short := getattr(call.excinfo.value, "short", "")):
             crash.message = f"{call.excinfo.typename}: {short}"
+    if report.when == "call":
+        item.stash[PASSED] = report.passed
     if report.when == "call" and HISTORY in item.stash:
         report.dpwitness_history = json.dumps(item.stash[HISTORY])
     return report

@@ -18,7 +18,7 @@ from ..formats.table import require_places
 from ..shell.console import INCONCLUSIVE, REFUTED, UNUSABLE, Console, count
 from ..targets import targets
 
-SEEN, UNSEEN = "seen", "not seen"
+SEEN, UNSEEN, UNJUDGED = "seen", "not seen", "not tried"
 SHOWN = {SEEN: "detected", UNSEEN: "not detected"}
 """The words of a report for those of the file."""
 
@@ -73,9 +73,11 @@ def mutants(
     ]
     if tell(console, paths, plain("mutants", whole, as_data(score), story=story), text):
         return UNUSABLE
-    if score.share is None:
-        return INCONCLUSIVE
-    return REFUTED if least is not None and score.share < least else 0
+    if score.stopped:
+        raise KeyboardInterrupt
+    if least is not None and score.share is not None and score.share < least:
+        return REFUTED
+    return INCONCLUSIVE if score.share is None or score.count(UNJUDGED) else 0
 
 
 def _stated(found: targets.Target, request: Mapping[str, Any]) -> tuple[Mechanism, Any]:
@@ -144,8 +146,17 @@ def headline(score: Score) -> str:
     return (
         f"{score.mechanism}: {count(len(score.mutants), 'fault')} in "
         f"{count(len(score.functions), 'function')}: "
-        f"{told or 'none'}."
+        f"{told or 'none'}{_why_not_all(score)}."
     )
+
+
+def _why_not_all(score: Score) -> str:
+    """Why some mutants were not tried; "" if all were."""
+    if not score.count(UNJUDGED):
+        return ""
+    if score.stopped:
+        return "; interrupted before the end"
+    return f"; time was over after {score.seconds:.0f} s (--seconds gives more)"
 
 
 def groups(score: Score) -> Iterator[tuple[str, list[str]]]:

@@ -23,7 +23,7 @@ from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
 from ..writing.terminal import printable
-from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample
+from .sample_files import PIPE, Kept, compared, read_kept, read_outputs, read_sample, same_file
 
 UNSAID = (
     "Not examined: other databases (nothing was searched, and nothing can be replayed or made "
@@ -71,6 +71,8 @@ def judge(
         )
     if first == second == PIPE:
         raise InvalidArgument("only one of the samples can come through the pipe; name a file")
+    if remark := same_file(first, second):
+        console.warn(remark)
     judged = judge_samples(*compared(read_sample(first), read_sample(second)), **claim)
     names = ("standard input" if first == PIPE else first,
              "standard input" if second == PIPE else second)  # fmt: skip

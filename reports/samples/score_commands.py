@@ -19,7 +19,7 @@ from ..record.curve_files import renyi_from
 from ..shell.console import INCONCLUSIVE, REFUTED, Console
 from ..targets.targets import find_curve
 from . import one_run_faces, score_faces
-from .sample_files import PIPE, read_outputs, read_sample
+from .sample_files import PIPE, read_outputs, read_sample, same_file
 
 MEMBER = {0: 0, 1: 1, "0": 0, "1": 1, "in": 1, "out": 0}
 """What stands for out and in."""
@@ -45,6 +45,8 @@ def scores(
     names = tuple("standard input" if one == PIPE else one for one in files)
     if list(files).count(PIPE) > 1:
         raise InvalidArgument("only one of the files can come through the pipe; name the other")
+    if len(files) == 2 and (remark := same_file(*files)):
+        console.warn(remark)
     made: Scores | OneRun
     if guesses is not None:
         if files:

@@ -260,7 +260,7 @@ def _way(state: int) -> str:
     return f"ended by itself with status {os.WEXITSTATUS(state)}, past every handler"
 
 
-_INTERRUPTED = "interrupted; no result, and nothing half-written"
+_INTERRUPTED = "interrupted; it did not come to its end, and nothing is half-written"
 _NOTHING = "there is no verdict, and nothing half-written"
 
 

@@ -487,7 +487,14 @@ def _describe(error: BaseException, label: str = "") -> str:
     own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
            if label and Path(frame.filename).name == Path(label).name]  # fmt: skip
     line = f"line {own[-1]}: " if own else ""
-    return f"{line}{type(error).__name__}{': ' + said if said else ''}"
+    told = f"{line}{type(error).__name__}{': ' + said if said else ''}"
+    return told + (ELSEWHERE if isinstance(error, ModuleNotFoundError) else "")
+
+
+ELSEWHERE = (
+    "; install it in the environment of dpwitness, or audit with --python INTERPRETER, which names "
+    "the Python that has it"
+)
 
 
 def _attribute(module: ModuleType, path: str, text: str) -> Any:

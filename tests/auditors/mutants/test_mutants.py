@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.mutants import mutants_of, trial
+from dpwitness.auditors.mutants import mutants_of, score, trial
 from dpwitness.auditors.mutants.apart import apart
 from dpwitness.auditors.mutants.faults import faults_of
 from dpwitness.auditors.mutants.planting import is_faithful, planted
@@ -230,3 +230,21 @@ def test_work_apart_may_hang_or_die_without_harm():
     assert apart(lambda: __import__("time").sleep(60), 0.2) is None
     assert apart(lambda: __import__("os").kill(__import__("os").getpid(), 9), 20.0) is None
     assert apart(lambda: object(), 20.0) is None
+
+
+def test_what_an_interruption_leaves_is_told_as_not_tried(monkeypatch):
+    """What was tried before Ctrl-C keeps its verdict."""
+
+    def answered(work, seconds):
+        tried.append(work)
+        if len(tried) == 2:
+            raise KeyboardInterrupt
+        return {"verdict": "seen", "by": ["a claim"]}
+
+    tried = []
+    (known,) = (one for one in CATALOGUE if one.name == "laplace")
+    monkeypatch.setattr(score, "apart", answered)
+    found = mutants_of(known, trials=500)
+    assert found.stopped
+    assert (len(tried), found.count("seen")) == (2, 1)
+    assert found.count("not tried") == len(found.mutants) - 1

@@ -281,3 +281,9 @@ def test_nothing_but_the_client_file_is_copied(target):
     assert not any(line.startswith(("import dpwitness", "from dpwitness")) for line in lines)
     del run
     assert not os.path.exists(folder)
+
+
+@pytest.mark.parametrize("code", ["print(3.5)", "pass", "raise SystemExit(2)"])
+def test_a_program_that_knows_no_protocol_is_told_of_it(child, code):
+    with pytest.raises(ContractError, match=r"docs/protocol.md .* `dpwitness judge`"):
+        child("pass", head=f"{code}\nfor line in ():\n")([1], rng())

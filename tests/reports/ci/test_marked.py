@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from dpwitness.reports.adapters.marked import marked_in, marked_names, named_by
+from dpwitness.reports.ci.commands import unlisted
+from dpwitness.reports.formats.entries import read_entries
 
 RELEASE = """
 import dpwitness
@@ -131,3 +133,20 @@ def test_init_writes_no_test_for_what_is_a_test_already(project, run):
     (entry,) = tomllib.loads(Path("pyproject.toml").read_text())["tool"]["dpwitness"]["gate"]
     assert entry == {"target": "release.py:sound"}
     assert "nothing was written" in run("init", "release.py:sound").stdout
+
+
+def test_a_file_of_marks_is_listed_whole_and_what_is_not_listed_is_named(project, run):
+    (project / "more.py").write_text(RELEASE.replace("broken", "second"))
+    foreign = project / "env"
+    foreign.mkdir()
+    (foreign / "pyvenv.cfg").touch()
+    (foreign / "theirs.py").write_text(RELEASE)
+    done = run("init", "release.py")
+    assert done.exit_code == 0, done.output
+    table = tomllib.loads((project / "pyproject.toml").read_text())["tool"]["dpwitness"]
+    assert [one["target"] for one in table["gate"]] == ["release.py:sound", "release.py:broken"]
+    assert "nothing was written" in run("init", "release.py").output
+    (said,) = unlisted(read_entries(project), project)
+    assert "no entry of gate names it: more.py:sound, more.py:second;" in said
+    assert run("init", "more.py").exit_code == 0
+    assert unlisted(read_entries(project), project) == []

@@ -537,3 +537,20 @@ def test_leak(dp_audit):
             "proved * response, *only here: this pair*",
         ]
     )
+
+
+def test_a_test_that_never_calls_the_fixture_is_named(project):
+    project.makepyfile(
+        test_idle="""
+        import pytest
+
+        def test_forgets(dp_audit):
+            pass
+
+        def test_skips(dp_audit):
+            pytest.skip("not today")
+        """
+    )
+    done = project.runpytest_inprocess("test_idle.py")
+    done.stdout.fnmatch_lines(["*test_forgets takes dp_audit and never calls it*"])
+    assert "test_skips takes" not in done.stdout.str()

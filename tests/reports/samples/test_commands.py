@@ -385,3 +385,13 @@ def test_a_law_is_the_whole_claim(run, here):
     assert (done.exit_code, "--law is about one sample" in done.output) == (2, True)
     done = run("judge", "one.npy", "one.npy", "--law", "laplace(1)")
     assert (done.exit_code, "a second sample, one.npy" in done.output) == (2, True)
+
+
+@pytest.mark.parametrize("command", [("judge", "--epsilon", "1"), ("scores",)])
+def test_one_file_given_twice_is_remarked(run, here, command):
+    (here / "a.csv").write_text("\n".join(map(str, range(100))))
+    (here / "b.csv").write_text("\n".join(map(str, range(1, 101))))
+    (here / "copy.csv").write_bytes((here / "a.csv").read_bytes())
+    for other, same in (("a.csv", True), ("copy.csv", True), ("b.csv", False)):
+        done = run(command[0], "a.csv", other, *command[1:])
+        assert ("are the same, byte by byte" in done.output) is same
