@@ -142,7 +142,7 @@ def _said(wanted: Signature) -> str:
 
 
 @cache
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+def _hints(function: Callable[..., Any]) -> dict[str, object]:
     return get_type_hints(function)
 
 

@@ -57,7 +57,7 @@ def _trailing(whole: NDArray[np.uint64]) -> NDArray[np.int64]:
     return np.where(whole == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1).astype(np.int64)
 
 
-def with_bits(raw: object, count: int) -> dict[str, Any]:
+def with_bits(raw: object, count: int) -> dict[str, object]:
     """What run(database, rng, size=count) returned, with the bits of its numbers beside it."""
     outputs = Outputs.of(raw, count)
     found: dict[str, Any] = {"value": raw}

@@ -6,12 +6,10 @@ number does not. So values are judged apart from types, and this attacker judges
 type that tells more than its value does breaks the claim for it.
 """
 
-from typing import Any
-
 from ..outputs.outputs import Outputs
 
 
-def with_types(raw: object, count: int) -> dict[str, Any]:
+def with_types(raw: object, count: int) -> dict[str, object]:
     """What run(database, rng, size=count) returned, with the types of each output beside it."""
     types = Outputs.of(raw, count).types
     assert types is not None

@@ -70,7 +70,7 @@ def through_types(mechanism: Mechanism) -> Mechanism:
 class _Watched(partial[Any]):
     """A function with what is seen beside its outputs; of a client the copy is one of its own."""
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> object:
         run, beside = self.args
         made = type(self)(self.func, copy(run), beside)
         made.__dict__.update(self.__dict__)
@@ -79,7 +79,7 @@ class _Watched(partial[Any]):
 
 def _one(
     run: Callable[..., object], beside: Beside, database: object, rng: np.random.Generator
-) -> Any:
+) -> object:
     return _first(beside([run(database, rng)], 1))
 
 
@@ -90,13 +90,13 @@ def _many(
     rng: np.random.Generator,
     *,
     size: int | None = None,
-) -> Any:
+) -> object:
     if size is None:
         return _one(run, beside, database, rng)
     return beside(run(database, rng, size=size), size)
 
 
-def _first(found: dict[str, Any]) -> dict[str, Any]:
+def _first(found: dict[str, Any]) -> dict[str, object]:
     return {
         key: part[0] if key == "value" or isinstance(part, list) else int(part[0])
         for key, part in found.items()

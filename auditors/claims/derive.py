@@ -436,7 +436,7 @@ def p_of_cells(hits: NDArray[np.int64], level: float, seed: int) -> float:
     return p_value(hits[0], hits[1], level, generator(seed, 0, "claim", 2))
 
 
-def _cells(one: CellsRecord, hits: NDArray[np.int64]) -> list[tuple[Any, ...]]:
+def _cells(one: CellsRecord, hits: NDArray[np.int64]) -> list[tuple[object, ...]]:
     """The cells of one database with the most hits, as rows of a table."""
     pooled = hits.sum(axis=0)
     order = [k for k in np.argsort(-pooled, kind="stable")[:MOST_CELLS].tolist() if pooled[k]]

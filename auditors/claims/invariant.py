@@ -128,7 +128,7 @@ def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
     return replace(found, witness=witness, details={**found.details, "margins": margins})
 
 
-def _explored(seen: _Seen, cases: int, seed: int) -> Any:
+def _explored(seen: _Seen, cases: int, seed: int) -> object:
     """The first counterexample Hypothesis meets, going for small margins."""
     found: list[Any] = []
 
@@ -144,7 +144,7 @@ def _explored(seen: _Seen, cases: int, seed: int) -> Any:
     return found[0] if found else None
 
 
-def _pushed(seen: _Seen, cases: int, seed: int) -> Any:
+def _pushed(seen: _Seen, cases: int, seed: int) -> object:
     """A counterexample reached from the worst cases by moving one number at a time."""
     rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, 8])))
     left = cases
@@ -170,7 +170,7 @@ def _pushed(seen: _Seen, cases: int, seed: int) -> Any:
 
 def _moves(
     rng: np.random.Generator, case: InvariantCase, place: tuple[Any, ...], leaf: Any
-) -> list[Any]:
+) -> list[object]:
     """Both ends, the middle of a random stretch and a small step; or another choice."""
     for step in place:
         case = case[step]
@@ -184,7 +184,7 @@ def _moves(
     return [other for other in dict.fromkeys(map(kind, made)) if other != case]
 
 
-def _shrunk(seen: _Seen, failing: Any) -> Any:
+def _shrunk(seen: _Seen, failing: Any) -> object:
     """A counterexample none of whose simpler forms is one (or the smallest within the effort)."""
     left, moved = SHRINKS, True
     while moved and left > 0:

@@ -65,11 +65,11 @@ def columns(database: Any) -> list[Any] | None:
     return [_entries(database[name]) for name in names] if len(set(names)) == len(names) else None
 
 
-def _names(database: Any) -> list[Any]:
+def _names(database: Any) -> list[object]:
     return list(getattr(database, "columns", ()))
 
 
-def _entries(column: Any) -> Any:
+def _entries(column: Any) -> object:
     """One column of a table, as an array of plain numbers or as a list."""
     if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
         return column.to_numpy()

@@ -59,7 +59,7 @@ def explore(
     made = [0]
 
     @st.composite
-    def limited(draw: Any) -> Any:
+    def limited(draw: Any) -> object:
         made[0] += 1
         if attempts is not None and made[0] > attempts:
             raise _Enough

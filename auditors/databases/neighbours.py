@@ -383,7 +383,7 @@ def _size(database: Database) -> int:
     return len(database) if type(database) is list else len(_records(database))
 
 
-def _entry(row: Any, name: str) -> Any:
+def _entry(row: Any, name: str) -> object:
     """The entry of a record in a column, to tell whose record it is."""
     try:
         found = row[name]

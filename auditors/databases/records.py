@@ -50,7 +50,7 @@ class Records:
         gone = set(places)
         return self.pick([place for place in range(len(self)) if place not in gone])
 
-    def exchanged(self, place: int, row: Any, cell: str | None = None) -> Any:
+    def exchanged(self, place: int, row: Any, cell: str | None = None) -> object:
         """The database with another record at a place, or with one cell of that record."""
         return self.put(place, row, cell)
 
@@ -74,7 +74,7 @@ def records(database: Any) -> Records | None:
 
 
 def _of_sequence(database: Any) -> Records:
-    def rebuilt(rows: list[Any]) -> Any:
+    def rebuilt(rows: list[Any]) -> object:
         return rows if isinstance(database, list) else _tuple_like(database, rows)
 
     def put(place: int, row: Any, cell: str | None) -> Any:
@@ -95,11 +95,11 @@ def _of_sequence(database: Any) -> Records:
     )
 
 
-def _tuple_like(database: tuple[Any, ...], rows: list[Any]) -> Any:
+def _tuple_like(database: tuple[Any, ...], rows: list[Any]) -> object:
     return tuple(rows) if type(database) is tuple else type(database)(rows)
 
 
-def _with_cell(row: Any, cell: str, other: Any) -> Any:
+def _with_cell(row: Any, cell: str, other: Any) -> object:
     return {**row, cell: other[cell]}
 
 
@@ -215,7 +215,7 @@ def _of_columns(database: Any, columns: dict[Any, Records]) -> Records:
     count = len(next(iter(columns.values())))
     rows = tuple({name: part.rows[i] for name, part in columns.items()} for i in range(count))
 
-    def pick(places: Sequence[int]) -> Any:
+    def pick(places: Sequence[int]) -> object:
         return _replaced(database, {name: part.pick(places) for name, part in columns.items()})
 
     def put(place: int, row: Any, cell: str | None) -> Any:
@@ -228,7 +228,7 @@ def _of_columns(database: Any, columns: dict[Any, Records]) -> Records:
     return Records(kind, rows, pick, put, tuple(columns) if named else ())
 
 
-def _replaced(database: Any, changes: dict[Any, Any]) -> Any:
+def _replaced(database: Any, changes: dict[Any, Any]) -> object:
     if isinstance(database, Mapping):
         return {**database, **changes}
     if dataclasses.is_dataclass(database) and not isinstance(database, type):

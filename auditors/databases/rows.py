@@ -82,7 +82,7 @@ def list_strategy(domain: Rows, rows: "SearchStrategy[Any]") -> "SearchStrategy[
     """
     from hypothesis import strategies as st
 
-    def expand(blocks: list[tuple[Any, int]]) -> list[Any]:
+    def expand(blocks: list[tuple[Any, int]]) -> list[object]:
         made = [row for row, copies in blocks for _ in range(copies)][: domain.max_size]
         return made + made[-1:] * (domain.min_size - len(made))
 

@@ -83,7 +83,7 @@ def from_schema(data: Any) -> "SearchStrategy[Any]":
 
 def _with_single_holders(
     rows: list[dict[str, Any]], rare: Mapping[str, list[Any]], columns: Mapping[str, Any]
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     """The rows with every rare category kept by its first holder only."""
     held: set[tuple[str, str]] = set()
     made = []
@@ -212,7 +212,7 @@ def _numbers(where: str, kind: str, column: Mapping[str, Any]) -> "SearchStrateg
     return found
 
 
-def _rare(column: Any) -> list[Any]:
+def _rare(column: Any) -> list[object]:
     found = column.get("rare", []) if isinstance(column, Mapping) else []
     if not isinstance(found, list):
         raise InvalidArgument(f'"rare" is a list of categories, got {found!r}')

@@ -132,7 +132,7 @@ def is_frame(rows: Any) -> bool:
     return library in ("pandas", "polars") and type(rows).__name__ == "DataFrame"
 
 
-def _columns(rows: Any, whole: Records) -> list[list[Any]]:
+def _columns(rows: Any, whole: Records) -> list[list[object]]:
     """The entries of each column; of rows without columns, the rows."""
     if is_frame(rows):
         if hasattr(rows, "get_columns"):

@@ -181,7 +181,7 @@ def _values(row: Row) -> tuple[list[Any], bool]:
     return corners(row), False
 
 
-def _products(rows: list[Row]) -> tuple[list[tuple[Any, ...]], bool] | None:
+def _products(rows: list[Row]) -> tuple[list[tuple[object, ...]], bool] | None:
     """All combinations, and whether they are really all; None where they are too many."""
     parts = [_values(row) for row in rows]
     size = 1

@@ -147,7 +147,7 @@ class Bins:
                 yield low, ends[place + 1]
                 low = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `bins_from_json` rebuilds the bins from."""
         return {
             "feature": self.feature.to_json(),
@@ -179,7 +179,7 @@ def bins_from_json(data: Any) -> Bins:
     return bins
 
 
-def _items(data: Any) -> list[Any]:
+def _items(data: Any) -> list[object]:
     if not isinstance(data, list) or len(data) > MOST_BINS:
         raise EvidenceFormatError(f"expected a list of at most {MOST_BINS} items, got {data!r:.60}")
     return data

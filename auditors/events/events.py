@@ -59,7 +59,7 @@ class HalfLine:
             return self.feature.sentence(0.0, equal=False) or ""
         return f"{self.feature} {self._sign()} {say_number(self.threshold)}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         return {
             "kind": "half-line",
@@ -105,7 +105,7 @@ class Intervals:
         text = " or ".join(parts) + (f" or {more} more intervals" if more > 0 else "")
         return f"{self.feature} in {text}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         ends = [[to_json(float(low)), to_json(float(high))] for low, high in self.intervals]
         return {"kind": "intervals", "feature": self.feature.to_json(), "intervals": ends}
@@ -149,7 +149,7 @@ class Among:
                 return said
         return f"{self.feature} is {_say_values(self.values, 'or')}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         values = [v if isinstance(v, str) else to_json(float(v)) for v in self.values]
         return {"kind": "among", "feature": self.feature.to_json(), "values": values}
@@ -181,7 +181,7 @@ class NoneOf:
                 return said
         return f"{self.feature} is not {_say_values(self.values, 'or')}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         return {**Among(self.feature, self.values).to_json(), "kind": "none-of"}
 
@@ -248,7 +248,7 @@ class AnyOf:
         more = len(self.events) - 6
         return ", or ".join(parts) + (f", or {more} more" if more > 0 else "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         return {"kind": "any-of", "events": [event.to_json() for event in self.events]}
 
@@ -270,7 +270,7 @@ class Outcomes:
         more = len(self.rows) - FEW
         return f"output is {' or '.join(parts)}" + (f" or {more} more" if more > 0 else "")
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         return {"kind": "outcomes", "rows": [to_json(row) for row in self.rows]}
 

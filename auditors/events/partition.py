@@ -55,7 +55,7 @@ class ByBins:
         """How many outputs lie in each cell."""
         return np.bincount(self.cells(outputs), minlength=self.size)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `partition_from_json` rebuilds it from."""
         return {"kind": "bins", **self.bins.to_json()}
 
@@ -85,7 +85,7 @@ class ByScore:
         """How many outputs lie in each cell."""
         return np.bincount(self.cells(outputs), minlength=self.size)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `partition_from_json` rebuilds it from."""
         return {"kind": "score", "score": self.score.to_json(), "cuts": list(self.cuts)}
 
@@ -114,7 +114,7 @@ class ByEvent:
         """How many outputs lie in each cell."""
         return np.bincount(self.cells(outputs), minlength=self.size)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `partition_from_json` rebuilds it from."""
         return {"kind": "event", "event": self.event.to_json()}
 

@@ -78,7 +78,7 @@ class PointTable:
                 yield low, ends[place + 1], self.values[place]
                 low = ends[place + 1]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that the table is rebuilt from."""
         return {**self.bins.to_json(), "values": list(self.values)}
 
@@ -196,7 +196,7 @@ class AdditiveScore:
             odd.append(f"{'the others are' if odd else 'all parts are'} {usual}")
         return f"{_say_points(shape.points)} if {' and '.join(odd)}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `event_from_json` rebuilds the event from."""
         return {
             "kind": "additive-score",

@@ -294,7 +294,7 @@ def _plus(step: int, factor: float) -> Change:
     return lambda old: old + step
 
 
-def bound_values(run: object) -> dict[str, Any]:
+def bound_values(run: object) -> dict[str, object]:
     """The values bound to a function: by a partial, as defaults, in its closure."""
     values: dict[str, Any] = {}
     layers = []

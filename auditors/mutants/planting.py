@@ -59,7 +59,7 @@ def is_faithful(source: FunctionSource) -> bool:
     return False
 
 
-def _content(code: CodeType) -> Any:
+def _content(code: CodeType) -> object:
     constants = [one if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
     inner = [_content(one) for one in constants if isinstance(one, CodeType)]
     plain = sorted(one for one in constants if isinstance(one, str))

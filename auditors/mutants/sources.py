@@ -170,7 +170,7 @@ def _named(function: FunctionType, node: Node, one: Any, makes: bool) -> list[An
     return found
 
 
-def _contents(cell: Any) -> Any:
+def _contents(cell: Any) -> object:
     try:
         return cell.cell_contents
     except ValueError:

@@ -99,7 +99,7 @@ def _hashed(items: list[Any]) -> list[Any]:
     return items
 
 
-def _read_dict(data: Any, depth: int) -> Any:
+def _read_dict(data: Any, depth: int) -> object:
     pairs = [(from_json(key, depth), from_json(item, depth)) for key, item in data]
     _hashed([key for key, _ in pairs])
     return dict(pairs)
@@ -135,7 +135,7 @@ def _read_range(data: Any, _: int) -> range:
     return numbers
 
 
-def _read_array(data: Any, depth: int) -> Any:
+def _read_array(data: Any, depth: int) -> object:
     kind = data["dtype"]
     shape = _shape(data["shape"], len(data["data"]))
     items = [from_json(item, depth) for item in data["data"]]
@@ -149,7 +149,7 @@ def _read_array(data: Any, depth: int) -> Any:
     return np.array(items, dtype=dtype).reshape(shape)
 
 
-def _read_records(data: Any, depth: int) -> Any:
+def _read_records(data: Any, depth: int) -> object:
     kinds = [(str(name), str(kind)) for name, kind in data["dtype"]]
     dtype = _dtype(kinds, len(data["data"]), data["data"])
     if dtype.hasobject:
@@ -158,7 +158,7 @@ def _read_records(data: Any, depth: int) -> Any:
     return np.array(rows, dtype=dtype).reshape(_shape(data["shape"], len(rows)))
 
 
-def _read_numpy(data: Any, depth: int) -> Any:
+def _read_numpy(data: Any, depth: int) -> object:
     dtype = np.dtype(str(data[0]))
     if dtype.kind not in "biufcSU":
         raise EvidenceFormatError(f"numpy values of type {data[0]!r:.40} are not read")
@@ -202,7 +202,7 @@ def _with_attributes(kind: type, held: dict[str, Any]) -> Any:
     return made
 
 
-def _read_object(data: Any, depth: int) -> Any:
+def _read_object(data: Any, depth: int) -> object:
     name, fields = str(data[0]), {str(k): from_json(item, depth) for k, item in data[1].items()}
     module, _, path = name.partition(":")
     found: Any = sys.modules.get(module)
@@ -213,7 +213,7 @@ def _read_object(data: Any, depth: int) -> Any:
     return StandIn(name, fields)
 
 
-def _read_namedtuple(data: Any, depth: int) -> Any:
+def _read_namedtuple(data: Any, depth: int) -> object:
     kind = _loaded_class(data[0], lambda k: issubclass(k, tuple) and hasattr(k, "_fields"))
     return kind(*(from_json(item, depth) for item in data[1]))
 

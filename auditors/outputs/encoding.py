@@ -48,7 +48,7 @@ LONG_LOOK = 4_000
 """Fields of all records from which the repr of a list of records takes a millisecond."""
 
 
-def to_json(value: Any, depth: int = 0) -> Any:
+def to_json(value: Any, depth: int = 0) -> object:
     """The JSON form of any value made of the types named in the module's description.
 
     Raises InvalidArgument for a type that has no JSON form or for nesting beyond 60 levels.
@@ -100,7 +100,7 @@ def _digits(value: int) -> str:
         ) from None
 
 
-def _container_to_json(value: Any, depth: int) -> Any:
+def _container_to_json(value: Any, depth: int) -> object:
     def inner(item: Any) -> Any:
         return to_json(item, depth + 1)
 
@@ -198,7 +198,7 @@ _SCALARS: tuple[tuple[type, str, Callable[[Any], Any]], ...] = (
 )
 
 
-def _array_to_json(array: np.ndarray[Any, Any], depth: int) -> Any:
+def _array_to_json(array: np.ndarray[Any, Any], depth: int) -> object:
     if array.dtype.names is not None:
         rows = [list(row) for row in array.ravel().tolist()]
         kind: Any = [[name, array.dtype[name].str] for name in array.dtype.names]
@@ -312,7 +312,7 @@ def told(row: Any) -> bytes:
     return repr(_as_double(row)).encode("utf-8", "surrogatepass")
 
 
-def _as_double(value: Any) -> Any:
+def _as_double(value: Any) -> object:
     return float(value) if type(value) in (int, bool) and abs(value) <= DOUBLED else value
 
 
@@ -385,7 +385,7 @@ class _Unspoken:
         return self.text
 
 
-def _readable(value: Any, depth: int = 0) -> Any:
+def _readable(value: Any, depth: int = 0) -> object:
     """The value with what is in plain objects and small sparse matrices, at any depth within."""
     kind = type(value)
     if depth > DEEPEST_SHOWN:

@@ -78,7 +78,7 @@ def table_to_json(value: Any, encode: Encode) -> dict[str, Any] | None:
     return None
 
 
-def _index_to_json(index: Any, encode: Encode) -> Any:
+def _index_to_json(index: Any, encode: Encode) -> object:
     names = [encode(name) for name in index.names]
     if type(index).__name__ == "RangeIndex":
         return {"range": [index.start, index.stop, index.step], "names": names}
@@ -87,7 +87,7 @@ def _index_to_json(index: Any, encode: Encode) -> Any:
     return {"data": _column_to_json(index.array, encode), "names": names}
 
 
-def _column_to_json(array: Any, encode: Encode) -> Any:
+def _column_to_json(array: Any, encode: Encode) -> object:
     dtype = array.dtype
     if hasattr(dtype, "categories"):
         return {
@@ -109,7 +109,7 @@ def _column_to_json(array: Any, encode: Encode) -> Any:
     )
 
 
-def _polars_to_json(series: Any, encode: Encode) -> Any:
+def _polars_to_json(series: Any, encode: Encode) -> object:
     dtype = str(series.dtype)
     if dtype not in POLARS:
         raise InvalidArgument(

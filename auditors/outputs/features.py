@@ -163,7 +163,7 @@ class Feature:
             return f"the call {'raises' if equal else 'does not raise'} {str(value)[7:]}"
         return None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `feature_from_json` rebuilds the feature from."""
         data: dict[str, Any] = {"kind": self.kind, "path": _path_to_json(self.path)}
         if self.kind in PAIRED:
@@ -226,7 +226,7 @@ def path_name(path: Path) -> str:
     return name
 
 
-def _path_to_json(path: Path) -> list[Any]:
+def _path_to_json(path: Path) -> list[object]:
     return [step if isinstance(step, int) else {step[0]: step[1]} for step in path]
 
 

@@ -93,7 +93,7 @@ def type_name(kind: type) -> str:
     return kind.__qualname__ if module in short else f"{module}.{kind.__qualname__}"
 
 
-def _itself(value: Any) -> Any:
+def _itself(value: Any) -> object:
     return value
 
 
@@ -130,7 +130,7 @@ _NUMPY_KEYS = (np.number, np.bool_, np.str_, np.bytes_)
 _PLAIN_KEYS = frozenset({str, int, float, bytes, bool, type(None), tuple, frozenset})
 
 
-def _mapping(value: Any) -> dict[Step, Any]:
+def _mapping(value: Any) -> dict[Step, object]:
     items = dict.items(value) if isinstance(value, dict) else value.items()
     return _named((("key", key_text(key)), item) for key, item in items)
 
@@ -146,18 +146,18 @@ def _named(pairs: Any) -> dict[Step, Any]:
     return found
 
 
-def _set(value: Any) -> dict[Step, Any]:
+def _set(value: Any) -> dict[Step, object]:
     # Sorted by their texts: the order of a set differs between processes.
     members = _members(value)
     texts = [(key_text(member), place) for place, member in enumerate(members)]
     return _named((("member", text), members[place]) for text, place in sorted(texts))
 
 
-def _members(value: Any) -> list[Any]:
+def _members(value: Any) -> list[object]:
     return [*(frozenset.__iter__(value) if isinstance(value, frozenset) else set.__iter__(value))]
 
 
-def _namedtuple(value: Any) -> dict[Step, Any]:
+def _namedtuple(value: Any) -> dict[Step, object]:
     items = tuple.__iter__(value)
     return {("field", name): item for name, item in zip(type(value)._fields, items, strict=True)}
 
@@ -182,13 +182,13 @@ def _printed(value: Any) -> tuple[str, int]:
     return text, -1
 
 
-def _decimal(value: Any) -> tuple[float, str, dict[Step, Any]]:
+def _decimal(value: Any) -> tuple[float, str, dict[Step, object]]:
     text = str(Decimal(value))
     number = float("nan") if value.is_nan() else float(value)
     return number, text, {("field", "exponent"): Decimal(value).as_tuple().exponent}
 
 
-def _fraction(value: Any) -> tuple[float, str, dict[Step, Any]]:
+def _fraction(value: Any) -> tuple[float, str, dict[Step, object]]:
     top, bottom = value.numerator, value.denominator
     return _nearest(value), f"{number_text(top)}/{number_text(bottom)}", {
         ("field", "numerator"): top, ("field", "denominator"): bottom
@@ -202,7 +202,7 @@ def _nearest(value: Any) -> float:
         return float("inf") if value > 0 else float("-inf")
 
 
-def _datetime(value: Any) -> tuple[None, str, dict[Step, Any]]:
+def _datetime(value: Any) -> tuple[None, str, dict[Step, object]]:
     start = datetime(1970, 1, 1, tzinfo=UTC if value.tzinfo else None)
     return None, datetime.__repr__(value), {
         ("field", "timestamp()"): (value - start) / timedelta(seconds=1),

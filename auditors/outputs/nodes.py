@@ -353,7 +353,7 @@ def joined(nodes: Sequence[Node]) -> Node:
     return mixed(start, found)
 
 
-def _form(node: Node) -> Any:
+def _form(node: Node) -> object:
     """Equal for nodes that one node can hold."""
     match node:
         case Grid():

@@ -226,7 +226,7 @@ def _plain(node: Node) -> list[Any]:
     return found
 
 
-def _nested(kind: str, value: Any) -> Any:
+def _nested(kind: str, value: Any) -> object:
     """An array of several axes as lists of lists of one type, as those are written elsewhere."""
     if type(value) is list and value and type(value[0]) is list:
         value = tuple(_nested(kind, part) for part in value)
@@ -237,7 +237,7 @@ def _builtin(node: Numbers | Texts) -> bool:
     return node.kind in ("number", "text", "NoneType")
 
 
-def _plain_ragged(node: Ragged) -> list[Any]:
+def _plain_ragged(node: Ragged) -> list[object]:
     content = _plain(node.content)
     ends = np.cumsum(node.lengths).tolist()
     starts = [0, *ends][:-1]

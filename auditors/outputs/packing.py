@@ -115,7 +115,7 @@ def _too_large() -> ContractError:
     )
 
 
-def _parts_within(value: Any) -> list[Any]:
+def _parts_within(value: Any) -> list[object]:
     if isinstance(value, dict):
         return list(dict.values(value))
     if isinstance(value, list):
@@ -234,7 +234,7 @@ def _lists(kind: Kind, values: list[Any], depth: int) -> Node:
     return Ragged(kind.name, lengths, packed(content, depth + 1))
 
 
-def _flat(values: Any) -> list[Any]:
+def _flat(values: Any) -> list[object]:
     content = list(chain.from_iterable(values))
     if len(content) > MOST_PARTS:
         raise _too_large()

@@ -90,7 +90,7 @@ def unread(texts: Texts) -> Texts:
     return texts.take(np.flatnonzero(silent)).compact()
 
 
-def _json(text: str) -> Any:
+def _json(text: str) -> object:
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):

@@ -49,7 +49,7 @@ def open_table(kind: type) -> Callable[[Any], Parts] | None:
     return None
 
 
-def _cells(values: Any) -> Any:
+def _cells(values: Any) -> object:
     """A column as an array where numpy holds its entries as they are, else as a list."""
     found = np.asarray(values)
     if found.dtype.kind in "biufSU" and found.ndim == 1:
@@ -69,7 +69,7 @@ def _named_cells(names: list[Any], columns: list[Any]) -> Parts:
     return found
 
 
-def _pandas_column(values: Any) -> Any:
+def _pandas_column(values: Any) -> object:
     # Extension types answer None, NaN and NA in their own ways; as objects they keep them.
     if isinstance(values.dtype, np.dtype):
         return _cells(values.to_numpy())

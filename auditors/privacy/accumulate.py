@@ -100,7 +100,7 @@ class Capital:
     seeds: tuple[str, ...] = ()
     runs: int = 0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Plain data that `capital_from_json` rebuilds it from."""
         names = ("epsilon", "delta", "distance", "grid", "highest", "seeds", "runs")
         data = {name: getattr(self, name) for name in names}

@@ -188,7 +188,7 @@ def looks_again(one: Counting) -> Iterator[str]:
             yield from found[-1]
 
 
-def _fixed(count: Count) -> tuple[Any, ...]:
+def _fixed(count: Count) -> tuple[object, ...]:
     return (
         count.stage, count.event, count.reversed, count.predicted, count.spread, count.rates
     )  # fmt: skip

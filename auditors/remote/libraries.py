@@ -126,7 +126,7 @@ def fitted(
     return {name: attribute(fresh, name) for name in released}
 
 
-def attribute(model: Any, name: str) -> Any:
+def attribute(model: Any, name: str) -> object:
     """A fitted attribute by its name, or by the end of it: `centers` for `cluster_centers_`."""
     if not hasattr(model, name):
         learnt = [one for one in vars(model) if one.endswith("_") and not one.startswith("_")]
@@ -235,7 +235,7 @@ def of_python_dp(found: Any, name: str) -> Opened:
     return Opened(run, False, {"claims": [told], "reference": f"python-dp {kind_of(found)}"})
 
 
-def noised(found: Any, database: object, rng: object) -> Any:
+def noised(found: Any, database: object, rng: object) -> object:
     """The value with noise."""
     return found.add_noise(database)
 
@@ -271,7 +271,7 @@ def of_torch(module: object, name: str) -> Opened:
     return Opened(partial(forwarded, module), True, {"reference": f"torch {kind_of(module)}"})
 
 
-def forwarded(module: Any, database: object, rng: object) -> Any:
+def forwarded(module: Any, database: object, rng: object) -> object:
     """What the module makes of a list of numbers in torch's default type, as an array."""
     torch = sys.modules["torch"]
     with torch.no_grad():

@@ -200,7 +200,7 @@ def _failure(kind: str) -> type[RemoteFailure]:
     return type(kind.rpartition(".")[2], (RemoteFailure,), inside)
 
 
-def _joined(parts: list[Any]) -> Any:
+def _joined(parts: list[Any]) -> object:
     """The answers to several requests as one answer."""
     first = parts[0]
     if all(isinstance(p, np.ndarray) and p.shape[1:] == first.shape[1:] for p in parts):
@@ -216,7 +216,7 @@ def _joined(parts: list[Any]) -> Any:
     return [row for part in parts for row in part]
 
 
-def _first(outputs: Any) -> Any:
+def _first(outputs: Any) -> object:
     """The only one of an answer to a request for one."""
     if type(outputs) is tuple:
         return tuple(map(_first, outputs))

@@ -227,7 +227,7 @@ class _Patience(Silence):
             self.broken()
 
 
-def _no_constant(text: str) -> Any:
+def _no_constant(text: str) -> object:
     raise ValueError(text)
 
 

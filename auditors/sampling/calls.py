@@ -236,7 +236,7 @@ def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single
     def plain(database: Database, stream: Stream, draw: int) -> Any:
         return run(database, stream.at(draw))
 
-    def raising(database: Database, stream: Stream, draw: int) -> Any:
+    def raising(database: Database, stream: Stream, draw: int) -> object:
         try:
             return run(database, stream.at(draw))
         except Exception as error:  # noqa: BLE001 - an exception is an output here
@@ -245,7 +245,7 @@ def single_call(run: Callable[..., Any], sized: bool, exceptions: str) -> Single
     def row(database: Database, stream: Stream, draw: int) -> Any:
         return row_of(run(database, stream.at(draw), size=1))
 
-    def either(database: Database, stream: Stream, draw: int) -> Any:
+    def either(database: Database, stream: Stream, draw: int) -> object:
         try:
             return run(database, stream.at(draw))
         except Exception as error:

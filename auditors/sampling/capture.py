@@ -68,7 +68,7 @@ def _extent(value: Any, most: int) -> int:
     return found
 
 
-def captured(value: Any) -> Any:
+def captured(value: Any) -> object:
     """A copy of an output that nobody else can change; the value itself where nobody can.
 
     Types are kept exactly. Raises ContractError for what cannot be copied: a generator, a lock, a
@@ -97,7 +97,7 @@ def _array(value: Any) -> Any:
     return copy.deepcopy(value) if value.dtype.hasobject else value.copy()
 
 
-def _dict(value: Any) -> Any:
+def _dict(value: Any) -> object:
     # Mostly plain values under plain keys, which need no look at each.
     if UNCHANGING.issuperset(map(type, value)):
         if UNCHANGING.issuperset(map(type, value.values())):
@@ -106,12 +106,12 @@ def _dict(value: Any) -> Any:
     return {_copied(key): _copied(item) for key, item in value.items()}
 
 
-def _list(value: Any) -> Any:
+def _list(value: Any) -> object:
     plain = UNCHANGING.issuperset(map(type, value))
     return value.copy() if plain else [_copied(item) for item in value]
 
 
-def _tuple(value: Any) -> Any:
+def _tuple(value: Any) -> object:
     plain = UNCHANGING.issuperset(map(type, value))
     return value if plain else tuple([_copied(item) for item in value])
 
@@ -121,7 +121,7 @@ _COPIERS: dict[type, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
-def _deep(value: Any) -> Any:
+def _deep(value: Any) -> object:
     if isinstance(value, (Enum, type)):
         return value
     kind = kind_of(type(value))
@@ -135,7 +135,7 @@ def _deep(value: Any) -> Any:
         return _with_views(value)
 
 
-def _with_views(value: Any) -> Any:
+def _with_views(value: Any) -> object:
     """A deep copy of what holds views of others' values, which cannot be pickled and so not copied.
 
     In the copy each is a view of values of its own.
@@ -159,7 +159,7 @@ def _with_views(value: Any) -> Any:
         ) from error
 
 
-def _keys(kind: Any, keys: list[Any]) -> Any:
+def _keys(kind: Any, keys: list[Any]) -> object:
     return kind.fromkeys(keys).keys()
 
 
@@ -167,7 +167,7 @@ def _values(kind: Any, values: list[Any]) -> Any:
     return kind(enumerate(values)).values()
 
 
-def _items(kind: Any, items: list[Any]) -> Any:
+def _items(kind: Any, items: list[Any]) -> object:
     return kind(items).items()
 
 

@@ -275,7 +275,7 @@ def remade(
     asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
     seconds: float,
     refuted: bool,
-) -> list[Any]:
+) -> list[object]:
     """The same draws in a random order, each from a fresh copy of its database.
 
     The last of each entry is how many of rows that are made together are wanted.
@@ -303,7 +303,7 @@ def remade(
         made = array_block(worker, [database], key, start + number, size, rows, True)
         return made[:wanted].copy()
 
-    def twice(place: int, number: int) -> Any:
+    def twice(place: int, number: int) -> object:
         known, one = seedable(), again(place, number, new=False)
         # The call may have imported another generator, which is seeded for the next.
         return one if seedable() == known else again(place, number)

@@ -120,7 +120,7 @@ def _reach(modules: Reached, module: str, what: Any) -> None:
     modules.setdefault(module, set()).add(root)
 
 
-def _of_function(function: FunctionType, modules: Reached) -> Iterator[Any]:
+def _of_function(function: FunctionType, modules: Reached) -> Iterator[object]:
     if not function.__module__:
         raise _UnknownError
     _reach(modules, function.__module__, function)
@@ -142,7 +142,7 @@ def _lines(code: CodeType) -> Iterator[str]:
         yield f"places {places} {code.co_code.hex()} {code.co_consts!r}"
 
 
-def _of_object(value: Any, modules: Reached) -> Iterator[Any]:
+def _of_object(value: Any, modules: Reached) -> Iterator[object]:
     _reach(modules, type(value).__module__, type(value))
     yield f"{type(value).__module__.rpartition('.')[2]}.{type(value).__qualname__}"
     if dataclasses.is_dataclass(value):
@@ -160,7 +160,7 @@ def _is_strategy(value: Any) -> bool:
     return loaded is not None and isinstance(value, loaded.SearchStrategy)
 
 
-def _definition(strategy: Any) -> Iterator[tuple[str, Any]]:
+def _definition(strategy: Any) -> Iterator[tuple[str, object]]:
     """What a strategy of Hypothesis was made with, by name; nothing that its use leaves in it.
 
     Using a strategy writes into it: the addresses of the threads that validated it, answers that

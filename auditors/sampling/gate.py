@@ -184,7 +184,7 @@ class Copies:
         """`encoded` are the databases as `pickled` made them."""
         self._encoded = encoded
         self._left = [max(FEWEST_COPIES, COPIES // max(len(one), 1)) for one in encoded]
-        self._last: dict[int, Any] = {}
+        self._last: dict[int, object] = {}
 
     def of(self, place: int, *, new: bool) -> Any:
         """The database at a place: another copy where a new one is due and not too dear."""

@@ -115,5 +115,5 @@ def _leaves(value: object) -> Iterator[Any]:
         yield value
 
 
-def _end(choice: ExampleChoice, end: int) -> Any:
+def _end(choice: ExampleChoice, end: int) -> object:
     return choice.value if choice.kind == "boolean" else far(choice)[end]

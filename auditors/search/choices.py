@@ -103,7 +103,7 @@ class Example:
         """The values chosen, in order."""
         return tuple([value for _, value, _ in self.made])
 
-    def with_elements(self, block: Elements, elements: Sequence[Sequence[object]]) -> list[Any]:
+    def with_elements(self, block: Elements, elements: Sequence[Sequence[object]]) -> list[object]:
         """The choices with other elements in a collection."""
         values = self.values
         made = [value for element in elements for value in element]
@@ -205,7 +205,7 @@ def _data_class() -> Any:
     from hypothesis.strategies._internal.lazy import unwrap_strategies
 
     of_many = _label()
-    unlabelled: Any = nullcontext({})
+    unlabelled: object = nullcontext({})
 
     class Choosing(ConjectureData):
         """A record of choices without what Hypothesis keeps for reports and for shrinking.

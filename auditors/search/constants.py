@@ -65,7 +65,7 @@ class _Walk:
         self.run = run
         self.home = _home(run)
         self.seen: set[int] = set()
-        self.alive: list[Any] = []
+        self.alive: list[object] = []
         """What was looked at, so that no identity is used twice."""
         self.codes: list[CodeType] = []
 
@@ -80,7 +80,7 @@ class _Walk:
         self.alive.append(value)
         return True
 
-    def _of(self, value: object, names: frozenset[str]) -> Iterator[Any]:
+    def _of(self, value: object, names: frozenset[str]) -> Iterator[object]:
         """The constants of a value that code reaches by one of these names."""
         if isinstance(value, Enum):
             yield value
@@ -119,7 +119,7 @@ class _Walk:
             case _:
                 yield from self._of_object(value, names)
 
-    def _of_container(self, value: Any, names: frozenset[str]) -> Iterator[Any]:
+    def _of_container(self, value: Any, names: frozenset[str]) -> Iterator[object]:
         if len(value) > MOST_ITEMS:
             return
         items: list[Any] = list(value)
@@ -131,7 +131,7 @@ class _Walk:
         for item in items:
             yield from self._of(item, names)
 
-    def _of_function(self, function: FunctionType) -> Iterator[Any]:
+    def _of_function(self, function: FunctionType) -> Iterator[object]:
         original = getattr(function, "__wrapped__", None)
         if self._own(function.__code__):
             self.codes.append(function.__code__)
@@ -155,7 +155,7 @@ class _Walk:
         known: Mapping[str, object],
         cells: Mapping[str, object],
         names: frozenset[str],
-    ) -> Iterator[Any]:
+    ) -> Iterator[object]:
         said = code.co_consts[:1] if code.co_flags & inspect.CO_OPTIMIZED else ()
         for step in dis.get_instructions(code):
             value = step.argval
@@ -169,7 +169,7 @@ class _Walk:
                 yield from self._of(known[value], names)
         yield from solutions(code, ChainMap(dict(cells), dict(known)))
 
-    def _of_class(self, kind: type, names: frozenset[str]) -> Iterator[Any]:
+    def _of_class(self, kind: type, names: frozenset[str]) -> Iterator[object]:
         inside = {
             name: value
             for base in reversed(kind.__mro__)
@@ -186,7 +186,7 @@ class _Walk:
             if name in names:
                 yield from self._of(value, names)
 
-    def _of_object(self, value: object, names: frozenset[str]) -> Iterator[Any]:
+    def _of_object(self, value: object, names: frozenset[str]) -> Iterator[object]:
         kind = type(value)
         if not self._ours(kind):
             inner = getattr(value, "func", None)

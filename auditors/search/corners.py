@@ -47,7 +47,7 @@ FEW_ROWS = 4
 LONGEST = 7
 
 
-def enumerated(examples: list[Example]) -> Iterator[list[Any]]:
+def enumerated(examples: list[Example]) -> Iterator[list[object]]:
     """Every value of choices that have few, one at a time; all together where that is few."""
     for example in examples[:1]:
         sizes = [choice.size() for choice in example.choices]
@@ -60,7 +60,7 @@ def enumerated(examples: list[Example]) -> Iterator[list[Any]]:
                 yield from (changed(example, {place: value}) for value in all_of(choice))
 
 
-def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[Any]]:
+def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[object]]:
     """The shortest lists of rows of few values: all of them, with every change there is."""
     for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
         which = next(i for i, block in enumerate(example.blocks) if block.elements)
@@ -93,7 +93,7 @@ def _answered(example: Example, answers: dict[int, object]) -> list[tuple[str, A
     ]
 
 
-def _all_rows(example: Example, start: int, end: int) -> list[tuple[Any, ...]]:
+def _all_rows(example: Example, start: int, end: int) -> list[tuple[object, ...]]:
     """All rows that a strategy of rows can yield, where they are few; else none."""
     choices = example.choices[start:end]
     ways = [all_of(choice) if few_ways(choice) else [choice.value] for choice in choices]
@@ -111,7 +111,7 @@ def corners(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[
     yield from in_turn([_corners_of(suggestions, example) for example in examples])
 
 
-def _corners_of(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
+def _corners_of(suggestions: Suggestions, example: Example) -> Iterator[list[object]]:
     groups: list[list[int]] = []
     for place, choice in enumerate(example.choices):
         if choice.kind == "boolean":
@@ -141,7 +141,7 @@ def _corners_of(suggestions: Suggestions, example: Example) -> Iterator[list[Any
 
 def _corners_of_few(
     suggestions: Suggestions, example: Example, places: list[int]
-) -> Iterator[list[Any]]:
+) -> Iterator[list[object]]:
     """A few numbers: all combinations of what they may be, the extremes first."""
     values = [suggestions.few(example.choices[place], 9) for place in places[:4]]
     combined = sorted(product(*(enumerate(few) for few in values)), key=_depth)
@@ -149,7 +149,7 @@ def _corners_of_few(
         yield changed(example, {p: v for p, (_, v) in zip(places, chosen, strict=False)})
 
 
-def _pattern(group: list[int], ends: list[object], pattern: str) -> dict[int, Any]:
+def _pattern(group: list[int], ends: list[object], pattern: str) -> dict[int, object]:
     low, high = ends
     count = len(group)
     match pattern:
@@ -213,7 +213,7 @@ def levels(choice: ExampleChoice) -> list[Any]:
     return [value for value in dict.fromkeys(found) if choice.permits(value)]
 
 
-def patterned(example: Example) -> Iterator[list[Any]]:
+def patterned(example: Example) -> Iterator[list[object]]:
     """The choices with all groups in patterns, the plainest patterns of all groups first."""
     groups = [group for group in groups_of(example) if len(group) >= FEWEST][:MOST_GROUPS]
     ways = [list(_patterns(example, group))[:MOST_PATTERNS] for group in groups]
@@ -234,7 +234,7 @@ def _rank(chosen: tuple[tuple[int, object], ...]) -> int:
     return rank
 
 
-def _patterns(example: Example, group: list[int]) -> Iterator[dict[int, Any]]:
+def _patterns(example: Example, group: list[int]) -> Iterator[dict[int, object]]:
     """Every value for all; then two values, half and half, one against the rest, in turn."""
     values, count = levels(example.choices[group[0]]), len(group)
     for value in values[:2]:
@@ -253,7 +253,7 @@ def _patterns(example: Example, group: list[int]) -> Iterator[dict[int, Any]]:
         yield dict.fromkeys(group, value)
 
 
-def regrouped(example: Example, random: Random) -> list[Any] | None:
+def regrouped(example: Example, random: Random) -> list[object] | None:
     """One change to a group: of one choice, of all, of those before or after one; None without."""
     groups = [group for group in groups_of(example) if group]
     if not groups:

@@ -32,7 +32,7 @@ LENGTHS = (5, 4, 3, 2)
 """Constants adjacent in the code that are put into adjacent choices."""
 
 
-def dictionary(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:
+def dictionary(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Constants that stand together in the code, in choices that do; then each alone."""
     one_row = [e for e in examples if any(block.elements for block in e.blocks)]
     yield from in_turn(
@@ -75,18 +75,18 @@ def days(constants: Sequence[object]) -> Iterator[tuple[int, ...]]:
                 yield from ((year, month, day_of_month) for year in LEAP_YEARS)
 
 
-def _fitted(value: object, choice: ExampleChoice) -> Any:
+def _fitted(value: object, choice: ExampleChoice) -> object:
     return next((v for v in exact(value, choice.kind) if choice.permits(v)), None)
 
 
-def _singles(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
+def _singles(suggestions: Suggestions, example: Example) -> Iterator[list[object]]:
     for place, choice in enumerate(example.choices):
         if choice.kind != "boolean":
             for value in suggestions.fitting(choice)[:MARKS]:
                 yield changed(example, {place: value})
 
 
-def _joint(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
+def _joint(suggestions: Suggestions, example: Example) -> Iterator[list[object]]:
     """A constant or an end in one choice of a row, with every value of the row's small ones.
 
     So a condition on several columns of one row is met, where one of them is chosen by an index
@@ -116,13 +116,13 @@ def _small_and_large(example: Example, block: Elements) -> tuple[list[int], list
     return small, large
 
 
-def _worth(suggestions: Suggestions, choice: ExampleChoice) -> list[Any]:
+def _worth(suggestions: Suggestions, choice: ExampleChoice) -> list[object]:
     ends = [value for value in far(choice) if choice.permits(value)]
     found = [*suggestions.as_they_are(choice), *ends, *suggestions.nearby(choice)]
     return list({mark(value): value for value in found}.values())
 
 
-def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[Any]]:
+def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Forms in each choice of the smallest example with a row."""
     for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
         for place, choice in enumerate(example.choices):
@@ -132,7 +132,7 @@ def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[A
 
 def conjunctions(
     suggestions: Suggestions, space: ChoiceSpace, examples: list[Example]
-) -> Iterator[list[Any]]:
+) -> Iterator[list[object]]:
     """Constants that stand together in the code, in the choices of one row, in any order.
 
     A constant is tried as it is, then the next number up and down: `> 90_000` asks for 90,001.
@@ -160,7 +160,7 @@ def _together(
     places: list[int],
     named: dict[int, dict[str, object]],
     window: Sequence[object],
-) -> Iterator[list[Any]]:
+) -> Iterator[list[object]]:
     for chosen in permutations(places, len(window)):
         ways = [
             _ways(constant, example.choices[place], named[place])

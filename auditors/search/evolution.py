@@ -64,7 +64,7 @@ class Evolution:
             choices = self._other_value(example, choices)
         return choices
 
-    def _other_value(self, example: Example, choices: list[Any]) -> list[Any]:
+    def _other_value(self, example: Example, choices: list[Any]) -> list[object]:
         places = [p for p, c in enumerate(example.choices) if c.kind in ("integer", "float")]
         other = [p for p, c in enumerate(example.choices) if c.kind in ("string", "bytes")]
         if not places and not other:
@@ -90,7 +90,7 @@ class Evolution:
             choices[place] = value
         return choices
 
-    def _towards_a_sum(self, example: Example, choices: list[Any], place: int) -> Any:
+    def _towards_a_sum(self, example: Example, choices: list[Any], place: int) -> object:
         """What would make the sum, or the mean, of the like numbers equal to a constant."""
         choice, random = example.choices[place], self._random
         alike = [p for p, c in enumerate(example.choices) if c.alike(choice)]
@@ -105,7 +105,7 @@ class Evolution:
             return choices[place]
         return int(value) if choice.kind == "integer" else float(value)
 
-    def _other_rows(self, example: Example, place: int) -> list[Any] | None:
+    def _other_rows(self, example: Example, place: int) -> list[object] | None:
         block, random = example.blocks[place], self._random
         rows = [tuple(example.values[a:b]) for a, b in block.elements]
         if not rows:

@@ -84,7 +84,7 @@ class Ladder:
     def _tail(self) -> tuple[ExampleChoice, ...]:
         return self.base.choices[self.block.end[0] :]
 
-    def _changed(self, choices: list[object], start: int, change: Row) -> list[Any]:
+    def _changed(self, choices: list[object], start: int, change: Row) -> list[object]:
         """The same with `change` as the row that comes or goes, where the tail chooses a row."""
         tail = self._tail()
         a, b = self.block.elements[0]

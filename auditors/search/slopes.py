@@ -78,7 +78,7 @@ def _ends(choice: ExampleChoice) -> list[Any]:
 
 def proposed(
     example: Example, moves: Sequence[Move], outputs: Any, log_weights: Floats, trials: int
-) -> list[list[Any]]:
+) -> list[list[object]]:
     """The choices of the neighbours that promise most, the best first.
 
     `log_weights` has shape (1 + moves, draws): for the neighbour as it is, and after each move;

@@ -109,7 +109,7 @@ class Stages:
                 best, held, stale = seen, promised, 0
         return best
 
-    def _changed(self, seen: Seen) -> list[Any] | None:
+    def _changed(self, seen: Seen) -> list[object] | None:
         """One change: of a group of like choices, of a part of it, or any that evolution makes."""
         if seen.example is None or not seen.example.choices:
             return None

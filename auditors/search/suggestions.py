@@ -61,7 +61,7 @@ class Suggestions:
         found = [value for one in self.constants for value in exact(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
 
-    def nearby(self, choice: ExampleChoice) -> list[Any]:
+    def nearby(self, choice: ExampleChoice) -> list[object]:
         """What is next to a constant and permitted."""
         found = [value for one in self.constants for value in _surroundings(one, choice.kind)]
         return [value for value in found if choice.permits(value)]
@@ -77,7 +77,7 @@ class Suggestions:
         return [value for value in self.constants if type(value) in (int, float)]
 
 
-def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[Any]]:
+def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[object]]:
     """One of each in turn until all have ended."""
     while proposals:
         left = []
@@ -151,7 +151,7 @@ def exact(constant: object, kind: str) -> list[Any]:
     return []
 
 
-def _surroundings(constant: object, kind: str) -> list[Any]:
+def _surroundings(constant: object, kind: str) -> list[object]:
     """A little more, a little less, and the negative of a constant."""
     found: list[Any] = []
     for value in exact(constant, kind):
@@ -183,13 +183,13 @@ def anything(choice: ExampleChoice, random: Random) -> Any:
     return choice.value
 
 
-def sortable(value: object) -> tuple[str, Any]:
+def sortable(value: object) -> tuple[str, object]:
     """A key that orders values of any kinds."""
     kind = "number" if isinstance(value, (bool, int, float)) else type(value).__name__
     return kind, 0 if value != value else value
 
 
-def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
+def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[object]:
     """Values of some form that a choice permits."""
     found: list[Any]
     match choice.kind:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from random import Random
-from typing import Any
 
 from ...mechanisms.model import Pair
 from .choices import ChoiceSpace, Example, Suggest
@@ -23,7 +22,7 @@ class Tries:
         self.made = 0
         self.telling: list[Seen] = []
         """Examples that showed something new when they were made."""
-        self._tried: set[Any] = set()
+        self._tried: set[object] = set()
         self._best = [0.0] * 4
 
     def try_(self, choices: Sequence[object]) -> Seen | None:

@@ -88,7 +88,7 @@ class ShardBook:
         if self.inner is not None:
             self.inner.remember(block, returned)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Rows of hits: every block of a row from `first` on, `step` apart."""
         parts: dict[BlockRow, list[tuple[int, int]]] = {}
         for row, place, hits in self.counts:

@@ -292,7 +292,7 @@ class _Inquiry:
     def _parts(
         self, tapes: Sequence[HeldTape]
     ) -> list[tuple[float, tuple[Place, ...], str, tuple[HeldTape, Call, Call]]]:
-        by_line: dict[Any, list[tuple[float, HeldTape, Call, Call]]] = {}
+        by_line: dict[object, list[tuple[float, HeldTape, Call, Call]]] = {}
         for tape in tapes:
             of_tape: dict[Any, Any] = {}
             for old, new in zip(tape.calls, tape.replayed, strict=False):

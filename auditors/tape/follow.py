@@ -124,7 +124,7 @@ class Following(Seam):
         kept = np.where(free, was.k * x + was.c, trace.k * call.now[places] + trace.c)
         return kept.astype(np.asarray(made).dtype) if np.asarray(made).dtype.kind in "fi" else kept
 
-    def compared(self, trace: Trace, other: Any, uf: Any, turned: bool) -> Any:
+    def compared(self, trace: Trace, other: Any, uf: Any, turned: bool) -> object:
         """The outcome of a comparison of a draw with a plain number."""
         call = trace.call
         if call.name == "uniform":
@@ -246,7 +246,7 @@ def _bare(value: Any) -> Any:
     return int(int.__int__(value)) if isinstance(value, int) else float.__float__(value)
 
 
-def operated(uf: Any, given: Sequence[Any]) -> Any:
+def operated(uf: Any, given: Sequence[Any]) -> object:
     """A ufunc of one or two arguments, of which one or both are followed."""
     traces = [trace_of(one) for one in given]
     alive = [k for k, one in enumerate(traces)
@@ -300,7 +300,7 @@ def _bare_or(value: Any) -> Any:
     return _bare(value) if isinstance(value, _Traced) else value
 
 
-def traced(value: Any, trace: Trace, *, scalar: bool) -> Any:
+def traced(value: Any, trace: Trace, *, scalar: bool) -> object:
     """The number or array with its trace."""
     if not scalar:
         made = value.view(TracedArray)
@@ -317,7 +317,9 @@ class _Traced:
 
     made_of: Trace | None = None
 
-    def __array_ufunc__(self, uf: Any, how: str, *given: Any, out: Any = None, **more: Any) -> Any:
+    def __array_ufunc__(
+        self, uf: Any, how: str, *given: Any, out: Any = None, **more: Any
+    ) -> object:
         if how == "__call__" and not more:
             made = operated(uf, given)
         elif how == "reduce" and uf is np.add and isinstance(self, TracedArray):
@@ -329,7 +331,7 @@ class _Traced:
             return out[0] if not isinstance(made, TracedArray) else made
         return made
 
-    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> Any:
+    def __array_function__(self, function: Any, types: Any, given: Any, named: Any) -> object:
         if function in (np.sum, np.mean):
             return function._implementation(*given, **named)
         if function in _SHAPES and isinstance(given[0], TracedArray):
@@ -339,7 +341,7 @@ class _Traced:
         return function(*map(plain, given), **{k: plain(v) for k, v in named.items()})
 
 
-def _places(edges: Any, draw: Any) -> Any:
+def _places(edges: Any, draw: Any) -> object:
     """np.searchsorted of a draw among edges: how many of them it is not below."""
     edges = np.asarray(edges)
     if isinstance(draw, TracedArray):
@@ -357,13 +359,13 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
     def __array_finalize__(self, made_from: Any) -> None:
         self.made_of = None
 
-    def _shaped(self, change: Callable[[Any], Any]) -> Any:
+    def _shaped(self, change: Callable[[Any], Any]) -> object:
         made = change(self.view(np.ndarray))
         if self.made_of is None:
             return made
         return traced(np.asarray(made), self.made_of.shaped(change), scalar=np.ndim(made) == 0)
 
-    def _summed(self, whole: Any, axis: Any = 0, **more: Any) -> Any:
+    def _summed(self, whole: Any, axis: Any = 0, **more: Any) -> object:
         """Of several draws the first stands for the sum; the others are fixed."""
         if more.pop("keepdims", False) or any(v is not None for v in more.values()) or \
                 whole is not self or self.made_of is None or isinstance(axis, tuple) or \
@@ -404,7 +406,7 @@ class TracedArray(_Traced, np.ndarray):  # type: ignore[misc]
 
 
 def _reshaping(name: str) -> Callable[..., Any]:
-    def method(self: TracedArray, *given: Any, **named: Any) -> Any:
+    def method(self: TracedArray, *given: Any, **named: Any) -> object:
         return self._shaped(lambda one: getattr(one, name)(*given, **named))
 
     return method
@@ -415,7 +417,7 @@ for _name in ("copy", "reshape", "ravel", "flatten", "transpose", "squeeze", "sw
 
 
 def _method(name: str) -> Callable[..., Any]:
-    def method(self: Any, *given: Any, **named: Any) -> Any:
+    def method(self: Any, *given: Any, **named: Any) -> object:
         return getattr(plain(self), name)(*map(plain, given), **named)
 
     return method
@@ -449,7 +451,7 @@ class TracedInt(_Traced, int):
 
 
 def _operator(uf: Any, turned: bool, name: str) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Any, other: Any) -> object:
         if isinstance(other, np.ndarray) and not isinstance(other, _Traced):
             return uf(other, self) if turned else uf(self, other)
         if not isinstance(other, (int, float, np.number, np.bool_, _Traced)):
@@ -460,10 +462,10 @@ def _operator(uf: Any, turned: bool, name: str) -> Callable[..., Any]:
     return method
 
 
-_SIGNS: dict[str, Any] = {
+_SIGNS: dict[str, object] = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.divide,
 }  # fmt: skip
-_ORDERED: dict[str, Any] = {
+_ORDERED: dict[str, object] = {
     "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
 _USED = (
@@ -474,7 +476,7 @@ _USED = (
 )  # fmt: skip
 
 
-def _negated(self: Any) -> Any:
+def _negated(self: Any) -> object:
     return operated(np.negative, (self,))
 
 

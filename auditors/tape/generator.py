@@ -88,7 +88,7 @@ class Seam(np.random.Generator):
         """What is drawn by the law of this name; `draw` makes a plain array of it."""
         raise NotImplementedError
 
-    def _spawn(self, n_children: int) -> list[Any]:
+    def _spawn(self, n_children: int) -> list[object]:
         """Children that draw from the same tape."""
         return [self] * n_children
 
@@ -104,7 +104,7 @@ class Seam(np.random.Generator):
         return self.asked(name, given, draw, scalar=scalar)
 
     def _integers(self, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64,
-                 endpoint: bool = False) -> Any:  # fmt: skip
+                 endpoint: bool = False) -> object:  # fmt: skip
         """As numpy's."""
         ends = (0, low) if high is None else (low, high)
         given = tuple(np.asarray(one, dtype=float) for one in (ends[0], np.add(ends[1], endpoint)))
@@ -131,7 +131,7 @@ class Seam(np.random.Generator):
         made = places if plain.ndim == 0 else np.take(plain, np.minimum(places, count - 1), axis)
         return made[()] if size is None else made
 
-    def _permutation(self, x: Any, axis: int = 0) -> Any:
+    def _permutation(self, x: Any, axis: int = 0) -> object:
         """As numpy's."""
         plain = np.asarray(x)
         count = int(plain) if plain.ndim == 0 else plain.shape[axis]
@@ -149,17 +149,17 @@ class Seam(np.random.Generator):
                        lambda inner: inner.permutation(count), scalar=False)
         )  # fmt: skip
 
-    def _lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+    def _lognormal(self, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> object:
         """As numpy's."""
         return np.exp(self._known("normal", (mean, sigma), size))
 
     def _standard_gamma(self, shape: Any, size: Any = None, dtype: Any = float,
-                       out: Any = None) -> Any:  # fmt: skip
+                       out: Any = None) -> object:  # fmt: skip
         """As numpy's, always in double precision."""
         return _into(out, self._known("gamma", (shape, 1.0), size))
 
 
-def _into(out: Any, made: Any) -> Any:
+def _into(out: Any, made: Any) -> object:
     if out is None:
         return made
     out[...] = made
@@ -169,7 +169,7 @@ def _into(out: Any, made: Any) -> Any:
 def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable[..., Any]:
     names = [one for one, _ in parameters]
 
-    def method(self: Seam, *given: Any, **named: Any) -> Any:
+    def method(self: Seam, *given: Any, **named: Any) -> object:
         size = named.pop("size", given[len(names)] if len(given) > len(names) else None)
         named.update(zip(names, given, strict=False))
         return self._known(name, tuple(named.get(one, usual) for one, usual in parameters), size)
@@ -179,7 +179,7 @@ def _of(name: str, parameters: tuple[tuple[str, float | None], ...]) -> Callable
 
 def _unit(law: str, parameters: tuple[float, ...]) -> Callable[..., Any]:
     def method(self: Seam, size: Any = None, dtype: Any = float, method: Any = None,
-               out: Any = None) -> Any:  # fmt: skip
+               out: Any = None) -> object:  # fmt: skip
         size = np.shape(out) if out is not None else size
         return _into(out, self._known(law, parameters, size))
 
@@ -187,7 +187,7 @@ def _unit(law: str, parameters: tuple[float, ...]) -> Callable[..., Any]:
 
 
 def _other(name: str) -> Callable[..., Any]:
-    def method(self: Seam, *given: Any, **named: Any) -> Any:
+    def method(self: Seam, *given: Any, **named: Any) -> object:
         def draw(inner: np.random.Generator) -> Any:
             return getattr(inner, name)(*given, **named)
 
@@ -231,7 +231,7 @@ class Playing(Seam):
         return plain_like(value, scalar)
 
 
-def plain_like(value: Any, scalar: bool) -> Any:
+def plain_like(value: Any, scalar: bool) -> object:
     """A value as numpy would return it: fresh, and a Python number if one alone was asked for."""
     if not isinstance(value, np.ndarray):
         return value
@@ -247,7 +247,7 @@ _SAME = (
 """Functions of `numpy.random` that are called as the methods of a Generator."""
 
 
-def _global_numpy(tape: Seam) -> dict[str, Any]:
+def _global_numpy(tape: Seam) -> dict[str, object]:
     made = np.random.default_rng
     found: dict[str, Any] = {name: getattr(tape, name) for name in _SAME}
     for name in ("random", "random_sample", "ranf", "sample"):
@@ -259,7 +259,7 @@ def _global_numpy(tape: Seam) -> dict[str, Any]:
     return found
 
 
-def _global_random(tape: Seam) -> dict[str, Any]:
+def _global_random(tape: Seam) -> dict[str, object]:
     return {
         "random": tape.random,
         "uniform": tape.uniform,
@@ -291,6 +291,6 @@ def through(tape: Seam) -> Iterator[None]:
             vars(module).update(old)
 
 
-def bits_of(words: NDArray[np.uint64], draw: int) -> Any:
+def bits_of(words: NDArray[np.uint64], draw: int) -> object:
     """The bits of the recorded draw of this number: a stream that no other draw uses."""
     return np.random.Philox(key=words, counter=[0, draw, 0, 0])

@@ -89,7 +89,7 @@ def hold(
         return HeldTape(outputs, log_weights=np.zeros(count), held=none, same=none, reason=reason,
                     calls=tape.calls, **found)  # fmt: skip
 
-    def played(what: Any, calls: Sequence[Call], values: Sequence[Any]) -> tuple[Any, Playing]:
+    def played(what: Any, calls: Sequence[Call], values: Sequence[Any]) -> tuple[object, Playing]:
         player = Playing(bits(), [one.name for one in calls], values)
         with through(player):
             return run(what, player, **more), player

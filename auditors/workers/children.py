@@ -335,7 +335,7 @@ class _Sink(io.TextIOBase):
         """Stay open."""
 
     @property
-    def buffer(self) -> Any:
+    def buffer(self) -> object:
         """The same for bytes."""
         return io.BytesIO()
 

@@ -52,7 +52,7 @@ class Worker:
     outside: Outside = field(default_factory=Outside)
     databases: dict[int, Any] = field(default_factory=dict)
 
-    def serve(self, request: bytes, beats: memoryview) -> Any:
+    def serve(self, request: bytes, beats: memoryview) -> object:
         """Do what a request asks."""
         if self.beat is _nothing:
             self.outside.watch()
@@ -100,7 +100,7 @@ class Door:
         self.remakes = client or (apart and CAN_FORK)
         self._near = Worker(run, alone=False) if client or not self.remakes else None
         self._children: list[tuple[Child, list[int]]] = []
-        self._large: list[tuple[Any, int, bytes]] = []
+        self._large: list[tuple[object, int, bytes]] = []
         self._sent = 0
         self._outside: set[str] = set()
 
@@ -135,7 +135,7 @@ class Door:
                 yield place, self.ask(function, databases, *job)
             return
         left = list(enumerate(jobs))[::-1]
-        busy: dict[Child, tuple[int, tuple[Any, ...]]] = {}
+        busy: dict[Child, tuple[int, tuple[object, ...]]] = {}
         losses, finished = 0, False
         try:
             while left or busy:
@@ -235,7 +235,7 @@ def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:
     return worker.outside.names
 
 
-def copied(data: bytes) -> Any:
+def copied(data: bytes) -> object:
     """The database that `pickled` made these bytes of; in the process that made them, or a copy."""
     return requested(data)
 

@@ -47,7 +47,7 @@ class Outside:
         self._begun: dict[str, int] = {}
         """The call in which what stands in a file was begun."""
         self._kept: set[str] = set()
-        self._shared: dict[str, Any] = {}
+        self._shared: dict[str, object] = {}
 
     def inherit(self) -> None:
         """Look at what a copy of this process, which is about to be made, will share with it."""

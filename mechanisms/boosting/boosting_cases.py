@@ -58,7 +58,7 @@ def case_domain(*, queries: int) -> Record:
     )
 
 
-def near_edge(*, queries: int) -> tuple[dict[str, Any], ...]:
+def near_edge(*, queries: int) -> tuple[dict[str, object], ...]:
     """Scripts that err on the same queries as often as they may, by as much as they may."""
     falling = [1 - place / queries for place in range(queries)]
     return tuple(

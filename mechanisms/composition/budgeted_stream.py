@@ -72,7 +72,7 @@ def _start(database: Database, rng: np.random.Generator) -> StreamState:
 
 def _answer(
     state: StreamState, query: Mechanism, rng: np.random.Generator, *, epsilon: float
-) -> tuple[StreamState, Any]:
+) -> tuple[StreamState, object]:
     spent = (*state.spent, cost_of(query))
     if fsum(spent) > epsilon * (1 + ROUNDING):
         left = epsilon - fsum(state.spent)

@@ -54,7 +54,7 @@ def descent_domain(*, dimension: int) -> Record:
     )
 
 
-def far_starts(*, dimension: int) -> tuple[dict[str, Any], ...]:
+def far_starts(*, dimension: int) -> tuple[dict[str, object], ...]:
     """Cases that start at the edge of the set, with the target far away or just beside."""
     rest = [0.0] * (dimension - 1)
     return tuple(

@@ -29,7 +29,7 @@ def set_domain(*, dimension: int) -> Record:
     )
 
 
-def set_edges(*, dimension: int) -> tuple[dict[str, Any], ...]:
+def set_edges(*, dimension: int) -> tuple[dict[str, object], ...]:
     """Cases at the middle, near it, at the edge and outside, with points on either side."""
     return tuple(
         {"point": [at] * dimension, "inside": [way] * dimension, "share": share}

@@ -125,7 +125,7 @@ def _on_a_segment(slope: float) -> Any:
     )
 
 
-def _neighbours(dimension: int) -> tuple[Row, tuple[Any, ...]]:
+def _neighbours(dimension: int) -> tuple[Row, tuple[object, ...]]:
     point = point_rows(dimension)
     fields: dict[str, Row] = {
         "loss": Choices(values=tuple(LOSSES)),

@@ -163,7 +163,7 @@ EDGE = (
 )
 
 
-def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Any:
+def _invariant(fields: Any, margin: Any, examples: Any = ()) -> object:
     return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 

@@ -194,7 +194,7 @@ def few_negatives_left(
     )
 
 
-def _least_removed(dimension: int, most_literals: int, slack: float) -> tuple[Any, ...]:
+def _least_removed(dimension: int, most_literals: int, slack: float) -> tuple[object, ...]:
     """The target is v_1, and v_2 is just good enough and removes no more than it has to."""
     if dimension == 1:
         return ()

@@ -80,7 +80,7 @@ class GaussianCurve:
         """Another mu."""
         return GaussianCurve(size)
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """The mu."""
         return {"mu": self.mu}
 
@@ -125,7 +125,7 @@ class RenyiCurve:
         """Every epsilon times `size`."""
         return replace(self, factor=size)
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """The orders and their epsilons."""
         return {"renyi": [[alpha, epsilon * self.factor] for alpha, epsilon in self.bounds]}
 
@@ -172,7 +172,7 @@ class ConcentratedCurve:
         """Another rho."""
         return replace(self, rho=size)
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """The rho, and delta if there is one."""
         return {"rho": self.rho, **({"delta": self.delta} if self.delta else {})}
 
@@ -214,7 +214,7 @@ class PointsCurve:
         """Every epsilon times `size`."""
         return replace(self, factor=size)
 
-    def to_json(self) -> Mapping[str, Any]:
+    def to_json(self) -> Mapping[str, object]:
         """The points."""
         return {"points": [[self.factor * epsilon, delta] for epsilon, delta in self.points]}
 

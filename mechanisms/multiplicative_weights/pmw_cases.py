@@ -57,7 +57,7 @@ def case_domain(*, bins: int) -> Record:
     )
 
 
-def near_edge(*, bins: int) -> tuple[dict[str, Any], ...]:
+def near_edge(*, bins: int) -> tuple[dict[str, object], ...]:
     """Cases in which the noise helps the adversary as much as the event allows."""
     worst = 2**bins
     return tuple(

@@ -148,7 +148,7 @@ def as_session(transcripts: Array) -> Array:
     return np.stack([asked, answers], axis=-1)
 
 
-def _uneven(records: int) -> tuple[list[int], list[Any]]:
+def _uneven(records: int) -> tuple[list[int], list[object]]:
     """Data with errors of half the threshold, so that noise decides and is told, and who asks."""
     far = 13 * records // 30
     return [far, records // 4, records - far - records // 4], Analyst.scripted(*ASKED).written()

@@ -167,7 +167,7 @@ def shipped(
     )
 
 
-def dynamics_of(mechanism: Mechanism) -> dict[str, Any]:
+def dynamics_of(mechanism: Mechanism) -> dict[str, object]:
     """What of the mechanism decides how its public distribution moves, as it is shipped."""
     run: Any = mechanism.run
     return {name: run.keywords[name] for name in ("queries", "learning_rate")}

@@ -50,6 +50,6 @@ def from_model(
 
 def _computed(
     tool: Callable[..., Any], settings: dict[str, Any], database: Database, rng: np.random.Generator
-) -> Any:
+) -> object:
     found = tool(np.asarray(database), **settings, random_state=int(rng.integers(2**32)))
     return found[0] if isinstance(found, tuple) else found

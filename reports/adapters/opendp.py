@@ -57,7 +57,7 @@ modules hold helpers that load packages and read pickles. Left out are construct
 function or an expression of another library, which no such file can hold."""
 
 
-def measurement_in(path: str) -> Any:
+def measurement_in(path: str) -> object:
     """The measurement in a file that holds what `opendp.prelude.serialize` gave.
 
     OpenDP's own `deserialize` calls any function of any of its modules; this calls those of
@@ -98,7 +98,7 @@ def _made(data: Any) -> Any:
     return _constructed({k: _made(v) for k, v in data.items()}) if isinstance(data, dict) else data
 
 
-def _constructed(part: dict[str, Any]) -> Any:
+def _constructed(part: dict[str, Any]) -> object:
     """An object of a serialized measurement, made by the constructor it names."""
     if "__function__" in part:
         module, function = part.get("__module__"), part["__function__"]
@@ -125,7 +125,7 @@ def _constructed(part: dict[str, Any]) -> Any:
     return part
 
 
-def databases_of(domain: str, metric: str, d_in: Any) -> Any:
+def databases_of(domain: str, metric: str, d_in: Any) -> object:
     """A strategy of databases, or of pairs `d_in` apart; None for a domain that is not plain."""
     from hypothesis import strategies as st
 

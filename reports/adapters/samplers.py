@@ -34,6 +34,6 @@ def _sampled(
     rng: np.random.Generator,
     *,
     size: int | None = None,
-) -> Any:
+) -> object:
     found = sampler(database, 1 if size is None else size)
     return found[0] if size is None else found

@@ -132,7 +132,7 @@ def _rows_of_csv(place: str) -> list[dict[str, Any]]:
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _typed(column: list[str]) -> list[Any]:
+def _typed(column: list[str]) -> list[object]:
     readers: tuple[Callable[[str], Any], ...] = (_whole, _real, lambda text: LOGICAL[text.lower()])
     for read in readers:
         with suppress(ValueError, KeyError):

@@ -205,7 +205,7 @@ def _leak(results: Sequence[AuditResult]) -> str:
     return ". ".join([said, *found]) + "." if found else ""
 
 
-def database_of(text: str, which: str) -> Any:
+def database_of(text: str, which: str) -> object:
     """A database of --pair from its JSON text; InvalidArgument says what is wrong with it."""
     label = f"the {which} database of --pair"
     try:

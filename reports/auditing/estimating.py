@@ -72,7 +72,7 @@ def document(made: EpsilonEstimate, replay: str) -> dict[str, Any]:
     return {**evidence.document([made.result], replay=replay), "estimate": to_json(made)}
 
 
-def to_json(made: EpsilonEstimate) -> dict[str, Any]:
+def to_json(made: EpsilonEstimate) -> dict[str, object]:
     """The bound and the curve as JSON data; the counts are in the result beside it."""
     curve = made.curve
     return {

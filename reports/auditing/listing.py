@@ -203,7 +203,7 @@ def _theorem(theorem: Theorem) -> dict[str, Any]:
     }
 
 
-def _parameter(parameter: Parameter) -> dict[str, Any]:
+def _parameter(parameter: Parameter) -> dict[str, object]:
     return {
         "default": parameter.default,
         "low": parameter.within.low,
@@ -213,7 +213,7 @@ def _parameter(parameter: Parameter) -> dict[str, Any]:
     }
 
 
-def _broken_statement(statement: BrokenStatement) -> dict[str, Any]:
+def _broken_statement(statement: BrokenStatement) -> dict[str, object]:
     return {
         "identifier": statement.identifier,
         "breaks": claim_to_json(statement.claim),

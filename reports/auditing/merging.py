@@ -133,7 +133,7 @@ def _collect(console: Console, collected: Collected, paths: Sequence[str]) -> di
     return reference
 
 
-def _head(path: str) -> dict[str, Any]:
+def _head(path: str) -> dict[str, object]:
     """A shard's file without its counts, so that thousands fit in memory."""
     data = documents.read(path)
     return {**data, "claims": [{"rows": bool(claim.get("rows"))} for claim in data["claims"]]}
@@ -144,7 +144,7 @@ def _audit_of(head: Mapping[str, Any]) -> tuple[str, str]:
     return head["identity"], json.dumps(_options(head), sort_keys=True)
 
 
-def _options(head: Mapping[str, Any]) -> dict[str, Any]:
+def _options(head: Mapping[str, Any]) -> dict[str, object]:
     """The options of a shard; where the file of the databases lies is each machine's own."""
     options = dict(head["options"])
     return {**options, "databases": "given"} if "databases" in options else options

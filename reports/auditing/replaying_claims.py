@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.derive import record_of, revived
@@ -43,7 +42,7 @@ def claims_of(data: Mapping[str, object]) -> list[ClaimCheckRecord]:
 
 def findings_of(
     claims: Sequence[ClaimCheckRecord], told: object
-) -> Sequence[Mapping[str, Any] | None]:
+) -> Sequence[Mapping[str, object] | None]:
     """What a file tells other programs of each claim; None of each if it tells nothing."""
     if told is None:
         return [None] * len(claims)

@@ -93,7 +93,7 @@ class DpAudit:
         except DpWitnessError as error:
             raise error.with_traceback(None) from _of_mechanism(error)
 
-    def _found(self, mechanism: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _found(self, mechanism: Any, options: dict[str, Any]) -> tuple[object, dict[str, object]]:
         """What the texts name; InvalidArgument if something is still to be said."""
         if undecided := sorted(key for key, value in options.items() if value is ...):
             raise InvalidArgument(
@@ -175,7 +175,7 @@ class DpAudit:
             filled["target"] = target_of(mechanism, self.item) or ""
         return filled
 
-    def _drawing(self) -> dict[str, Any]:
+    def _drawing(self) -> dict[str, object]:
         """Who draws, by the settings.
 
         A worker of pytest-xdist has a core of its own and draws itself, unless a cluster does.

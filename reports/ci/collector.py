@@ -47,7 +47,7 @@ class Collector:
             _put_in_suite(writer, self.run.records)
 
 
-def _strict_junit(config: pytest.Config) -> Any:
+def _strict_junit(config: pytest.Config) -> object:
     """What writes the JUnit file in the form of xunit2; None if nothing does."""
     if config.getini("junit_family") != "xunit2":
         return None

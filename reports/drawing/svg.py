@@ -294,7 +294,7 @@ INKED = (
 )  # fmt: skip
 PAPER_INK = "#1c2128"
 
-STYLE: dict[Any, Any] = {
+STYLE: dict[object, object] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "dpwitness",
     "pdf.fonttype": 42,

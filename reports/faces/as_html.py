@@ -138,7 +138,7 @@ def _sentence(phrase: str) -> str:
     return phrase if phrase.startswith("epsilon") else phrase[:1].upper() + phrase[1:]
 
 
-def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, Any, str]]:
+def _pictures(result: AuditResult, key: str) -> Iterator[tuple[str, object, str]]:
     """(title, figure, caption) of each."""
     sketch = result.sketch
     if sketch is not None and any(map(sum, sketch.counts)):

@@ -67,7 +67,7 @@ def _rows(database: Database) -> list[tuple[bytes, str]] | None:
     return [(canonical(item), printable(text)) for item, text in zip(items, shown, strict=True)]
 
 
-def _rows_of_frame(frame: Any) -> list[dict[str, Any]]:
+def _rows_of_frame(frame: Any) -> list[dict[str, object]]:
     """The rows of a table by the names of its columns."""
     names = list(frame.columns)
     columns = [frame[name].tolist() if hasattr(frame[name], "tolist") else frame[name].to_list()

@@ -6,7 +6,6 @@ steer a reader: control characters are written out, as on a terminal.
 
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -46,7 +45,7 @@ def raw(markup: str) -> Markup:
     return Markup(markup)
 
 
-def _harmless(value: object) -> Any:
+def _harmless(value: object) -> object:
     """A text with the signs and spaces that a page has and a terminal may not."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value

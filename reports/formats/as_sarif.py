@@ -52,7 +52,7 @@ def _semantic(text: str) -> str:
     return text if text[:1].isdigit() else "0.0.0"
 
 
-def _rule(kind: str) -> dict[str, Any]:
+def _rule(kind: str) -> dict[str, object]:
     name, level, short, full = RULES[kind]
     return {
         "id": f"dpwitness/{kind}",
@@ -63,7 +63,7 @@ def _rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(told: Told, reason: Reason) -> dict[str, Any]:
+def _result(told: Told, reason: Reason) -> dict[str, object]:
     case = next((case for case in told.cases if case.name == reason.name), None)
     place = case.source if case else None
     story = as_text(told.story_of(reason))
@@ -77,7 +77,7 @@ def _result(told: Told, reason: Reason) -> dict[str, Any]:
         },
         "partialFingerprints": {"dpwitness/v1": digest},
     }
-    location: dict[str, Any] = {
+    location: dict[str, object] = {
         "logicalLocations": [{"fullyQualifiedName": case.target if case else reason.name}]
     }
     if place is not None:

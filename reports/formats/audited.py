@@ -1,7 +1,7 @@
 """From the result of an audit to what every format tells of it."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.derive import record_of
@@ -90,7 +90,7 @@ def reason_beside(check: ClaimCheck, name: str) -> Reason | None:
     return Reason(kind="refuted", name=name, sentence=sentence)
 
 
-def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, Any]:
+def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, object]:
     """What an evidence file holds of claims beside privacy; nothing if there are none."""
     if not checks:
         return {}

@@ -84,7 +84,7 @@ class RunRecord(TypedDict):
     environment: Mapping[str, str]
 
 
-def schema() -> dict[str, Any]:
+def schema() -> dict[str, object]:
     """The JSON schema of `document`."""
     return schema_of(
         RunRecord, "urn:dpwitness:schema:reproduce-1", "dpwitness reproduce, version 1"
@@ -113,7 +113,7 @@ def document(gallery: Gallery) -> dict[str, Any]:
     }
 
 
-def _result(section: Section, reproduction: Reproduction) -> dict[str, Any]:
+def _result(section: Section, reproduction: Reproduction) -> dict[str, object]:
     result = reproduction.result
     return {
         "id": section.identifier,
@@ -144,7 +144,7 @@ def _smallest(edge: Edge | None, constant: float) -> ConstantRecord | None:
     }
 
 
-def finding_to_json(result: ClaimResult) -> dict[str, Any]:
+def finding_to_json(result: ClaimResult) -> dict[str, object]:
     """What was found of one claim, as JSON data."""
     found = result.finding
     return {

@@ -52,7 +52,7 @@ def _setting(one: Reproduction, names: Sequence[str]) -> tuple[Any, ...]:
     return tuple(one.parameters.get(name) for name in names)
 
 
-def _summary(section: Section, one: Reproduction) -> tuple[Any, ...]:
+def _summary(section: Section, one: Reproduction) -> tuple[object, ...]:
     result, found = one.result, one.result.finding
     measured = found.measured
     return (

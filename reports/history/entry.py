@@ -44,7 +44,9 @@ def stated(claim: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in claim.items() if key in STATED}
 
 
-def _entry(run: str, test: str, result: AuditResult, recorded: str, version: str) -> dict[str, Any]:
+def _entry(
+    run: str, test: str, result: AuditResult, recorded: str, version: str
+) -> dict[str, object]:
     definitions: dict[str, str] = {}
 
     def defined(data: object) -> str:
@@ -85,7 +87,7 @@ def _entry(run: str, test: str, result: AuditResult, recorded: str, version: str
     return {"audit": audit, "counts": counts, "definitions": definitions}
 
 
-def _sides(run: str, test: str, pair: str, event: str, count: Count) -> list[dict[str, Any]]:
+def _sides(run: str, test: str, pair: str, event: str, count: Count) -> list[dict[str, object]]:
     rates = count.rates[:: -1 if count.reversed else 1]
     return [
         {

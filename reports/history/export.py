@@ -45,16 +45,16 @@ def write_parquet(path: str, audits: Sequence[Mapping[str, object]]) -> None:
     parquet.write_table(pyarrow.Table.from_pylist([_flat(row) for row in audits]), path)
 
 
-def _flat(row: Mapping[str, Any]) -> dict[str, Any]:
+def _flat(row: Mapping[str, Any]) -> dict[str, object]:
     claim = {f"claim_{name}": value for name, value in row["claim"].items()}
     return {**{name: value for name, value in row.items() if name != "claim"}, **claim}
 
 
-def _tame(value: object) -> Any:
+def _tame(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" and value else value
 
 
-def _finite(data: object) -> Any:
+def _finite(data: object) -> object:
     """Infinities, which JSON has not, as "inf" and "-inf"."""
     if isinstance(data, float) and not isfinite(data):
         return "inf" if data > 0 else "-inf"

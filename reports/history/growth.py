@@ -38,7 +38,7 @@ def grow(connection: sqlite3.Connection) -> int:
     return added
 
 
-def _next_audit(connection: sqlite3.Connection) -> Mapping[str, Any] | None:
+def _next_audit(connection: sqlite3.Connection) -> Mapping[str, object] | None:
     (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM capital").fetchone()
     names = ("sequence", "run", "test", "mechanism", "source", "claim", "seed", "digest")
     row = connection.execute(

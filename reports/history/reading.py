@@ -75,7 +75,7 @@ def _require_readable(directory: Path) -> None:
         raise HistoryError(f"cannot read {error.filename}: {reason}") from None
 
 
-def audit_rows(store: Store) -> list[dict[str, Any]]:
+def audit_rows(store: Store) -> list[dict[str, object]]:
     """Every audit in the order of recording, with its claim and the evidence up to it."""
     columns = COLUMNS["audits"]
     names = (*columns, "sequence", "digest", "counted", "remark", "joint_log_wealth", "joint_bound")
@@ -93,7 +93,7 @@ def audit_rows(store: Store) -> list[dict[str, Any]]:
     return rows
 
 
-def count_rows(store: Store) -> list[dict[str, Any]]:
+def count_rows(store: Store) -> list[dict[str, object]]:
     """Every count, with its link of the chain, in the order of recording."""
     names = (*COLUMNS["counts"], "sequence", "digest")
     found = store.connection.execute(f"SELECT {', '.join(names)} FROM counts ORDER BY sequence")
@@ -102,7 +102,7 @@ def count_rows(store: Store) -> list[dict[str, Any]]:
 
 def subjects(rows: list[dict[str, Any]]) -> list[AuditedClaim]:
     """The audits by mechanism and claim, in the order of their names."""
-    grouped: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    grouped: dict[tuple[str, str], list[dict[str, object]]] = {}
     for row in rows:
         name = (row["mechanism"], json.dumps(row["claim"], sort_keys=True))
         grouped.setdefault(name, []).append(row)

@@ -268,7 +268,7 @@ def _insert(connection: sqlite3.Connection, table: str, rows: Sequence[Mapping[s
     return any_new
 
 
-def _without_time(table: str, row: Sequence[object]) -> tuple[Any, ...]:
+def _without_time(table: str, row: Sequence[object]) -> tuple[object, ...]:
     """The row less the moment it was recorded, which differs when it is recorded again."""
     names = COLUMNS[table]
     return tuple(v for name, v in zip(names, row, strict=True) if name != "recorded")

@@ -104,7 +104,7 @@ def _life(made: BudgetPlan, runs: int) -> float:
     return -expm1(runs * log1p(-made.alpha))
 
 
-def _data(made: BudgetPlan, runs: int) -> dict[str, Any]:
+def _data(made: BudgetPlan, runs: int) -> dict[str, object]:
     name, claimed = made.claim
     return {
         "claim": {name: claimed, "delta": made.delta, "distance": made.distance},

@@ -94,7 +94,7 @@ def parse_json(text: str, label: str, digits: int = MOST_DIGITS) -> Any:
     return data
 
 
-def _unique(pairs: list[tuple[str, object]]) -> dict[str, Any]:
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     data = dict(pairs)
     if len(data) < len(pairs):
         ((twice, _),) = Counter(key for key, _ in pairs).most_common(1)

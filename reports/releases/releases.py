@@ -140,7 +140,7 @@ def _digest(target: str, npm: bool) -> str:
     return hashlib.sha256(b"".join(texts)).hexdigest()
 
 
-def _kept(path: str | None, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _kept(path: str | None, request: Mapping[str, Any]) -> list[dict[str, object]]:
     """The rows that an earlier run of the same sweep left."""
     if path is None or not Path(path).is_file() or not Path(path).stat().st_size:
         return []

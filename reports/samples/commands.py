@@ -171,7 +171,7 @@ def _claim(judged: Judged) -> str:
     return claim + (f" ({judged.distance} steps apart)" if judged.distance > 1 else "")
 
 
-def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, Any]:
+def _judged_data(judged: Judged, names: tuple[str, str]) -> dict[str, object]:
     count = judged.count
     return {
         "verdict": judged.verdict.value,

@@ -25,7 +25,7 @@ OFTEN = 20
 SHOWN = 12
 MISSING, ABSENT, TEXTS, NUMBERS = "missing values", "no such part", "texts", "numbers"
 NUMERALS = "numbers written as texts"
-KINDS: dict[Any, str] = {
+KINDS: dict[object, str] = {
     float: NUMBERS, int: NUMBERS, bool: "truth values", list: "rows", tuple: "rows",
     dict: "objects",
 }  # fmt: skip
@@ -185,7 +185,7 @@ def layout_of(values: Sequence[Any] | Array, *, ordered: bool = False) -> Layout
     return Layout(kinds, whole=whole, texts=_kept(texts))
 
 
-def _samples(values: Sequence[object]) -> list[Any]:
+def _samples(values: Sequence[object]) -> list[object]:
     """One of each text and all else: enough to know the kinds."""
     return [*{v for v in values if type(v) is str}, *(v for v in values if type(v) is not str)]
 

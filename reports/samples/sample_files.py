@@ -314,7 +314,7 @@ def _named(columns: dict[str, list[Any]], place: str) -> Sample:
     return Sample(place, [_plain(row) for row in rows], shape)
 
 
-def _parquet(file: object, place: str) -> dict[str, list[Any]]:
+def _parquet(file: object, place: str) -> dict[str, list[object]]:
     try:
         import pyarrow
         from pyarrow import parquet
@@ -385,7 +385,7 @@ def _csv(file: TextIO, place: str) -> Sample:
     return _named({name: [_scalar(row[i]) for row in rows] for i, name in enumerate(names)}, place)
 
 
-def _scalar(cell: str) -> Any:
+def _scalar(cell: str) -> object:
     text = cell.strip()
     if NUMBER.fullmatch(text):
         if len(text) <= LONGEST:

@@ -117,7 +117,7 @@ def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.i
     )
 
 
-def _folded(value: object) -> Any:
+def _folded(value: object) -> object:
     return value.casefold() if isinstance(value, str) else value
 
 

@@ -27,7 +27,7 @@ from typing import Any
 from ...auditors.arguments import meant
 from ...auditors.asked import ASKED, default
 
-PROFILES: dict[str, dict[str, Any]] = {
+PROFILES: dict[str, dict[str, object]] = {
     "dev": {"trials": 50_000, "seed": 0},
     "ci": {"trials": 200_000, "seed": 0},
     "nightly": {"trials": 2_000_000, "seed": "random"},
@@ -120,7 +120,7 @@ def read_settings(root: Path, given: Mapping[str, object] | None = None) -> Sett
         known = ", ".join(sorted({*PROFILES, *custom}))
         raise SettingsError(f"there is no profile {profile!r}; there are {known}")
     layers += [given, {"profile": profile}]
-    merged: dict[str, Any] = {}
+    merged: dict[str, object] = {}
     for layer in layers:
         # A budget in seconds replaces one in draws that a deeper layer set, and the reverse.
         if "trials" in layer and "seconds" not in layer:

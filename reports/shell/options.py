@@ -85,7 +85,7 @@ class Precision(click.ParamType[float | str]):
 PRECISION = Precision()
 
 
-TYPES: dict[str, dict[str, Any]] = {
+TYPES: dict[str, dict[str, object]] = {
     "number": {"type": float},
     "whole": {"type": WHOLE},
     "precision": {"type": PRECISION},

@@ -150,7 +150,7 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object
     )
 
 
-def _collector() -> Any:
+def _collector() -> object:
     return gc.isenabled(), gc.get_threshold()
 
 

@@ -251,7 +251,7 @@ def _meant(wanted: str, names: dict[str, str]) -> str:
     return f" (did you mean {' or '.join(names[name] for name in close)}?)" if close else ""
 
 
-def find_databases(text: str) -> Any:
+def find_databases(text: str) -> object:
     """The domain, Hypothesis strategy or table that `text` names.
 
     That is file.py:NAME or module:NAME, a schema in schema.json, or the rows of table.csv or
@@ -298,7 +298,7 @@ def databases_beside(text: str) -> tuple[str, ...]:
     )
 
 
-def find_curve(text: Any) -> Any:
+def find_curve(text: Any) -> object:
     """The points (epsilon, delta) of a curve that `text` names; a list of points as it is.
 
     A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event,
@@ -335,7 +335,7 @@ def find_theorem(text: str) -> Theorem:
     )
 
 
-def _from_schema(place: str) -> Any:
+def _from_schema(place: str) -> object:
     """The databases that a JSON file describes."""
     from ...auditors.databases.schema import from_schema
     from ..record import reading
@@ -497,7 +497,7 @@ ELSEWHERE = (
 )
 
 
-def _attribute(module: ModuleType, path: str, text: str) -> Any:
+def _attribute(module: ModuleType, path: str, text: str) -> object:
     if not path:
         raise InvalidArgument(f"{text!r} has nothing after the colon; name a function")
     found: Any = module
