@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..workers.streams import Key
 
 Counted = Callable[[Sequence["Block"]], Iterator[tuple[int, int]]]
@@ -39,13 +39,13 @@ class Book(Protocol):
     (mechanism, event, block): whoever drew it, and however often, they are the same.
     """
 
-    def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
+    def ahead(self, event: CountedEvent, blocks: Sequence[Block], count: Counted) -> None:
         """Blocks that an attempt may count from now on, in order, none of whose outputs teach."""
 
-    def known(self, event: Event, block: Block) -> int | None:
+    def known(self, event: CountedEvent, block: Block) -> int | None:
         """Hits of this block, if they are known."""
 
-    def enter(self, event: Event, block: Block, hits: int) -> None:
+    def enter(self, event: CountedEvent, block: Block, hits: int) -> None:
         """A block was counted."""
 
     def recall(self, block: Block) -> list[Any] | None:
@@ -55,7 +55,7 @@ class Book(Protocol):
         """What the calls of a block returned that took long to draw and is to teach."""
 
 
-def name_of(event: Event, text: Callable[[object], bytes]) -> str:
+def name_of(event: CountedEvent, text: Callable[[object], bytes]) -> str:
     """An event as 16 hex digits, equal on every machine; `text` encodes plain data."""
     from hashlib import blake2b
 

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..outputs.encoding import identity, looks_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
 from ..outputs.outputs import Outputs
@@ -401,7 +401,7 @@ def draw_blocks(
     worker: Worker,
     databases: Sequence[Database],
     calls: Calls,
-    event: Event | None,
+    event: CountedEvent | None,
     ask: Ask | None,
     returned: float,
     jobs: Sequence[tuple[Block, int | None, int]],

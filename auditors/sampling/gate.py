@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
 from ..workers import Door, Stream, Worker
@@ -82,7 +82,7 @@ class Made:
 
     databases: tuple[Database, Database]
     calls: Calls
-    event: Event | None
+    event: CountedEvent | None
     block: Block
     drawn: Drawn
 
@@ -98,7 +98,7 @@ class RemadeCall:
     """A block of which `count` draws are made again, with what came of it when it was counted."""
 
     calls: Calls
-    event: Event | None
+    event: CountedEvent | None
     block: Block
     count: int
     drawn: Drawn
@@ -128,7 +128,7 @@ class Deciding:
     lone: int = LONE
     """Draws a side that are made alone where a claim is refuted; fewer once that was done."""
 
-    def enter(self, pair: Pair, calls: Calls, event: Event | None, block: Block, drawn: Drawn
+    def enter(self, pair: Pair, calls: Calls, event: CountedEvent | None, block: Block, drawn: Drawn
               ) -> None:  # fmt: skip
         """A block was counted. What it answered beside is not kept."""
         drawn = replace(drawn, answer=None, returned=None)

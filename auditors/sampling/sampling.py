@@ -22,7 +22,7 @@ from ..bounds.dispersion import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
 from ..errors import ContractError
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
@@ -318,7 +318,7 @@ class Sampler:
         return Outputs.concatenate([parts[place] for place in sorted(parts)])
 
     def count(
-        self, pair: Pair, event: Event, stage: str, chunk: int, draws: int
+        self, pair: Pair, event: CountedEvent, stage: str, chunk: int, draws: int
     ) -> tuple[int, int]:
         """How many of `draws` outputs of each side lie in `event`."""
         blocks = self.blocks(pair, stage, chunk, draws)
@@ -344,7 +344,7 @@ class Sampler:
     def results(
         self,
         pair: Pair,
-        event: Event | None,
+        event: CountedEvent | None,
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None = None,
@@ -357,7 +357,9 @@ class Sampler:
                 self.tally.add(blocks[place].size)
         return hits, answers
 
-    def ahead(self, pair: Pair, event: Event, stage: str, chunk: int, draws: Sequence[int]) -> None:
+    def ahead(
+        self, pair: Pair, event: CountedEvent, stage: str, chunk: int, draws: Sequence[int]
+    ) -> None:
         """Tell the book what may be counted: `draws` a side on the streams from `chunk` on.
 
         Only for counts whose outputs teach nothing; the event is fixed.
@@ -430,7 +432,7 @@ class Sampler:
     def _results(
         self,
         pair: Pair,
-        event: Event | None,
+        event: CountedEvent | None,
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None,
@@ -475,7 +477,7 @@ class Sampler:
     def _drawn(
         self,
         pair: Pair,
-        event: Event | None,
+        event: CountedEvent | None,
         blocks: Sequence[Block],
         parts: Sequence[int | None],
         ask: Ask | None = None,
@@ -509,7 +511,7 @@ class Sampler:
         self,
         pair: Pair,
         calls: Calls,
-        event: Event | None,
+        event: CountedEvent | None,
         ask: Ask | None,
         returned: float,
         jobs: Sequence[tuple[Block, int | None, int]],
@@ -558,7 +560,7 @@ class Sampler:
         self,
         pair: Pair,
         calls: Calls,
-        event: Event | None,
+        event: CountedEvent | None,
         ask: Ask | None,
         returned: float,
         jobs: Sequence[tuple[Block, int | None, int]],
@@ -590,7 +592,7 @@ class Sampler:
         self,
         databases: tuple[Database, Database],
         calls: Calls,
-        event: Event | None,
+        event: CountedEvent | None,
         ask: Ask | None,
         returned: float,
         jobs: Sequence[tuple[Block, int | None, int]],
@@ -624,7 +626,7 @@ class Sampler:
 
 def _together(
     found: dict[int, Drawn],
-    event: Event | None,
+    event: CountedEvent | None,
     ask: Ask | None,
     part: int | None,
     first: int,
@@ -651,7 +653,7 @@ def _elsewhere(
     run: Callable[..., Any],
     databases: Sequence[Database],
     calls: Calls,
-    event: Event | None,
+    event: CountedEvent | None,
     ask: Ask | None,
     returned: float,
     job: tuple[Block, int | None, int],

@@ -21,7 +21,7 @@ from zlib import crc32
 
 from ..engines.book import Block, Counted
 from ..errors import DpWitnessError, EvidenceFormatError, InvalidArgument
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, to_json
 from .counts import BlockRow, Counts, row_of
@@ -53,14 +53,14 @@ class Checkpoint:
         self._returned = returned
         self._beginnings: dict[BlockRow, str] = {}
 
-    def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
+    def ahead(self, event: CountedEvent, blocks: Sequence[Block], count: Counted) -> None:
         """Nothing to do: blocks are asked for when they are needed."""
 
-    def known(self, event: Event, block: Block) -> int | None:
+    def known(self, event: CountedEvent, block: Block) -> int | None:
         """Hits of this block, if the file has them."""
         return self.counts.get(self.counts.name(event), block)
 
-    def enter(self, event: Event, block: Block, hits: int) -> None:
+    def enter(self, event: CountedEvent, block: Block, hits: int) -> None:
         """Append the block, unless it is there; Contradiction if it is there with other hits."""
         row = row_of(self.counts.name(event), block)
         if not self.counts.put_at(row, block.block, hits):

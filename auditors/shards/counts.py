@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from ..engines.book import Block, name_of
 from ..errors import HarnessError
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from ..outputs.encoding import canonical
 
 UNKNOWN = -1
@@ -38,9 +38,9 @@ class Counts:
     def __init__(self) -> None:
         """Nothing is known."""
         self._rows: dict[BlockRow, dict[int, array[int]]] = {}
-        self._names: dict[int, tuple[Event, str]] = {}
+        self._names: dict[int, tuple[CountedEvent, str]] = {}
 
-    def name(self, event: Event) -> str:
+    def name(self, event: CountedEvent) -> str:
         """The event as 16 hex digits; remembered, since every block of a count asks."""
         found = self._names.get(id(event))
         if found is None or found[0] is not event:

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engines.book import Block, Book, Counted
 from ..errors import HarnessError, InvalidArgument
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from .counts import BlockRow, Contradiction, Counts
 from .shard import Shard
 
@@ -52,7 +52,7 @@ class Collected:
         self.sources[shard] = source
         return again
 
-    def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
+    def ahead(self, event: CountedEvent, blocks: Sequence[Block], count: Counted) -> None:
         """Require every block of an attempt that was split; InvalidArgument names missing shards.
 
         An attempt that no shard has anything of is drawn here: it is part of what every shard
@@ -84,12 +84,12 @@ class Collected:
             f"{planned:,} blocks were not counted); give all files, or draw these shards again"
         )
 
-    def known(self, event: Event, block: Block) -> int | None:
+    def known(self, event: CountedEvent, block: Block) -> int | None:
         """Hits of this block, if a shard counted it, or the checkpoint has it."""
         found = self.counts.get(self.counts.name(event), block)
         return self.inner.known(event, block) if found is None and self.inner else found
 
-    def enter(self, event: Event, block: Block, hits: int) -> None:
+    def enter(self, event: CountedEvent, block: Block, hits: int) -> None:
         """A block that was drawn here: it must have the hits that a shard said, if one did."""
         known = self.counts.get(self.counts.name(event), block)
         if known is None and self.inner is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engines.book import Block, Book, Counted
 from ..errors import EvidenceFormatError, InvalidArgument
-from ..events.events import Event
+from ..events.counted_event import CountedEvent
 from .counts import BlockRow, Counts
 
 
@@ -54,7 +54,7 @@ class ShardBook:
         self.planned = 0
         """Blocks of all shards together."""
 
-    def ahead(self, event: Event, blocks: Sequence[Block], count: Counted) -> None:
+    def ahead(self, event: CountedEvent, blocks: Sequence[Block], count: Counted) -> None:
         """Draw the blocks of this shard; then ShardDrawn."""
         name = self.counts.name(event)
         self.planned = len(blocks)
@@ -70,11 +70,11 @@ class ShardBook:
             self.enter(event, missing[place], hits)
         raise ShardDrawn
 
-    def known(self, event: Event, block: Block) -> int | None:
+    def known(self, event: CountedEvent, block: Block) -> int | None:
         """Hits of this block, if the checkpoint has them."""
         return None if self.inner is None else self.inner.known(event, block)
 
-    def enter(self, event: Event, block: Block, hits: int) -> None:
+    def enter(self, event: CountedEvent, block: Block, hits: int) -> None:
         """A block was counted."""
         if self.inner is not None:
             self.inner.enter(event, block, hits)
