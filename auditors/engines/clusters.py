@@ -4,6 +4,7 @@ import importlib
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import ModuleType
 from typing import Any
 
 from ..errors import EngineError, InvalidArgument
@@ -12,7 +13,7 @@ PATIENCE = 10.0
 """Seconds to wait for a scheduler, and for its first worker."""
 
 
-def loaded(backend: str, name: str) -> Any:
+def loaded(backend: str, name: str) -> ModuleType:
     """The module of this name; InvalidArgument says what to install where there is none."""
     with suppress(ImportError):
         module = importlib.import_module(name)

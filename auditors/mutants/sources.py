@@ -11,8 +11,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from types import CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
+
+from ...mechanisms.model import Mechanism
 
 Node = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 PROMISES = {"claims", "law", "log_probability", "privacy_loss", "databases"}
@@ -66,7 +68,7 @@ def makers_of(
     return [source for source in found if id(source.function) not in own]
 
 
-def recipe_of(mechanism: Any) -> Recipe | None:
+def recipe_of(mechanism: Mechanism) -> Recipe | None:
     """Where the module-level name of the mechanism is assigned; None if nowhere in its system."""
     folder = _folder(mechanism.run)
     # A session runs by the code of a room and is named in another.
@@ -170,7 +172,7 @@ def _named(function: FunctionType, node: Node, one: Any, makes: bool) -> list[An
     return found
 
 
-def _contents(cell: Any) -> object:
+def _contents(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:

@@ -214,7 +214,9 @@ def _judged(
     return rest.tests(), alpha * _shares(lesson, rest, own, alpha), lesson, rest
 
 
-def stated_claim(*, epsilon: Any, delta: Any, distance: int, **curves: Any) -> PrivacyClaim | None:
+def stated_claim(
+    *, epsilon: float | None, delta: Any, distance: int, **curves: Any
+) -> PrivacyClaim | None:
     """The one claim that is stated, about neighbours as declared; None for none."""
     points = curves.pop("curve")
     stated = [name for name, value in (("epsilon", epsilon), *curves.items(), ("curve", points))

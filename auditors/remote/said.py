@@ -57,7 +57,7 @@ def _curve(stated: dict[str, object]) -> Curve | None:
     return None
 
 
-def _number(stated: dict[str, object], key: str, default: object = None) -> Any:
+def _number(stated: dict[str, object], key: str, default: object = None) -> int | float:
     value = stated.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"a claim has the {key} {value!r:.40}; expected a number")

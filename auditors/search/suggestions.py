@@ -89,7 +89,7 @@ def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[object]]:
         proposals = left
 
 
-def mark(value: object) -> Any:
+def mark(value: object) -> tuple[str, str]:
     """Equal for values that are the same to the last bit and type."""
     return (type(value).__name__, repr(value))
 

@@ -72,7 +72,7 @@ def _drawn(audit: Audit, shard: Shard, inner: Book | None, progress: Progress | 
     return book
 
 
-def _prepared(mechanism: Any, options: dict[str, Any]) -> tuple[Audit, ...]:
+def _prepared(mechanism: object, options: dict[str, Any]) -> tuple[Audit, ...]:
     request = AuditRequest(mechanism, **options)
     return prepared(request, request.budget, request.epsilon)
 

@@ -584,7 +584,7 @@ class _Global:
 
             return answer
 
-        def default_rng(seed: Any = None) -> Any:
+        def default_rng(seed: Any = None) -> np.random.Generator:
             if seed is None:
                 self._now.tape.refuse("it makes a generator with a seed of its own")
             return made(seed)
@@ -739,7 +739,7 @@ def follow_alone(
     """Why these paths do not lead where they led, if they do not; runs in a fresh process."""
     globally = _Global()
 
-    def alone(place: int, number: int, path: tuple[int, ...]) -> Any:
+    def alone(place: int, number: int, path: tuple[int, ...]) -> tuple[tuple[int, ...], bytes]:
         # Each copy of this process makes one run, and that with bits of its own.
         call = _calling(worker, globally, sized, exceptions, ALONE + place)
         tape, value = _once(_copying(call, encoded[number]), path)

@@ -577,7 +577,7 @@ def _made_at(
 
 
 def _followed(run: Run, database: Database, names: Sequence[str], values: Sequence[Any],
-              more: Any) -> "tuple[History, Any]":  # fmt: skip
+              more: dict[str, int]) -> "tuple[History, Any]":  # fmt: skip
     history: History = []
     known: dict[int, dict[str, int]] = {}
     last: dict[int, tuple[Place, ...]] = {}

@@ -291,6 +291,6 @@ def through(tape: Seam) -> Iterator[None]:
             vars(module).update(old)
 
 
-def bits_of(words: NDArray[np.uint64], draw: int) -> object:
+def bits_of(words: NDArray[np.uint64], draw: int) -> np.random.Philox:
     """The bits of the recorded draw of this number: a stream that no other draw uses."""
     return np.random.Philox(key=words, counter=[0, draw, 0, 0])

@@ -289,7 +289,7 @@ class Uniform:
 
     __int__ = __trunc__
 
-    def __round__(self, digits: int | None = None) -> Any:
+    def __round__(self, digits: int | None = None) -> float:
         ten = Fraction(10) ** (digits or 0)
         whole = self._moved(ten, Fraction(1, 2)).__floor__()
         return whole if digits is None else float(whole / ten)

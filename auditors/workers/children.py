@@ -21,6 +21,7 @@ import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from io import BytesIO
 from typing import Any, NoReturn
 
 from ..errors import ContractError, MechanismHangs
@@ -335,7 +336,7 @@ class _Sink(io.TextIOBase):
         """Stay open."""
 
     @property
-    def buffer(self) -> object:
+    def buffer(self) -> BytesIO:
         """The same for bytes."""
         return io.BytesIO()
 

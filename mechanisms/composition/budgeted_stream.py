@@ -5,11 +5,10 @@ the budget. For pure privacy such a filter loses no more than the budget, Rogers
 Vadhan (2016).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum, inf, log
-from typing import Any
 
 import numpy as np
 
@@ -90,7 +89,7 @@ def budgeted_counts(
     epsilon: float,
     prices: Sequence[float],
     length: int = 5,
-    filter_of: Any = budgeted_stream,
+    filter_of: Callable[..., Interaction] = budgeted_stream,
     name: str = "budgeted-stream",
     identifier: str = "",
 ) -> Mechanism:

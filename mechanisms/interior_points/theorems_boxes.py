@@ -4,6 +4,7 @@ In the conditional statements every call returns an interior point of its block;
 part of the case, as a fraction of the way from the block's smallest number to its largest.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 from math import exp, floor
@@ -163,7 +164,7 @@ EDGE = (
 )
 
 
-def _invariant(fields: Any, margin: Any, examples: Any = ()) -> object:
+def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Callable[[], InvariantClaim]:
     return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 

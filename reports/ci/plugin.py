@@ -126,7 +126,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Collector(config, config.stash[RUN]), "dpwitness-collector")
 
 
-def _seed(text: str | None) -> Any:
+def _seed(text: str | None) -> int | str | None:
     if text is None or text == "random":
         return text
     try:
@@ -152,7 +152,7 @@ def _seconds(given: object) -> float | None:
     raise SettingsError(f"seconds must be a positive number, got {given!r}")
 
 
-def _precision(given: str | None) -> Any:
+def _precision(given: str | None) -> float | str | None:
     """A share, or the word none; the settings say what is wrong with anything else."""
     with suppress(ValueError, TypeError):
         return float(given)  # type: ignore[arg-type]

@@ -91,7 +91,7 @@ WHOLE = {"draws", "side", "chunk", "hits", "trials", "reversed"}
 def values(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
     """The row as it is stored and hashed: every number of the type of its column."""
 
-    def typed(name: str) -> Any:
+    def typed(name: str) -> float | int | str:
         if name in NUMBERS:
             return float(row[name])
         return int(row[name]) if name in WHOLE else str(row[name])

@@ -150,7 +150,7 @@ def _settings() -> Iterator[tuple[str, Callable[[], Any], Callable[[Any], object
     )
 
 
-def _collector() -> object:
+def _collector() -> tuple[bool, tuple[int, int, int]]:
     return gc.isenabled(), gc.get_threshold()
 
 

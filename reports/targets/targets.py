@@ -298,7 +298,7 @@ def databases_beside(text: str) -> tuple[str, ...]:
     )
 
 
-def find_curve(text: Any) -> object:
+def find_curve(text: Any) -> tuple[tuple[float, float], ...]:
     """The points (epsilon, delta) of a curve that `text` names; a list of points as it is.
 
     A file of points, see `curve_files`, or file.py:NAME or module:NAME of an accountant, an event,
