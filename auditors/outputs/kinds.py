@@ -190,12 +190,13 @@ def _decimal(value: Any) -> tuple[float, str, dict[Step, object]]:
 
 def _fraction(value: Any) -> tuple[float, str, dict[Step, object]]:
     top, bottom = value.numerator, value.denominator
-    return _nearest(value), f"{number_text(top)}/{number_text(bottom)}", {
+    return nearest(value), f"{number_text(top)}/{number_text(bottom)}", {
         ("field", "numerator"): top, ("field", "denominator"): bottom
     }  # fmt: skip
 
 
-def _nearest(value: Any) -> float:
+def nearest(value: Any) -> float:
+    """The double next to a number, infinite for one beyond them."""
     try:
         return float(value)
     except OverflowError:

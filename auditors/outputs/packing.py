@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..errors import ContractError
 from .features import Step
-from .kinds import Kind, key_text, kind_of, number_text, text_of_last_resort, type_name
+from .kinds import Kind, key_text, kind_of, nearest, number_text, text_of_last_resort, type_name
 from .nodes import MANY_SHAPES, Exact, Fixed, Grid, Node, Numbers, Ragged, Texts, joined, mixed
 from .tables import attributes
 
@@ -170,20 +170,13 @@ def _integers(kind: Kind, values: list[Any]) -> Node:
         pass
     large = np.array([not -BIGGEST <= value < BIGGEST for value in whole])
     texts = _coded(kind.name, [number_text(v) for v in whole if not -BIGGEST <= v < BIGGEST])
-    near = np.array([_double(v) for v in whole if not -BIGGEST <= v < BIGGEST])
+    near = np.array([nearest(v) for v in whole if not -BIGGEST <= v < BIGGEST])
     small = [value for value in whole if -BIGGEST <= value < BIGGEST]
     found: list[tuple[NDArray[np.intp], Node]] = [(np.flatnonzero(large), Exact(texts, near))]
     if small:
         numbers = Numbers(kind.name, np.array(small, dtype=np.int64))
         found.insert(0, (np.flatnonzero(~large), numbers))
     return mixed(len(whole), found)
-
-
-def _double(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")
 
 
 def _coded(kind: str, texts: list[str], unread: str = "") -> Texts:
