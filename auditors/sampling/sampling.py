@@ -70,7 +70,7 @@ BUNDLE = 0.25
 """Seconds that the blocks of one request should take, so that progress is told."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
-CLUMPS = 1e-6
+CLUMPS = 1e-8
 """Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
 

@@ -46,13 +46,14 @@ def copied(database, rng):
     return len(database) + BEFORE.laplace()
 
 
-KEPT = [Kept(), Kept(0.05), Kept(1.0), Kept(words="abcdefgh")]
+WORDS = "".join(map(chr, range(0x4E00, 0x4E00 + 10_000)))
+KEPT = [Kept(), Kept(0.05), Kept(1.0), Kept(words=WORDS)]
 SOUND = [noisy, label, rare, constant, copied]
 
 
 @pytest.mark.parametrize("run", KEPT[:1] + KEPT[3:], ids=["number", "word"])
 def test_one_answer_in_each_process_is_a_broken_contract(run):
-    """All four processes draw one of the eight words with probability 1/512: then none is seen."""
+    """All four processes draw one of 10,000 words with probability 1e-12: then none is seen."""
     with pytest.raises(ContractError, match="one answer in each process"):
         audit(run, pair=([], [1]), epsilon=1, relation="add-remove", seeded=False, trials=500)
 
@@ -65,7 +66,7 @@ def test_claims_beside_privacy_count_nothing_that_processes_keep(run):
 
 @pytest.mark.parametrize("run", SOUND)
 def test_what_is_drawn_anew_is_counted(run):
-    """By chance one of them fails with probability below 1e-5."""
+    """By chance one of them fails with probability below 2e-7."""
     draws = Draws(run=run, seed=1, seeded=False)
     assert len(draws.array([1], "claim", 0, 4000)) == 4000
     draws.gate(refuted=True)
