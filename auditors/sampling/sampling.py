@@ -274,12 +274,14 @@ class Sampler:
         databases: Sequence[Database],
         draws: int,
         followed: tuple[Work, Callable[[Any], None]] | None = None,
+        noise: int = 0,
     ) -> list[Outputs]:
         """The same of several databases, asked for at once.
 
-        `followed` is what draws them instead and tells more, and who is told that.
+        `followed` is what draws them instead and tells more, and who is told that. `noise` numbers
+        the generators; 0 is the noise that all databases of a search may share.
         """
-        block = Block(self.seed, 0, "frozen", 0, 0, 0, draws, 0)
+        block = Block(self.seed, 0, "frozen", int(noise > 0), noise, 0, draws, 0)
         calls = self.calls("frozen")
         outputs: list[Outputs]
         if followed is None:

@@ -23,7 +23,7 @@ from .choices import choice_space
 from .constants import constants_of
 from .corners import every, listed_examples
 from .plan import SearchPlan
-from .probe import Shift, rare_moves
+from .probe import Shift, probe, rare_moves, shift
 from .promise import promise
 from .reach import Lines, reached, searched_codes
 from .scout import Enough, Found, Gross, Scout, Seen, sides_of, sizes_of
@@ -56,6 +56,9 @@ SLOPES, SLOPE_DRAWS, SLOPE_PART = 8, 508, 0.15
 draws that are left which this may take."""
 LANDED = 100
 """Examples of Hypothesis's own search where its choices cannot be read."""
+CONFIRMED, LEFT = 2, 8
+"""Pairs that are looked at again in a search of few draws, if the visits leave less than so many
+frozen runs: no more can be paid."""
 UNFROZEN = 200
 """Examples where the noise cannot be frozen and every pair costs ordinary draws."""
 
@@ -111,6 +114,8 @@ def hunt(
         first = source.first(sampler.seed)
         nothing = Outputs.of_list([])
         return Found(first, nothing, nothing)
+    if sampler.seeded and plan.few and scout.left() < LEFT * scout.frozen_size:
+        found = found or _of_few(scout)
     found = found or _best(scout, source, stages)
     passed_over = 0 if all_run else max(0, listed - len(scout.seen) - scout.equal)
     return replace(found, scout=scout, reach=reached(scout, passed_over))
@@ -121,6 +126,23 @@ def _drawn(scout: Scout, seen: Seen) -> Found:
     draws = min(scout.plan.draws, max(0, scout.left() // 2))
     first, second = scout.sampler.draw(seen.pair, "search", 0, draws)
     return Found(seen.pair, first, second, {}, seen)
+
+
+def _of_few(scout: Scout) -> Found | None:
+    """Of few draws, the pair whose frozen runs differ most, and do so with other noise.
+
+    None where none of them differs grossly.
+    """
+    ranked = sorted(scout.seen.values(), key=lambda seen: -seen.gross)
+    tried: list[tuple[float, Found]] = []
+    for seen in ranked[:CONFIRMED]:
+        draws = min(scout.plan.draws, scout.left() // 2)
+        if seen.gross < 1 or draws < 1:
+            break
+        both = scout.paired(seen, 1, draws)
+        again = replace(seen, shift=shift(probe(both[0]), probe(both[1])))
+        tried.append((min(seen.gross, again.gross), Found(seen.pair, *both, {}, seen)))
+    return max(tried, key=lambda one: one[0])[1] if tried else None
 
 
 def _best(scout: Scout, source: Source, stages: Stages | None) -> Found:

@@ -161,16 +161,16 @@ class Ladder:
     def _jump(self, one: Seen, two: Seen, steps: int) -> float:
         """How far behaviour at two rungs is from a straight line, over what is usual."""
         probes = self.tries.scout.probes
-        if not self.tries.scout.sampler.seeded:
+        if not self.tries.scout.sampler.seeded or one.noise != two.noise:
             return 0.0
-        a, b = probes[one.key[0]], probes[two.key[0]]
+        a, b = probes[one.key[0], one.noise], probes[two.key[0], two.noise]
         if a.numbers.shape != b.numbers.shape or a.paths != b.paths:
             return math.inf
         if not a.numbers.size:
             return 0.0
         slopes = []
         for seen in (one, two):
-            near, far = probes[seen.key[0]], probes[seen.key[1]]
+            near, far = (probes[side, seen.noise] for side in seen.key)
             if near.numbers.shape != far.numbers.shape or near.paths != far.paths:
                 return math.inf
             sign = 1 if len(seen.key[1]) >= len(seen.key[0]) else -1

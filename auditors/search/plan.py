@@ -19,6 +19,8 @@ class SearchPlan:
     most: int = 600_000
     thorough: bool = False
     brief: bool = False
+    few: bool = False
+    """Whether calls are so slow that the draws are few and frozen runs short."""
 
     @property
     def total(self) -> int:
@@ -38,10 +40,12 @@ class SearchPlan:
     def within(self, most: int) -> "SearchPlan":
         """The same search with `most` outputs of both sides, where calls are slow.
 
-        Frozen runs of few draws are enough to see what moves, and leave room for more pairs.
+        Frozen runs of few draws are enough to see what moves, and leave room for more pairs. The
+        event of a leak may not come in so few, on any pair if all share their noise: pairs without
+        a database in common have noise of their own.
         """
         draws = min(self.draws, max(4, most // 64))
-        return replace(self, draws=draws, most=min(self.most, most))
+        return replace(self, draws=draws, most=min(self.most, most), few=True)
 
     @classmethod
     def for_trials(

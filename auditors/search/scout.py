@@ -27,6 +27,8 @@ FROZEN = {True: 64, False: 24}
 """Outputs of a frozen run, where one call gives many and where it gives one."""
 GROSS = Shift(np.inf, 6.0, 3.0, 1.5)
 """Scores from which a pair is tried at once; a move of the median alone may be the claim's own."""
+GROSS_IN_FEW = Shift(6.0, 6.0, 3.0, 1.5)
+"""The same where draws are few, by which pairs are ranked."""
 CHECKS = 12
 CHECKED_ON = 128
 SURE = (0.6, 6.0)
@@ -76,8 +78,15 @@ class Seen:
     """The bound on epsilon (nats) that draws with shared noise promise; 0 before they are made."""
     weighed: bool = False
     """Whether weighed draws promise it."""
+    noise: int = 0
+    """The number of the noise that its frozen runs share; 0 where all pairs share one."""
     listed: tuple[Example, int] | None = None
     """The example with the place of the collection whose elements are the rows of a side."""
+
+    @property
+    def gross(self) -> float:
+        """The largest score of its frozen runs, in multiples of what is gross at epsilon 1."""
+        return max(score / most for score, most in zip(self.shift, GROSS_IN_FEW, strict=True))
 
     @property
     def size(self) -> int:
@@ -96,7 +105,10 @@ class Scout:
     out_of_time: Callable[[], bool]
     lines: Lines
     seen: dict[tuple[bytes, bytes], Seen] = field(default_factory=dict)
-    probes: dict[bytes, Probe] = field(default_factory=dict)
+    probes: dict[tuple[bytes, int], Probe] = field(default_factory=dict)
+    """The frozen run of a database with noise of a number."""
+    noises: dict[bytes, int] = field(default_factory=dict)
+    """The first noise of each database, where draws are few."""
     sizes: list[int] = field(default_factory=list)
     started: int = 0
     read: int = 0
@@ -138,11 +150,11 @@ class Scout:
         over = self.read > MOST_READ or self.out_of_time()
         if self.left() < needed or (self.seen and over):
             raise Enough
-        found = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), example, key)
+        found = Seen(pair, Shift(0.0, 0.0, 0.0, 0.0), example, key, noise=self._noise(key))
         if self.sampler.seeded:
             with self.sampler.naming(pair):
                 sides = [
-                    self.probe(database, encoded)
+                    self.probe(database, encoded, found.noise)
                     for database, encoded in zip((pair.database, pair.neighbour), key, strict=True)
                 ]
             found.shift = shift(*sides)
@@ -164,17 +176,29 @@ class Scout:
         """Outputs of one frozen run."""
         return min(FROZEN[self.sampler.vectorised], self.plan.draws)
 
-    def probe(self, database: object, encoded: bytes | None = None) -> Probe:
-        """The frozen run of a database, made once."""
+    def _noise(self, key: tuple[bytes, bytes]) -> int:
+        """Which noise a pair's runs share: in few draws that of a known side, else its own."""
+        if not self.plan.few:
+            return 0
+        known = [self.noises[side] for side in key if side in self.noises]
+        noise = known[0] if known else 1 + max(self.noises.values(), default=0)
+        for side in key:
+            self.noises.setdefault(side, noise)
+        return noise
+
+    def probe(self, database: object, encoded: bytes | None = None, noise: int = 0) -> Probe:
+        """The frozen run of a database with this noise, made once."""
         encoded = canonical(database) if encoded is None else encoded
-        if encoded not in self.probes:
-            self._run({encoded: database})
-        return self.probes[encoded]
+        if (encoded, noise) not in self.probes:
+            self._run({encoded: database}, noise)
+        return self.probes[encoded, noise]
 
     @property
     def together(self) -> int:
         """Pairs whose frozen runs are asked for at once; one where calls are slow."""
-        return 1 if self.sampler.tally.slow else TOGETHER[self.sampler.vectorised]
+        if self.plan.few or self.sampler.tally.slow:
+            return 1
+        return TOGETHER[self.sampler.vectorised]
 
     def ahead(self, pairs: Sequence[Pair]) -> None:
         """Make the frozen runs of pairs that are visited next, if there are draws for all."""
@@ -185,18 +209,19 @@ class Scout:
             sides = {canonical(side): side for side in sides_of(pair)}
             if len(sides) > 1:
                 databases.update(sides)
-        new = {name: one for name, one in databases.items() if name not in self.probes}
+        new = {name: one for name, one in databases.items() if (name, 0) not in self.probes}
         if new and self.left() >= (len(new) + 4) * self.frozen_size:
             # Who raises, and on which of two sides only, shows when the pair is visited.
             with suppress(ContractError):
                 self._run(new)
 
-    def _run(self, databases: Mapping[bytes, object]) -> None:
+    def _run(self, databases: Mapping[bytes, object], noise: int = 0) -> None:
         left = any(self.lines.missing.values())
         followed = (followed_draws, self.lines.ran) if left else None
-        runs = self.sampler.frozen_runs([*databases.values()], self.frozen_size, followed)
+        every = [*databases.values()]
+        runs = self.sampler.frozen_runs(every, self.frozen_size, followed, noise)
         for (name, database), outputs in zip(databases.items(), runs, strict=True):
-            self.probes[name] = probe(outputs)
+            self.probes[name, noise] = probe(outputs)
             if (size := records_in(database)) is not None:
                 self.sizes.append(size)
 

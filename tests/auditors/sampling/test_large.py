@@ -113,10 +113,10 @@ def test_a_search_looks_at_so_much_and_no_more(monkeypatch):
     def count(database, rng):
         return len(database) + rng.laplace()
 
-    def noted(self, database, encoded=None):
+    def noted(self, database, encoded=None, noise=0):
         if len(database) not in looked:
             looked.append(len(database))
-        return probe(self, database, encoded)
+        return probe(self, database, encoded, noise)
 
     monkeypatch.setattr(scout.Scout, "probe", noted)
 
