@@ -81,6 +81,12 @@ class BudgetPlan:
     trials: float
 
 
+STEEP = 9.0
+"""Nats of a null above which a plan counts at this one. The work of the exact sums grows by
+exp(epsilon / 2): .5 CPU s at 8, 2.3 at 10, 52 at 15. What is planned is never less than the exact
+sums need, and was at most .6 % more at 10 and 11 (losses of 1.05 to 2 times, delta 0 and .001)."""
+
+
 @checked
 def plan(
     *,
@@ -188,8 +194,16 @@ def seen_in(counted: int, claim: PrivacyClaim, level: float) -> tuple[bool, floa
 
 
 def draws_needed(rates: Rates, null: Null, *, level: float, power: float) -> float:
-    """Draws of each side that refute the null with this power, by an event of these rates."""
+    """Draws of each side that refute the null with this power, by an event of these rates.
+
+    Above STEEP the side that is less likely decides alone, by a count that is nearly Poisson: so
+    many times fewer draws of an event that is as many times likelier there have the same count.
+    """
     (p, q), (epsilon, delta) = rates, null
+    if epsilon > STEEP:
+        times = exp(min(epsilon - STEEP, 600.0))
+        flat = draws_needed((p, q * times), (STEEP, delta), level=level, power=power)
+        return flat * times if flat * times <= MOST_DRAWS else inf
     ratio = exp(min(epsilon, 300.0))
     excess = p - delta - ratio * q
     if excess <= 0:

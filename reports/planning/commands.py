@@ -96,7 +96,7 @@ def story(made: BudgetPlan, runs: int = 1) -> Iterator[tuple[str, str]]:
         + (f", and at least one of {runs:,} runs with {_life(made, runs):.3g}" if runs > 1 else ""),
     )
     yield "", "give it as --alpha; a gate or a test suite divides its alpha among its audits"
-    yield "power", "exact, from both binomial laws; an event that is rarer needs more runs"
+    yield "power", "from both binomial laws; an event that is rarer needs more runs"
 
 
 def _life(made: BudgetPlan, runs: int) -> float:

@@ -1,7 +1,7 @@
 """A budget beforehand: what is planned is what the tests do, and what statsmodels says of them."""
 
 import re
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,7 @@ import pytest
 
 from dpwitness.auditors.bounds.two_sample import rejects
 from dpwitness.auditors.errors import InvalidArgument
+from dpwitness.auditors.privacy import planning
 from dpwitness.auditors.privacy.planning import draws_needed, plan, trials_to_notice
 from dpwitness.mechanisms.model import GaussianCurve, PrivacyClaim, Relation
 
@@ -121,3 +122,21 @@ def test_an_audit_notices_what_was_planned_nine_times_in_ten():
     )  # fmt: skip
     # 36 of 40 are due; fewer than 29 come with probability below .001.
     assert refuted >= 29
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("delta", "times"), [(0.0, 1.2), (1e-3, 1.5)])
+def test_a_steep_null_is_planned_as_the_exact_sums_say(monkeypatch, delta, times):
+    """Never fewer draws, and at most a hundredth more; without the shortcut 2 CPU s each."""
+    rates = 0.5, (0.5 - delta) * exp(-10 * times)
+    quick = draws_needed(rates, (10.0, delta), level=5e-4, power=0.9)
+    monkeypatch.setattr(planning, "STEEP", 99.0)
+    whole = draws_needed(rates, (10.0, delta), level=5e-4, power=0.9)
+    assert whole <= quick <= 1.01 * whole
+
+
+@pytest.mark.long
+def test_a_plan_of_a_huge_epsilon_is_made_at_once():
+    rates = 0.5, 0.5 * exp(-24)
+    assert 5e9 < draws_needed(rates, (20.0, 0.0), level=5e-4, power=0.9) < 1e11
+    assert draws_needed((0.5, 0.5 * exp(-72)), (60.0, 0.0), level=5e-4, power=0.9) == inf

@@ -25,7 +25,7 @@ from dpwitness.reports.figures.marks import EXACT
 from dpwitness.reports.figures.tails_figures import records_figure
 from dpwitness.reports.gallery.figures import pictures_of
 from dpwitness.reports.gallery.standalone import standalone
-from dpwitness.reports.gallery.sweep_figures import swept_parameter
+from dpwitness.reports.gallery.sweep_figures import at_one_level, swept_parameter
 from dpwitness.reports.statements.sections import PaperStyle, Reproduction, style_from
 from dpwitness.reports.statements.statements import Statement
 
@@ -293,3 +293,18 @@ def test_a_paper_gets_its_width_letters_and_fonts(few):
     # A narrow axis has other numbers on it, and the same names.
     plain = section.pictures[0].svg
     assert re.findall("[a-z]+", words_of(one.svg)) == re.findall("[a-z]+", words_of(plain))
+
+
+def test_a_sweep_of_tails_is_at_one_level():
+    """Each setting is told at its own headline; a line through several would mean nothing."""
+    found = [
+        check("EM-3.12", parameters={"epsilon": epsilon}, trials=2_000) for epsilon in (0.5, 2.0)
+    ]
+    points = at_one_level(found)
+    (level,) = {one.claimed for one in points}
+    assert points[0].loss > points[1].loss
+    for one, point in zip(found, points, strict=True):
+        columns = one.finding.table.columns
+        rows = [dict(zip(columns, row, strict=True)) for row in one.finding.table.rows]
+        assert (level, point.loss) in [(row["beta"], row["bound"]) for row in rows]
+        assert point.low <= point.value <= point.high
