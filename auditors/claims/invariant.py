@@ -21,10 +21,12 @@ from ..evidence.record import MarginsRecord
 from ..evidence.write import number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..sampling.gate import CAUSES, require_inside
+from ..sampling.gate import CAUSES, require_inside, require_same_anew
 from ..sampling.parts import with_parts
 from ..workers import Door, Worker
 from ..workers.children import aside
+from ..workers.door import copied, pickled
+from ..workers.wire import packed
 from .claim_results import Finding
 from .derive import derive
 
@@ -78,6 +80,8 @@ class _Seen:
                     f"{margin:g} when it is computed alone in a fresh process, {CAUSES}"
                 )
         if failing is not None:
+            encoded = [pickled(self.cases[key]) for key in some]
+            require_same_anew(self.door, _margins_anew, encoded)
             require_inside(self.door)
 
     def worst(self, count: int) -> list[bytes]:
@@ -97,6 +101,18 @@ def _margins(worker: Worker, cases: Sequence[InvariantCase]) -> list[float]:
     """The margin of each case, where no other was computed before."""
     each = [partial(_margin, worker, (case,)) for case in cases]
     return [aside(one) if worker.alone else one() for one in each]
+
+
+def _margins_anew(
+    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], turned: bool
+) -> list[tuple[bytes, str]]:
+    """The margins, in an order or the opposite one; see `require_same_anew`."""
+    order = range(len(encoded))
+    found = {
+        place: _margin(worker, (copied(encoded[place]),))
+        for place in (reversed(order) if turned else order)
+    }
+    return [(packed(found[place]), f"a margin of {found[place]:g}") for place in order]
 
 
 def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:

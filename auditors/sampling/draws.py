@@ -33,9 +33,22 @@ from ..workers.streams import (
     seedable,
     untouched,
 )
+from ..workers.wire import packed
 from .calls import Calls, accepts_size, guarded, single_call
 from .capture import captured
-from .gate import CAUSES, COPIED, FEW, FEWEST, LEAST, LONE, MOST, PART, Copies, require_inside
+from .gate import (
+    CAUSES,
+    COPIED,
+    FEW,
+    FEWEST,
+    LEAST,
+    LONE,
+    MOST,
+    PART,
+    Copies,
+    require_inside,
+    require_same_anew,
+)
 from .sampling import BLOCK, CLUMPS, LEAST_BLOCK, PIECES
 from .unseeded import copies_generator
 
@@ -206,6 +219,8 @@ class Draws:
             _require_same(one, two, start)
         for place, number, made_alone, among in again[len(asked) :]:
             _require_same(among, made_alone, asked[place][2] + number)
+        if refuted:
+            require_same_anew(self.door, anew, asked, seconds=PART * counted.seconds)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -326,6 +341,37 @@ def remade(
         for parts, (*_, rows, _) in zip(found, asked, strict=True)
     ]
     return [*made, *((place, number, one, among[place, number]) for place, number, one in lone)]
+
+
+def anew(
+    worker: Worker,
+    _: Sequence[Any],
+    asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
+    turned: bool,
+) -> list[tuple[bytes, str]]:
+    """A few draws of each block, in an order or the opposite one; see `require_same_anew`."""
+    worker.memory["globals"] = True
+    order = [
+        (place, number)
+        for place, (*_, size, rows, _) in enumerate(asked)
+        for number in ([0] if rows else range(min(size, FEWEST)))
+    ]
+    known = seedable()
+    databases = Copies([encoded for encoded, *_ in asked])
+
+    def made() -> dict[tuple[int, int], tuple[bytes, str]]:
+        found = {}
+        for place, number in reversed(order) if turned else order:
+            _, key, start, size, rows, _ = asked[place]
+            database, block = databases.of(place, new=True), size if rows else 1
+            one = array_block(worker, [database], key, start + number, block, rows, True)
+            found[place, number] = packed(one), f"{one[0].tolist()!r:.80}"
+        return found
+
+    found = made()
+    if seedable() != known:  # a call imported another generator
+        found = made()
+    return [found[one] for one in order]
 
 
 def some_databases(mechanism: Mechanism | None, most: int = 4) -> tuple[Database, ...]:

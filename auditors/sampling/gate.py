@@ -13,8 +13,12 @@ What came of a draw goes to the fresh process and is compared there. Of a wide o
 than `NARROW` numbers and labels, that is a digest and whether it lies in the event, so no process
 holds thousands of them.
 
-What this cannot see: memory filled before the audit began, which each copy of this process has
-(name the target as module:function, and it is empty), and memory outside the process.
+A copy of this process has what the import of a module drew, and what calls before the audit left.
+So where a claim is refuted, a few draws are made in processes that import the mechanism's modules
+anew, and these must agree with each other; see `require_same_anew`.
+
+What this cannot see: noise that the caller drew and no module names, and memory outside the
+process.
 """
 
 import random
@@ -34,7 +38,7 @@ from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
-from ..workers.door import copied, pickled
+from ..workers.door import Work, copied, pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
@@ -71,6 +75,10 @@ LONE, TELLING = 32, 16
 mechanism remembers may be one bit, and then another order alone often brings it back. `TELLING` if
 there are draws without which nothing would be refuted: a mechanism that keeps its claim when it
 remembers nothing gives another output for part of just these."""
+IMPORTS = 32
+"""Processes that import the mechanism's modules anew where outputs are few and a claim is refuted
+first: what was drawn then may be one bit, and a coin with odds of e to 1 falls alike in all of them
+in 4 of 100,000 cases. `FEWEST` where each draw gives another output."""
 FEWEST = 4
 """The same of a second count, and where a first call takes long: no more than `PART` of the time
 spent, or a second."""
@@ -162,6 +170,11 @@ class Deciding:
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
+            if refuted:
+                imports = IMPORTS if self.lone == LONE else FEWEST
+                require_same_anew(
+                    door, anew, encoded, asked, imports=imports, seconds=PART * seconds
+                )
         if refuted:
             self.lone = FEWEST
 
@@ -192,6 +205,33 @@ class Copies:
             self._left[place] -= 1
             self._last[place] = copied(self._encoded[place])
         return self._last[place]
+
+
+def require_same_anew(
+    door: Door, function: Work, *arguments: Any, imports: int = IMPORTS, seconds: float = 0.0
+) -> None:
+    """ContractError where draws depend on what was drawn while a module was imported.
+
+    `function` makes some draws, in an order or in the opposite one, which its last argument says;
+    it answers (bytes that tell outputs apart, words for the output) for each. It is asked in
+    processes that import the mechanism's modules anew, in more of them where outputs are few; see
+    `Door.anew`.
+    """
+    found = door.anew(function, *arguments, imports=FEWEST, seconds=seconds)
+    if found and len({one[0] for one in found[0]}) < len(found[0]):
+        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, 1.0))
+    for other in found:
+        for was, now in zip(found[0], other, strict=True):
+            if was[0] != now[0]:
+                raise ContractError(
+                    f"the draws refute the claim, but one and the same draw is {was[1]} in a "
+                    f"process that imports the mechanism's modules anew, and {now[1]} in another "
+                    "one that does so too: the mechanism uses noise that was drawn while a module "
+                    "was imported, or keeps state between calls; draw all noise inside the call, "
+                    "from the rng it is given, and if what is drawn beforehand is public, give it "
+                    "a fixed seed",
+                    keywords=("seeded",),
+                )
 
 
 CAUSES = (
@@ -265,13 +305,7 @@ def remake(
     ContractError names the first that comes out otherwise than it did, also of the `lone` a side
     that are made alone.
     """
-    order = [
-        (place, draw)
-        for place, one in enumerate(asked)
-        for draw in ([0] if one.calls.rows else range(one.count))
-    ]
-    shuffled = generator(0, 0, repr([one.block for one in asked])).permutation(len(order))
-    order = [order[place] for place in shuffled.tolist()]
+    order = _order(asked)
     apart = (
         _lone(worker, encoded, asked, order, max(seconds, 1.0), lone)
         if lone and worker.alone
@@ -299,6 +333,51 @@ def remake(
         among = _as_drawn(worker, one.calls, encoded[one.block.side], [found[place][draw]])
         if packed(alone.node) != packed(among.node):
             _compare(one, [draw], among.rows(), alone.rows())
+
+
+def _order(asked: Sequence[RemadeCall]) -> list[tuple[int, int]]:
+    """All draws of the blocks as (place of the block, draw in it), in a random order."""
+    order = [
+        (place, draw)
+        for place, one in enumerate(asked)
+        for draw in ([0] if one.calls.rows else range(one.count))
+    ]
+    shuffled = generator(0, 0, repr([one.block for one in asked])).permutation(len(order))
+    return [order[place] for place in shuffled.tolist()]
+
+
+def anew(
+    worker: Worker,
+    _: Sequence[Any],
+    encoded: Sequence[bytes],
+    asked: Sequence[RemadeCall],
+    turned: bool,
+) -> list[tuple[bytes, str]]:
+    """A few draws a side, in an order or the opposite one; see `require_same_anew`."""
+    order, _known = _telling(asked, _order(asked))
+    some: list[tuple[int, int]] = []
+    for side in (0, 1):
+        own = [one for one in order if asked[one[0]].block.side % 2 == side][:FEWEST]
+        rows = [(place, 0) for place, one in enumerate(asked) if one.block.side % 2 == side]
+        some += own or rows[:1]
+    order = some[::-1] if turned else some
+    known = seedable()
+    found = _remade(worker, encoded, asked, order, seeding=True)
+    if seedable() != known:  # a call imported another generator
+        found = _remade(worker, encoded, asked, order, seeding=True)
+    made: list[tuple[bytes, str]] = []
+    for place, draw in some:
+        one, value = asked[place], found[place][draw]
+        if one.wide:
+            made.append((packed(value), "one output"))
+            continue
+        outputs = (
+            Outputs.of(value, one.block.size)
+            if one.calls.rows
+            else _as_drawn(worker, one.calls, encoded[one.block.side], [value])
+        )
+        made.append((packed(outputs.node), show(_shown(outputs.rows()[0]))))
+    return made
 
 
 def _as_drawn(worker: Worker, calls: Calls, encoded: bytes, found: list[Any]) -> Outputs:

@@ -755,6 +755,32 @@ def follow_alone(
     return ""
 
 
+def keys_anew(
+    worker: Worker,
+    _: Sequence[Any],
+    encoded: Sequence[bytes],
+    sized: bool,
+    exceptions: str,
+    some: Sequence[tuple[int, tuple[int, ...], bytes]],
+    turned: bool,
+) -> list[Any]:
+    """Where these paths lead, taken in an order or the opposite one, or why one cannot be taken."""
+    globally = _Global()
+    found: dict[int, Any] = {}
+    order = range(len(some))
+    with globally.standing():
+        for place in reversed(order) if turned else order:
+            number, path, _key_then = some[place]
+            call = _calling(worker, globally, sized, exceptions, ALONE + place)
+            try:
+                tape, value = _once(_copying(call, encoded[number]), path)
+            except NotEnumerable as reason:
+                found[place] = str(reason)
+                continue
+            found[place] = tuple(tape.path), _key(value)
+    return [found[place] for place in order]
+
+
 def first_path(worker: Worker, databases: Sequence[Database], sized: bool, exceptions: str) -> str:
     """Why the mechanism cannot be enumerated, if its likeliest path tells; runs where it does."""
     globally = _Global()

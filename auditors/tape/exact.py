@@ -25,9 +25,18 @@ from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
 from ..results.results import AuditFacts, AuditResult, ExactResult, Verdict
+from ..sampling.gate import IMPORTS
 from ..sampling.sampling import Sampler
 from ..workers.door import is_client, pickled
-from .enumeration import Laws, Limits, enumerate_laws, first_path, follow_alone
+from .enumeration import (
+    OTHERWISE,
+    Laws,
+    Limits,
+    enumerate_laws,
+    first_path,
+    follow_alone,
+    keys_anew,
+)
 from .uniforms import ZERO
 
 ROUNDING = Fraction(1, 10**14)
@@ -218,6 +227,12 @@ def laws_of(
     )
     if isinstance(found, Laws) and sampler.door.remakes:
         otherwise = sampler.door.fresh(follow_alone, (), encoded, *asked, found.some)
+        if not otherwise:
+            alike = sampler.door.anew(
+                keys_anew, encoded, *asked, found.some, imports=IMPORTS, seconds=1.0
+            )
+            if any(one != alike[0] for one in alike):
+                otherwise = OTHERWISE
         return otherwise or found
     return found
 

@@ -11,10 +11,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
 from typing import Any
 
 from ..errors import ContractError, MechanismDied, MechanismHangs
-from .children import CAN_FORK, Child, Ended, wait
+from .anew import Anew, has_modules
+from .children import CAN_FORK, Child, Ended, aside, wait
 from .outside import Outside
 from .wire import packed, requested
 
@@ -178,6 +181,25 @@ class Door:
             self._outside.update(door.outside())
             door.close()
 
+    def anew(self, function: Work, *arguments: Any, imports: int, seconds: float) -> list[Any]:
+        """What up to so many processes answer that import the mechanism's modules anew each.
+
+        The last argument of the function says whether it is asked in the opposite order, in every
+        other process. There are two processes at least, and more until `seconds` have passed. No
+        answers where there are no such modules or importing them again fails, and where the
+        mechanism is a program of its own, which begins anew with each process.
+        """
+        if not CAN_FORK or is_client(self.run) or not has_modules(self.run):
+            return []
+        door = Door(self.run, limit=self.limit)
+        try:
+            found: list[Any] = door.ask(_anew, (), function, arguments, imports, seconds)
+            return found
+        except ContractError:
+            return []
+        finally:
+            door.close()
+
     def outside(self) -> tuple[str, ...]:
         """What the mechanism used outside its processes: see `Outside`."""
         found = set(self._outside)
@@ -229,6 +251,33 @@ class Door:
 def is_client(run: Callable[..., Any]) -> bool:
     """Whether the mechanism is a program in another language, which has a process of its own."""
     return getattr(run, CLIENT, None) is True
+
+
+def _anew(
+    worker: Worker,
+    _: Sequence[Any],
+    function: Work,
+    arguments: tuple[Any, ...],
+    imports: int,
+    seconds: float,
+) -> list[Any]:
+    def one(turned: bool) -> Any | None:
+        try:
+            worker.run = modules.imported()
+            return function(worker, (), *arguments, turned)
+        except BaseException:  # noqa: BLE001 - whatever a module does when it is imported
+            return None
+
+    modules = Anew(worker.run)
+    found: list[Any] = []
+    began = monotonic()
+    while len(found) < 2 or (len(found) < imports and monotonic() - began < seconds):
+        worker.beat()
+        answer = aside(partial(one, len(found) % 2 == 1))
+        if answer is None:
+            return []
+        found.append(answer)
+    return found
 
 
 def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:

@@ -1001,3 +1001,77 @@ def sampled_for_32_calls(database, rng):
 def sampled_once_for_all(database, rng):
     fresh = [row for row in database if rng.random() < 0.5]
     return float(sum(_STATE.setdefault(("all", len(database)), fresh))) + rng.laplace()
+
+
+# Noise that is drawn while the module is imported: each process that imports it has other noise.
+
+_DRAWN = np.random.default_rng().laplace()
+_POOL = np.random.default_rng().laplace(size=256)
+_WHOLE = _geometric(np.random.default_rng(), None, 1 / E)
+_COIN = random.random() < E / (1 + E)
+
+
+class _Releaser:
+    """An object that draws its noise when it is made."""
+
+    noise = random.choice((-1, 1)) * random.expovariate(1)
+
+    def __init__(self):
+        self.table = np.random.laplace(size=64)  # noqa: NPY002 - as one finds it in programs
+
+    def release(self, database, rng):
+        return float(sum(database)) + float(self.table[rng.integers(64)])
+
+
+_RELEASER = _Releaser()
+
+
+def imported_number(database, rng):
+    rng.laplace()
+    return float(sum(database)) + _DRAWN
+
+
+def imported_pool(database, rng):
+    return float(sum(database)) + float(_POOL[rng.integers(256)])
+
+
+def imported_default(database, rng, noise=_DRAWN):
+    return float(sum(database)) + noise
+
+
+def imported_of_a_class(database, rng):
+    return float(sum(database)) + _Releaser.noise
+
+
+def imported_with_an_object(database, rng):
+    return _RELEASER.release(database, rng)
+
+
+def _released_with(noise):
+    def release(database, rng):
+        return float(sum(database)) + noise
+
+    return release
+
+
+imported_closure = _released_with(np.random.default_rng().laplace())
+
+
+@functools.cache
+def _noise_of(key):
+    return np.random.default_rng().laplace()
+
+
+_noise_of(0), _noise_of(1)
+
+
+def imported_cache(database, rng):
+    return float(sum(database)) + _noise_of(len(database) % 2)
+
+
+def geometric_imported(database, rng, noise=_WHOLE):
+    return sum(database) + noise
+
+
+def bit_imported(database, rng):
+    return _COIN == bool(sum(database))

@@ -51,6 +51,7 @@ FEW = (
     ("follows law", "ar1_of_a_class"), ("audit", "bit_kept"),
     ("tails", "identity_of_the_generator"), ("audit", "map_that_forks_share"),
     ("tails", "file_that_forks_share"), ("audit", "decorated"),
+    ("audit", "imported_pool"), ("smaller pair", "bit_imported"), ("equality", "imported_closure"),
 )  # fmt: skip
 
 
@@ -157,6 +158,53 @@ def test_a_few_are_not_accused(fresh, kind, name):
 @pytest.mark.parametrize("name", NAMES)
 def test_none_is_accused(fresh, kind, name):
     assert not accused(kind, name, fresh)
+
+
+SCRIPT = """
+import numpy as np
+import dependent
+from dpwitness import ContractError, audit
+
+DRAWN = np.random.default_rng().laplace()
+PUBLIC = np.random.default_rng(1).laplace()
+print("the script runs")
+
+def kept(database, rng):
+    return float(sum(database)) + DRAWN
+
+def leaking(database, rng):
+    return float(sum(database)) + PUBLIC + rng.laplace() / 8
+
+for run in (kept, leaking, dependent.imported_pool):
+    try:
+        print(audit(run, epsilon=1, relation="add-remove", pair=([], [1]), trials=4000).verdict)
+    except ContractError as error:
+        print("contract", "imported" in str(error))
+"""
+
+
+@pytest.mark.long
+def test_noise_of_a_script_is_not_accused_and_the_script_runs_once(fresh, tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True,
+                          text=True, check=True)  # fmt: skip
+    assert done.stdout.split("\n")[:4] == [
+        "the script runs", "contract True", "Verdict.REFUTED", "contract True"
+    ], done.stderr  # fmt: skip
+
+
+@pytest.mark.long
+def test_a_module_that_was_patched_is_refuted_as_it_is(fresh):
+    """Processes that import it anew have it unpatched, and are compared with each other alone."""
+    fresh.dependent._fresh = lambda database, rng: sum(database) + rng.laplace() / 8
+
+    def run(database, rng):
+        return fresh.dependent._fresh(database, rng)
+
+    found = dpwitness.audit(
+        run, epsilon=1, relation="add-remove", pair=([], [1]), trials=4000, seed=1
+    )
+    assert found.verdict is Verdict.REFUTED
 
 
 # By commands: the terminal, the gate, pytest with a kept witness, the history. ------------------
