@@ -182,7 +182,8 @@ def replayed(
         outcome = _told(outcome, record, told, place)
         if whole:
             outcome = _compared(outcome, found.mechanism, record, found.name, workers, timeout)
-        if not trust.same_target(target, record["target"]):
+        # Evidence saved from Python names none: what it says of the mechanism was compared.
+        if record["target"] and not trust.same_target(target, record["target"]):
             sentence = f"target: recorded {record['target']}, replayed {target}"
             outcome = replace(outcome, differences=(*outcome.differences, sentence))
         yield record, outcome

@@ -340,6 +340,23 @@ def test_an_audit_is_replayed_bit_for_bit(run, code):
     assert "Differs from the record" in result.stdout
 
 
+@pytest.mark.long
+def test_what_was_saved_from_python_is_replayed_by_a_name(run, code):
+    """It names no target; the user does, and the code is compared with what the record says."""
+    script = (
+        "import dpwitness, mine\n"
+        "dpwitness.audit(mine.noisy, epsilon=0.5, relation='add-remove', pair=([], [1]),"
+        " trials=4000).save('a.json')"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+    result = run("replay", "a.json")
+    assert result.exit_code == 2
+    assert "names no target; give the mechanism" in result.stderr
+    result = run("replay", "a.json", "mine.py:noisy")
+    assert result.exit_code == 1, result.output
+    assert "same counts, bit for bit" in " ".join(result.stdout.split())
+
+
 @pytest.mark.slow
 def test_a_function_of_a_file_reaches_the_workers(run, code):
     verdicts = {}
