@@ -259,7 +259,7 @@ def test_one_pair_is_proved_and_never_called_passed():
     text = rendered(result)
     assert text.startswith("Proved: response keeps epsilon 1 (replace-one) on this pair.")
     assert "Proved on this pair: no event loses more than epsilon 1; exact probabilities" in text
-    assert "no randomness but the generator's" in text
+    assert "the generator is its only randomness" in text
     assert "passed" not in text.casefold()
     assert "no proof" not in text
 
