@@ -6,9 +6,11 @@ is written and read within a call is no memory. An audit hook sees files being o
 databases and sockets being connected to. It does not see what native code opens by itself.
 
 Copies of a process share more than files with a name: pages that are mapped as shared, files that
-were open when the copy was made, and pipes. `own` gives a process pages and files of its own in
-their place, so what calls leave there ends with the process as all its memory does. `shared` says
-what stands in pipes and in what is too large to be copied: whether calls changed it shows there.
+were open when the copy was made, and pipes. `own` gives a process pages, files and pipes of its own
+in their place, so what calls leave there ends with the process as all its memory does. `shared`
+says what stands in what is too large to be copied: whether calls changed it shows there. Pipes are
+never looked at: one that is open at both ends may belong to a pool of processes, which writes to it
+while calls are made.
 """
 
 import ctypes
@@ -31,6 +33,8 @@ MOST_COPIED = 1 << 26
 """Bytes of shared pages, or of an open file, that a process gets a copy of."""
 FILES = "/proc/self/fd"
 READ, COPY = mmap.ACCESS_READ, mmap.ACCESS_COPY
+NONBLOCK = 2
+"""SPLICE_F_NONBLOCK of Linux: where nothing waits in a pipe, nothing is waited for."""
 OURS = "dpwitness-beats"
 """The name of the pages on which workers count their calls."""
 
@@ -119,8 +123,8 @@ def own() -> None:
     """Put copies in the place of what this process shares with the one that it was forked from.
 
     That is writable pages and files that are open to be read and written, up to `MOST_COPIED`
-    bytes each; not what devices map, what is mapped twice (code that is made while it runs), and
-    the three streams.
+    bytes each, and pipes that are open at both ends, with what waits in them; not what devices map,
+    what is mapped twice (code that is made while it runs), and the three streams.
     """
     with suppress(OSError, AttributeError):
         mapped = ctypes.CDLL(None).mmap
@@ -138,41 +142,67 @@ def own() -> None:
                 data, start = os.pread(number, known.st_size, 0), os.lseek(number, 0, os.SEEK_CUR)
                 os.write(copy, data)
                 os.lseek(copy, start, os.SEEK_SET)
-                os.dup2(copy, number, inheritable=os.get_inheritable(number))
-                os.close(copy)
+                _replace(number, copy)
+        _own_pipes()
+
+
+def _own_pipes() -> None:
+    """Put a pipe with the same bytes in the place of each that this process could write and read.
+
+    `tee` of Linux leaves the bytes where they are, so who shares the pipe misses none.
+    """
+    import fcntl
+
+    ends: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for number, way, known in list(_files()):
+        if stat.S_ISFIFO(known.st_mode):
+            ends.setdefault((known.st_dev, known.st_ino), []).append((number, way))
+    tee = ctypes.CDLL(None).tee
+    tee.argtypes = [ctypes.c_int, ctypes.c_int, ctypes.c_size_t, ctypes.c_uint]
+    for pipe in ends.values():
+        read = [number for number, way in pipe if way != os.O_WRONLY]
+        if not read or all(way == os.O_RDONLY for _, way in pipe):
+            continue
+        reading, writing = os.pipe()
+        room = fcntl.fcntl(read[0], fcntl.F_GETPIPE_SZ)
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, room)
+        tee(read[0], writing, room, NONBLOCK)
+        for number, way in pipe:
+            flags = fcntl.fcntl(number, fcntl.F_GETFL)
+            _replace(number, os.open(f"{FILES}/{writing if way == os.O_WRONLY else reading}", way))
+            fcntl.fcntl(number, fcntl.F_SETFL, flags)
+        os.close(reading)
+        os.close(writing)
+
+
+def _replace(number: int, other: int) -> None:
+    """Make an open file another one, which is closed under its own number."""
+    os.dup2(other, number, inheritable=os.get_inheritable(number))
+    os.close(other)
 
 
 def shared() -> dict[str, Any]:
     """What stands in all that a copy of this process shares with it, by name.
 
-    Of pages the contents, of pipes that are open at both ends how much waits in them, of files
-    where they stand and, if they are open to be written too, their size and time of change.
-    Sockets are not looked at.
+    Of pages the contents, of files where they stand and, if they are open to be written too, their
+    size and time of change. Pipes and sockets are not looked at.
     """
-    import fcntl
-    import termios
-
     found: dict[str, Any] = {}
     with suppress(OSError):
         for first, size, name, place in _pages():
             if size > MOST_COPIED:
                 page = (ctypes.c_char * MOST_COPIED).from_address(first)
                 found[f"{name or 'memory shared between processes'} ({place})"] = hash(bytes(page))
+        files = [one for one in _files() if stat.S_ISREG(one[2].st_mode)]
         ways: dict[tuple[int, int], set[int]] = {}
-        files = list(_files())
         for _, way, known in files:
             ways.setdefault((known.st_dev, known.st_ino), set()).add(way)
         for number, way, known in files:
             some = ways[known.st_dev, known.st_ino]
             both, name = os.O_RDWR in some or len(some) == 2, os.readlink(f"{FILES}/{number}")
-            if way == os.O_WRONLY:
-                continue
-            if not stat.S_ISFIFO(known.st_mode):
+            if way != os.O_WRONLY:
                 written = (known.st_size, known.st_mtime_ns) if both else ()
                 found[f"{name} (open as {number})"] = os.lseek(number, 0, os.SEEK_CUR), *written
-            elif both:
-                waiting = fcntl.ioctl(number, termios.FIONREAD, bytes(4))
-                found[name] = int.from_bytes(waiting, sys.byteorder)
     return found
 
 

@@ -1,9 +1,11 @@
 """A file is memory if a call may read what an earlier call wrote; nothing else is."""
 
+import fcntl
 import mmap
 import os
 import sys
 import tempfile
+import termios
 from multiprocessing import resource_tracker
 from multiprocessing.shared_memory import SharedMemory
 
@@ -109,6 +111,7 @@ def test_a_file_that_a_later_call_reads_is_memory(tmp_path, run):
 
 
 PAGES, FILE, PIPE = mmap.mmap(-1, mmap.PAGESIZE), tempfile.TemporaryFile(), os.pipe()
+BEFORE = os.write(PIPE[1], b"before")
 BLOCK = f"dpwitness-test-{os.getpid()}"
 
 
@@ -124,6 +127,12 @@ def _open_file(directory, number):
 
 def _pipe(directory, number):
     os.write(PIPE[1], b"1")
+    waiting = fcntl.ioctl(PIPE[0], termios.FIONREAD, bytes(4))
+    return int.from_bytes(waiting, sys.byteorder) - BEFORE
+
+
+def _constant(directory, number):
+    return 1
 
 
 def _block(directory, number):
@@ -137,8 +146,8 @@ def _block(directory, number):
 
 
 @LINUX
-@pytest.mark.parametrize("run", [_pages, _open_file])
-def test_shared_pages_and_open_files_are_copied_to_each_process(tmp_path, run):
+@pytest.mark.parametrize("run", [_pages, _open_file, _pipe])
+def test_shared_pages_open_files_and_pipes_are_copied_to_each_process(tmp_path, run):
     """Each process counts from what was there when it was forked."""
     for _ in range(2):
         door = Door(run)
@@ -148,14 +157,24 @@ def test_shared_pages_and_open_files_are_copied_to_each_process(tmp_path, run):
 
 
 @LINUX
-# The name of the block differs in each process, and ids of tests must not.
-@pytest.mark.parametrize(
-    ("run", "words"), [(_pipe, "pipe"), (_block, BLOCK)], ids=["pipe", "block"]
-)
-def test_what_copies_of_a_process_share_is_memory(tmp_path, run, words):
+def test_what_others_write_to_a_pipe_is_not_the_mechanisms():
+    """A pool of processes has pipes that its workers write to at any time."""
+    reading, writing = os.pipe()
+    door = Door(_constant)
+    door.ask(_one, (), "", 0)
+    os.write(writing, b"an answer of another worker")
+    assert door.ask(_one, (), "", 0) == 1
+    assert door.outside() == ()
+    door.close()
+    assert os.read(reading, 100) == b"an answer of another worker"
+    os.close(reading)
+    os.close(writing)
+
+
+@LINUX
+def test_what_copies_of_a_process_share_by_name_is_memory(tmp_path):
     try:
-        (name,) = _names(run, tmp_path)
+        (name,) = _names(_block, tmp_path)
     finally:
-        if run is _block:
-            SharedMemory(BLOCK).unlink()
-    assert words in name
+        SharedMemory(BLOCK).unlink()
+    assert BLOCK in name

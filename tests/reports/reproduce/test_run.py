@@ -158,3 +158,11 @@ def test_bad_input_is_one_sentence_and_status_2(words, sentence):
     assert outcome.exit_code == 2
     assert sentence in outcome.output.replace("\n", " ")
     assert "Traceback" not in outcome.output
+
+
+@pytest.mark.long
+def test_two_workers_refute_what_one_does():
+    """Workers write to the pipes of their pool while the mechanisms of others are being called."""
+    chosen = select(["ERR-EM-*"], [])
+    assert len(chosen) > 4
+    assert numbers(reproduced(chosen, workers=2)) == numbers(reproduced(chosen))
