@@ -186,7 +186,7 @@ def _smallest(
         paid[_key(pair)] = before - going_down.left
         return answer
 
-    *way, _ = shrink(source, found, refutes)
+    *way, _ = shrink(source, found, refutes, late=audit.clock.late)
     if not way or allowance.left < 2 * LEAST or audit.clock.late():
         return None
     able = [pair for pair in way if MARGIN * paid[_key(pair)] <= allowance.left]

@@ -31,6 +31,7 @@ def shrink(
     refutes: Callable[[Pair], bool],
     *,
     most: int = 60,
+    late: Callable[[], bool] = lambda: False,
 ) -> tuple[Pair, ...]:
     """Ever smaller pairs that still refute, going down from `found`, which is the last of them.
 
@@ -41,9 +42,9 @@ def shrink(
     smaller than the smallest known and show at least half as much. Where these lead no further,
     those are asked about too that show at least half of what the claim allows: the smallest pair
     that breaks a claim of 1 may show 2 where the worst shows 5. Without frozen runs every smaller
-    pair is asked about.
+    pair is asked about. Once it is `late` nothing more is run.
     """
-    descent = _Descent(found, refutes, most)
+    descent = _Descent(found, refutes, most, late)
     space = choice_space(source.strategy)
     if space is None or descent.scout is None:
         descent.from_templates(source)
@@ -71,11 +72,18 @@ def shrink(
 class _Descent:
     """Which pairs are known to refute, each asked about once."""
 
-    def __init__(self, found: Found, refutes: Callable[[Pair], bool], most: int) -> None:
+    def __init__(
+        self,
+        found: Found,
+        refutes: Callable[[Pair], bool],
+        most: int,
+        late: Callable[[], bool],
+    ) -> None:
         self.way: tuple[Pair, ...] = (found.pair,)
         self.size = _size(found.pair)
         self.known: dict[bytes, bool] = {_key(found.pair): True}
-        self.refutes, self.left, self.most = refutes, most, most
+        self.refutes, self.left, self.most, self.late = refutes, most, most, late
+        self.noise = found.seen.noise if found.seen is not None else 0
         self.scout: Scout | None = found.scout
         self.goal: Shift | None = None
         if found.seen is not None and self.scout is not None and self.scout.sampler.seeded:
@@ -127,7 +135,7 @@ class _Descent:
         if key[0] == key[1]:
             return False
         sides = [
-            self.scout.probe(side, encoded)
+            self.scout.probe(side, encoded, self.noise)
             for side, encoded in zip((pair.database, pair.neighbour), key, strict=True)
         ]
         return shift(*sides)[self.axis] >= max(self.wanted, 1e-9)
@@ -136,7 +144,7 @@ class _Descent:
         """Whether a pair refutes, remembered; it becomes the smallest if it is smaller."""
         key, size = _key(pair), _size(pair)
         if key not in self.known:
-            if self.left <= 0 or size >= self.size or not self.promising(pair):
+            if self.left <= 0 or size >= self.size or self.late() or not self.promising(pair):
                 return False
             self.left -= 1
             self.known[key] = self.refutes(pair)

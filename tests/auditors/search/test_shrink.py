@@ -103,3 +103,16 @@ def test_a_gap_between_the_simplest_and_the_found_number_is_found():
     found = hunt(Sampler(run=run, seed=0), source, epsilon=1.0, delta=0.0, plan=plan)
     small, *_ = shrink(source, found, lambda p: leaks(p.database) != leaks(p.neighbour))
     assert (small.database, small.neighbour) == ([], [7])
+
+
+def test_once_it_is_late_nothing_more_is_run():
+    def run(database, rng, *, size=None):
+        return 10 * (7 in database) + rng.laplace(size=size)
+
+    source = pair_source(st.lists(st.integers(0, 12), max_size=4), Relation.ADD_REMOVE, 1, 0)
+    sampler = Sampler(run=run, seed=0)
+    plan = SearchPlan(draws=100, most=20_000)
+    found = hunt(sampler, source, epsilon=1.0, delta=0.0, plan=plan)
+    made = sampler.tally.draws
+    assert shrink(source, found, lambda pair: True, late=lambda: True) == (found.pair,)
+    assert sampler.tally.draws == made
