@@ -64,10 +64,14 @@ class PrivacyClaim:
         return 1 if self.curve is not None else self.distance
 
     def __post_init__(self) -> None:
-        """Reject numbers outside the definition's range, and a relation that is none."""
-        if not isinstance(self.relation, Relation):
-            known = ", ".join(f"Relation.{one.name}" for one in Relation)
+        """Reject numbers outside the definition's range, and a relation that is none.
+
+        A relation may be its word, "add-remove", as everywhere else.
+        """
+        if self.relation not in (*Relation, *(one.value for one in Relation)):
+            known = ", ".join(repr(one.value) for one in Relation)
             raise ValueError(f"relation must be one of {known}, got {self.relation!r}")
+        object.__setattr__(self, "relation", Relation(self.relation))
         if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon < float("inf")):
             raise ValueError(f"epsilon must be finite and at least 0 (nats), got {self.epsilon!r}")
         if not (isinstance(self.delta, Real) and 0 <= self.delta < 1):

@@ -15,7 +15,7 @@ from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
         ({"delta": -1e-9}, "delta must be in"),
         ({"distance": 0}, "distance must be a whole number >= 1"),
         ({"distance": 1.5}, "distance must be a whole number >= 1"),
-        ({"relation": "add-remove"}, "relation must be one of Relation.ADD_REMOVE"),
+        ({"relation": "add_remove"}, "relation must be one of 'add-remove'"),
     ],
 )
 def test_claims_outside_the_definition_are_refused(numbers, message):
@@ -26,6 +26,8 @@ def test_claims_outside_the_definition_are_refused(numbers, message):
 def test_a_claim_names_its_relation():
     with pytest.raises(TypeError):
         PrivacyClaim(epsilon=1)
+    for relation in Relation:
+        assert PrivacyClaim(epsilon=1, relation=relation.value).relation is relation
 
 
 def test_a_claim_of_perfect_privacy_is_a_claim():
