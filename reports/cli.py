@@ -258,8 +258,9 @@ def _replay(
 )
 @click.argument("words", metavar="[WORD]...", nargs=-1)
 @click.option(
-    "--kind", type=Near(["mechanism", "control", "theorem", "statement"]),
-    help="Only these; statement: a broken statement.",
+    "--kind", type=Near(["mechanism", "control", "theorem", "erratum", "statement"]),
+    metavar="KIND",
+    help="Only mechanism, control, theorem, erratum (false as printed), statement (broken).",
 )  # fmt: skip
 @click.option("--system", metavar="NAME", help="Only one system, such as selection.")
 @click.option("--all", "everything", is_flag=True, help="Everything there is.")
@@ -269,7 +270,7 @@ def _list(words: tuple[str, ...], **options: Any) -> None:
     """Show the catalogue: mechanisms, theorems, and broken ones of both.
 
     Alone it shows the systems and how much each of them holds; with WORDs, the entries that have
-    all of them in their name, claims, reference or system.
+    all of them in their name, claims, reference or system; 'ERR-*' is a pattern of names.
     """
     from .auditing import commands
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import groupby
 from typing import Any
 
@@ -55,7 +56,8 @@ def select(
 ) -> Selected:
     """What has every one of `words` somewhere in it, of one kind and one system if given.
 
-    A word is looked for in any case in all that the list tells of an entry, its system included.
+    A word is looked for in any case in all that the list tells of an entry, its system included;
+    one with *, ? or [ is a pattern of names. An "erratum" is a theorem that is false as printed.
     Raises InvalidArgument for a system there is not and where nothing is found.
     """
     if system is not None:
@@ -65,13 +67,19 @@ def select(
     def chosen(
         of_kind: str, entries: Iterable[Any], systems: Mapping[str, str], tell: Callable[[Any], Any]
     ) -> list[Any]:
-        if kind not in (None, of_kind):
+        if kind not in (None, of_kind) and (kind, of_kind) != ("erratum", "theorem"):
             return []
         return [
             entry
-            for entry, its in zip(entries, systems.values(), strict=True)
+            for (name, its), entry in zip(systems.items(), entries, strict=True)
             if system in (None, its)
-            and all(word in _folded(f"{its} {tell(entry)}") for word in wanted)
+            and (kind != "erratum" or not entry.holds)
+            and all(
+                fnmatchcase(_folded(name), word)
+                if re.search(r"[*?[]", word)
+                else word in _folded(f"{its} {tell(entry)}")
+                for word in wanted
+            )
         ]
 
     found = Selected(

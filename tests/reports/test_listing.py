@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from dpwitness import InvalidArgument
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
 from dpwitness.reports.auditing import listing
 
@@ -166,3 +167,15 @@ def test_words_narrow_what_is_found():
 def test_every_mechanism_of_an_entry_is_in_its_system():
     for table in (CATALOGUE, NEGATIVE_CONTROLS, BROKEN_STATEMENTS, THEOREMS):
         assert len(table.systems) == len(table)
+
+
+def test_errata_are_a_kind_and_a_word_may_be_a_pattern_of_names():
+    found = listing.select(kind="erratum")
+    assert list(found.theorems) == [theorem for theorem in THEOREMS if not theorem.holds]
+    assert not found.mechanisms
+    named = listing.select(["err-em-*"])
+    assert {one.identifier for one in named.theorems} == {
+        one.identifier for one in THEOREMS if one.identifier.startswith("ERR-EM-")
+    }
+    with pytest.raises(InvalidArgument, match="nothing in the catalogue has"):
+        listing.select(["ERR-?"])
