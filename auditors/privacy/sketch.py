@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ..events.events import AnyOf, Event, Outcomes
+from ..events.events import AnyOf, Event, HalfLine, Outcomes
 from ..events.scores import AdditiveScore
 from ..outputs.features import Column, Feature
 from ..outputs.outputs import Outputs
@@ -30,7 +30,7 @@ def sketch(event: Event, first: Outputs, second: Outputs) -> Sketch | None:
     finite = pooled[np.isfinite(pooled)]
     distinct = np.unique(finite[:100_000])
     if len(distinct) > MOST_CATEGORIES and not any(c.labelled().any() for c in columns):
-        return _numeric(_name(event, feature), finite, columns, inside)
+        return _numeric(_name(event, feature), finite, columns, inside, _cut(event))
     return _categories(_name(event, feature), columns, inside)
 
 
@@ -57,14 +57,26 @@ def _column(event: Event, feature: Feature | None, side: Outputs) -> Column:
     return side.column(feature)
 
 
+def _cut(event: Event) -> float | None:
+    """The number at which an event begins or ends, if there is one such number."""
+    return event.threshold if isinstance(event, HalfLine | AdditiveScore) else None
+
+
 def _numeric(
-    name: str, finite: Floats, columns: list[Column], inside: list[NDArray[np.bool_]]
+    name: str,
+    finite: Floats,
+    columns: list[Column],
+    inside: list[NDArray[np.bool_]],
+    cut: float | None,
 ) -> Sketch:
     low, high = np.quantile(finite, [0.002, 0.998])
     if low == high:
         low, high = finite.min(), finite.max()
     bins = min(max(round(2 * len(finite) ** (1 / 3)), LEAST_BINS), MOST_BINS)
     edges = np.linspace(low, high, bins + 1)
+    if cut is not None and low < cut < high:
+        # The bins begin where the event does, so that it is shaded to its end.
+        edges += cut - edges[np.abs(edges - cut).argmin()]
     counts, within = [], np.zeros(bins)
     for column, mask in zip(columns, inside, strict=True):
         values = np.asarray(column.values, dtype=float)

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy.run import audit
+from dpwitness.auditors.privacy.sketch import sketch
 
 AGES = st.lists(st.integers(0, 100), max_size=20)
 
@@ -28,3 +32,14 @@ def test_the_histogram_lies_where_the_witness_says():
         width = found.sketch.edges[1] - found.sketch.edges[0]
         median = found.sketch.edges[at] + width / 2
         assert median == pytest.approx(sum(database), abs=4 * 50 / sum(side) ** 0.5 + width)
+
+
+@pytest.mark.parametrize("threshold", [-31.7, 0.4, 55.0])
+def test_the_event_is_shaded_to_where_it_ends(threshold):
+    rng = np.random.default_rng(0)
+    sides = [Outputs.of_list(rng.laplace(shift, 50, size=400).tolist()) for shift in (0, 95)]
+    event = HalfLine(Feature(), threshold, upper=False)
+    shown = sketch(event, *sides)
+    shaded = np.flatnonzero(shown.inside)
+    assert shaded.tolist() == list(range(len(shaded)))
+    assert shown.edges[len(shaded)] == pytest.approx(threshold)
