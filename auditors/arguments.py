@@ -5,12 +5,13 @@ it and answers everything else with a sentence.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from numbers import Integral, Real
-from types import NoneType, UnionType
+from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from .errors import InvalidArgument, UnknownArgument
@@ -143,7 +144,13 @@ def _said(wanted: Signature) -> str:
 
 @cache
 def _hints(function: Callable[..., Any]) -> dict[str, object]:
-    return get_type_hints(function)
+    """What can be checked: an annotation may name what only a type checker imports."""
+    found: dict[str, object] = {}
+    for name, hint in function.__annotations__.items():
+        alone = SimpleNamespace(__annotations__={name: hint})
+        with suppress(NameError):
+            found |= get_type_hints(alone, globalns=function.__globals__)
+    return found
 
 
 def _parts(hint: Any) -> tuple[Any, ...]:

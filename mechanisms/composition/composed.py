@@ -183,7 +183,10 @@ def _claims(mechanisms: Sequence[Mechanism], delta: float) -> list[PrivacyClaim]
                 reference=reference,
             )
             for identifier, reference, whole, slack in totals
+            if slack < 1  # more promises nothing
         ]
+        if leaked >= 1:
+            raise ValueError(f"the deltas of the parts must add up to less than 1, got {leaked:g}")
     if not claims:
         raise ValueError(f"{[part.name for part in mechanisms]} share no neighbouring relation")
     return claims

@@ -394,7 +394,7 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={
             **SPREAD,
             # Leaks so small that D counts beside them.
-            "leak": number(1e-3, 1e-9, 0.02, "delta of each part"),
+            "leak": number(1e-3, 1e-9, 0.01, "delta of each part"),
         },
     ),
     Theorem(
