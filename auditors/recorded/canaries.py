@@ -128,7 +128,7 @@ def scores(
     mu: float | None = None,
     rho: float | None = None,
     renyi: Sequence[tuple[float, float]] | None = None,
-    curve: Sequence[tuple[float, float]] | None = None,
+    curve: object = None,
     distance: int = 1,
     alpha: float = 1e-3,
     seed: int = 0,
