@@ -37,11 +37,6 @@ from ..workers.streams import generator
 from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table
 from .edge import edge_of, hardest
 
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" + ("" if number == 1 else "s")
-
-
 WEAK = 1 / 20
 """A check whose exact probability is below this share of the bound says little."""
 ROUNDING = 1e-9
@@ -505,3 +500,7 @@ def _of_identity(counts: ClaimCountsRecord, told: IdentityRecord) -> Finding:
         shown="" if holds else repr(found),
         counts=counts,
     )
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number} {word}" + ("" if number == 1 else "s")

@@ -376,7 +376,7 @@ def _moved(mechanism: Mechanism, database: Database, outputs: Array, alpha: floa
 def _atoms(mechanism: Mechanism, database: Database, outputs: Array, alpha: float) -> list[Row]:
     """How the draws that fall on outputs that come again are shared out among these.
 
-    Only ratios of the density are used, so that no atom's size in the measure matters.
+    Only ratios of the density are used, so that all atoms may weigh alike in any measure.
     """
     assert mechanism.log_probability is not None
     few = min(PILOT, len(outputs) // 5)

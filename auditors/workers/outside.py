@@ -165,7 +165,8 @@ def _own_pipes() -> None:
             continue
         reading, writing = os.pipe()
         room = fcntl.fcntl(read[0], fcntl.F_GETPIPE_SZ)
-        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, room)
+        with suppress(OSError):  # who has many pipes may not have long ones
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, room)
         tee(read[0], writing, room, NONBLOCK)
         for number, way in pipe:
             flags = fcntl.fcntl(number, fcntl.F_GETFL)
