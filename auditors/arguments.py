@@ -9,7 +9,7 @@ from contextlib import suppress
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, wraps
-from inspect import Parameter, Signature, cleandoc, signature
+from inspect import BoundArguments, Parameter, Signature, cleandoc, signature
 from numbers import Integral, Real
 from types import NoneType, SimpleNamespace, UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -45,6 +45,9 @@ OTHER_WORDS = {
     "jobs": "workers",
     "n_jobs": "workers",
     "processes": "workers",
+    "set": "parameters",
+    "params": "parameters",
+    "settings": "parameters",
     "max_time": "seconds",
     "time": "seconds",
 }
@@ -62,22 +65,48 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def asked(*args: P.args, **kwargs: P.kwargs) -> R:
-        _require_known(function.__name__, wanted, kwargs)
-        try:
-            bound = wanted.bind(*args, **kwargs)
-        except TypeError as error:
-            raise UnknownArgument(
-                f"{function.__name__}: {error}; it takes {_said(wanted)}"
-            ) from None
+        given = bound(function.__name__, wanted, args, kwargs)
         hints = _hints(function)
-        for name, value in bound.arguments.items():
+        for name, value in given.arguments.items():
             if name in hints and not _allows(hints[name], value):
                 raise InvalidArgument(f"{name} must be {_words(hints[name])}, got {_shown(value)}")
             if _is_whole(value) and int in _parts(hints.get(name)):
-                bound.arguments[name] = int(value)
-        return function(*bound.args, **bound.kwargs)
+                given.arguments[name] = int(value)
+        return function(*given.args, **given.kwargs)
 
     return asked
+
+
+def require_fields(made: type[Any], hints: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """InvalidArgument for a field of a dataclass whose value its type does not allow."""
+    for name, hint in hints.items():
+        if not _allows(hint, values[name]):
+            raise InvalidArgument(
+                f"{made.__name__}: {name} must be {_words(hint)}, got {_shown(values[name])}"
+            )
+
+
+def bound(
+    name: str, wanted: Signature, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> BoundArguments:
+    """The arguments by name; UnknownArgument if there are others, or one is missing."""
+    _require_known(name, wanted, kwargs)
+    try:
+        return wanted.bind(*args, **kwargs)
+    except TypeError as error:
+        needed = [
+            one.name
+            for one in wanted.parameters.values()
+            if one.default is Parameter.empty and one.kind is not Parameter.VAR_KEYWORD
+        ]
+        told = f"{error}"
+        if "missing" in told:
+            given = [*list(wanted.parameters)[: len(args)], *kwargs]
+            lacking = [one for one in needed if one not in given]
+            told = f"it needs {', '.join(f'{one}=' for one in lacking)} too"
+        elif all(one.kind is Parameter.KEYWORD_ONLY for one in wanted.parameters.values()):
+            told = f"give its arguments by name, such as {next(iter(wanted.parameters), '')}="
+        raise UnknownArgument(f"{name}: {told}; it takes {_said(wanted)}") from None
 
 
 def asking(
@@ -175,7 +204,9 @@ def _fits(part: Any, value: Any) -> bool:
     if origin is Literal:
         return isinstance(value, str)  # which words it may be is judged where it is used
     if origin is tuple:
-        return isinstance(value, (tuple, list)) and len(value) == len(get_args(part))
+        sizes = get_args(part)
+        alike = isinstance(value, (tuple, list))
+        return alike and (Ellipsis in sizes or len(value) == len(sizes))
     if isinstance(origin, type):
         return isinstance(value, origin)
     return not isinstance(part, type) or isinstance(value, part)
@@ -201,7 +232,7 @@ def _word(part: Any) -> str:
     if part in plain:
         return plain[part]
     if origin is tuple:
-        return f"a tuple of {len(get_args(part))}"
+        return "a tuple" if Ellipsis in get_args(part) else f"a tuple of {len(get_args(part))}"
     if isinstance(origin, type):
         return {"Callable": "a function", "Mapping": "a mapping"}.get(
             origin.__name__, f"a {origin.__name__}"

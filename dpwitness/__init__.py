@@ -255,7 +255,12 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(_sentence(name), name=name)
     home = next((home for home, names in _HOMES.items() if name in names), "mechanisms.model")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{home}"), name)
+    found = getattr(import_module(f"{__name__}.{home}"), name)
+    if isinstance(found, type):
+        from .answering import answering
+
+        found = answering(found)
+    globals()[name] = found
     return found
 
 

@@ -1,6 +1,7 @@
 """The public surface: what a user may import from dpwitness, and how it answers mistakes."""
 
 import ast
+import dataclasses
 import inspect
 import re
 import subprocess
@@ -255,3 +256,39 @@ def test_a_result_is_replayed_from_python(tmp_path):
         dpwitness.replay(result)
     with pytest.raises(dpwitness.EvidenceFormatError, match="no field 'schema'"):
         dpwitness.replay({}, noisy)
+
+
+OF_FIELDS = [one for one in dpwitness.__all__ if dataclasses.is_dataclass(getattr(dpwitness, one))]
+
+
+@pytest.mark.parametrize("name", OF_FIELDS)
+def test_every_public_class_answers_a_wrong_field_in_words(name):
+    made = getattr(dpwitness, name)
+    with pytest.raises(dpwitness.UnknownArgument, match=f"{name} takes no 'nonsense'"):
+        made(nonsense=1)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: dpwitness.PrivacyClaim(epsilon=1), "PrivacyClaim: it needs relation= too"),
+        (lambda: dpwitness.PrivacyClaim(1, "add-remove"), "by name, such as epsilon="),
+        (lambda: dpwitness.Pair([1]), "Pair: it needs neighbour= too"),
+        (lambda: dpwitness.UtilityClaim(loss=1, bound=2), r"loss must be a function, got 1 \(int"),
+        (lambda: dpwitness.Mechanism(name="m", run=[]), r"run must be a function, got \[\] "),
+        (
+            lambda: dpwitness.UtilityClaim(loss=max, bound=abs, databases=3),
+            r"databases must be a tuple, got 3 \(int\)",
+        ),
+        (lambda: dpwitness.reproduce("EM-3.12", set={}), "did you mean parameters"),
+    ],
+)
+def test_a_class_says_what_it_takes(call, sentence):
+    with pytest.raises(dpwitness.InvalidArgument, match=sentence):
+        call()
+
+
+def test_a_type_error_of_a_field_stays_what_it_was():
+    with pytest.raises(TypeError, match="not supported") as caught:
+        dpwitness.Interval(low=0, high=None)
+    assert not isinstance(caught.value, dpwitness.UnknownArgument)

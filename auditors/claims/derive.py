@@ -9,6 +9,7 @@ Numbers of a record are floats, or "inf", "-inf" and "nan"; `float` reads both.
 """
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import inf, isfinite, isnan
 from typing import Any
 
@@ -193,12 +194,25 @@ def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> 
         scope=""
         if proved is None
         else f"{_counted(len(sizes), 'database')} at {_counted(len(rows), 'level')}",
-        note=_remarked(counts),
+        note=_remarked(counts, _rising(rows)),
         table=Table(columns=TAILS, rows=table),
         shown=row["database"] if refuted.any() or any(wrong) else "",
         details=details,
         counts=counts,
     )
+
+
+def _rising(rows: Sequence[TailRecord]) -> str:
+    """A remark on a bound that grows with beta: a smaller chance of error needs a larger bound."""
+    for one, two in pairwise(sorted(rows, key=lambda row: (row["database"], row["beta"]))):
+        low, high = float(one["bound"]), float(two["bound"])
+        if one["database"] == two["database"] and low < high * (1 - ROUNDING) and high > 0:
+            return (
+                f"the bound is {low:.4g} at beta {one['beta']:g} and {high:.4g} at beta "
+                f"{two['beta']:g}: it should fall as beta grows, since a level that is reached "
+                "less often is higher; perhaps bound(1 - beta) was meant"
+            )
+    return ""
 
 
 def _edge_of_tails(tails: TailsRecord) -> Edge | None:

@@ -161,6 +161,7 @@ def mutants_of(
     )  # fmt: skip
     sources, recipe, every = planned(mechanism)
     faults = [one for one in every if only(one)]
+    progress("mutants", 0, len(faults))
     started = monotonic()
     court, refuted = trial.with_known_pairs(mechanism, court)
     if refuted:

@@ -6,7 +6,7 @@ from functools import partial
 from math import inf
 from time import monotonic
 
-from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Value
+from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Relation, Value
 from ..arguments import asking
 from ..asked import KEYWORDS, require
 from ..attackers import seen_by
@@ -136,6 +136,7 @@ def prepared(
             keywords=("exceptions",),
         )
     given = asked.given_pair(pair)
+    unsaid = given is not None and request.relation is None and not subject.claims
     if given is not None:
         for claim in claims:
             require_neighbours(given, claim.relation, claim.distance, domain)
@@ -188,6 +189,7 @@ def prepared(
             own=alone,
             explain=request.explain,
             exact=request.exact,
+            unsaid=unsaid and claim.relation is Relation.DECLARED,
             databases=databases,
             news=request.news,
             kept=request.kept,
@@ -325,6 +327,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     facts = conclude(audit, found, judging)
     if outside := audit.sampler.door.outside():
         facts = replace(facts, plan={**facts.plan, "outside": list(outside[:MOST_NAMED])})
+    facts = replace(facts, plan={**facts.plan, **_randomness(audit, pair)})
     result = derive(replace(facts, reached=found.reach if found is not None else None))
     unreadable = result.remark.startswith((NO_RETURN, ONLY_NAN, NOT_READ))
     other = audit.bounding or asked.attacker_of(audit.target) != "values"
@@ -332,6 +335,26 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
         known = with_exact(result, audit.sampler, _wanted(audit, found, result))
         result = result if known is result else derive(known)
     return replace(result, cause=cause_of(result, audit.test, audit.sampler, audit.explain))
+
+
+def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
+    """What a call on D draws from its rng and from global generators; {} if it is not asked.
+
+    It is not of a mechanism with randomness of its own, nor of one whose calls take long. Of a
+    program nobody knows it: its rng is None.
+    """
+    sampler = audit.sampler
+    if sampler.requests:
+        return {"rng": None}
+    if not sampler.seeded or sampler.tally.slow or audit.clock.late():
+        return {}
+    from ..tape.asked_draws import asked_draws
+
+    try:
+        given, others = sampler.door.ask(asked_draws, (pair.database,), sampler.seed)
+    except ContractError:
+        return {}
+    return {"rng": given, **({"globals": others} if others else {})}
 
 
 def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:

@@ -95,6 +95,8 @@ class Audit:
     """Whether exact laws are asked for; None tries them where that costs little."""
     patient: bool = False
     """Whether trying them may take long, because they are known to be found."""
+    unsaid: bool = False
+    """Whether nobody named a relation, and the given pair is of none that is known."""
     databases: Any = None
     """The domain that the pairs come from, if it is one."""
     searched: int | None = None
@@ -322,6 +324,7 @@ def _facts(audit: Audit, judging: Judging) -> AuditFacts:
             "made_again": sampler.seeded and sampler.door.remakes,
             **({} if sampler.exceptions == "error" else {"exceptions": sampler.exceptions}),
             **({"domain": audit.domain} if audit.domain else {}),
+            **({"relation": "unsaid"} if audit.unsaid else {}),
             **({"tape": judging.tape} if judging.tape else {}),
             "search": _searched(audit),
         },

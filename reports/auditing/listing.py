@@ -95,7 +95,7 @@ def select(
         asked += [f"--system {system}"] if system else []
         known = [*CATALOGUE.systems, *NEGATIVE_CONTROLS.systems, *THEOREMS.systems, *systems()]
         everywhere = _folded(" ".join(known))
-        parts = {part for name in known for part in re.split(r"[-.:]", name) if len(part) > 3}
+        parts = {part for name in known for part in re.split(r"[-.:]", name) if len(part) > 2}
         unknown = [word for word in words if _folded(word) not in everywhere]
         near = "".join(meant(word, known) or meant(word, sorted(parts)) for word in unknown)
         raise InvalidArgument(

@@ -30,7 +30,14 @@ def not_examined(result: AuditResult) -> str:
     bits = "low-order bits of floats"
     if result.target.startswith("bits="):
         bits = "which floats the noise can reach at all"
-    return f"Not examined: {databases}, other kinds of events, {bits}, running time."
+    rare = result.detectable_probability
+    events = "other kinds of events"
+    if result.verdict is Verdict.NOT_REFUTED and not result.claim.delta and 0 < rare < 1:
+        hidden = ""
+        if result.plan.get("rng", ()) is None:  # a program, of which nobody knows what it draws
+            hidden = " (the only ones that show that Gaussian noise keeps no epsilon alone)"
+        events = f"events rarer than {_rarely(rare)}{hidden}, {events}"
+    return f"Not examined: {databases}, {events}, {bits}, running time."
 
 
 def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, str]]:
@@ -82,7 +89,12 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
         parts.append(
             "that the generator is its only randomness, and uniforms are real numbers (exact laws)"
         )
-    if result.claim.relation is Relation.DECLARED:
+    if result.plan.get("relation") == "unsaid":
+        parts.append(
+            "that D and D' are neighbours: no relation was given, and they are one record apart "
+            "under none that is known"
+        )
+    elif result.claim.relation is Relation.DECLARED:
         parts.append("that D and D' are neighbours, as you declared")
     return f"Assumes {', and '.join(parts)}."
 
@@ -464,8 +476,7 @@ def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
     if not any(isfinite(epsilon) for _, epsilon in power):
         rows = []
     if (seen := result.detectable_probability) < 1:
-        rarely = _chance(seen) if seen >= 0.001 else f"1 in {floor(1 / seen):,}" if seen else "0"
-        rows.append((rarely, "0", "infinite"))
+        rows.append((_rarely(seen), "0", "infinite"))
     return tuple((f">= {p}", q if q == "0" else f"<= {q}", loss) for p, q, loss in rows)
 
 
@@ -507,6 +518,11 @@ def _chance(p: float) -> str:
         return f"{p:g}"
     unit = 10.0 ** (floor(log10(p)) - 1)
     return f"{ceil(p / unit - 1e-9) * unit:.2g}"
+
+
+def _rarely(p: float) -> str:
+    """A probability that may be small: 0.02, or 1 in 1,242."""
+    return _chance(p) if p >= 0.001 else f"1 in {floor(1 / p):,}" if p else "0"
 
 
 def _learnt(result: AuditResult, *, detail: bool) -> str:
@@ -623,8 +639,8 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     if not detail and len(causes) > 1:
         causes = (f"{causes[0]} (-v and the page: {len(causes) - 1} more.)",)
     yield from _labelled(cause_label(result), causes)
-    if remark := note(result):
-        yield "note", printable(remark)
+    remarks = filter(None, (printable(note(result)), *randomness(result)))
+    yield from _labelled("note", remarks)
     if reason := no_power(result):
         yield "power", reason
 
@@ -650,6 +666,47 @@ def note(result: AuditResult) -> str:
     """The remark on a result, unless it is told with the verdict or explains another one."""
     drawn = result.exact.drawn[0] if result.exact is not None else result.verdict
     return "" if Verdict.INCONCLUSIVE in (result.verdict, drawn) else result.note
+
+
+GAUSSIAN = frozenset({"normal", "multivariate_normal"})
+"""Laws of the generator whose noise has an unbounded privacy loss."""
+
+
+def randomness(result: AuditResult) -> Iterator[str]:
+    """What is to be said of the generators that a call drew from, and of noise that hides a loss.
+
+    Gaussian noise keeps no epsilon without a delta, and only events too rare for any run show it.
+    """
+    plan, claim = result.plan, result.claim
+    given, others = plan.get("rng"), plan.get("globals") or ()
+    if others:
+        how = "beside the rng that it is given" if given else "and not from the rng it is given"
+        yield (
+            f"It draws from global generators (of numpy, random or torch) {how}. This run seeded "
+            "them for each call; elsewhere other code may seed them or know what they draw. Draw "
+            "from rng."
+        )
+    elif given == [] and _constant(result):
+        yield "It drew nothing from its rng: noise that should be there is missing."
+    pure = claim.curve is None and not claim.delta
+    if not pure or result.verdict not in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
+        return
+    if GAUSSIAN.intersection((*(given or ()), *others)):
+        yield (
+            "It draws Gaussian noise: if a record moves what this noise is added to, no epsilon "
+            "holds without a delta, and only events that are too rare for any run would show it; "
+            "claim a delta, mu or rho."
+        )
+
+
+def _constant(result: AuditResult) -> bool:
+    """Whether each database gave one output, however often."""
+    seen = result.sketch
+    return (
+        seen is not None
+        and not seen.edges
+        and all(sum(number > 0 for number in side) == 1 for side in seen.counts)
+    )
 
 
 def next_step(result: AuditResult, rerun: str) -> str:

@@ -101,6 +101,8 @@ def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
             yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"
         if witness_words(result):
             yield f"witness: {witness_words(result)}"
+        if result.finding.note:
+            yield result.finding.note
     if result.verdict is Verdict.PROVED:
         yield f"proved for these inputs alone: {result.finding.scope}"
     if (told := caveat(result, section.weak)) is not None:

@@ -12,7 +12,7 @@ from ..auditing.delivering import annotate
 from ..formats import table
 from ..record.evidence import to_text
 from ..shell.console import UNUSABLE, Console, save
-from ..statements.sections import Gallery, style_from
+from ..statements.sections import Gallery, Section, style_from
 from ..writing import files
 from . import as_table
 from .as_told import told_of
@@ -44,9 +44,7 @@ def reproduce(
     chosen = select(names, assignments, with_controls=controls)
     _require_places(out, paths)
     started = monotonic()
-    sections = []
-    if not console.quiet:
-        console.say(as_table.heading(console.width))
+    sections: list[Section] = []
     for section in run(
         chosen,
         allowed,
@@ -56,6 +54,8 @@ def reproduce(
         started=lambda done: console.progress("reproduce", done, len(chosen)),
         engine=engine,
     ):
+        if not sections and not console.quiet:
+            console.say(as_table.heading(console.width))
         sections.append(section)
         if not console.quiet:
             console.say(as_table.rows(section, console.width, console.paint))

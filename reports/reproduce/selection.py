@@ -10,7 +10,7 @@ from ...mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTR
 from ...mechanisms.model import BrokenStatement, Mechanism, NegativeControl, Subject, Theorem
 from ..shell.shell import meant
 from ..statements.sections import CONTROLS, OWN
-from ..targets.targets import find_theorem, is_file
+from ..targets.targets import find_theorem, is_file, theorems_in
 
 MOST_SETTINGS = 50
 
@@ -95,16 +95,30 @@ def find(identifier: str) -> Theorem:
     )
 
 
+def _of_file(name: str) -> list[str]:
+    """The texts that name the theorems of a file; the name itself if it is no file."""
+    if not is_file(name) or _identified(THEOREMS, name):
+        return [name]
+    found = [f"{name}:{attribute}" for attribute in theorems_in(name)]
+    if not found:
+        raise InvalidArgument(
+            f"{name} has no Theorem of dpwitness at its top level; give it one, with an "
+            "identifier, a statement, a reference and a function that returns the claim"
+        )
+    return found
+
+
 def select(
     names: Sequence[str], assignments: Sequence[str], *, with_controls: bool = False
 ) -> tuple[Chosen, ...]:
     """The statements named, by identifier or pattern, at every combination of the settings.
 
-    A name with a colon, file.py:NAME, is a theorem of the user's own. Without names every theorem,
-    or with settings every theorem that has the parameters. Raises InvalidArgument for a name, a
-    parameter or a value there is not, naming the range.
+    A name with a colon, file.py:NAME, is a theorem of the user's own, and a file stands for all
+    in it. Without names every theorem, or with settings every theorem that has the parameters.
+    Raises InvalidArgument for a name, a parameter or a value there is not, naming the range.
     """
     swept = _parsed(assignments)
+    names = [one for name in names for one in ([name] if ":" in name else _of_file(name))]
     own = [name for name in dict.fromkeys(names) if ":" in name]
     if own and len(own) < len(set(names)):
         raise InvalidArgument(

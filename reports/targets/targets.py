@@ -335,6 +335,15 @@ def find_theorem(text: str) -> Theorem:
     )
 
 
+def theorems_in(place: str) -> list[str]:
+    """The names of the theorems that a file has at its top level, those imported left out."""
+    found: dict[int, str] = {}
+    for name, value in vars(_load(place, place)).items():
+        if isinstance(value, Theorem):
+            found.setdefault(id(value), name)
+    return list(found.values())
+
+
 def _from_schema(place: str) -> object:
     """The databases that a JSON file describes."""
     from ...auditors.databases.schema import from_schema

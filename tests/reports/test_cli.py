@@ -709,8 +709,7 @@ def test_every_option_of_an_audit_stands_in_a_group_of_the_help(run):
         ("import dpwitness\n\n@dpwitness.claims(epsilom=1)\ndef f(x, rng): return x", [],
          "line 3: ValueError: claims takes no 'epsilom' (did you mean epsilon?)"),
         ("import dpwitness\n\nm = dpwitness.Mechanism(nam='f', run=len)", [],
-         "line 3: TypeError: Mechanism.__init__() got an unexpected keyword argument 'nam' (did "
-         "you mean name?)"),
+         "line 3: UnknownArgument: Mechanism takes no 'nam' (did you mean name?); it takes"),
         ("def f(x, rng): return x", ["--pair", "[1]", "[]", "--seconds", -3], "number, got -3"),
     ],
 )  # fmt: skip

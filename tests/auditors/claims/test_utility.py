@@ -141,3 +141,10 @@ def test_a_threshold_is_tried_at_its_own_size(needed, verdict):
     found = audit_threshold(replace(MAJORITY, needed=needed), Budget(trials=20_000))
     assert found.verdict is verdict
     assert found.details["needed"] == needed
+
+
+def test_a_bound_that_rises_with_beta_is_remarked_and_a_falling_or_flat_one_is_not():
+    rising = replace(EXACT, bound=lambda beta: 9 + log(1 / (1 - beta)))
+    assert "it should fall as beta grows" in run(rising).note
+    for bound in (lambda beta: log(1 / beta), lambda beta: 9.0):
+        assert "fall as beta" not in run(replace(EXACT, bound=bound)).note

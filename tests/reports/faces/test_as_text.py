@@ -157,3 +157,22 @@ def test_a_line_is_whole_in_a_log_and_folded_on_a_terminal(sized):
     lines = text.splitlines()
     assert len(lines) > 1 if sized else len(lines) == 1
     assert all(line.startswith("  ") and len(line) <= 40 for line in lines[1:])
+
+
+def test_noise_that_hides_its_loss_and_foreign_generators_are_told(refuted, sound):
+    """Of Gaussian noise only a claim without delta that stands is remarked."""
+
+    def told(result, **plan):
+        return " ".join(as_text.render(replace(result, plan={**result.plan, **plan})).split())
+
+    gaussian = "claim a delta, mu or rho"
+    assert gaussian in told(sound, rng=["normal"])
+    assert gaussian in told(sound, rng=[], globals=["normal"])
+    assert gaussian not in told(sound, rng=["laplace"])
+    assert gaussian not in told(refuted, rng=["normal"])
+    approximate = replace(sound, claim=replace(sound.claim, delta=1e-6))
+    assert gaussian not in told(approximate, rng=["normal"])
+    assert "Gaussian noise keeps no epsilon alone" in told(sound, rng=None)
+    assert "global generators" not in told(sound, rng=["laplace"])
+    assert "and not from the rng" in told(refuted, rng=[], globals=["bits"])
+    assert "beside the rng" in told(sound, rng=["uniform"], globals=["laplace"])

@@ -89,7 +89,17 @@ def test_negative_controls_are_a_part_of_their_own():
     assert CONTROLS not in PARTS
 
 
-@pytest.mark.parametrize("file", ["mine.py", "folder/mine.py", "/there/mine.py"])
-def test_a_file_without_a_name_is_told_to_add_one(file):
-    with pytest.raises(InvalidArgument, match=f"add the name .*`dpwitness reproduce {file}:NAME`"):
-        select([file], [])
+def test_a_file_stands_for_the_theorems_in_it(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from dpwitness import Theorem\n"
+        "ONE, TWO = (Theorem(identifier=f'OWN-{k}', statement='s', reference='r', subject=len)"
+        " for k in (1, 2))\nAGAIN = ONE\n",
+        encoding="utf-8",
+    )
+    assert names(select([str(file)], [])) == [f"{file}:ONE", f"{file}:TWO"]
+    (tmp_path / "none.py").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(InvalidArgument, match="has no Theorem"):
+        select([str(tmp_path / "none.py")], [])
+    with pytest.raises(InvalidArgument, match="there is no file"):
+        select([str(tmp_path / "other.py")], [])

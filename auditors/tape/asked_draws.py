@@ -1,0 +1,50 @@
+"""Which randomness one call of a mechanism asks for: what it draws, and from which generator."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...mechanisms.model import Database
+from ..sampling.calls import guarded
+from ..workers import Key, Worker
+from ..workers.streams import prime_globals, untouched
+from .generator import Draw, Seam, bits_of, plain_like, through
+from .held import single
+
+BITS = "bits"
+"""Stands for draws of which only the generator's new state tells."""
+
+
+class _Noting(Seam):
+    """A generator that remembers the names of the laws it was asked for, and draws from them."""
+
+    def __init__(self, bits: Any) -> None:
+        super().__init__(bits)
+        self.laws: set[str] = set()
+
+    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+        """What is drawn by the law of this name."""
+        self.laws.add(name)
+        return plain_like(draw(self.inner), scalar)
+
+
+def asked_draws(
+    worker: Worker, databases: Sequence[Database], seed: int
+) -> tuple[list[str], list[str]]:
+    """The laws that one call on the first database asks of its rng, and of global generators.
+
+    Runs where the mechanism runs. A law is a method of numpy's Generator, such as "normal".
+    ContractError if the call raises.
+    """
+    worker.beat()
+    words = Key(seed, 0, "explain", 0).words
+    given, others = (_Noting(bits_of(words, number)) for number in (0, 1))
+    before = str(given.bit_generator.state)
+    with guarded(worker, databases[0]):
+        prime_globals()
+        with through(others):
+            single(worker.run)(databases[0], given)
+        if not untouched():
+            others.laws.add(BITS)
+    if not given.laws and str(given.bit_generator.state) != before:
+        given.laws.add(BITS)
+    return sorted(given.laws), sorted(others.laws)
