@@ -330,10 +330,11 @@ class Reproductions(Sequence[ClaimReport]):
             {
                 "cells": cells,
                 "statement": section.statement,
+                "notes": as_table.notes(section, one),
                 "pictures": [(raw(one.svg), one.caption) for one in section.pictures],
             }
             for section in self.gallery.sections
-            for cells in as_table.cells(section)
+            for one, cells in zip(section.reproductions, as_table.cells(section), strict=True)
         ]
         summary = as_table.summary(self.gallery, 10_000)
         return page("notebook_table.html", columns=as_table.COLUMNS, rows=shown, summary=summary)

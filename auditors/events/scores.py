@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors import EvidenceFormatError
 from ..outputs.encoding import to_json
 from ..outputs.outputs import Outputs
-from .bins import Bins, bins_from_json, read_number, said_span
+from .bins import MINUS_ZERO, Bins, bins_from_json, read_number, say_number
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -19,6 +19,8 @@ MOST_ITEMS = 5000
 """Items of a list that a file may give a score."""
 SHOWN = 3
 """Steps or values that are told one by one."""
+LITTLE = 0.05
+"""Part of the range of a table below which the points of a single value are not told."""
 CONDITIONS = 6
 """Conditions that are told one by one, if the event counts how many of them hold."""
 
@@ -39,30 +41,34 @@ class PointTable:
         points = np.array(self.values)
         return {value: points == value for value in sorted(set(self.values), reverse=True)}
 
-    def describe(self) -> list[str]:
-        """Which points there are for what, in words: "+1 if output >= 2"; the largest first.
+    def describe(self) -> str:
+        """Which points there are for what, in words: "+1 from 2 on and -1 below 2".
 
-        Of numbers in more steps than are told, both ends of them.
+        Of numbers in more steps than are told, both ends of them; values that hardly count are
+        left out.
         """
         parts = []
         steps = list(self._steps()) if not self.bins.discrete else []
         if len(steps) > 2 * SHOWN:
             ends = [steps[0], steps[-1]]
             between = sorted(value for *_, value in steps[1:-1])
-            left = f"{_say_points(between[0])} to {_say_points(between[-1])} between these"
+            left = f"{_say_points(between[0])} to {_say_points(between[-1])} between"
         else:
             ends, left = steps, ""
-        name = str(self.bins.feature)
-        parts += [
-            f"{_say_points(value)} if {said_span(name, low, high)}" for low, high, value in ends
-        ]
+        parts += [f"{_say_points(value)} {_where(low, high)}" for low, high, value in ends]
         parts += [left] if left else []
-        singles = [(abs(v), i) for i, v in enumerate(self.values) if self._single(i) and v]
+        least = LITTLE * _range(self.values)
+        singles = [
+            (abs(value), place)
+            for place, value in enumerate(self.values)
+            if self._single(place) and abs(value) > least
+        ]
         for _, place in sorted(singles, reverse=True)[:SHOWN]:
             symbol = int(self.bins.symbols()[place])
-            parts.append(f"{_say_points(self.values[place])} if {name} is {self.bins.says(symbol)}")
+            parts.append(f"{_say_points(self.values[place])} for {self.bins.says(symbol)}")
         more = len(singles) - SHOWN
-        return [*parts, f"others for {more} more values of {name}"] if more > 0 else parts
+        parts += [f"others for {more} more values"] if more > 0 else []
+        return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:])))
 
     def _single(self, place: int) -> bool:
         atoms = self.bins.atoms
@@ -85,6 +91,18 @@ class PointTable:
 
 def _say_points(value: float) -> str:
     return f"{value:+.2g}"
+
+
+def _where(low: float, high: float) -> str:
+    """The numbers in [low, high), as where points are given."""
+    if (low, high) == (-np.inf, np.inf):
+        return "for a number"
+    start, end = (say_number(-0.0 if one == MINUS_ZERO else one) for one in (low, high))
+    if np.nextafter(low, np.inf) == high:
+        return f"at {start}"
+    if low == -np.inf:
+        return f"below {end}"
+    return f"from {start} on" if high == np.inf else f"from {start} to below {end}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,18 +187,22 @@ class AdditiveScore:
             by_points.setdefault((*table.values, *table.bins.edges), []).append(table)
         parts = []
         for tables in list(by_points.values())[:SHOWN]:
-            names = ", ".join(str(table.bins.feature) for table in tables[1:4])
-            names += f" and {len(tables) - 4} more" if len(tables) > 4 else ""
-            also = f"; the same of {names}" if names else ""
-            parts.append(", ".join(tables[0].describe()) + also)
+            names = [str(table.bins.feature) for table in tables]
+            if len(names) > SHOWN + 1:
+                names = [*names[:SHOWN], f"{len(names) - SHOWN} more"]
+            all_of_them = " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+            verb = "gives" if len(tables) == 1 else "each give"
+            parts.append(f"{all_of_them} {verb} {tables[0].describe()}")
         left = sum(map(len, list(by_points.values())[SHOWN:]))
         if left > 0:
-            parts.append(f"points for {left} more parts of the output")
+            parts.append(f"{left} more parts of the output give points")
         shapes = sorted(self.shapes, key=lambda shape: -abs(shape.points))
         parts += [self._say_shape(shape) for shape in shapes[:SHOWN]]
         if len(shapes) > SHOWN:
-            parts.append(f"points for {len(shapes) - SHOWN} more such combinations")
-        return f"these points add up to at least {self.threshold:.6g}: {'; '.join(parts)}"
+            parts.append(f"{len(shapes) - SHOWN} more such combinations give points")
+        return (
+            f"the points of the output add up to {self.threshold:.6g} or more: {'; '.join(parts)}"
+        )
 
     def _say_shape(self, shape: Shape) -> str:
         says = [t.bins.says(s) for t, s in zip(self.tables, shape.symbols, strict=True)]

@@ -14,7 +14,7 @@ VALUES = "lines are named for attackers who see values"
 def cause_of(
     result: AuditResult, test: Test, sampler: Sampler, explain: bool | None
 ) -> Cause | None:
-    """What `auditors/tape/explain` says of the smallest pair; None where it was not asked for.
+    """What `auditors/tape/explain` says of the pair of the headline; None if nobody asked for it.
 
     `explain` None asks for it where a seeded mechanism is refuted.
     The mechanism is called where it always is. Nothing that goes wrong changes the result.
@@ -28,7 +28,7 @@ def cause_of(
         return _unsaid(VALUES)
     from ..tape.explain import explained  # most audits are asked for no cause
 
-    shown = result.witness if result.witness is not None else result.pair
+    shown = result.worst or result.witness or result.pair
     epsilon, delta = test.null
     try:
         lines, summary, accused = sampler.door.ask(
@@ -59,7 +59,14 @@ def _unsaid(why: str) -> Cause:
     return Cause(lines=(), summary=why, accused=False)
 
 
+HOME = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+"""Where the rooms of this package lie, in a clone and where it is installed."""
+
+
 def _near(file: str) -> str:
-    """A file as people know it: from here, or else its last two names."""
+    """A file as people know it: from here, or else its last two names; of ours the module."""
+    if file.startswith(os.path.join(HOME, "mechanisms") + os.sep):
+        own = os.path.relpath(file, HOME).removesuffix(".py")
+        return ".".join(("dpwitness", *own.split(os.sep)))
     inside = os.path.relpath(file)
     return os.sep.join(file.split(os.sep)[-2:]) if inside.startswith(os.pardir) else inside

@@ -145,10 +145,10 @@ class _Inquiry:
         if not found and self.refuted and self._fixed():
             found = [(self._beside(tapes), "the answer is the same whatever is drawn"),
                      *self._suspects(tapes)]  # fmt: skip
-        parts = self._parts(tapes)
+        given = self._conditional()
+        parts = self._parts(tapes, given)
         total = sum(loss for loss, *_ in parts)
         held = float(np.mean([np.mean(tape.held) for tape in tapes]))
-        given = self._conditional()
         over = self._over(tapes, given)
         accused = bool(found) or over
         if not accused or total > self.epsilon:
@@ -290,7 +290,7 @@ class _Inquiry:
     # How much each line's noise has to hide.
 
     def _parts(
-        self, tapes: Sequence[HeldTape]
+        self, tapes: Sequence[HeldTape], given: float | None
     ) -> list[tuple[float, tuple[Place, ...], str, tuple[HeldTape, Call, Call]]]:
         by_line: dict[object, list[tuple[float, HeldTape, Call, Call]]] = {}
         for tape in tapes:
@@ -314,7 +314,7 @@ class _Inquiry:
             at = old.places
             if new.met and new.met[0] != at[0]:
                 at = (*at, *(one for one in new.met[:1] if one not in at))
-            found.append((loss, at, self._hides(loss, old, new), (tape, old, new)))
+            found.append((loss, at, self._hides(loss, given, old, new), (tape, old, new)))
         return sorted(found, key=lambda one: -one[0])
 
     def _makers(
@@ -358,8 +358,11 @@ class _Inquiry:
         return _followed(run, self.pair[side], [one.name for one in tape.calls],
                          [one.value for one in tape.calls], more)[0]  # fmt: skip
 
-    def _hides(self, loss: float, old: Call, new: Call) -> str:
+    def _hides(self, loss: float, given: float | None, old: Call, new: Call) -> str:
         spent = f"privacy loss is up to {loss:.3g}, and {self.stated} is claimed"
+        if given is not None and given < loss:
+            # A draw that only decides among outputs loses more than any output shows.
+            spent = f"privacy loss is about {given:.2g} in the output, and {self.stated} is claimed"
         if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
             return f"the probabilities of this draw depend on the data: its {spent}"
         move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)

@@ -369,7 +369,11 @@ def catalogue(
     filtered = bool(words) or kind is not None or system is not None
     chosen = listing.select(words, kind=kind, system=system) if filtered else listing.EVERYTHING
     whole = filtered or everything
-    text = listing.render(console.width, chosen) if whole else listing.overview(console.width)
+    text = (
+        listing.render(console.width, chosen, detail=console.verbose)
+        if whole
+        else listing.overview(console.width)
+    )
     return tell(console, paths, plain("list", text, listing.as_data(chosen)), text)
 
 

@@ -229,11 +229,12 @@ def _broken_statement(statement: BrokenStatement) -> dict[str, object]:
     }
 
 
-def render(width: int = 80, selected: Selected = EVERYTHING) -> str:
+def render(width: int = 80, selected: Selected = EVERYTHING, *, detail: bool = False) -> str:
     """The catalogue as text, no line longer than `width` (40 to 100).
 
-    Mechanisms with all their claims, controls with what they break; theorems and broken
-    statements in one line each, cut to fit. Parts without an entry are left out.
+    Mechanisms with all their claims, controls with what they break, theorems and broken
+    statements; with `detail` theorems with their source and parameters. Parts without an entry are
+    left out.
     """
     width = min(max(width, NARROWEST), WIDEST)
     lines: list[str] = []
@@ -252,13 +253,27 @@ def render(width: int = 80, selected: Selected = EVERYTHING) -> str:
     by_part = groupby(_by_part(selected.theorems), key=lambda theorem: theorem.part)
     for part, theorems in by_part:
         lines += ["", *wrapped(f"Theorems: {part}", width), ""]
-        said = [(t.identifier, t.statement if t.holds else f"(false) {t.statement}")
-                for t in theorems]  # fmt: skip
-        lines += _table(said, width)
+        for one in theorems:
+            said = one.statement if one.holds else f"(false) {one.statement}"
+            lines += _table([(one.identifier, said)], width)
+            lines += _about(one, width) if detail else []
     if selected.statements:
         lines += ["", "Broken statements, each to be refuted", ""]
     lines += _table([(s.identifier, s.defect) for s in selected.statements], width)
     return "\n".join(map(printable, lines[1:]))
+
+
+def _about(theorem: Theorem, width: int) -> list[str]:
+    """The source and the parameters of a theorem, and what a false one gets wrong."""
+    told = [theorem.reference]
+    told += [
+        f"{name}={one.default:g}, {one.within.low:g} to {one.within.high:g}: {one.meaning}"
+        for name, one in theorem.parameters.items()
+    ]
+    if theorem.corrected:
+        told.append(f"{theorem.corrected} is the form that holds")
+    told += [theorem.remark] if theorem.remark else []
+    return [line for text in told for line in wrapped(text, width, "        ", "      ")]
 
 
 def _title(name: str, code: str, width: int) -> list[str]:
@@ -287,6 +302,10 @@ def _by_part(theorems: Iterable[Theorem]) -> list[Theorem]:
 
 
 def _table(said: Sequence[tuple[str, str]], width: int) -> list[str]:
-    """One line for each code and text, the text cut where the line ends."""
-    lines = [f"  {code:<{COLUMN}}  {text}" for code, text in said]
-    return [line if len(line) <= width else f"{line[: width - 3].rstrip()}..." for line in lines]
+    """Each code with its text, which goes on below itself."""
+    indent = " " * (COLUMN + 4)
+    return [
+        line
+        for code, text in said
+        for line in wrapped(f"{code:<{COLUMN}}  {text}", width, indent, "  ")
+    ]

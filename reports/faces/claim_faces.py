@@ -115,10 +115,10 @@ def smallest_phrase(result: ClaimResult, constant: float = 1.0) -> str:
     edge = result.finding.edge
     if edge is None:
         return ""
-    told = f"{number(edge.share)} of the stated {edge.of}"
+    told = f"{number(edge.share)} times the stated {edge.of}"
     if constant != 1:
-        told = f"{number(edge.share * constant)} where {number(constant)} is stated"
-    return f"{told} would hold on the hardest instance found, by {edge.method}"
+        told = f"{number(edge.share * constant)} in place of the stated {number(constant)}"
+    return f"{told}, on the hardest instance found, by {edge.method}"
 
 
 def caveat(result: ClaimResult, reason: str = "") -> tuple[str, str] | None:
@@ -175,10 +175,11 @@ def story(result: ClaimResult) -> Iterator[tuple[str, str]]:
     """One checked claim in (label, text) lines, the same wherever it is told."""
     found = result.finding
     lines = (
-        ("claim", printable(f"{result.statement} {result.reference}".strip())),
+        ("claim", printable(result.statement)),
+        ("source", printable(result.reference)),
         ("bound", bound_phrase(result)),
         ("found", measured_phrase(result) or exact_phrase(result)),
-        ("enough", smallest_phrase(result)),
+        ("needed", smallest_phrase(result)),
         *filter(None, (caveat(result),)),
         ("witness", printable(witness_words(result))),
         ("scope", printable(found.scope)),

@@ -65,8 +65,9 @@ def budget_phrase(result: AuditResult) -> str:
     plan = result.plan
     if result.refuted_exactly or "trials" not in plan or "precision" not in plan:
         return ""
-    precision = "none" if plan["precision"] is None else f"{plan['precision']:g}"
-    return f"{plan['trials']:,} trials, precision {precision}"
+    if plan["precision"] is None:
+        return f"{plan['trials']:,} trials, precision none: counting stopped at the refutation"
+    return f"{plan['trials']:,} trials, precision {plan['precision']:g}"
 
 
 def assumed(result: AuditResult, *, detail: bool = True) -> str:
@@ -147,8 +148,9 @@ def point_sentence(result: AuditResult) -> str:
     if curve is None:
         return ""
     bets = result.evidence.bets
-    more = " and moments of the likelihood ratio" if bets is not None and bets.of_moments else ""
-    return f"{point_phrase(result.claim)}{more}, which {curve} promises of this pair"
+    averages = ", and bounds on averages of powers of the likelihood ratio"
+    more = averages if bets is not None and bets.of_moments else ""
+    return f"{curve} implies {point_phrase(result.claim)} for this pair{more}: that was tested"
 
 
 def headline(result: AuditResult) -> str:
@@ -637,7 +639,7 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     yield from _labelled("exact", exact_sentences(result))
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
-        causes = (f"{causes[0]} (-v and the page: {len(causes) - 1} more.)",)
+        causes = (f"{causes[0]} ({len(causes) - 1} more with --explain -v, and on the page.)",)
     yield from _labelled(cause_label(result), causes)
     remarks = filter(None, (printable(note(result)), *randomness(result)))
     yield from _labelled("note", remarks)

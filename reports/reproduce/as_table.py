@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from math import isinf
 
 from ...auditors.claims.claim_results import Edge, Estimate
-from ...auditors.results.results import Verdict
+from ...auditors.results.results import AuditResult, Verdict
 from ..faces import wording
 from ..faces.as_text import Paint, wrapped
-from ..faces.claim_faces import caveat, witness_words
+from ..faces.claim_faces import caveat, smallest_phrase, witness_words
 from ..statements.sections import Gallery, Reproduction, Section
 from ..writing.terminal import printable
 
@@ -47,22 +47,64 @@ def heading(width: int) -> str:
     names: tuple[str, ...] = COLUMNS[1:]
     if width < NARROW:
         names = (*names[:3], "")
-    line = _beside("statement", _columns(names), width).rstrip()
+    line = _beside("statement", _columns(names), width)[0].rstrip()
     return f"{line}\n{'-' * len(line)}"
 
 
-def rows(section: Section, width: int, paint: Paint) -> str:
-    """The lines of one statement: its numbers at each setting, and what is to be noticed."""
+def rows(section: Section, width: int, paint: Paint, *, detail: bool = False) -> str:
+    """The lines of one statement: its numbers at each setting, and what is to be noticed.
+
+    All of it with `detail`: what the parameters mean, the source and how it was checked.
+    """
     width = _fitted(width)
     title = printable(f"{section.identifier}  {section.statement}")
     swept = settings_words(section.reproductions)
-    lines = _cut(title, width) if swept else []
+    lines = _whole(title, width) if swept else []
     for reproduction, setting in zip(section.reproductions, swept or [title], strict=True):
         title = f"  {setting}" if swept else setting
         lines += _row(title, reproduction, section.constant, width, paint)
-        for remark in _remarks(section, reproduction):
+        told = [settled(section, reproduction, detail=detail), *_remarks(section, reproduction)]
+        if detail:
+            told += _detail(section, reproduction)
+        for remark in filter(None, told):
             lines += wrapped(printable(remark), width, "      ")
     return "\n".join(lines)
+
+
+def settled(section: Section, one: Reproduction, *, detail: bool = False) -> str:
+    """At which parameters a check was made, and what of it no column shows.
+
+    The delta of a privacy claim, the level of a chance, and what the constant multiplies.
+    """
+    found = one.result.finding
+    given = [
+        f"{name}={value:g}" + (f" ({section.meanings[name]})" if detail else "")
+        for name, value in one.parameters.items()
+    ]
+    told = ["at " + ", ".join(given)] if given else []
+    audit = found.details.get("audit")
+    if isinstance(audit, AuditResult) and audit.claim.curve is None and audit.claim.delta:
+        told.append(f"delta {audit.claim.delta:.4g}")
+    if one.result.kind == "utility" and "bound" in found.details:
+        told.append(f"the bound is on the chance of a loss of {found.details['bound']:.4g} or more")
+    if found.edge is not None:
+        told.append(f"the constant multiplies the {found.edge.of}")
+    return "; ".join(told)
+
+
+def notes(section: Section, one: Reproduction) -> list[str]:
+    """What is told below the numbers of a check, beside the statement: settings and remarks."""
+    told = (settled(section, one), *_remarks(section, one), section.reference)
+    return [printable(text) for text in told if text]
+
+
+def _detail(section: Section, one: Reproduction) -> Iterator[str]:
+    """What only --verbose tells: the source, how the constant is known, the draws and the seed."""
+    result = one.result
+    yield section.reference
+    if result.finding.edge is not None:
+        yield f"constant: {smallest_phrase(result, section.constant)}"
+    yield f"{result.finding.draws:,} draws, {result.seconds:.1f} s, seed {result.seed}"
 
 
 def _row(
@@ -80,15 +122,17 @@ def _row(
         )
     )
     word = wording.verdict_word(result.verdict).lower()
-    above = _cut(title, width) if width < WIDE else []
-    beside = _beside(title, numbers, width)
+    above = _whole(title, width) if width < WIDE else []
+    beside, *more = _beside(title, numbers, width)
     if width < NARROW:
         return [*above, beside.rstrip(), f"  {paint(word, result.verdict)}, constant {least}"]
-    return [*above, beside + paint(word, result.verdict)]
+    return [*above, beside + paint(word, result.verdict), *more]
 
 
-def _cut(text: str, width: int) -> list[str]:
-    return [text if len(text) <= width else text[: width - 1].rstrip() + "…"]
+def _whole(text: str, width: int) -> list[str]:
+    """The text on as many lines as it needs."""
+    indent = text[: len(text) - len(text.lstrip())]
+    return wrapped(text.strip(), width, f"{indent}    ", indent)
 
 
 def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
@@ -149,11 +193,13 @@ def _columns(texts: Sequence[str]) -> str:
     )
 
 
-def _beside(title: str, numbers: str, width: int) -> str:
+def _beside(title: str, numbers: str, width: int) -> list[str]:
+    """The numbers, beside the first line of the title if there is room for that."""
     if width < WIDE:
-        return f"  {numbers}"
+        return [f"  {numbers}"]
     room = width - sum(NUMBERS)
-    return _cut(title, room - 2)[0].ljust(room) + numbers
+    first, *more = _whole(title, room - 2)
+    return [first.ljust(room) + numbers, *more]
 
 
 def _fitted(width: int) -> int:

@@ -58,7 +58,9 @@ def reproduce(
             console.say(as_table.heading(console.width))
         sections.append(section)
         if not console.quiet:
-            console.say(as_table.rows(section, console.width, console.paint))
+            console.say(
+                as_table.rows(section, console.width, console.paint, detail=console.verbose)
+            )
     gallery = Gallery(
         sections=tuple(sections),
         alpha=alpha,

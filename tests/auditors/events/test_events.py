@@ -125,8 +125,8 @@ def test_a_score_is_the_points_of_tables_and_shape():
     assert event.score(batch).tolist() == [3.0, 5.0, -2.75, 1.0, 1.0]
     assert event.contains(batch).tolist() == [False, True, False, False, False]
     assert event.describe() == (
-        "these points add up to at least 3.5: -1 if output[1] < 2, +1 if output[1] >= 2, "
-        "+0.25 if output[1] is None; +4 if output[0] is 1 and output[1] is a number; "
+        "the points of the output add up to 3.5 or more: output[1] gives -1 below 2, +1 from 2 on "
+        "and +0.25 for None; +4 if output[0] is 1 and output[1] is a number; "
         "-3 if output[0] is 0 and output[1] is None"
     )
 
