@@ -217,6 +217,8 @@ def _is_whole(value: Any) -> bool:
 
 
 def _words(hint: Any) -> str:
+    if "_SupportsArray" in str(hint):  # what numpy calls ArrayLike
+        return "numbers, as a list or an array"
     said = dict.fromkeys(_word(part) for part in _parts(hint))
     *most, last = sorted(said, key=lambda word: word == "None")
     return f"{', '.join(most)} or {last}" if most else last

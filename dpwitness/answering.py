@@ -5,7 +5,7 @@ where a function is expected, which then shows far from where it was written.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from functools import wraps
 from inspect import signature
@@ -18,40 +18,43 @@ T = TypeVar("T")
 def answering(made: type[T]) -> type[T]:
     """The class itself, if it has fields with an `__init__` that answers in words, made once.
 
-    Making one raises InvalidArgument for a field that is there too much, is missing, or is no
-    function or tuple although its type says so. What looks up the words is loaded for a mistake.
+    Making one raises InvalidArgument for a field that is there too much, is missing, or is of
+    another type than it says.
     """
     plain = made.__init__
     if not is_dataclass(made) or hasattr(plain, "__wrapped__"):
         return made
-    hints = _functions_and_tuples(made)
+    hints, wanted = _checkable(made), signature(made)
 
     @wraps(plain)
     def spoken(self: Any, *args: Any, **kwargs: Any) -> None:
-        unlike = False
+        failed: Exception | None = None
         try:
             plain(self, *args, **kwargs)
-        except TypeError as error:
-            unlike = error.__traceback__ is None or error.__traceback__.tb_next is None
-            if not unlike:
-                raise
-        if unlike:  # out of the first error's sight, so that one is told
-            from .auditors.arguments import bound
+        except (TypeError, ValueError, AttributeError) as error:
+            failed = error
+        if failed is None and not hints:
+            return
+        from .auditors.arguments import bound, require_fields
 
-            bound(made.__name__, signature(made), args, kwargs)
-        values = {name: getattr(self, name) for name in hints}
-        if not all(callable(one) or isinstance(one, tuple | list) for one in values.values()):
-            from .auditors.arguments import require_fields
-
-            require_fields(made, hints, values)
+        # Out of the first error's sight, so that one is told.
+        given = bound(made.__name__, wanted, args, kwargs).arguments
+        require_fields(made, {name: hints[name] for name in given if name in hints}, given)
+        if failed is not None:
+            raise failed
 
     made.__init__ = spoken  # type: ignore[method-assign]
     return made
 
 
-def _functions_and_tuples(made: type[Any]) -> dict[str, Any]:
-    """The types of the fields that are functions or tuples."""
+def _checkable(made: type[Any]) -> dict[str, Any]:
+    """The types of the fields that a person fills in, as far as they can be looked at.
+
+    Results are filled in by audits, and an enumeration takes its words too.
+    """
     known: dict[str, Any] = {}
+    if ".mechanisms.model." not in made.__module__:
+        return known
     for one in reversed(made.__mro__):
         names = vars(sys.modules[one.__module__])
         for name in vars(one).get("__annotations__", {}):
@@ -60,12 +63,15 @@ def _functions_and_tuples(made: type[Any]) -> dict[str, Any]:
             except NameError:  # a name that only a type checker imports
                 break
     given = {one.name for one in fields(made) if one.init}
-    return {
-        name: hint
-        for name, hint in known.items()
-        if name in given
-        and any(
-            get_origin(part) in (Callable, tuple)
-            for part in (get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,))
-        )
-    }
+    return {name: hint for name, hint in known.items() if name in given and _plain(hint)}
+
+
+def _plain(hint: Any) -> bool:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = (Callable, tuple, Mapping)
+    return all(
+        get_origin(part) in kinds
+        or part in (bool, int, float, str, type(None))
+        or (isinstance(part, type) and is_dataclass(part))
+        for part in parts
+    )

@@ -120,7 +120,13 @@ def claims(
     def marked(function: F) -> F:
         if not callable(function):
             raise ValueError(f"claims marks a function, got {type(function).__name__}")
-        setattr(function, MARK, (mark, *getattr(function, MARK, ())))
+        try:
+            setattr(function, MARK, (mark, *getattr(function, MARK, ())))
+        except (AttributeError, TypeError):
+            raise ValueError(
+                "claims marks a function of (database, rng) that Python code defines, got "
+                f"{function!r:.60}; define one that calls it"
+            ) from None
         return function
 
     return marked

@@ -481,7 +481,7 @@ def _scores(files: tuple[str, ...], quiet: bool, **options: Any) -> None:
     epilog=examples(
         "dpwitness reproduce EM-3.12 --trials 10_000",
         "dpwitness reproduce EM-3.12 \\",
-        "  --set epsilon=0.5,1,1.5 --out gallery",
+        "  --set epsilon=1,1.25,1.5 --out gallery",
         "dpwitness reproduce 'PMW-*' --quiet",
         "dpwitness reproduce mine.py:TAIL --out page",
     ),

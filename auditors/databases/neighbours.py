@@ -107,6 +107,7 @@ def add_remove(
     With `by`, the name of a column or field, all records of one user come or go together: pairs
     for a claim about users, whose relation is the caller's own ("declared").
     """
+    require_strategy(databases)
     return _removed(databases, distance, by=by)
 
 
@@ -119,7 +120,19 @@ def replace_one(
     `databases` are a strategy of the first database of each pair.
     With `cell` only one column's entry of a record is replaced.
     """
+    require_strategy(databases)
     return _replaced(databases, distance, cell=cell)
+
+
+def require_strategy(databases: object) -> None:
+    """InvalidArgument for anything but a Hypothesis strategy."""
+    from hypothesis.strategies import SearchStrategy
+
+    if not isinstance(databases, SearchStrategy):
+        raise InvalidArgument(
+            "databases must be a Hypothesis strategy of databases, such as "
+            f"st.lists(st.integers(0, 120)), got {type(databases).__name__}"
+        )
 
 
 # --- histograms and single values ------------------------------------------------------------

@@ -63,6 +63,11 @@ class Choices:
 
     values: tuple[Any, ...]
 
+    def __post_init__(self) -> None:
+        """Refuse no values at all, among which nothing can be chosen."""
+        if len(self.values) == 0:
+            raise ValueError("values must have one value at least, got none")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:

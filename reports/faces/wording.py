@@ -34,7 +34,8 @@ def not_examined(result: AuditResult) -> str:
     events = "other kinds of events"
     if result.verdict is Verdict.NOT_REFUTED and not result.claim.delta and 0 < rare < 1:
         hidden = ""
-        if result.plan.get("rng", ()) is None:  # a program, of which nobody knows what it draws
+        numbers = result.sketch is not None and bool(result.sketch.edges)
+        if numbers and result.plan.get("rng", ()) is None:  # a program: nobody knows what it draws
             hidden = " (the only ones that show that Gaussian noise keeps no epsilon alone)"
         events = f"events rarer than {_rarely(rare)}{hidden}, {events}"
     return f"Not examined: {databases}, {events}, {bits}, running time."

@@ -10,7 +10,7 @@ from ...mechanisms.model import BrokenStatement, NegativeControl, Subject, Theor
 from ..faces.claim_faces import FACES, smallest_phrase
 from ..figures.marks import PendingPicture, picture
 from ..figures.plot_figures import plot_figure
-from ..statements.sections import PaperStyle, Picture, Reproduction
+from ..statements.sections import PaperStyle, Picture, Reproduction, pictured
 from ..statements.statements import Statement
 from .sweep_figures import sweep_figure, swept_parameter
 
@@ -22,15 +22,15 @@ def pictures_of(
 ) -> tuple[Picture, ...]:
     """The pictures of a theorem checked at one or several settings.
 
-    Several settings make a family in one picture; the others are of the setting nearest to the
-    defaults. Fresh draws for a picture are made with `seed` on streams no check uses, so the
-    same results give the same bytes.
+    Several settings make a family in one picture; the others are of the one that is `pictured`.
+    Fresh draws for a picture are made with `seed` on streams no check uses, so the same results
+    give the same bytes.
     """
     drawn: list[PendingPicture] = []
     swept = swept_parameter(reproductions)
     if swept is not None:
         drawn.append(sweep_figure(theorem, reproductions, swept))
-    middle = _middle(theorem, reproductions)
+    middle = reproductions[pictured(theorem, reproductions)]
     own = _drawn(_statement(theorem, middle.result, middle.parameters, seed))
     smallest = smallest_phrase(middle.result, theorem.constant)
     if own and smallest:
@@ -39,18 +39,6 @@ def pictures_of(
     drawn += own
     prefix = re.sub(r"[^A-Za-z0-9-]", "_", theorem.identifier)
     return tuple(picture(one, prefix=prefix, style=style) for one in drawn)
-
-
-def _middle(theorem: Theorem, reproductions: Sequence[Reproduction]) -> Reproduction:
-    """The setting with most of its parameters at their defaults, the first of several."""
-
-    def at_default(one: Reproduction) -> int:
-        return sum(
-            one.parameters.get(name, parameter.default) == parameter.default
-            for name, parameter in theorem.parameters.items()
-        )
-
-    return max(reproductions, key=at_default)
 
 
 def drawn_of(

@@ -31,7 +31,7 @@ CLOSING = {"(": ")", "[": "]", "{": "}"}
 ARTICLES = {"a", "A", "I"}
 _TOKEN = re.compile(
     r"(?P<space>\s+)"
-    r"|(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<number>\d+(?:\.\d+)?(?:e[-+]?\d+\b)?)"
     r"|(?P<word>[A-Za-z]+(?:_(?=[A-Za-z]{2})[A-Za-z]+)*(?:\d+(?![A-Za-z]))?(?:'s\b|')?)"
     r"|(?P<sign><=|>=|\*\*|\|\||.)",
     re.DOTALL,

@@ -92,9 +92,8 @@ def gallery_page(gallery: Gallery, names: Mapping[str, str], *, alone: bool = Fa
 
 
 def shown(section: Section) -> Reproduction:
-    """The setting that stands for the section: the first not as expected, or else the first."""
-    odd = (one for one in section.reproductions if not one.as_expected)
-    return next(odd, section.reproductions[0])
+    """The setting that stands for the section, which its figures are of."""
+    return section.reproductions[section.pictured]
 
 
 def _headline(sections: Sequence[Section]) -> str:

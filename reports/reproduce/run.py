@@ -11,7 +11,7 @@ from ...auditors.privacy.budget import Budget
 from ...auditors.results.results import Verdict
 from ...mechanisms.catalogue import THEOREMS
 from ...mechanisms.model import Theorem
-from ..statements.sections import PaperStyle, Picture, Reproduction, Section
+from ..statements.sections import PaperStyle, Picture, Reproduction, Section, pictured
 from .selection import Chosen, find
 
 TRIALS = 100_000
@@ -102,6 +102,7 @@ def section_of(
         constant=theorem.constant,
         meanings={name: parameter.meaning for name, parameter in theorem.parameters.items()},
         reproductions=reproductions,
+        pictured=pictured(theorem, reproductions),
         pictures=made,
     )
 

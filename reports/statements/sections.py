@@ -1,12 +1,13 @@
 """What a run of `dpwitness reproduce` has to show: sections of results and pictures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import nan
 
 from ...auditors.claims.claim_results import ClaimResult
 from ...auditors.errors import InvalidArgument
 from ...auditors.results.results import Verdict
+from ...mechanisms.model import Theorem
 
 CONTROLS = "Negative controls"
 """The group of the statements that are false on purpose."""
@@ -100,6 +101,7 @@ class Section:
     remark: str
     meanings: Mapping[str, str]
     reproductions: tuple[Reproduction, ...]
+    pictured: int = 0
     weak: str = ""
     constant: float = 1.0
     pictures: tuple[Picture, ...] = ()
@@ -135,3 +137,20 @@ class Gallery:
     seconds: float
     command: str
     style: PaperStyle = PaperStyle()
+
+
+def pictured(theorem: Theorem, reproductions: Sequence[Reproduction]) -> int:
+    """The place of the setting that figures and pages show.
+
+    It is the first that is not as expected, or else the one with most of its parameters at their
+    defaults, the first of several.
+    """
+
+    def weight(one: Reproduction) -> tuple[bool, int]:
+        at_default = sum(
+            one.parameters.get(name, parameter.default) == parameter.default
+            for name, parameter in theorem.parameters.items()
+        )
+        return not one.as_expected, at_default
+
+    return max(range(len(reproductions)), key=lambda place: weight(reproductions[place]))

@@ -13,8 +13,8 @@ from dpwitness.mechanisms.model import Mechanism, PrivacyClaim, Relation
         ({"epsilon": math.nan}, "epsilon must be finite and at least 0"),
         ({"delta": 1}, "delta must be in"),
         ({"delta": -1e-9}, "delta must be in"),
-        ({"distance": 0}, "distance must be a whole number >= 1"),
-        ({"distance": 1.5}, "distance must be a whole number >= 1"),
+        ({"distance": 0}, "distance must be a whole number"),
+        ({"distance": 1.5}, "distance must be a whole number"),
         ({"relation": "add_remove"}, "relation must be one of 'add-remove'"),
     ],
 )
