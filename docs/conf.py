@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "dpwitness"
+html_show_copyright = False
 release = importlib.metadata.version("dpwitness")
 extensions = [
     "myst_parser",

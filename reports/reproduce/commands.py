@@ -45,13 +45,14 @@ def reproduce(
     _require_places(out, paths)
     started = monotonic()
     sections: list[Section] = []
+    checks = sum(len(one.settings) for one in chosen)
     for section in run(
         chosen,
         allowed,
         workers=workers,
         pictures=out is not None or paths.get("html") is not None,
         style=look,
-        started=lambda done: console.progress("reproduce", done, len(chosen)),
+        started=lambda done: console.progress("reproduce", done, checks),
         engine=engine,
     ):
         if not sections and not console.quiet:

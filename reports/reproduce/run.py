@@ -47,31 +47,52 @@ def run(
 ) -> Iterator[Section]:
     """Sections in the order chosen, each as soon as it and those before it are there.
 
-    `started` hears how many are finished. The numbers are the same for any `workers`; -1 is one
-    for each core. `style` is that of the pictures. `engine` is where the statements are checked.
+    `started` hears how many checks are finished, one for each setting. The numbers are the same for
+    any `workers`; -1 is one for each core. `style` is that of the pictures. `engine` is where the
+    statements are checked.
     """
     # The slow ones first, so that no process waits for one of them at the end.
     order = sorted(range(len(chosen)), key=lambda i: not find(chosen[i].identifier).slow)
     own = sum(":" in one.identifier for one in chosen)
-    jobs = [(place, chosen[place], own, budget, style if pictures else None) for place in order]
+    look = style if pictures else None
+    # Of a sweep each setting is a job of its own; what is drawn of all of them is drawn here.
+    jobs = [
+        (place, number, chosen[place], own, budget, look)
+        for place in order
+        for number in range(len(chosen[place].settings))
+    ]
     engine = engine or Engine()
     waiting: dict[int, Section] = {}
+    parts: dict[int, dict[int, Reproduction]] = {}
     following = count()
     place = next(following)
     with engine.connected(workers):
-        results = engine.results(_section, jobs, workers=workers, patience=LONGEST)
-        for done, (_, (made, section)) in enumerate(results, start=1):
-            waiting[made] = section
+        results = engine.results(_part, jobs, workers=workers, patience=LONGEST)
+        for done, (_, (made, number, part)) in enumerate(results, start=1):
+            if isinstance(part, Section):
+                waiting[made] = part
+            else:
+                found = parts.setdefault(made, {})
+                found[number] = part
+                if len(found) == len(chosen[made].settings):
+                    theorem = find(chosen[made].identifier)
+                    in_order = tuple(found[key] for key in sorted(found))
+                    waiting[made] = _together(theorem, in_order, budget.seed, look)
             started(done)
             while place in waiting:
                 yield waiting.pop(place)
                 place = next(following)
 
 
-def _section(
-    place: int, chosen: Chosen, own: int, budget: Budget, style: PaperStyle | None
-) -> tuple[int, Section]:
-    return place, section_of(find(chosen.identifier), chosen.settings, own, budget, style)
+def _part(
+    place: int, number: int, chosen: Chosen, own: int, budget: Budget, style: PaperStyle | None
+) -> tuple[int, int, Section | Reproduction]:
+    """A whole section, or one setting of a sweep."""
+    theorem, settings = find(chosen.identifier), chosen.settings
+    if len(settings) == 1:
+        return place, number, section_of(theorem, settings, own, budget, style)
+    share = replace(budget, alpha=error_share(budget.alpha, len(settings), own))
+    return place, number, _reproduction(theorem, settings[number], share)
 
 
 def section_of(
@@ -84,11 +105,17 @@ def section_of(
     """The theorem checked at each of the settings, its share of alpha as in `error_share`."""
     share = replace(budget, alpha=error_share(budget.alpha, len(settings), own))
     reproductions = tuple(_reproduction(theorem, one, share) for one in settings)
+    return _together(theorem, reproductions, budget.seed, style)
+
+
+def _together(
+    theorem: Theorem, reproductions: tuple[Reproduction, ...], seed: int, style: PaperStyle | None
+) -> Section:
     made: tuple[Picture, ...] = ()
     if style is not None:
         from ..gallery.figures import pictures_of
 
-        stream = _stream(budget.seed, theorem, {}, "figure")
+        stream = _stream(seed, theorem, {}, "figure")
         made = pictures_of(theorem, reproductions, seed=stream, style=style)
     return Section(
         identifier=theorem.identifier,
