@@ -284,6 +284,7 @@ PARTS = {
         "multiplicative_weights.theorems_pmw_runs",
         "multiplicative_weights.theorems_pmw_growth",
         "multiplicative_weights.theorems_pmw_privacy",
+        "multiplicative_weights.theorems_pmw_session",
     ),
 }
 

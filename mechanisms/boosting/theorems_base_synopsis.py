@@ -277,6 +277,22 @@ def _promised(records: int, epsilon: float, beta: float) -> IdentityClaim:
     return IdentityClaim(compute=ratio, stated=1.0, tolerance=1e-9)
 
 
+def _level_promised(accuracy: float, attenuation: float) -> IdentityClaim:
+    """How far the mechanism claims to err, where it claims anything."""
+
+    def level() -> float:
+        made = boosting_mechanism(
+            weights=_shares_of_single_bins(3)[:-1], small=2, records=20_000, samples=60, rounds=9,
+            accuracy=accuracy, attenuation=attenuation, advantage=BOOSTED_ADVANTAGE,
+            sample_epsilon=1.0, sample_delta=1e-6, base_epsilon=1.0,
+        )  # fmt: skip
+        claim = made.claims[-1]
+        assert isinstance(claim, UtilityClaim)
+        return claim.bound(claim.levels[0])
+
+    return IdentityClaim(compute=level, stated=accuracy + attenuation)
+
+
 def _errors_claimed(epsilon: float, beta: float) -> IdentityClaim:
     """What the mechanism claims, over what coverage and noise add up to; either may be more."""
 
@@ -344,6 +360,16 @@ THEOREMS: tuple[Theorem, ...] = (
             "records": replace(RECORDS, default=20_000),
             "epsilon": EPSILON,
             "beta": BETA,
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.1-LEVEL",
+        statement="the answers claim to err by lambda + mu",
+        reference=f"{BOOK}, Theorem 6.1(1)",
+        subject=_level_promised,
+        parameters={
+            "accuracy": number(0.9, 0.5, 1, "on most queries in each round, lambda"),
+            "attenuation": number(0.3, 0.01, 1, "errors between count as partly wrong, mu"),
         },
     ),
     Theorem(

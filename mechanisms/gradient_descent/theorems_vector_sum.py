@@ -227,6 +227,7 @@ THEOREMS: tuple[Theorem, ...] = (
         partial(_by_norm, constant=1.0),
         corrected="GD-T3",
         remark=TOO_SMALL,
+        costly=4,
     ),
     _theorem(
         "ERR-GD-3",

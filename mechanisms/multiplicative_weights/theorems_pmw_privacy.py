@@ -9,10 +9,8 @@ import numpy as np
 
 from ..accounting.spending import Spending, bound, spends
 from ..model import (
-    Analyst,
     Array,
     Database,
-    EqualityClaim,
     Histogram,
     IdentityClaim,
     Interval,
@@ -27,11 +25,10 @@ from ..model import (
     whole,
 )
 from ..sparse_vector.above_threshold import above_threshold_mechanism, take
-from ..sparse_vector.sparse_vector_law import ABOVE, HALTED
+from ..sparse_vector.sparse_vector_law import ABOVE
 from ..sparse_vector.sparse_vector_law import BELOW as BELOW_THRESHOLD
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn
-from .pmw_session import pmw_session_mechanism
 
 RECORDS = 40
 EPSILON = Interval(low=0.1, high=4)
@@ -114,72 +111,6 @@ def _whole_run(epsilon: float, delta: float, updates: int) -> Mechanism:
     # Both elements that are asked for change, in opposite ways.
     hard = replace(first, examples=(([20, 20, 0, 0], [21, 19, 0, 0]),))
     return replace(made, claims=(hard, *made.claims[1:]))
-
-
-def _session(noise_epsilon: float, updates: int, records: int) -> Mechanism:
-    return pmw_session_mechanism(
-        accuracy=0.4, noise_epsilon=noise_epsilon, updates=updates, records=records
-    )
-
-
-ASKED = (0, 0, 1, 0, 0, 0)
-"""Which element a session is asked for whose analyst heeds no answer."""
-
-
-def _unheeding(noise_epsilon: float, updates: int, records: int) -> tuple[Mechanism, Mechanism]:
-    """A session, and the run in which the same elements are asked for."""
-    run = private_multiplicative_weights_mechanism(
-        queries=partial(asked_in_turn, elements=ASKED),
-        length=len(ASKED),
-        bins=3,
-        records=records,
-        accuracy=0.4,
-        updates=updates,
-        epsilon=4 * noise_epsilon * updates,
-        noise_epsilon=noise_epsilon,
-    )
-    return _session(noise_epsilon, updates, records), run
-
-
-def as_session(transcripts: Array) -> Array:
-    """Transcripts (..., k, 2) of a run as a session whose analyst heeds no answer is heard."""
-    kinds, answers = np.moveaxis(transcripts, -1, 0)
-    asked = np.where(kinds == HALTED, np.nan, np.broadcast_to(ASKED, kinds.shape))
-    return np.stack([asked, answers], axis=-1)
-
-
-def _uneven(records: int) -> tuple[list[int], list[object]]:
-    """Data with errors of half the threshold, so that noise decides and is told, and who asks."""
-    far = 13 * records // 30
-    return [far, records // 4, records - far - records // 4], Analyst.scripted(*ASKED).written()
-
-
-def _sessions_law(**parameters: Any) -> Subject:
-    session, run = _unheeding(**parameters)
-
-    def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
-        return as_session(run.run(database[0], rng, size=size))
-
-    claim = EqualityClaim(other=other, databases=(list(_uneven(parameters["records"])),))
-    return Subject(claim=claim, mechanism=session)
-
-
-def _sessions_density(**parameters: Any) -> IdentityClaim:
-    def apart() -> float:
-        session, run = _unheeding(**parameters)
-        data, analyst = _uneven(parameters["records"])
-        assert session.log_probability is not None
-        assert run.log_probability is not None
-        some = np.asarray(run.run(data, np.random.default_rng(0), size=100))
-        heard = session.log_probability([data, analyst], as_session(some))
-        return float(np.abs(heard - run.log_probability(data, some)).max())
-
-    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-6)
-
-
-def _session_learns(**parameters: Any) -> Subject:
-    made = _session(**parameters)
-    return Subject(claim=made.claims[1], mechanism=made)
 
 
 def _updates_spend(epsilon: float, delta: float, updates: int) -> IdentityClaim:
@@ -322,48 +253,5 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters={"noise_epsilon": NOISE_EPSILON},
         corrected="PMW-ITER",
         remark="the relation is not stated; it must be replace-one, with the size public",
-    ),
-    Theorem(
-        identifier="PMW-SESSION",
-        weak="a whole session is one dear draw, and few are made; its density shows .97 of it",
-        costly=10,
-        statement="a session of c updates loses 4 c noise_epsilon, the next query chosen by the "
-        "answers",
-        reference=SOURCE,
-        subject=_session,
-        parameters=(
-            session := {
-                "noise_epsilon": number(0.25, 0.02, 2, "1 / (n times the scale of the noises)"),
-                "updates": whole(2, 1, 4, "updates, c"),
-                "records": whole(400, 50, 10_000, "n"),
-            }
-        ),
-    ),
-    Theorem(
-        identifier="PMW-SESSION-LAW",
-        costly=6,
-        statement="a session whose analyst heeds no answer is the run with those queries",
-        reference=SOURCE,
-        subject=_sessions_law,
-        parameters=(noisy := {**session, "records": whole(80, 50, 10_000, "n")}),
-    ),
-    Theorem(
-        identifier="PMW-SESSION-DENSITY",
-        statement="such a session has the density of the run, each worked out in its own way",
-        reference=SOURCE,
-        subject=_sessions_density,
-        parameters=noisy,
-    ),
-    Theorem(
-        identifier="PMW-SESSION-KL",
-        costly=10,
-        statement="every update of a session lowers the KL divergence by 15 alpha^2 / 512",
-        reference=SOURCE,
-        subject=_session_learns,
-        parameters={
-            **session,
-            "noise_epsilon": number(0.125, 0.1, 2, "1 / (n times the scale of the noises)"),
-            "records": whole(400, 250, 10_000, "n"),
-        },
     ),
 )

@@ -2,12 +2,23 @@
 
 from dataclasses import replace
 from functools import partial
-from math import exp
+from math import exp, log, log1p
 
-from ..model import EqualityClaim, IdentityClaim, Mechanism, Subject, Theorem, number, whole
+import numpy as np
+
+from ..model import (
+    EqualityClaim,
+    IdentityClaim,
+    Interval,
+    Mechanism,
+    Subject,
+    Theorem,
+    number,
+    whole,
+)
 from ..queries import revenue
 from .exponential import exponential_by_weights, exponential_mechanism, log_probabilities
-from .selection import Selection, by_counts
+from .selection import ROUNDING, Selection, by_counts
 
 BOOK = "Dwork and Roth (2014)"
 BIDS = (1.0, 1.0, 1.0, 3.01)
@@ -43,6 +54,20 @@ def _regret(epsilon: float, candidates: int, best: int, gap: int) -> Subject:
         databases=(alike, apart) if ties else (alike,),
     )
     return Subject(claim=claim, mechanism=_of(problem, epsilon))
+
+
+def _reached(epsilon: float, candidates: int) -> IdentityClaim:
+    """How far, in logarithms, a claim is asked at other levels than those at which it is hard."""
+
+    def apart() -> float:
+        claim = by_counts(candidates, max_count=40).regret_claim(epsilon)
+        asked = np.log(claim.levels)
+        # The first candidate is ahead; each other one is selected with chance exp(-lead / scale).
+        most = log(candidates) + log1p(ROUNDING)
+        hard = [most - database[0] * epsilon / 2 for database in claim.databases]
+        return max(float(np.abs(asked - one).min()) for one in hard if one < 0)
+
+    return IdentityClaim(compute=apart, stated=0.0)
 
 
 def _gumbel_sampler(epsilon: float, gap: int) -> Subject:
@@ -115,6 +140,18 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{BOOK}, Corollary 3.12",
         subject=partial(_regret, best=1),
         parameters={"epsilon": EPSILON, "candidates": CANDIDATES, "gap": GAP},
+    ),
+    Theorem(
+        identifier="EM-3.12-LEVELS",
+        statement="the regret of the worst candidates is asked for at N exp(-lead epsilon / 2 Du)",
+        reference=f"{BOOK}, Corollary 3.12",
+        subject=_reached,
+        parameters={
+            "epsilon": EPSILON,
+            "candidates": replace(
+                CANDIDATES, default=5, within=Interval(low=2, high=200, integer=True)
+            ),
+        },
     ),
     Theorem(
         identifier="ERR-EM-1",

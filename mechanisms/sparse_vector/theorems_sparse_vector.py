@@ -99,6 +99,8 @@ def _wrong_side(threshold_epsilon: float, query_epsilon: float, length: int = 1)
 
 IN_TURN = (0, 0, 1, 0, 1, 1)
 """Which bin a session is asked for whose analyst heeds no answer."""
+APART = [8, 12]
+"""Counts on either side of the threshold: transcripts tell the noises apart best."""
 
 
 def _unheeding(
@@ -120,7 +122,7 @@ def _unheeding(
         databases=Histogram(bins=2, total=20),
         **given,
     )
-    return session, at_once, ([10, 10], [9, 11])
+    return session, at_once, ([10, 10], [9, 11], APART)
 
 
 def _session(positives: int, **epsilons: Any) -> Mechanism:
@@ -137,13 +139,13 @@ def as_session(kinds: Array) -> Array:
 
 
 def _sessions_law(**parameters: Any) -> Subject:
-    session, at_once, databases = _unheeding(**parameters)
+    session, at_once, _ = _unheeding(**parameters)
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
         return as_session(at_once.run(database[0], rng, size=size))
 
-    asked = tuple([data, Analyst.scripted(*IN_TURN).written()] for data in databases)
-    return Subject(claim=EqualityClaim(other=other, databases=asked), mechanism=session)
+    asked = [APART, Analyst.scripted(*IN_TURN).written()]
+    return Subject(claim=EqualityClaim(other=other, databases=(asked,)), mechanism=session)
 
 
 def _sessions_density(**parameters: Any) -> IdentityClaim:
@@ -281,8 +283,10 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Dwork and Roth (2014), Theorem 3.24",
         subject=_wrong_side,
         parameters={
-            "threshold_epsilon": _epsilon(0.25, "the threshold"),
-            "query_epsilon": BITS["query_epsilon"],
+            # The threshold's noise is far wider than that of the query, and its part of the bound
+            # all that keeps the promise; SVT-ACC-MANY is the other way round.
+            "threshold_epsilon": _epsilon(0.05, "the threshold"),
+            "query_epsilon": _epsilon(4.0, "the comparison"),
         },
     ),
     Theorem(

@@ -22,6 +22,7 @@ from dpwitness.mechanisms.multiplicative_weights import (
 )
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_runs as pmw_runs
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_session as pmw_session
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_tails as pmw_tails
 from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
     HALF_LEARNING_RATE,
@@ -43,7 +44,14 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_updates import expected, mu
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (pmw_accuracy, pmw_records, pmw_tails, pmw_runs, private_multiplicative_weights)
+    for module in (
+        pmw_accuracy,
+        pmw_records,
+        pmw_tails,
+        pmw_runs,
+        private_multiplicative_weights,
+        pmw_session,
+    )
     for theorem in module.THEOREMS
 }
 INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.at().claim, InvariantClaim)]
