@@ -171,7 +171,8 @@ def compare(
             promise = _promise(result.claim)
             if result.refuted and promise in made - accepted:
                 sentence = wording.sentence(result)
-                found.append(Reason(kind="refuted", name=name, sentence=sentence))
+                about = wording.claim_phrase(result.claim)
+                found.append(Reason(kind="refuted", name=name, sentence=sentence, claim=about))
                 accepted.add(promise)  # one witness says it
         known = () if baseline is None else baseline.claims.get(name, ())
         for claim in one.claims:
@@ -182,11 +183,11 @@ def compare(
             found.append(Reason(kind="inconclusive", name=name, sentence=_note(one)))
         for before, after in zip(old, one.again, strict=False):
             if after.refuted and _promise(after.claim) not in made | accepted:
-                found.append(Reason(kind="rose", name=name, sentence=_given_up(one, after)))
+                found.append(_rose_of(name, after, _given_up(one, after)))
             elif _bound(after) > max(
                 _accepted_bound(before) + rise, float(before.get("epsilon_upper", 0))
             ):
-                found.append(Reason(kind="rose", name=name, sentence=_rose(before, after, rise)))
+                found.append(_rose_of(name, after, _rose(before, after, rise)))
     if baseline is not None:
         present = {one.entry.name for one in gated}
         found += [
@@ -195,6 +196,11 @@ def compare(
             for name in baseline.results if name not in present
         ]  # fmt: skip
     return tuple(dict.fromkeys(found))
+
+
+def _rose_of(name: str, result: AuditResult, sentence: str) -> Reason:
+    claim = wording.claim_phrase(result.claim)
+    return Reason(kind="rose", name=name, sentence=sentence, claim=claim)
 
 
 def remarks(

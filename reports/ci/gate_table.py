@@ -72,8 +72,7 @@ def _cells(case: Case, one: ToldClaim) -> tuple[list[str], str, str]:
         return [*cells, loss, one.facts["claimed"], one.change, f"{one.seconds:.1f} s"], *(
             case.target, one.verdict,
         )  # fmt: skip
-    kind = one.claim.partition(":")[0]
-    return [*cells, "", "", "", f"{one.seconds:.1f} s"], f"{case.target}, {kind}", one.verdict
+    return [*cells, "", "", "", f"{one.seconds:.1f} s"], f"{case.target}, {one.claim}", one.verdict
 
 
 def _row(cells: Sequence[str], name: str) -> str:

@@ -9,6 +9,7 @@ from ...auditors.evidence.record import ClaimFindingRecord
 from ...auditors.evidence.write import number
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
+from ..writing.terminal import printable
 from .statements_as_json import finding_to_json
 from .told import Reason, ToldClaim
 
@@ -51,7 +52,8 @@ def reason(result: AuditResult, name: str) -> Reason | None:
     kind = {Verdict.REFUTED: "refuted", Verdict.INCONCLUSIVE: "inconclusive"}.get(result.verdict)
     if kind is None:
         return None
-    return Reason(kind=kind, name=name, sentence=wording.sentence(result))
+    claim = wording.claim_phrase(result.claim)
+    return Reason(kind=kind, name=name, sentence=wording.sentence(result), claim=claim)
 
 
 def judged_beside(check: ClaimCheck, *, rerun: str) -> ToldClaim:
@@ -61,7 +63,7 @@ def judged_beside(check: ClaimCheck, *, rerun: str) -> ToldClaim:
     step = claim_faces.next_step(result.verdict.value, rerun)
     return ToldClaim(
         mechanism=check.mechanism,
-        claim=f"{result.kind}: {claim_faces.bound_phrase(result)}",
+        claim=_claimed(check),
         verdict=result.verdict.value,
         bound=f"measured {measured}" if measured else "",
         power="",
@@ -87,7 +89,15 @@ def reason_beside(check: ClaimCheck, name: str) -> Reason | None:
     if not check.result.refuted:
         return None
     sentence = claim_faces.headline(check.result, check.mechanism).partition(": ")[2]
-    return Reason(kind="refuted", name=name, sentence=sentence)
+    return Reason(kind="refuted", name=name, sentence=sentence, claim=_claimed(check))
+
+
+def _claimed(check: ClaimCheck) -> str:
+    """A claim of another kind in a few words, its source with it: two may have one bound."""
+    result = check.result
+    source = result.identifier or result.reference
+    told = f"{result.kind}: {claim_faces.bound_phrase(result)}"
+    return f"{told} ({printable(source)})" if source else told
 
 
 def claims_part(checks: Sequence[ClaimCheck]) -> dict[str, object]:

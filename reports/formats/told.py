@@ -12,12 +12,14 @@ Lines = tuple[tuple[str, str], ...]
 class Reason:
     """One reason for an exit status other than 0.
 
-    `kind` is refuted, rose, vanished, failed, inconclusive or unexpected; `name` is the case.
+    `kind` is refuted, rose, vanished, failed, inconclusive or unexpected; `name` is the case, and
+    `claim` the one of its claims that it is about, if it is about one.
     """
 
     kind: str
     name: str
     sentence: str
+    claim: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,11 +92,14 @@ class Told:
         wanted = {"refuted": ("refuted",), "rose": ("refuted", "not_refuted")}.get(
             reason.kind, ("refuted", "inconclusive")
         )
-        for case in self.cases:
-            for judged in case.judged:
-                if case.name == reason.name and judged.verdict in wanted:
-                    return judged.story
-        return ()
+        found = [
+            judged
+            for case in self.cases
+            for judged in case.judged
+            if case.name == reason.name and judged.verdict in wanted
+        ]
+        meant = [judged for judged in found if judged.claim == reason.claim]
+        return next((judged.story for judged in meant or found), ())
 
 
 def as_text(lines: Lines) -> str:

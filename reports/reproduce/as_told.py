@@ -1,5 +1,7 @@
 """A run of reproduce in the one form that every output format is made from."""
 
+from collections.abc import Iterator
+
 from ...auditors.results.results import Verdict
 from ..faces import claim_faces
 from ..formats.statements_as_json import document
@@ -22,9 +24,14 @@ def told_of(gallery: Gallery) -> Told:
         command="reproduce",
         cases=tuple(_case(section, gallery.command) for section in gallery.sections),
         reasons=tuple(
-            Reason(kind="unexpected", name=section.identifier, sentence=_sentence(section, one))
+            Reason(
+                kind="unexpected",
+                name=section.identifier,
+                sentence=_sentence(section, one),
+                claim=_claimed(one, setting),
+            )
             for section in gallery.sections
-            for one in section.reproductions
+            for one, setting in _with_settings(section)
             if not one.as_expected
         ),
         closing=f"alpha {gallery.alpha:g} for all true statements, seed {gallery.seed}. Not "
@@ -35,24 +42,30 @@ def told_of(gallery: Gallery) -> Told:
 
 
 def _case(section: Section, command: str) -> Case:
-    settings = settings_words(section.reproductions) or [""] * len(section.reproductions)
     return Case(
         name=section.identifier,
         target=section.identifier,
         judged=tuple(
-            _judged(section, one, setting, command)
-            for one, setting in zip(section.reproductions, settings, strict=True)
+            _judged(section, one, setting, command) for one, setting in _with_settings(section)
         ),
     )
 
 
+def _with_settings(section: Section) -> Iterator[tuple[Reproduction, str]]:
+    settings = settings_words(section.reproductions) or [""] * len(section.reproductions)
+    return zip(section.reproductions, settings, strict=True)
+
+
+def _claimed(one: Reproduction, setting: str) -> str:
+    return claim_faces.bound_phrase(one.result) + (f" at {setting}" if setting else "")
+
+
 def _judged(section: Section, one: Reproduction, setting: str, command: str) -> ToldClaim:
     result = one.result
-    claim = claim_faces.bound_phrase(result) + (f" at {setting}" if setting else "")
     measured = claim_faces.measured_phrase(result) or claim_faces.exact_phrase(result)
     return ToldClaim(
         mechanism=section.identifier,
-        claim=claim,
+        claim=_claimed(one, setting),
         verdict=result.verdict.value,
         bound=measured,
         power="",
