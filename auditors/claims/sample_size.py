@@ -33,7 +33,8 @@ def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
 
     def fails(records: int, step: int, draws: int) -> float:
         run, database = claim.instance(records)
-        outputs = Draws(run=run, seed=budget.seed).array(database, "pilot", step, draws)
+        source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
+        outputs = source.array(database, "pilot", step, draws)
         return float(np.mean(row.bad(claim.loss(database, outputs))))
 
     found = found_of([row], tails, budget)
