@@ -443,7 +443,8 @@ class Judging:
 
         Each is valued by draws that did not teach it: the second by those that were held out, the
         first by the weighed ones, unless they say less than what taught it, or the other side was
-        never seen to give it.
+        never seen to give it. Weighed draws that promise no bound at all leave the others' event:
+        it has more to win.
         """
         (epsilon, delta), level = self.test.null, self.errors.left or self.test.alpha
         hard = self.lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level)
@@ -460,7 +461,7 @@ class Judging:
             worth = value - error
         soft, promise = self._soft
         self._behind = worth > promise + FAR * soft.spread
-        return soft if promise > worth else hard
+        return soft if promise > max(worth, 0.0) else hard
 
     def _may_weigh(self) -> bool:
         """Whether weighed draws may take the place of others: no refutation is near."""

@@ -207,11 +207,23 @@ def claims(
             own = [PrivacyClaim(epsilon=0.0, relation=one.relation, distance=one.distance,
                                 examples=one.examples, curve=curve) for one in own]  # fmt: skip
         elif epsilon is not None or delta is not None:
-            own = [replace(claim, curve=None) for claim in own]
+            own = _points(own, stated=epsilon is not None)
         changed = [_pointed(replace(claim, **changes)) for claim in own]
     except (ValueError, TypeError) as error:
         raise InvalidArgument(str(error)) from None
     return tuple(dict.fromkeys(changed))
+
+
+def _points(own: list[PrivacyClaim], *, stated: bool) -> list[PrivacyClaim]:
+    """The claims of which an epsilon or a delta that somebody states takes the place.
+
+    These are the ones of a single epsilon. Curves beside them are other claims; if there is nothing
+    but curves, each lends its relation and databases, and its epsilon unless that is `stated`.
+    """
+    return [claim for claim in own if claim.curve is None] or [
+        replace(claim, curve=None, identifier="", statement="", reference="",
+                delta=0.0 if stated else claim.delta) for claim in own
+    ]  # fmt: skip
 
 
 def _pointed(claim: PrivacyClaim) -> PrivacyClaim:

@@ -56,6 +56,8 @@ ELSEWHERE = tuple(
 CONTAINERS = re.compile(r"[/\\](?:scipy|pandas)[/\\]")
 CONTINUOUS = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential", "gamma",
                         "standard_cauchy", "standard_t", "beta"})  # fmt: skip
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it are far apart modulo 1."""
 SCALED = frozenset({"laplace", "normal", "gumbel", "logistic", "exponential"})
 
 
@@ -225,7 +227,11 @@ class _Inquiry:
                     yield one.places, "one noise for several numbers that move apart"
         beside = [t for t in tapes if not t.reason and not np.all(t.same | ~np.isfinite(
             t.log_weights)) and not any(one.shared for one in t.replayed)]  # fmt: skip
-        if beside and all(one.name in CONTINUOUS for one in calls):
+        if (
+            beside
+            and all(one.name in CONTINUOUS for one in calls)
+            and not any(map(self._unheld, beside))
+        ):
             yield self._beside(beside), "data pass beside the noise: the answer changes although " \
                 "every noisy number is held"  # fmt: skip
             for one in calls:
@@ -233,6 +239,26 @@ class _Inquiry:
             yield from _meetings(beside)
         if self.refuted:
             yield from self._suspicions(tapes)
+
+    def _unheld(self, tape: HeldTape) -> bool:
+        """Whether the answer depends on noise that met the data where the tape did not see it.
+
+        `float(noise)`, `math.exp(noise)` and the like leave a plain number, and the same number
+        under both databases covers what it is added to afterwards. So the draws that held nothing
+        are changed: if the answer stays as it was, nothing is made of them.
+        """
+        run = self.run if self.rows else single(self.run)
+        more = {} if self.rows is None else {"size": self.rows}
+        loose = {one.number for one in tape.replayed if not one.held}
+        values = [_another(one) if one.number in loose else one.value for one in tape.calls]
+        player = Playing(np.random.PCG64(0), [one.name for one in tape.calls], values)
+        side = 0 if any(tape is one for one in self.sides[0]) else 1
+        if not loose:
+            return False
+        with suppress(Exception), through(player):
+            again = run(self.pair[side], player, **more)
+            return tape.outputs is None or not np.all(agreeing(tape.outputs, again, self.rows))
+        return True
 
     def _fixed(self) -> bool:
         """Whether each database has one answer, another one than the other has."""
@@ -462,6 +488,15 @@ def _slope(call: Call) -> float:
     """By what the noise was multiplied before it was fixed."""
     found = [np.abs(np.asarray(step.k)) for step in call.steps]
     return float(np.max(found[-1], initial=0.0)) if found and np.size(found[-1]) else 1.0
+
+
+def _another(call: Call) -> Any:
+    """Another value that the law of a continuous draw allows; no two draws change alike."""
+    turn = (call.number + 1) * GOLDEN % 1
+    if call.name == "uniform":
+        low, high = call.parameters[:2]
+        return low + (call.value - low + turn * (high - low)) % (high - low)
+    return call.value * (0.25 + turn / 2)
 
 
 def _no_number(output: Output) -> bool:

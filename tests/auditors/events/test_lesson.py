@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dpwitness.auditors.choosing.choose import Lesson, softly
 from dpwitness.auditors.events.bins import LARGEST, Bins, bins_of_group
 from dpwitness.auditors.events.events import event_from_json
+from dpwitness.auditors.events.learners.recurring import recurring_values
 from dpwitness.auditors.events.ledger import Ledger
 from dpwitness.auditors.outputs.features import Column, Feature
 from dpwitness.auditors.outputs.outputs import Outputs
@@ -301,6 +302,22 @@ def test_what_comes_back_amid_noise_is_seen(kind, seed):
     choice = lesson.choice(**AIM)
     assert choice.predicted > 1.9
     assert not choice.reversed
+
+
+@pytest.mark.parametrize("ours", [(7, 9), (9, 7), (8, 8)])
+@pytest.mark.parametrize("theirs", [(2, 1), (1, 2), (1, 1)])
+def test_one_value_seen_16_times_against_2_or_3_is_counted_in_both_folds(ours, theirs):
+    """Two standard errors would take it for luck in a fold, and lose what the other one saw."""
+
+    def side(times):
+        drawn = np.random.default_rng(sum(times)).laplace(size=16_384)
+        for fold, hits in enumerate(times):
+            drawn[fold : 2 * hits : 2] = 0.25
+        return Outputs.of(drawn, len(drawn))
+
+    whole = [family for family in recurring_values([Feature()], side(ours), side(theirs))
+             if not family.reversed]  # fmt: skip
+    assert max(family.hits[:, 0].sum() for family in whole) == sum(ours)
 
 
 @pytest.mark.parametrize("labels", [["x", "y", "z"], [10, 20, 30]])

@@ -36,6 +36,18 @@ def two_scores(epsilon):
     return release
 
 
+def test_an_epsilon_that_somebody_states_takes_the_place_of_points_and_not_of_curves():
+    """Of a mechanism that states both, one claim is judged; of one with curves alone, one too."""
+    curve = PrivacyClaim.of_curve(GaussianCurve(1.0), Relation.ADD_REMOVE)
+    point = PrivacyClaim(epsilon=2.0, relation=Relation.ADD_REMOVE, delta=0.1)
+    for claims, delta in (((point, curve), 0.1), ((curve,), 0.0)):
+        both = Mechanism(name="both", run=gauss(1.0), claims=claims)
+        (found,) = audit_claims(both, epsilon=1.0, pair=PAIR["pair"], trials=2000)
+        assert (found.claim.epsilon, found.claim.delta, found.claim.curve) == (1.0, delta, None)
+        asked = audit(both, epsilon=1.0, delta=0.0, pair=PAIR["pair"], trials=2000)
+        assert (asked.claim.epsilon, asked.claim.delta) == (1.0, 0.0)
+
+
 @pytest.mark.long
 def test_noise_a_tenth_too_narrow_is_refuted_by_its_mu_and_not_by_a_point_of_it():
     found = audit(gauss(0.9), mu=1.0, **PAIR, trials=60_000, precision=None)

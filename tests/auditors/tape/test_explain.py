@@ -6,6 +6,7 @@ shows it, as an audit that refuted its claim does.
 
 import inspect
 import json
+import math
 import random
 import secrets
 
@@ -356,7 +357,24 @@ def test_randomness_from_elsewhere_is_no_cause(run, refuted):
     assert "randomness from elsewhere" in cause.summary
 
 
+def noise_as_plain_number(d, rng):
+    """float() and math.exp leave numbers that the tape cannot follow; they cover what is added."""
+    noise = float(rng.laplace(0, 1))
+    return sum(d) + noise
+
+
+def noise_through_the_math_module(d, rng):
+    noise = math.log(rng.exponential()) - math.log(rng.exponential())  # logistic
+    return sum(d) + noise
+
+
+def noise_by_its_text(d, rng):
+    return sum(d) + float(f"{rng.laplace(0, 1)!r}")
+
+
 SOUND = [
+    (noise_as_plain_number, ONE_MORE), (noise_through_the_math_module, ([1], [])),
+    (noise_by_its_text, ([1], [])),
     (smooth, CHANGED), (sparse, CHANGED), (response, ([1, 0], [1, 1])), (by_inverse, ([1], [])),
     (stable_bins, ONE_MORE), (exact_sampler, ([1], [])), (clipped, ([1], [])), (rounded, ([1], [])),
     (in_two_parts, ([1], [0])), (one_sided_max, ([1, 0], [0, 0])),
