@@ -338,7 +338,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
 
 
 def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
-    """What a call on D draws from its rng and from global generators; {} if it is not asked.
+    """What calls on D and D' draw from the rng and from global generators; {} if it is not asked.
 
     It is not of a mechanism with randomness of its own, nor of one whose calls take long. Of a
     program nobody knows it: its rng is None.
@@ -351,7 +351,9 @@ def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
     from ..tape.asked_draws import asked_draws
 
     try:
-        given, others = sampler.door.ask(asked_draws, (pair.database,), sampler.seed)
+        given, others = sampler.door.ask(
+            asked_draws, (pair.database, pair.neighbour), sampler.seed
+        )
     except ContractError:
         return {}
     return {"rng": given, **({"globals": others} if others else {})}

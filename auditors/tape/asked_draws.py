@@ -1,4 +1,4 @@
-"""Which randomness one call of a mechanism asks for: what it draws, and from which generator."""
+"""Which randomness a call of a mechanism asks for: what it draws, and from which generator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -30,21 +30,25 @@ class _Noting(Seam):
 def asked_draws(
     worker: Worker, databases: Sequence[Database], seed: int
 ) -> tuple[list[str], list[str]]:
-    """The laws that one call on the first database asks of its rng, and of global generators.
+    """The laws that a call on each database asks of its rng, and of global generators.
 
     Runs where the mechanism runs. A law is a method of numpy's Generator, such as "normal".
-    ContractError if the call raises.
+    ContractError if a call raises.
     """
-    worker.beat()
     words = Key(seed, 0, "explain", 0).words
-    given, others = (_Noting(bits_of(words, number)) for number in (0, 1))
-    before = str(given.bit_generator.state)
-    with guarded(worker, databases[0]):
-        prime_globals()
-        with through(others):
-            single(worker.run)(databases[0], given)
-        if not untouched():
-            others.laws.add(BITS)
-    if not given.laws and str(given.bit_generator.state) != before:
-        given.laws.add(BITS)
-    return sorted(given.laws), sorted(others.laws)
+    laws: tuple[set[str], set[str]] = (set(), set())
+    for number, database in enumerate(databases):
+        worker.beat()
+        given, others = (_Noting(bits_of(words, 2 * number + side)) for side in (0, 1))
+        before = str(given.bit_generator.state)
+        with guarded(worker, database):
+            prime_globals()
+            with through(others):
+                single(worker.run)(database, given)
+            if not untouched():
+                others.laws.add(BITS)
+        if not given.laws and str(given.bit_generator.state) != before:
+            given.laws.add(BITS)
+        for found, one in zip(laws, (given, others), strict=True):
+            found |= one.laws
+    return sorted(laws[0]), sorted(laws[1])
