@@ -351,9 +351,7 @@ def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
     from ..tape.asked_draws import asked_draws
 
     try:
-        given, others = sampler.door.ask(
-            asked_draws, (pair.database, pair.neighbour), sampler.seed
-        )
+        given, others = sampler.door.ask(asked_draws, (pair.database, pair.neighbour), sampler.seed)
     except ContractError:
         return {}
     return {"rng": given, **({"globals": others} if others else {})}
