@@ -14,6 +14,7 @@ while calls are made.
 """
 
 import ctypes
+import gc
 import mmap
 import os
 import stat
@@ -127,15 +128,7 @@ def own() -> None:
     what is mapped twice (code that is made while it runs), and the three streams.
     """
     with suppress(OSError, AttributeError):
-        mapped = ctypes.CDLL(None).mmap
-        mapped.restype = ctypes.c_void_p
-        mapped.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
-        for first, size, _, _ in _pages():
-            if size <= MOST_COPIED:
-                data = ctypes.string_at(first, size)
-                found = mapped(first, size, mmap.PROT_READ | mmap.PROT_WRITE, FIXED, -1, 0)
-                if found == first:
-                    ctypes.memmove(first, data, size)
+        _own_pages()
         for number, way, known in _files():
             if way == os.O_RDWR and stat.S_ISREG(known.st_mode) and known.st_size <= MOST_COPIED:
                 copy = os.memfd_create(OURS)
@@ -144,6 +137,34 @@ def own() -> None:
                 os.lseek(copy, start, os.SEEK_SET)
                 _replace(number, copy)
         _own_pipes()
+
+
+def _own_pages() -> None:
+    """Put copies in the place of writable pages.
+
+    A garbage collection in between could unmap what is listed, and an address of nothing ends the
+    process; so none is made, and the bytes are read by the system, which answers with an error.
+    """
+    mapped = ctypes.CDLL(None).mmap
+    mapped.restype = ctypes.c_void_p
+    mapped.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            for first, size, _, _ in _pages():
+                if size > MOST_COPIED:
+                    continue
+                with suppress(OSError):
+                    data = os.pread(memory.fileno(), size, first)
+                    if len(data) < size:
+                        continue  # its file became shorter: nothing can be read there
+                    found = mapped(first, size, mmap.PROT_READ | mmap.PROT_WRITE, FIXED, -1, 0)
+                    if found == first:
+                        ctypes.memmove(first, data, size)
+    finally:
+        if collects:
+            gc.enable()
 
 
 def _own_pipes() -> None:

@@ -157,6 +157,20 @@ def test_shared_pages_open_files_and_pipes_are_copied_to_each_process(tmp_path, 
 
 
 @LINUX
+def test_shared_pages_that_nobody_can_read_end_no_process():
+    """A file that became shorter leaves addresses of nothing; reading one of them is a signal."""
+    with tempfile.TemporaryFile() as file:
+        file.write(bytes(2 * mmap.PAGESIZE))
+        file.flush()
+        pages = mmap.mmap(file.fileno(), 2 * mmap.PAGESIZE)
+        file.truncate(mmap.PAGESIZE)
+        door = Door(_constant)
+        assert door.ask(_one, (), "", 0) == 1
+        door.close()
+        pages.close()
+
+
+@LINUX
 def test_what_others_write_to_a_pipe_is_not_the_mechanisms():
     """A pool of processes has pipes that its workers write to at any time."""
     reading, writing = os.pipe()
