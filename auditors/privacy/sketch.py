@@ -83,8 +83,12 @@ def _numeric(
         counts.append(np.histogram(values, edges)[0])
         within += np.histogram(values[mask], edges)[0]
     total = np.sum(counts, axis=0)
-    # An empty bin is shaded as the one before it.
+    # An empty bin is shaded as the nearest one before it, and beyond the cut as the one after it.
     filled = np.maximum.accumulate(np.where(total > 0, np.arange(bins), 0))
+    if cut is not None:
+        after = np.where(total > 0, np.arange(bins), bins - 1)[::-1]
+        beyond = (edges[:-1] + edges[1:]) / 2 > cut
+        filled = np.where(beyond, np.minimum.accumulate(after)[::-1], filled)
     shaded = (within > 0.5 * np.maximum(total, 1))[filled]
     return Sketch(
         feature=name,

@@ -34,12 +34,17 @@ def test_the_histogram_lies_where_the_witness_says():
         assert median == pytest.approx(sum(database), abs=4 * 50 / sum(side) ** 0.5 + width)
 
 
-@pytest.mark.parametrize("threshold", [-31.7, 0.4, 55.0])
-def test_the_event_is_shaded_to_where_it_ends(threshold):
+@pytest.mark.parametrize("upper", [False, True])
+@pytest.mark.parametrize(
+    ("threshold", "scale", "shift"),
+    [(-31.7, 50, 95), (0.4, 50, 95), (55.0, 50, 95), (4.0, 0.5, 18), (9.0, 0.5, 18),
+     (15.0, 0.5, 18)],
+)  # fmt: skip
+def test_the_event_is_shaded_to_where_it_ends(threshold, scale, shift, upper):
+    """Also where no output lies near the end of the event."""
     rng = np.random.default_rng(0)
-    sides = [Outputs.of_list(rng.laplace(shift, 50, size=400).tolist()) for shift in (0, 95)]
-    event = HalfLine(Feature(), threshold, upper=False)
-    shown = sketch(event, *sides)
-    shaded = np.flatnonzero(shown.inside)
+    sides = [Outputs.of_list(rng.laplace(at, scale, size=400).tolist()) for at in (0, shift)]
+    shown = sketch(HalfLine(Feature(), threshold, upper=upper), *sides)
+    shaded = np.flatnonzero(np.array(shown.inside) != upper)
     assert shaded.tolist() == list(range(len(shaded)))
     assert shown.edges[len(shaded)] == pytest.approx(threshold)
