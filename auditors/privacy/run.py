@@ -340,13 +340,13 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
 def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
     """What calls on D and D' draw from the rng and from global generators; {} if it is not asked.
 
-    It is not of a mechanism with randomness of its own, nor of one whose calls take long. Of a
-    program nobody knows it: its rng is None.
+    It is not of a mechanism with randomness of its own, nor when time is up. Of a program nobody
+    knows it: its rng is None.
     """
     sampler = audit.sampler
     if sampler.requests:
         return {"rng": None}
-    if not sampler.seeded or sampler.tally.slow or audit.clock.late():
+    if not sampler.seeded or audit.clock.late():
         return {}
     from ..tape.asked_draws import asked_draws
 

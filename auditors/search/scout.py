@@ -195,8 +195,11 @@ class Scout:
 
     @property
     def together(self) -> int:
-        """Pairs whose frozen runs are asked for at once; one where calls are slow."""
-        if self.plan.few or self.sampler.tally.slow:
+        """Pairs whose frozen runs are asked for at once; one in a search of few draws.
+
+        The clock has no say in it without a limit of seconds: which pairs are seen depends on it.
+        """
+        if self.plan.few:
             return 1
         return TOGETHER[self.sampler.vectorised]
 

@@ -101,3 +101,27 @@ def test_a_command_has_what_loading_left_of_its_time():
     assert 7.0 < console.left_of(12.0) <= 8.0
     assert 3.5 < console.left_of(12.0, 2) <= 4.0
     assert console.left_of(2.0) == pytest.approx(0.2)
+
+
+def sums(database, rng):
+    return sum(database) + rng.laplace(scale=3)
+
+
+def counts(database, rng):
+    noise = rng.laplace(size=2)
+    return {"all": len(database) + noise[0], "old": sum(x > 97 for x in database) + noise[1]}
+
+
+@pytest.mark.parametrize("mechanism", [sums, counts])
+@pytest.mark.parametrize("trials", [200, 1000])
+def test_without_a_limit_the_clock_changes_nothing(monkeypatch, mechanism, trials):
+    """A loaded machine may take calls for slow: the same pairs are seen, with the same bits."""
+    found = []
+    for slow in (False, True):
+        monkeypatch.setattr(run, "_is_slow", lambda *_, slow=slow: slow)
+        found.append(
+            audit(mechanism, epsilon=1, relation="add-remove", trials=trials, seed=3,
+                  databases=st.lists(st.integers(0, 100), max_size=12))
+        )  # fmt: skip
+    one, two = ((r.pair, r.evidence, r.plan, r.draws, r.reached) for r in found)
+    assert one == two
