@@ -62,6 +62,10 @@ def main(verbose: bool, log: str | None) -> None:
     Exit status: 0 nothing refuted, 1 refuted, 2 usage error, 3 inconclusive, 4 the mechanism
     broke its contract or failed.
     """
+    if log is not None:
+        from .writing.files import require_appendable
+
+        require_appendable(log)
 
 
 _options = together(

@@ -1,6 +1,7 @@
 """Reading with a limit, and writing so that a file is whole or not there."""
 
 import os
+import re
 import stat
 import tempfile
 from contextlib import suppress
@@ -9,14 +10,28 @@ from typing import BinaryIO
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 
+OURS = (b"dpwitness", b"## Differential privacy: ", b"run,test,recorded,mechanism,")
+"""One of these stands near the beginning or the end of every file that is written."""
+LOOKED_AT = 1 << 16
+"""Bytes at either end of a file that are looked at for it."""
+REPLACED = (".json", ".html", ".htm", ".xml", ".sarif", ".md", ".csv", ".parquet")
+"""Endings of the files that are written, which code, settings and samples do not have."""
+BASELINE = b"dpwitness-baseline"
+"""What a baseline has: it was accepted by somebody, and a report must not take its place."""
+DATED = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:")
+"""How each line of a log begins."""
 
-def require_writable(path: str) -> None:
+
+def require_writable(path: str, *, baseline: bool = False) -> None:
     """Find out now, not after an hour of sampling, that `path` can be written.
 
+    What stands there already is replaced only if it was written here: a slip of the pen must not
+    cost anybody a source, a settings file or samples. A baseline is replaced as a `baseline` only.
     Raises InvalidArgument with the sentence that says why not.
     """
     try:
         final = Path(os.path.realpath(path))
+        replaced = not final.is_file() or _replaceable(final, path, baseline=baseline)
         if _is_plain(final):
             if final.exists() and not os.access(final, os.W_OK):
                 raise PermissionError(13, "Permission denied")
@@ -27,6 +42,35 @@ def require_writable(path: str) -> None:
             raise IsADirectoryError(21, "Is a directory")
     except (OSError, ValueError) as error:
         raise InvalidArgument(f"cannot write {path!r}: {_reason(error)}; nothing was run") from None
+    if not replaced:
+        raise InvalidArgument(
+            f"{path} is there already and was not written as this kind of file, so it stays as it "
+            "is; give another name, nothing was run"
+        )
+
+
+def require_appendable(path: str) -> None:
+    """Raise InvalidArgument for a file that is there and is no log of ours: nothing is added."""
+    begins = b""
+    with suppress(OSError, ValueError), open(path, "rb") as file:
+        begins = file.read(32) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    if begins and not DATED.match(begins):
+        raise InvalidArgument(
+            f"{path} is there already and is no log, so nothing is appended to it; give another "
+            "name, nothing was run"
+        )
+
+
+def _replaceable(final: Path, path: str, *, baseline: bool) -> bool:
+    if not final.exists() or not final.stat().st_size:
+        return True
+    if not path.lower().endswith(REPLACED):
+        return False
+    with final.open("rb") as file:
+        head = file.read(LOOKED_AT)
+        file.seek(max(0, final.stat().st_size - LOOKED_AT))
+        seen = head + file.read(LOOKED_AT)
+    return any(word in seen for word in OURS) and (baseline or BASELINE not in head)
 
 
 def write_atomically(path: str, content: str | bytes) -> None:
@@ -143,7 +187,7 @@ def read_limited(path: str, limit: int, what: str = "an evidence file") -> str:
     if len(data) > limit:
         raise EvidenceFormatError(f"{path!r} grew while it was read; give a file that is finished")
     try:
-        return data.decode("utf-8")
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise EvidenceFormatError(
             f"{path!r} is not UTF-8 text (byte {error.start}); expected {what}"

@@ -753,3 +753,45 @@ def test_about_ten_commands_are_shown(run):
     assert len(cli.main.commands) <= 12
     listed = {name for group in TASKS.values() for name in group.split()}
     assert listed == set(cli.main.commands)
+
+
+LOST = {
+    "the source": ("--json", "f.py", "def f(database, rng):\n    return 0\n"),
+    "the settings": ("-o", "settings.json", '{"trials": 3}'),
+    "samples": ("--json", "d.json", "[1, 2, 3]"),
+    "a baseline": ("--json", "base.json", '{"schema": "dpwitness-baseline/1"}'),
+    "a page": ("-o", "index.html", "<h1>mine</h1>"),
+}
+
+
+@pytest.mark.parametrize("case", LOST.values(), ids=LOST)
+def test_a_report_takes_the_place_of_nothing_but_a_report(case, tmp_path):
+    option, name, text = case
+    place = tmp_path / name
+    place.write_text(text, encoding="utf-8")
+    done = CliRunner().invoke(
+        cli.main, ["audit", "laplace", "--trials", "2000", option, str(place)]
+    )
+    assert done.exit_code == 2
+    assert "is there already" in done.stderr
+    assert "nothing was run" in done.stderr
+    assert place.read_text(encoding="utf-8") == text
+
+
+def test_a_log_is_appended_to_a_log_alone(tmp_path):
+    place = tmp_path / "release.py"
+    place.write_text("x = 1\n", encoding="utf-8")
+    done = CliRunner().invoke(cli.main, ["--log", str(place), "list", "noise"])
+    assert done.exit_code == 2
+    assert place.read_text(encoding="utf-8") == "x = 1\n"
+
+
+@pytest.mark.long
+def test_every_format_is_written_over_its_own_kind(tmp_path):
+    places = [
+        str(tmp_path / f"a{ending}") for ending in (".json", ".html", ".xml", ".sarif", ".md")
+    ]
+    command = ["audit", "laplace", "--claims", "privacy", "--trials", "2000", "--quiet"]
+    for _ in range(2):
+        done = CliRunner().invoke(cli.main, [*command, *(w for one in places for w in ("-o", one))])
+        assert done.exit_code == 0, done.output
