@@ -285,7 +285,7 @@ CONTRADICTED = (
 def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult | str:
     claim = result.claim
     if claim.curve is not None:
-        return "a whole curve is claimed, and one (epsilon, delta) is decided exactly"
+        return "the claim is a whole curve, and they decide one (epsilon, delta) at a time"
     databases, sets = _sets(claim, wanted)
     limits = Limits(
         ASKED if wanted.asked else TRIED, LONG if wanted.asked else wanted.seconds, wanted.until

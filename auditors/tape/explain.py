@@ -148,19 +148,25 @@ class _Inquiry:
             found = [(self._beside(tapes), "the answer is the same whatever is drawn"),
                      *self._suspects(tapes)]  # fmt: skip
         given = self._conditional()
-        parts = self._parts(tapes, given)
+        parts = self._parts(tapes)
         total = sum(loss for loss, *_ in parts)
         held = float(np.mean([np.mean(tape.held) for tape in tapes]))
         over = self._over(tapes, given)
+        spent = total if given is None else min(total, given)
         accused = bool(found) or over
+        suspects = list(self._suspects(tapes)) if self.refuted and not accused else []
+        within = spent <= self.epsilon * 1.001 + 1e-9
+        if within:
+            # No noise that hides data spends what was lost: the draws that hide none come first.
+            hiding = {at[:1] for loss, at, _ in parts if loss > 1e-9}
+            found += sorted(suspects, key=lambda one: one[0][:1] in hiding)
         if not accused or total > self.epsilon:
-            for number, (loss, at, text, part) in enumerate(parts):
+            for number, (loss, at, part) in enumerate(parts):
                 if loss > 1e-9:
-                    found.append((at[:1], text))
+                    found.append((at[:1], self._hides(loss, given, *part[1:], within=within)))
                     found += list(self._makers(*part)) if self.refuted and not number else ()
                     found.append((at[1:], FURTHER))
-        if self.refuted and not accused:
-            found += list(self._suspects(tapes))
+        found += suspects
         lines = _lines(found)
         return Cause(lines=lines, summary=self._summary(total, given, held, accused, lines),
                      accused=accused or (self.refuted and bool(lines)))  # fmt: skip
@@ -316,8 +322,8 @@ class _Inquiry:
     # How much each line's noise has to hide.
 
     def _parts(
-        self, tapes: Sequence[HeldTape], given: float | None
-    ) -> list[tuple[float, tuple[Place, ...], str, tuple[HeldTape, Call, Call]]]:
+        self, tapes: Sequence[HeldTape]
+    ) -> list[tuple[float, tuple[Place, ...], tuple[HeldTape, Call, Call]]]:
         by_line: dict[object, list[tuple[float, HeldTape, Call, Call]]] = {}
         for tape in tapes:
             of_tape: dict[Any, Any] = {}
@@ -340,7 +346,7 @@ class _Inquiry:
             at = old.places
             if new.met and new.met[0] != at[0]:
                 at = (*at, *(one for one in new.met[:1] if one not in at))
-            found.append((loss, at, self._hides(loss, given, old, new), (tape, old, new)))
+            found.append((loss, at, (tape, old, new)))
         return sorted(found, key=lambda one: -one[0])
 
     def _makers(
@@ -384,11 +390,14 @@ class _Inquiry:
         return _followed(run, self.pair[side], [one.name for one in tape.calls],
                          [one.value for one in tape.calls], more)[0]  # fmt: skip
 
-    def _hides(self, loss: float, given: float | None, old: Call, new: Call) -> str:
-        spent = f"privacy loss is up to {loss:.3g}, and {self.stated} is claimed"
+    def _hides(
+        self, loss: float, given: float | None, old: Call, new: Call, *, within: bool
+    ) -> str:
+        beside = f"within the {self.stated} claimed" if within else f"and {self.stated} is claimed"
+        spent = f"privacy loss is up to {loss:.3g}, {beside}"
         if given is not None and given < loss:
             # A draw that only decides among outputs loses more than any output shows.
-            spent = f"privacy loss is about {given:.2g} in the output, and {self.stated} is claimed"
+            spent = f"privacy loss is about {given:.2g} in the output, {beside}"
         if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
             return f"the probabilities of this draw depend on the data: its {spent}"
         move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)

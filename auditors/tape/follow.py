@@ -206,19 +206,19 @@ class Replaying(Following):
         number = len(self.calls)
         places = self._lines(sys._getframe(1)) if self._lines is not None else ()
         if number >= len(self.recorded):
-            raise Parted(number, f"rng.{name} is asked for under one database only", places)
+            raise Parted(number, f"a draw ({name}) is asked for under one database only", places)
         old = self.recorded[number]
         if old.name != name:
             raise Parted(
-                number, f"rng.{name} is asked for under one database and rng.{old.name} under the "
-                "other", places)  # fmt: skip
+                number, f"a draw ({name}) is asked for under one database and another one "
+                f"({old.name}) under the other", places)  # fmt: skip
         value = old.value
         if isinstance(value, np.ndarray) and name not in ("choice", "sample"):
             shape = np.shape(draw(self.inner)) if value.shape else np.shape(value)
             if shape != value.shape:
                 raise Parted(
-                    number, f"rng.{name} gives {np.prod(value.shape):g} numbers under one database "
-                    f"and {np.prod(shape):g} under the other", places)  # fmt: skip
+                    number, f"a draw ({name}) gives {np.prod(value.shape):g} numbers under one "
+                    f"database and {np.prod(shape):g} under the other", places)  # fmt: skip
         return self.given(Call(number, name, parameters, value, scalar), value, scalar=scalar)
 
 

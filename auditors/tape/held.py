@@ -130,7 +130,7 @@ def hold(
                        raised=("D'", error))  # fmt: skip
     if len(replay.calls) < len(tape.calls):
         rest = tape.calls[len(replay.calls)]
-        ended = Parted(rest.number, f"rng.{rest.name} is asked for under one database only",
+        ended = Parted(rest.number, f"a draw ({rest.name}) is asked for under one database only",
                         rest.places)  # fmt: skip
         return nothing(str(ended), outputs, replayed=replay.calls, parted=ended)
     parts, reason = {}, ""

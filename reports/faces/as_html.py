@@ -1,6 +1,7 @@
 """An audit as one self-contained page: no network, no scripts, the numbers inside."""
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -121,10 +122,17 @@ def _told(
         "pictures": pictures[beside:],
         "facts": _facts(result),
         "replay": record["replay"],
+        "saved": _saved(str(record["replay"])),
         "next": _sentence(f"{step}.") if (step := wording.next_step(result, rerun)) else "",
         "judged": judged[-MOST_COUNTS:],
         "turned": result.witness is not None and bool(judged) and judged[-1].reversed,
     }
+
+
+def _saved(replay: str) -> str:
+    """The evidence file that a command counts again; "" for a command that audits anew."""
+    words = shlex.split(replay)
+    return words[2] if words[1:2] == ["replay"] and len(words) > 2 else ""
 
 
 def sides_of(result: AuditResult) -> list[tuple[str, str, str]]:

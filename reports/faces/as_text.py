@@ -83,7 +83,7 @@ def _sides(result: AuditResult, width: int) -> list[str]:
 def _table(rows: Sequence[tuple[str, str, str]], width: int) -> list[str]:
     """The rows side by side, or below each other where there is no room for that."""
     across = [(name, *parts) for name, *parts in zip(wording.POWER_ROWS, *rows, strict=True)]
-    for cells in (across, [wording.POWER_ROWS, *rows]):
+    for cells in (across, [wording.POWER_ROWS, *rows], [wording.POWER_IN_SHORT, *rows]):
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "    " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip()

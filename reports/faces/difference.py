@@ -76,7 +76,7 @@ def _rows_of_frame(frame: Any) -> list[dict[str, object]]:
 
 
 def changed_rows(pair: Pair) -> tuple[str, str] | None:
-    """Two long tables in short: how many records each has, and those that the other has not.
+    """Two long tables in short: how many records each has, and those that make the difference.
 
     None if they are short, have no rows, or differ in more than a few.
     """
@@ -92,15 +92,18 @@ def changed_rows(pair: Pair) -> tuple[str, str] | None:
     if first == second:
         return None
     texts = dict([*one, *two])
-    told = []
-    sizes = len(pair.database), len(pair.neighbour)
-    for size, ours, theirs in zip(sizes, (first, second), (second, first), strict=True):
-        alone = [texts[key] for key, times in (ours - theirs).items() for _ in range(times)]
-        if len(alone) > MOST_CHANGED:
-            return None
-        only = f"of which the other has not {', '.join(alone)}" if alone else "all in the other too"
-        told.append(f"{size:,} records, {only}")
-    return told[0], told[1]
+    here, there = (
+        [texts[key] for key, times in apart.items() for _ in range(times)]
+        for apart in (first - second, second - first)
+    )
+    if max(len(here), len(there)) > MOST_CHANGED:
+        return None
+    told = f"{len(pair.database):,} records"
+    if not here:
+        return told, f"the same and {', '.join(there)}"
+    it = "it" if len(here) == 1 else "them"
+    other = f"with {', '.join(there)} in place of {it}" if there else f"without {it}"
+    return f"{told} with {', '.join(here)} among them", f"the same {other}"
 
 
 def _whole(pair: Pair) -> tuple[DiffLine, ...]:

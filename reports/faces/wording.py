@@ -50,7 +50,9 @@ def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, s
         yield from _labelled("learnt", filter(None, [_learnt(result, detail=detail)]))
     yield from _labelled("search", search_sentences(result, detail=detail))
     limits = [not_examined(result), assumed(result, detail=detail)]
-    if result.refuted:
+    if result.refuted_exactly:
+        limits.insert(1, "The loss is exact on this pair; another pair may lose more.")
+    elif result.refuted:
         limits.insert(1, lower_bound(result))
     yield from _labelled("limits", limits if detail else [" ".join(limits)])
 
@@ -81,12 +83,14 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
         ]
     else:
         parts = ["that calls are independent" + ("" if again else " (no run was made again)")]
+    if result.refuted_exactly or result.verdict is Verdict.PROVED:
+        parts = []  # no draw decides
     if not result.seeded:
         parts.append("that its own randomness, which this run could not seed, is fresh in each")
     if outside:
         parts.append(f"that {printable(', '.join(outside))}, which it uses, remembers nothing")
     if result.plan.get("trust_rows"):
-        parts.append("that the outputs of one size= call are, too, as trust_rows declares")
+        parts.append("that outputs of one size= call are independent too, as trust_rows declares")
     if result.exact is not None:
         parts.append(
             "that the generator is its only randomness, and uniforms are real numbers (exact laws)"
@@ -121,9 +125,12 @@ def verdict_word(verdict: Verdict) -> str:
     return _WORDS[verdict]
 
 
-def claim_phrase(claim: PrivacyClaim) -> str:
-    """The claim in a few words: "epsilon 1, delta 1e-06 (add-remove, 2 steps apart)"."""
-    words = point_phrase(claim) if claim.curve is None else str(claim.curve)
+def claim_phrase(claim: PrivacyClaim, *, whole: bool = False) -> str:
+    """The claim in a few words: "epsilon 1, delta 1e-06 (add-remove, 2 steps apart)".
+
+    With `whole` no digit is left out, since a smaller epsilon might not be kept.
+    """
+    words = point_phrase(claim, whole=whole) if claim.curve is None else str(claim.curve)
     steps = f", {claim.distance} steps apart" if claim.distance > 1 else ""
     relation = claim.relation.value
     if claim.relation is Relation.DECLARED:
@@ -136,9 +143,11 @@ def claimed_size(claim: PrivacyClaim) -> str:
     return f"{claim.epsilon:g}" if claim.curve is None else str(claim.curve)
 
 
-def point_phrase(claim: PrivacyClaim) -> str:
+def point_phrase(claim: PrivacyClaim, *, whole: bool = False) -> str:
     """Epsilon and delta: those claimed, or the point of the curve that was judged."""
-    digits = ".4g" if claim.curve is not None else "g"
+    digits = ".4g" if claim.curve is not None else ".17g" if whole else "g"
+    if whole and float(f"{claim.epsilon:.12g}") == claim.epsilon:
+        digits = ".12g"
     words = f"epsilon {claim.epsilon:{digits}}"
     return words + (f", delta {claim.delta:{digits}}" if claim.delta else "")
 
@@ -156,7 +165,8 @@ def point_sentence(result: AuditResult) -> str:
 
 def headline(result: AuditResult) -> str:
     """The verdict in a sentence, alone on its line with --quiet."""
-    name, claim = printable(result.mechanism), claim_phrase(result.claim)
+    whole = result.verdict is Verdict.PROVED
+    name, claim = printable(result.mechanism), claim_phrase(result.claim, whole=whole)
     match result.verdict:
         case Verdict.REFUTED:
             return f"Refuted: {name} does not keep {claim}: {_loss(result)}."
@@ -206,7 +216,7 @@ def exact_sentences(result: AuditResult) -> Iterator[str]:
     """What the exact laws of the mechanism's code say of the claim; nothing without them."""
     found = result.exact
     if result.not_exact:
-        yield f"The exact laws are not enumerable: {printable(result.not_exact)}."
+        yield f"The exact laws do not decide: {printable(result.not_exact)}."
     if found is None:
         return
     outputs = f"{found.outcomes:,} output{'' if found.outcomes == 1 else 's'}"
@@ -457,14 +467,16 @@ def decided_sentence(result: AuditResult) -> str:
 POWER = "Once found, such events are detected 9 times in 10:"
 POWER_ROWS = ("under one database", "under the other", "privacy loss")
 """What the three parts of each row of `power_rows` are."""
+POWER_IN_SHORT = ("one side", "the other", "loss")
+"""The same in a narrow terminal."""
 
 
 def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
     """What the run could have seen: without it "not refuted" says nothing.
 
     Each row has the probability of an event under one database, that under the other at which the
-    claim would have been refuted with probability 0.9, and the privacy loss (nats) they make; the
-    last row is of an output that is impossible under one of them.
+    claim would have been refuted with probability 0.9, and the privacy loss (nats) they make. One
+    row is of an output that is impossible under one of them; the likeliest events come first.
     """
     if result.unread or result.verdict not in (Verdict.NOT_REFUTED, Verdict.INCONCLUSIVE):
         return ()
@@ -479,7 +491,9 @@ def power_rows(result: AuditResult) -> tuple[tuple[str, str, str], ...]:
     if not any(isfinite(epsilon) for _, epsilon in power):
         rows = []
     if (seen := result.detectable_probability) < 1:
-        rows.append((_rarely(seen), "0", "infinite"))
+        # Beside rows that the same runs would not have detected, it stands in its place.
+        before = sum(p >= seen for p, _ in power) if rows else 0
+        rows.insert(before, (_rarely(seen), "0", "infinite"))
     return tuple((f">= {p}", q if q == "0" else f"<= {q}", loss) for p, q, loss in rows)
 
 
@@ -581,7 +595,8 @@ def reach_sentences(reached: Reach, *, lines: bool = True) -> tuple[str, ...]:
         )
     places = "; ".join(printable(place) for place in reached.unreached or ()) if lines else ""
     searched = f"{reached.databases:,} databases{sizes}, {pairs}"
-    return tuple(filter(None, (searched, passed, places and f"Lines never executed: {places}.")))
+    unrun = f"Not executed in the search, whose later runs are not followed: {places}."
+    return tuple(filter(None, (searched, passed, places and unrun)))
 
 
 def draws_sentence(result: AuditResult) -> str:
@@ -640,7 +655,8 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     yield from _labelled("exact", exact_sentences(result))
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
-        causes = (f"{causes[0]} ({len(causes) - 1} more with --explain -v, and on the page.)",)
+        more = f"{len(causes) - 1} more of the cause with --explain -v, and on the page"
+        causes = (f"{causes[0]} ({more}.)",)
     yield from _labelled(cause_label(result), causes)
     remarks = filter(None, (printable(note(result)), *randomness(result)))
     yield from _labelled("note", remarks)

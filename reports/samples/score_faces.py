@@ -39,7 +39,7 @@ def verdict_sentence(made: Scores | OneRun, what: str, bound: float) -> str:
     at = f" at delta {made.delta:g}" if made.delta else ""
     if made.claim is None:
         if bound <= 0:
-            return f"The {what} show no privacy loss{at}."
+            return f"The {what} do not prove any privacy loss{at}, {sure}."
         least = wording.at_least(bound)
         return f"The {what} prove a loss of at least epsilon {least}{at}, {sure}."
     claim = claim_words(made.claim)

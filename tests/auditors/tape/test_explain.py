@@ -202,6 +202,14 @@ def scale_handed_on(d, rng):
     return Query(some / 2).noisy(float(len(d)), rng)  # fault
 
 
+def rarely_a_raw_value(d, rng):
+    total = sum(d) + rng.laplace(0, 1)
+    shown = None
+    if d and rng.random() < 0.05:  # fault
+        shown = d[0]
+    return round(total), shown
+
+
 FAULTS = [
     (too_little_noise, ([1, 1], [1])), (scale_upside_down, ONE_MORE), (no_clipping, ([1, 1], [1])),
     (divided_by_the_true_count, ONE_MORE), (spent_twice, ([1, 1], [1, 0])),
@@ -214,7 +222,7 @@ FAULTS = [
     (threshold_without_noise, CHANGED), (too_few_geometric, ([1], [])),
     (seed_from_the_data, ([1], [])), (noise_kept_to_itself, ([0, 1], [1])),
     (sensitivity_of_the_size, ([0, -1, -1, -1], [1, -1, -1, -1])),
-    (scale_handed_on, ([1], [])),
+    (scale_handed_on, ([1], [])), (rarely_a_raw_value, ([1, 0], [0])),
 ]  # fmt: skip
 
 
@@ -276,6 +284,13 @@ def test_the_line_where_data_meet_the_noise_stands_beside_the_one_that_draws():
     meets = next(first + k for k, line in enumerate(lines) if "+" in line)
     found = told(draws_far_from_the_data, ([1, 1], [1]))
     assert meets in [one.line for one in found.lines]
+
+
+def test_a_line_that_keeps_the_claim_stands_behind_the_draw_that_decides_among_data():
+    """The noise of the total loses no more than is claimed, and the text is given away."""
+    for pair in (([1, 0], [0]), ([0], [1, 0])):
+        found = told(rarely_a_raw_value, pair)
+        assert abs(found.lines[0].line - fault_line(rarely_a_raw_value)) <= 1, found
 
 
 def test_a_selection_is_told_with_the_conditional_mean_beside_the_sum():

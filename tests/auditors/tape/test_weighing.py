@@ -87,7 +87,7 @@ def test_what_is_not_held_or_too_heavy_says_so_and_teaches_nothing():
 
     found = weigh(parted, ([1], [1, 2]), SINGLES, 200)
     assert found.reason == (
-        "rng.normal is asked for under one database and rng.laplace under the other"
+        "a draw (normal) is asked for under one database and another one (laplace) under the other"
     )
     assert not len(found.outputs)
 
@@ -149,8 +149,8 @@ def test_an_audit_says_what_its_tape_taught_and_goes_on_where_it_does_not_hold()
 
     found = audit(own, epsilon=9.0, pair=([0], [1]), relation="declared", trials=6000)
     assert found.plan["tape"] == (
-        "Randomness was not weighted: rng.normal is asked for under one database and "
-        "rng.laplace under the other."
+        "Randomness was not weighted: a draw (normal) is asked for under one database and "
+        "another one (laplace) under the other."
     )
 
 
