@@ -52,6 +52,10 @@ OTHER_WORDS = {
     "time": "seconds",
 }
 """Words of other tools and of the literature, with the keyword that means the same here."""
+OF_ANOTHER = {
+    ("estimate", "epsilon"): "it measures the loss and tests no claim; audit takes epsilon",
+}
+"""Keywords of one function that are asked of another, with what to do instead."""
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
@@ -159,6 +163,8 @@ def _require_known(name: str, wanted: Signature, given: Mapping[str, Any]) -> No
     for word in given:
         if word in known:
             continue
+        if instead := OF_ANOTHER.get((name, word)):
+            raise UnknownArgument(f"{name} takes no {word!r}: {instead}")
         near = OTHER_WORDS.get(word.casefold())
         hint = f" (did you mean {near}?)" if near in known else meant(word, known)
         raise UnknownArgument(f"{name} takes no {word!r}{hint}; it takes {_said(wanted)}")

@@ -17,7 +17,12 @@ surface: what stands there may be relied on, everything else may change. Nothing
 is asked for.
 """
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+# Installed, the other floors lie in this folder; in a clone they stand beside it.
+if not Path(__path__[0], "auditors").is_dir():
+    __path__.append(str(Path(__path__[0]).parent))
 
 __all__ = [  # noqa: RUF022 - the six that most people need come first
     "audit",

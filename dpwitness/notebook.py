@@ -49,6 +49,10 @@ class AuditReport(AuditResult):
     In a notebook it shows the witness, or the pair it was judged on, and both histograms.
     """
 
+    def __bool__(self) -> bool:
+        """No truth value: `assert audit(...)` would pass for a refuted claim too."""
+        raise TypeError("a report is neither true nor false; ask its .refuted or its .verdict")
+
     def __str__(self) -> str:
         """The report, as `dpwitness audit` prints it."""
         from .reports.faces import as_text

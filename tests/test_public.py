@@ -46,7 +46,8 @@ def test_every_public_name_can_be_imported_and_is_documented(name):
 
 def test_type_checkers_are_told_the_same_names():
     source = ast.parse((ROOT / "dpwitness" / "__init__.py").read_text(encoding="utf-8"))
-    (told,) = [node for node in source.body if isinstance(node, ast.If)]
+    told = next(one for one in source.body if ast.unparse(one).startswith("if TYPE_CHECKING"))
+    assert isinstance(told, ast.If)
     imported = {
         (node.module, alias.name)
         for node in told.body
@@ -199,6 +200,11 @@ def test_an_unknown_keyword_is_answered_with_the_nearest(function, given, neares
     with pytest.raises(TypeError, match=rf"takes no .*did you mean {nearest}\?") as caught:
         getattr(dpwitness, function)(noisy, **given)
     assert isinstance(caught.value, dpwitness.InvalidArgument)
+
+
+def test_an_estimate_asked_for_an_epsilon_says_who_takes_it():
+    with pytest.raises(dpwitness.UnknownArgument, match="tests no claim; audit takes epsilon"):
+        dpwitness.estimate("laplace", epsilon=1)
 
 
 @pytest.mark.parametrize(

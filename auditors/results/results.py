@@ -1,7 +1,7 @@
 """What an audit asked and counted, and its result: what `evidence.derive` works out from that."""
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 from html import escape
 from math import floor, inf, isfinite, nan
 from typing import Any
@@ -13,7 +13,7 @@ from ..events.partition import Partition
 from ..outputs.encoding import show
 
 
-class Verdict(Enum):
+class Verdict(StrEnum):
     """What an audit may say. Sampling never proves privacy, so nothing ever "passes"."""
 
     REFUTED = "refuted"

@@ -112,8 +112,10 @@ class Histogram:
     total: int | None = None
 
     def __post_init__(self) -> None:
-        """Refuse sizes that are no whole numbers from 0."""
+        """Refuse no bins, and sizes that are no whole numbers from 0."""
         _require_sizes(bins=self.bins, max_count=self.max_count, total=self.total or 0)
+        if self.bins < 1:
+            raise ValueError("bins must be at least 1, got 0: a histogram counts records by bin")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

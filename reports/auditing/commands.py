@@ -32,7 +32,7 @@ from ..record.curve_files import renyi_from
 from ..sharding import pieces
 from ..sharding.options import engine_of
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console
-from ..targets import targets
+from ..targets import targets, trust
 from ..writing.terminal import printable
 from . import clock, listing
 from .delivering import Audited, deliver, status_of
@@ -257,6 +257,8 @@ def replay(
     verdicts, differs = [], False
     data = reading.load_document(path)
     records, claims = reading.entries_of(data, repr(path)), claims_of(data)
+    recorded = [str(one["target"]) for one in (*records, *claims)]
+    trust.require_named(named, recorded, program, path)
     ran: list[str] = []
 
     def run(target: str) -> None:

@@ -183,7 +183,7 @@ def replayed(
         if whole:
             outcome = _compared(outcome, found.mechanism, record, found.name, workers, timeout)
         # Evidence saved from Python names none: what it says of the mechanism was compared.
-        if record["target"] and not trust.same_target(target, record["target"]):
+        if record["target"] and not trust.moved(target, record["target"]):
             sentence = f"target: recorded {record['target']}, replayed {target}"
             outcome = replace(outcome, differences=(*outcome.differences, sentence))
         yield record, outcome

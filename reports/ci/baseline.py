@@ -64,7 +64,8 @@ def read_baseline(path: Path) -> Baseline:
         reading.require(data, BaselineRecord, "the baseline")
     except EvidenceFormatError as error:
         raise BaselineError(
-            f"{path} is not a baseline of dpwitness ({error}); write it anew with --accept"
+            f"{path} is not a baseline of dpwitness ({error}); name another file, and write it "
+            "with --accept"
         ) from None
     entries, claims = data["entries"], data.get("claims", {})
     if not any(entries.values()) and not claims:

@@ -32,6 +32,8 @@ class Collector:
             self.run.history.append((report.nodeid, result))
         if report.failed and report.when not in ("setup", "call", "teardown"):
             self.run.crashed.append(report.nodeid)
+        elif report.failed and not any(test == report.nodeid for test, _ in self.run.records):
+            self.run.raised.append(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

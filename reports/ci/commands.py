@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,12 @@ def gate(
     `given` are settings from the command line, `paths` the files to write, by kind.
     """
     root = Path.cwd()
+    if not (isfinite(rise) and rise >= 0):
+        raise InvalidArgument(f"--rise must be finite and at least 0, got {rise:g}")
     if accept and baseline is None:
         raise InvalidArgument("--accept rewrites a baseline; name it with --baseline FILE")
     if accept and baseline is not None:
-        files.require_writable(baseline)
+        files.require_writable(baseline, baseline=True)
     table.require_places(paths)
     try:
         settings = read_settings(root, given)
@@ -167,7 +170,8 @@ def _record(console: Console, directory: Path, gated: Sequence[Gated], seed: int
 
 
 def _first(baseline: str, accept: bool) -> bool:
-    return accept and not Path(baseline).exists()
+    path = Path(baseline)
+    return accept and not (path.exists() and path.stat().st_size)
 
 
 def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence[Reason]) -> int:
@@ -184,7 +188,8 @@ def _accept(console: Console, path: str, gated: Sequence[Gated], worse: Sequence
 
 def _tell(console: Console, told: Told) -> None:
     for reason in told.reasons:
-        console.line(f"{reason.kind}: {reason.name}: {reason.sentence}")
+        sentence = reason.sentence.removeprefix(f"{reason.name}: ")
+        console.line(f"{reason.kind}: {reason.name}: {sentence}")
         if console.quiet:
             continue
         if story := told.story_of(reason):
@@ -195,7 +200,12 @@ def _tell(console: Console, told: Told) -> None:
 def _outcome(cases: Sequence[Case], reasons: Sequence[Reason]) -> str:
     audits = count(len(cases), "entry", "entries")
     stopped = len({reason.name for reason in reasons})
-    return f"Gate failed: {stopped} of {audits}" if stopped else f"No violation found in {audits}"
+    if stopped:
+        return f"Gate failed: {stopped} of {audits}"
+    accepted = sum(any(one.verdict == "refuted" for one in case.judged) for case in cases)
+    if accepted:
+        return f"No new violation: {accepted} of {audits} refuted, as the baseline accepts"
+    return f"No violation found in {audits}"
 
 
 def told_of(

@@ -112,6 +112,11 @@ def pytest_configure(config: pytest.Config) -> None:
         lock = read_lock(config.rootpath / settings.lock)
     except (SettingsError, LockError) as error:
         raise pytest.UsageError(f"dpwitness: {error}") from None
+    if option.dp_report and Path(option.dp_report).is_file():
+        raise pytest.UsageError(
+            f"dpwitness: --dp-report takes a folder, and {option.dp_report} is a file; nothing was "
+            "run"
+        )
     handed: Mapping[str, Any] = getattr(config, "workerinput", {})
     seed = handed.get("dpwitness_seed", settings.seed)
     config.stash[RUN] = Run(
@@ -371,7 +376,7 @@ def pytest_terminal_summary(terminalreporter: object, config: pytest.Config) -> 
     run = config.stash[RUN] if RUN in config.stash else None
     if run is None or hasattr(config, "workerinput"):
         return
-    if run.records or run.crashed:
+    if run.records or run.crashed or run.raised:
         from .summary import write_summary
 
         write_summary(terminalreporter, run)

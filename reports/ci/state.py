@@ -36,7 +36,10 @@ class Line(TypedDict):
 
 @dataclass(slots=True)
 class Run:
-    """What one pytest process knows of the run; `records` and `crashed` grow in the controller."""
+    """What one pytest process knows of the run.
+
+    `records`, `crashed` and `raised` grow in the controller.
+    """
 
     settings: Settings
     seed: int
@@ -46,6 +49,7 @@ class Run:
     weights: dict[str, float] = field(default_factory=dict)
     records: dict[tuple[str, int], Line] = field(default_factory=dict)
     crashed: list[str] = field(default_factory=list)
+    raised: list[str] = field(default_factory=list)
     added: set[tuple[str, int]] = field(default_factory=set)
     history: list[tuple[str, ResultRecord]] = field(default_factory=list)
     told: tuple[str, ...] = ()

@@ -44,6 +44,10 @@ def summary_lines(run: Run, width: int) -> list[tuple[str, str]]:
         if record["note"] and verdict in ("inconclusive", "not_refuted", "proved"):
             note = wrapped(one_line(record["note"]), width, "    ", "    ")
             lines += [(line, verdict) for line in note]
+    for test in sorted(set(run.raised) & run.weights.keys()):
+        lines.append(
+            (f"no result     {one_line(test)}: it failed before an audit ended", "crashed")
+        )
     for test in sorted(set(run.crashed)):
         if not run.weights or test in run.weights:
             lines.append(

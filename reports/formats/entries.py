@@ -82,8 +82,11 @@ def read_entries(root: Path) -> tuple[Entry, ...]:
         raise SettingsError(f"gate in {name} must be tables, each under [[tool.dpwitness.gate]]")
     if not given:
         lacking = f"{name} lists nothing to audit" if table else "no file here has settings"
+        first = name == "dpwitness.toml"
+        hidden = " (it comes before pyproject.toml, which is not read beside it)" if first else ""
+        wanted = "[[gate]]" if first else "[[tool.dpwitness.gate]]"
         raise SettingsError(
-            f"{lacking}; add a table [[tool.dpwitness.gate]] with target = "
+            f"{lacking}{hidden}; add a table {wanted} with target = "
             '"file.py:function", or let `dpwitness init file.py:function` write one'
         )
     entries = tuple(

@@ -57,6 +57,7 @@ def sweep_figure(
         else:
             axes.xaxis.set_major_locator(few_ticks())
         _set_heights(axes, [*claimed, *value, *high, *(one or 0.0 for one in exact)])
+        axes.margins(x=0.06)
         axes.set_xlabel(label_text(f"{name} ({abridged(meaning, 50)})" if meaning else name))
         axes.set_ylabel(face.axis)
 
@@ -121,12 +122,15 @@ def _levels_words(points: Sequence[Point]) -> str:
     if not losses:
         return ""
     ends = f"{losses[0]:.4g}" + (f" to {losses[-1]:.4g}" if losses[-1] != losses[0] else "")
-    return f" All at the level {points[0].claimed:.3g}, which is stated for a loss t of {ends}."
+    return (
+        f" All at the level {points[0].claimed:.3g}, which is stated for a loss t of {ends}; the "
+        "table has each setting at the level of its own bound."
+    )
 
 
 def _set_heights(axes: "Axes", values: list[float]) -> None:
     known = [float(value) for value in values if isfinite(value)]
     low, high = min([0.0, *known]), max([0.0, *known])
     room = 0.12 * ((high - low) or 1.0)
-    axes.set_ylim(low - room * (low < 0), high + room)
+    axes.set_ylim(low - room * (low in known), high + room)
     axes.yaxis.set_major_locator(few_ticks())

@@ -21,7 +21,10 @@ NARROW = 77
 
 
 COLUMNS = ("statement", "bound", "measured", "exact", "constant", "verdict")
-CONSTANT = "constant: of the one stated, the smallest that would hold on the hardest instance found"
+CONSTANT = (
+    "constant: of the one stated, the smallest that would hold on the hardest instance found; an "
+    "estimate from draws, which chance may put above it"
+)
 """What the column of that name has."""
 
 
@@ -140,6 +143,8 @@ def _remarks(section: Section, reproduction: Reproduction) -> Iterator[str]:
     if section.printed_wrongly:
         right = f"; {section.corrected} is the form that holds" if section.corrected else ""
         yield f"false as printed{right}{': ' * bool(section.remark)}{section.remark}"
+        if reproduction.as_expected and (words := witness_words(result)):
+            yield f"counterexample: {words}"
     if not reproduction.as_expected:
         if not section.asked:
             yield f"EXPECTED {wording.verdict_word(reproduction.expected).upper()}"

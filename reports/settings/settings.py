@@ -79,9 +79,11 @@ def find_table(root: Path) -> tuple[Mapping[str, Any], str]:
         try:
             if not path.is_file():
                 continue
-            data = tomllib.loads(path.read_text(encoding="utf-8"))
+            data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise SettingsError(f"{name} cannot be read ({error.strerror or error})") from None
+        except UnicodeDecodeError:
+            raise SettingsError(f"{name} is not UTF-8 text; save it as UTF-8") from None
         except RecursionError:
             raise SettingsError(f"{name} is nested too deeply; correct it") from None
         except ValueError as error:  # of TOML, of UTF-8, and of numbers with thousands of digits

@@ -521,12 +521,15 @@ def _attribute(module: ModuleType, path: str, text: str) -> object:
 
 
 def _made_in(module: object) -> str:
-    """Which functions a module defines itself, to go on with; nothing without any."""
+    """Which functions and statements a module defines itself; nothing without any."""
     own = [
         name
         for name in _public(module)
-        if callable(found := getattr(module, name, None))
-        and getattr(found, "__module__", None) == getattr(module, "__name__", "")
+        if isinstance(found := getattr(module, name, None), Theorem)
+        or (
+            callable(found)
+            and getattr(found, "__module__", None) == getattr(module, "__name__", "")
+        )
     ]
     more = f" and {len(own) - MOST_NAMES} more" if len(own) > MOST_NAMES else ""
     return f"; it has {', '.join(own[:MOST_NAMES])}{more}" if own else ""

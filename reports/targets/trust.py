@@ -122,6 +122,25 @@ def same_target(one: str, other: str) -> bool:
     )
 
 
+def moved(one: str, other: str) -> bool:
+    """Whether two texts name one target, or one name in two files that are called alike."""
+    (first, colon, attribute), second = one.rpartition(":"), other.rpartition(":")
+    alike = os.path.basename(first) == os.path.basename(second[0]) and attribute == second[2]
+    return same_target(one, other) or (bool(colon) and first.endswith(".py") and alike)
+
+
+def require_named(
+    named: Sequence[str], recorded: Sequence[str], program: str | None, path: str
+) -> None:
+    """InvalidArgument if one of several names belongs to nothing that a file records."""
+    for name in named if len(named) > 1 else ():
+        if not any(_is_named(target, name, program) for target in recorded):
+            raise InvalidArgument(
+                f"{name!r} is no target of {path!r}, which records "
+                f"{', '.join(sorted(set(recorded)))}; one evidence file is replayed at a time"
+            )
+
+
 def _what_to_type(target: str, path: str) -> str:
     typed = targets.words_of(target)
     options, last = (typed[:2], typed[2:]) if len(typed) > 1 else ([], typed)

@@ -214,6 +214,11 @@ def test_what_does_not_fit_a_domain_is_named(domain, inside, outside, said):
     assert re.search(said, misfit(domain, outside))
 
 
+def test_a_histogram_has_a_bin():
+    with pytest.raises(ValueError, match="bins must be at least 1, got 0"):
+        Histogram(bins=0)
+
+
 @pytest.mark.parametrize("domain", [AGES, PEOPLE, PAIRS, Histogram(bins=2)])
 def test_what_is_said_of_a_large_array_is_one_line(domain):
     told = misfit(domain, np.zeros((2, 30, 30)))

@@ -29,7 +29,7 @@ from dpwitness.reports.ci.baseline import (
     read_baseline,
     remarks,
 )
-from dpwitness.reports.ci.commands import _case, _tell, told_of
+from dpwitness.reports.ci.commands import _case, _outcome, _tell, told_of
 from dpwitness.reports.ci.gate import Gated
 from dpwitness.reports.ci.state import Run
 from dpwitness.reports.ci.summary import summary_lines
@@ -328,6 +328,8 @@ def test_a_comparison_with_nothing_is_refused_or_said(tmp_path):
     said = list(remarks(now, known, compare(now, known, rise=0.1, strict=False)))
     assert [one.partition(" ")[0] for one in said] == ["a", "b"]
     assert "the baseline accepts that" in said[0]
+    told = told_of(now, (), alpha=0.001, seed=1)
+    assert _outcome(told.cases, told.reasons).startswith("No new violation: 1 of 2 entries refuted")
     assert "was not compared" in said[1]
     assert list(remarks(now, None, ())) == []
 

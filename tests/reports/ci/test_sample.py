@@ -93,11 +93,14 @@ def test_each_is_refused_and_a_dying_worker_is_no_pass(sample):
     (sample / "checks" / "test_crash.py").write_text(
         "import os, signal\n"
         "def dies(x, rng):\n    os.kill(os.getpid(), signal.SIGSEGV)\n\n"
-        "def test_dies(dp_audit):\n    dp_audit(dies, epsilon=1.0, pair=(0, 1))\n"
+        "def test_dies(dp_audit):\n    dp_audit(dies, epsilon=1.0, pair=(0, 1))\n\n"
+        "def raises(x, rng):\n    raise ValueError\n\n"
+        "def test_raises(dp_audit):\n    dp_audit(raises, epsilon=1.0, pair=(0, 1))\n"
     )
     done = run(sample, "-n", "2")
     assert done.returncode == 1
     assert re.search(r"no result     checks/test_crash.py::test_dies: the worker died", done.stdout)
-    assert re.search(r"2 failed, 9 passed", done.stdout)
+    assert "test_crash.py::test_raises: it failed before an audit ended" in done.stdout
+    assert re.search(r"3 failed, 9 passed", done.stdout)
     alone = run(sample, "checks/test_crash.py")
     assert alone.returncode == 4
