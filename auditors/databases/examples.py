@@ -129,8 +129,8 @@ def _naming_the_strategy(visiting: Sequence[BaseException]) -> Iterator[None]:
         yield
     except Unsatisfiable:
         raise InvalidArgument(
-            "the strategy of databases makes no example: its filters refuse nearly all that they "
-            "are given; make databases that meet the condition instead of filtering others"
+            "the strategy of databases makes no example: it is empty, or its filters refuse nearly "
+            "all that they are given; make databases that meet the condition, and filter none"
         ) from None
     except NoStrategy as error:
         said = (str(error).strip().splitlines() or ["it says no more"])[0]

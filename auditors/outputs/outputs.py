@@ -188,6 +188,10 @@ def _vectorised(raw: Any, count: int) -> Node:
 
 
 def _wrong_shape(found: str, count: int) -> ContractError:
+    if found == "a single NoneType":
+        return ContractError(
+            f"the mechanism was asked for size={count} and returned None; does it lack a return?"
+        )
     return ContractError(
         f"the mechanism was asked for size={count} and returned {found}, a wrong leading shape; "
         "with size=n the result must have a leading axis of n draws"

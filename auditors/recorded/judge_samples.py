@@ -231,6 +231,12 @@ def _moved(event: HalfLine | AdditiveScore, threshold: float) -> HalfLine | Addi
 
 def _require_enough(first: Outputs, second: Outputs) -> None:
     if min(len(first), len(second)) < FEWEST:
+        alone = next((x.rows()[0] for x in (first, second) if len(x) == 1), None)
+        if isinstance(alone, list | tuple) and len(alone) >= FEWEST:
+            raise InvalidArgument(
+                f"the one output recorded is a list of {len(alone):,} values; write one output a "
+                "line"
+            )
         raise InvalidArgument(
             f"{len(first)} and {len(second)} outputs were recorded; expected at least {FEWEST} of "
             "each database, because a part must be spent on learning what to count"

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import bdtr
 
 from ...mechanisms.model import Curve, GaussianCurve, PrivacyClaim
 from ..arguments import checked
@@ -31,6 +32,8 @@ NUMBERS = 12
 """Numbers of guesses that are tested beside each other, from few to all."""
 FEWEST = 16
 """Guesses, at least: from fewer of them hardly anything follows."""
+UNFAIR = 1e-9
+"""Chance that fair coins put as few, or as many, canaries in; below it nothing is judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +122,12 @@ def _guessed(scores: ArrayLike, member: ArrayLike, seed: int) -> tuple[int, list
     size = len(values)
     if size < FEWEST:
         raise InvalidArgument(f"{size} canaries were given; expected at least {FEWEST}")
+    inside_all = int(inside.sum())
+    if bdtr(min(inside_all, size - inside_all), size, 0.5) < UNFAIR:
+        raise InvalidArgument(
+            f"{inside_all:,} of {size:,} canaries are in, which fair coins hardly ever give; one "
+            "run shows something only if each canary was put in by a fair coin of its own"
+        )
     order = np.lexsort((np.random.default_rng(seed).random(size), values))
     lowest = np.append(0, np.cumsum(inside[order].astype(int)))
     counts = []

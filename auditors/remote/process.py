@@ -198,8 +198,9 @@ class Program:
         return ContractError(
             f"{self._name} {how} while dpwitness waited for {wanted}; "
             + (f"its last words: {said}" if said else "it wrote nothing to standard error")
-            + self._stranger()
-        )
+            + ("; install it for that Python" if "No module named 'numpy'" in said else
+               self._stranger())
+        )  # fmt: skip
 
     def _last_words(self) -> str:
         with suppress(OSError, ValueError):

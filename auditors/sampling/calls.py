@@ -91,6 +91,11 @@ def require_signature(run: Callable[..., Any]) -> None:
                 f"{run.__name__} is a class, and a mechanism is a function of (database, rng); "
                 "name a function, or an object of the class that can be called so"
             ) from None
+        if "self" in inspect.signature(run).parameters:
+            raise InvalidArgument(
+                f"{getattr(run, '__qualname__', 'it')} is a method; name that of an object, or a "
+                "function of (database, rng)"
+            ) from None
         raise ContractError(
             f"a mechanism is called as mechanism(database, rng), and this one takes "
             f"{inspect.signature(run)}, so that it cannot be ({error}); name a function of these "
@@ -350,6 +355,10 @@ def guarded(worker: Worker, database: Database) -> Iterator[None]:
         worker.memory["looked"] = [database, *known[: REMEMBERED - 1]]
 
 
+def _of_dicts(database: Database) -> bool:
+    return isinstance(database, list) and bool(database) and isinstance(database[0], dict)
+
+
 def raised(error: BaseException, database: Database) -> MechanismRaised:
     """The error for a call that ended in an exception; its note has the frames of the mechanism."""
     said = described(error)
@@ -357,6 +366,13 @@ def raised(error: BaseException, database: Database) -> MechanismRaised:
     if isinstance(error, (TypeError, AttributeError)) and "Generator" in said:
         # The random generator came where the code expects records.
         advice = IN_OTHER_ORDER
+    elif isinstance(error, TypeError) and "'dict'" in said and _of_dicts(database):
+        advice = (
+            "its records are dicts, as the rows of a table are: read their fields, or have plain "
+            "lists by FILE.csv:values"
+        )
+    elif type(error).__name__ == "BdbQuit":
+        advice = "it stops for a debugger, which has no terminal here: remove breakpoint()"
     found = MechanismRaised(f"the mechanism raised {said} on database {show(database)}; {advice}")
     with suppress(Exception):  # a user's __str__ may raise anything
         frames = traceback.extract_tb(error.__traceback__)

@@ -11,6 +11,7 @@ a csv file is the comma, semicolon, tab or bar that its first line has most of.
 
 import csv
 import importlib
+import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -53,7 +54,12 @@ def table_in(text: str) -> TableDomain:
             f"{place} is read as {', '.join(FORMS[:-1])} or {FORMS[-1]}, and not as {form!r:.40}"
         )
     if not Path(place).is_file():
-        raise InvalidArgument(f"there is no file {place} to read a table of databases from")
+        what = "there is no file"
+        if Path(place).is_dir():
+            what = "a folder is no file:"
+        elif os.path.islink(place):
+            what = "a link that leads nowhere is no file:"
+        raise InvalidArgument(f"{what} {place} to read a table of databases from")
     try:
         if form in FRAMES:
             return TableDomain(_frame(place, form))

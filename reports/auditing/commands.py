@@ -1,5 +1,6 @@
 """What each subcommand does, apart from reading its options and printing."""
 
+import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -211,11 +212,14 @@ def database_of(text: str, which: str) -> object:
     try:
         return from_json(reading.parse_json(text, label, reading.LONGEST))
     except EvidenceFormatError as error:
-        hint = (
-            ""
-            if "is not JSON" not in str(error)
-            else "; write lists as [1, 2], texts as '\"yes\"', and true, false, null"
-        )
+        hint = ""
+        if "is not JSON" in str(error):
+            hint = f" (it is {text!r:.60}); write lists as [1, 2], texts as '\"yes\"', and true, "
+            hint += "false, null"
+            if set(text) & set("“”„‘’"):
+                hint += ', with the straight quotes " and not typographic ones'
+            elif text.endswith((".json", ".csv")):
+                hint += "; --pair takes the databases themselves and no file"
         raise InvalidArgument(f"{error}{hint}") from None
 
 
@@ -255,6 +259,8 @@ def replay(
     """
     require(workers=workers, timeout=timeout)
     verdicts, differs = [], False
+    if named and ":" in path and not os.path.isfile(path) and os.path.isfile(named[0]):
+        raise InvalidArgument(f"the evidence comes first: dpwitness replay {named[0]} {path}")
     data = reading.load_document(path)
     records, claims = reading.entries_of(data, repr(path)), claims_of(data)
     recorded = [str(one["target"]) for one in (*records, *claims)]

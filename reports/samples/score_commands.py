@@ -104,6 +104,7 @@ def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.i
             f"{place} must have two values for each canary, its score and whether it was in"
         )
     columns = list(zip(*parts, strict=True))
+    odd = ""
     for who, score in ((1, 0), (0, 1)):
         if all(_folded(one) in MEMBER for one in columns[who]):
             member = np.array([MEMBER[_folded(one)] for one in columns[who]])
@@ -111,9 +112,12 @@ def canaries_of(files: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.i
                 return np.asarray(columns[score], dtype=float), member
             except (TypeError, ValueError):
                 break
+        told = [k for k, one in enumerate(columns[who]) if _folded(one) not in MEMBER]
+        if len(told) < len(columns[who]) / 2:
+            odd = f"; canary {told[0] + 1:,} has {columns[who][told[0]]!r:.40}"
     raise InvalidArgument(
         f"{place} must tell of each canary its score, a number, and whether it was in, as 1 and 0, "
-        "true and false, or in and out"
+        f"true and false, or in and out{odd}"
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import click
@@ -135,7 +136,23 @@ def _clearer(error: click.UsageError, ctx: click.Context) -> str:
     if "unexpected extra argument" in message:
         known = " ".join(command.collect_usage_pieces(ctx)[1:])
         extra = message.partition("(")[2].rstrip(")")
+        if dashed := next((one for one in sys.argv if one[:1] in ("–", "—")), ""):
+            return f"{dashed} begins with a typographic dash; write --{dashed.lstrip('–—')}."
         takes = f"takes {known}, and" if known else "takes options only, and"
+        switch = next(
+            (
+                before
+                for before, after in pairwise(sys.argv)
+                if after == extra
+                and any(
+                    before in one.opts and isinstance(one, click.Option) and one.is_flag
+                    for one in command.params
+                )
+            ),
+            "",
+        )
+        if switch:
+            return f"{switch} is a switch of {path} and takes no value, such as {extra}."
         return f"{path} {takes} {extra} is too many; `{path} --help` shows what there is."
     return message
 

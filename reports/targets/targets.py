@@ -203,10 +203,15 @@ def _from_catalogue(text: str) -> Target:
             f"{text} is a folder in which no function is marked with @dpwitness.claims(...); mark "
             "them, or name a function in a file, as file.py:function"
         )
+    if text.endswith(".json") and os.path.isfile(text):
+        raise InvalidArgument(
+            f"{text} is no code; if it is evidence, `dpwitness replay {text}` counts it again"
+        )
     if text.endswith(".py") or os.path.exists(text):
         raise InvalidArgument(
             f"{text} names a file but nothing in it; add a colon and the function's name, as in "
-            f"{text}:my_mechanism, or mark functions in it with @dpwitness.claims(...)"
+            f"{text}:my_mechanism, or mark functions in it with @dpwitness.claims(...), with its "
+            "parentheses and no methods"
         )
     if statement := _statement(wanted):
         raise InvalidArgument(
@@ -380,6 +385,12 @@ def _load(place: str, text: str) -> ModuleType:
 
 
 def _load_module(name: str) -> ModuleType:
+    if name.endswith(":"):
+        raise InvalidArgument(f"one colon stands between file and function: {name}NAME has two")
+    if os.path.isdir(name) and not os.path.isfile(os.path.join(name, "__init__.py")):
+        raise InvalidArgument(f"{name} is a folder; name a file in it, as {name}/FILE.py:function")
+    if os.path.isfile(name):
+        raise InvalidArgument(f"{name} is no Python file; its name must end in .py")
     if not all(part.isidentifier() for part in name.split(".")):
         raise InvalidArgument(
             f"{name!r} is neither a module name (package.module) nor a file ending in .py"
@@ -452,6 +463,11 @@ def _run_import(load: Callable[[], ModuleType], search: list[str], label: str) -
     except (Exception, SystemExit) as error:
         # Loading runs any code there is.
         _refuse_shadow(label, error)
+        if isinstance(error, ImportError) and "relative import" in str(error):
+            raise InvalidArgument(
+                f"{label} could not be loaded: {error}; a file of a package is named as the "
+                "package names it, package.module:function, from the folder that the package is in"
+            ) from error
         raise InvalidArgument(f"{label} could not be loaded: {_describe(error, label)}") from error
     finally:
         own = search[0]

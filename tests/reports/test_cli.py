@@ -795,3 +795,39 @@ def test_every_format_is_written_over_its_own_kind(tmp_path):
     for _ in range(2):
         done = CliRunner().invoke(cli.main, [*command, *(w for one in places for w in ("-o", one))])
         assert done.exit_code == 0, done.output
+
+
+ANSWERED = [
+    (["audit", "–epsilon", "1", "laplace"], "typographic dash; write --epsilon"),
+    (["estimate", "laplace", "--mu", "1"], "--mu is a switch"),
+    (["audit", "laplace", "--pair", "“[]”", "[1]"], "straight quotes"),
+    (["audit", "laplace", "--pair", "d.json", "[1]"], "takes the databases themselves and no file"),
+    (["audit", "found.json"], "dpwitness replay found.json"),
+    (["audit", "f.py::f", "--epsilon", "1"], "one colon stands between"),
+    (["audit", "folder:f", "--epsilon", "1"], "folder/FILE.py:function"),
+    (["audit", "work.ipynb:f", "--epsilon", "1"], "must end in .py"),
+    (["audit", "f.py:Release.total", "--epsilon", "1", "--pair", "0", "1"], "is a method"),
+    (["audit", "f.py:nothing", "--epsilon", "1", "--pair", "0", "1"], "does it lack a return"),
+    (["replay", "f.py:f", "found.json"], "dpwitness replay found.json f.py:f"),
+    (["scores", "in.csv", "--one-run", "--mu", "1"], "which fair coins hardly ever give"),
+    (["gate", "--rise", "nan"], "--rise must be finite"),
+]
+
+
+@pytest.mark.parametrize(("words", "sentence"), ANSWERED, ids=lambda one: " ".join(one)[:40])
+def test_a_slip_is_answered_with_what_to_do(words, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["dpwitness", *words])
+    Path("f.py").write_text(
+        "class Release:\n    def total(self, database, rng):\n        return 0\n\n"
+        "def nothing(database, rng, *, size=None):\n    rng.laplace()\n\n"
+        "def f(database, rng):\n    return rng.laplace()\n",
+        encoding="utf-8",
+    )
+    Path("found.json").write_text("{}", encoding="utf-8")
+    Path("work.ipynb").write_text("{}", encoding="utf-8")
+    Path("in.csv").write_text("".join(f"{k / 7},1\n" for k in range(60)), encoding="utf-8")
+    Path("folder").mkdir()
+    done = CliRunner().invoke(cli.main, words)
+    assert done.exit_code in (2, 4)
+    assert sentence in " ".join((done.stdout + done.stderr).split())
