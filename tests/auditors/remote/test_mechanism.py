@@ -273,9 +273,10 @@ def test_a_target_that_cannot_be_imported_quotes_its_last_words(tmp_path):
 def test_nothing_but_the_client_file_is_copied(target):
     run = from_python(sys.executable, f"{target}:noisy").run
     folder = os.path.dirname(run.words[1])
-    assert sorted(os.listdir(folder)) == [
+    # Python may keep what it compiled of them beside them.
+    assert {*os.listdir(folder)} - {"__pycache__"} == {
         "client_libraries.py", "client_tables.py", "dpwitness_client.py",
-    ]  # fmt: skip
+    }  # fmt: skip
     with open(run.words[1], encoding="utf-8") as client:
         lines = client.read().splitlines()
     assert not any(line.startswith(("import dpwitness", "from dpwitness")) for line in lines)
