@@ -62,7 +62,11 @@ def _line(test: str, record: Line, verdict: str, width: int) -> str:
         bound = f"epsilon > {record['claimed']:.4g}"
     bound = "no privacy loss found" if bound == "none" else bound
     seen = record["detectable_epsilon"]
-    power = f", would detect {seen:.3g}" if isinstance(seen, float) and verdict != "refuted" else ""
+    power = (
+        f", would detect a loss of {seen:.3g}"
+        if isinstance(seen, float) and verdict != "refuted"
+        else ""
+    )
     if scope := record.get("scope", ""):
         power = f", only here: {one_line(scope)}"
     figures = f"{bound}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
@@ -82,6 +86,6 @@ def write_summary(reporter: Any, run: Run) -> None:
     for sentence in run.told:
         reporter.write_line(one_line(f"history: {sentence}"))
     reporter.write_line(
-        f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it spent; seed {run.seed}, "
+        f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it used; seed {run.seed}, "
         f"profile {run.settings.profile}, {run.settings.budget}. Not refuted is not proved."
     )

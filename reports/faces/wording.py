@@ -59,8 +59,8 @@ def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, s
 
 def lower_bound(result: AuditResult) -> str:
     """What a bound of a refutation leaves open, and why another run may give another one."""
-    used = f" ({budget})" if (budget := budget_phrase(result)) else ""
-    return f"This is a lower bound{used}; the true loss may be larger."
+    used = f" (here {budget})" if (budget := budget_phrase(result)) else ""
+    return f"This is a lower bound: more runs{used} may raise it, and the true loss may be larger."
 
 
 def budget_phrase(result: AuditResult) -> str:
@@ -379,8 +379,8 @@ def by_bets(result: AuditResult) -> bool:
 
 
 BY_BETS = (
-    "All outputs of these runs decided, one after the other (a sequential test), and not the "
-    "counts of this event alone"
+    "A sequential test of all outputs of these runs refuted the claim; the counts of this event "
+    "alone do not"
 )
 """What refuted the claim, if the counts of the event that is shown did not."""
 
@@ -396,7 +396,7 @@ def bound_sentence(result: AuditResult) -> str:
         own, where = _above(result, bound), ""
         if small is not None and two_pairs(result):
             own = _above(result, small.epsilon_lower)
-            where = " on this pair, the smallest found that breaks the claim"
+            where = " on this pair, the smallest pair found that breaks the claim"
         if by_bets(result):
             held += f". {BY_BETS}"
         return f"{own}{where}, {held}"
