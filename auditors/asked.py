@@ -89,7 +89,7 @@ ASKED: Mapping[str, Argument] = {
         kind="number",
         keyword="In place of epsilon: zero-concentrated differential privacy; with delta "
         "approximate.",
-        option="Claimed rho of zCDP; --delta: approximate.",
+        option="Claimed rho of zCDP, with --delta approximate.",
     ),
     "renyi": Argument(
         kind="texts",
@@ -142,14 +142,14 @@ ASKED: Mapping[str, Argument] = {
         default=200_000,
         keyword="Runs per database of the pair that decides; never more than 4 times as many in "
         "all.",
-        option="Runs per database, pair that decides",
+        option="Runs per database of the deciding pair",
         valid=_whole(2),
         expected="a whole number from 2",
     ),
     "notice": Argument(
         kind="number",
         keyword="In place of trials: as many as detect a loss of so many times the claim (`plan`).",
-        option="As many trials as notice this many times the claim; plan.",
+        option="Enough trials to detect a loss of so many claims; plan.",
         valid=lambda value: 1 < value <= 1000,
         expected="a number above 1, such as 1.2",
     ),
@@ -166,7 +166,7 @@ ASKED: Mapping[str, Argument] = {
         default=0.05,
         keyword="When to stop once the claim is refuted: 0.05 when the bound is known to 5 %, "
         "None at once, 0 when all trials are used.",
-        option="Once refuted, stop when the bound is known to this part of itself; none: at once; "
+        option="Once refuted, stop at this relative precision of the bound; none: at once; "
         "0: use all trials",
         valid=lambda value: value == "none" or (isfinite(value) and 0 <= value < 1),
         expected="none or a share from 0 to below 1",
@@ -247,13 +247,13 @@ ASKED: Mapping[str, Argument] = {
         kind="flag",
         keyword="True declares that the rows of a size= call are independent single calls, so "
         "that they are counted; by default they only help to search.",
-        option="Rows of size= calls are independent single calls: count them.",
+        option="Trust that rows of a size= call are independent: count them.",
     ),
     "in_process": Argument(
         kind="flag",
         default=False,
         keyword="Call the mechanism in this process, for a debugger; no run is made again.",
-        option="Call the mechanism in this process, for a debugger; nothing is made again.",
+        option="Call the mechanism in this process, for a debugger; no run is repeated.",
     ),
     "explain": Argument(
         kind="flag",

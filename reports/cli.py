@@ -201,7 +201,7 @@ def _fingerprint(
 @option_of("trials", "Runs per database, pair that is counted")
 @option_of(
     "precision",
-    "Stop when the bound is known to this part of itself; 0: use all trials",
+    "Stop at this relative precision of the bound; 0: use all trials",
     default="0",
     type=float,
     metavar="SHARE",
@@ -419,7 +419,7 @@ def _history(
 @outputs
 @loudness("Print the verdict only.")
 def _judge(first: str, second: str | None, quiet: bool, **options: Any) -> None:
-    """Judge recorded outputs: of two neighbouring databases, or against a law.
+    """Judge recorded outputs: of two neighbouring databases, or against a distribution.
 
     No mechanism is run. A sample is a file (.npy, .csv, .parquet, or one JSON value a line) or -
     for a pipe. Its first quarter chooses what to count and the rest is counted once. A file of

@@ -60,7 +60,10 @@ def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, s
 def lower_bound(result: AuditResult) -> str:
     """What a bound of a refutation leaves open, and why another run may give another one."""
     used = f" (here {budget})" if (budget := budget_phrase(result)) else ""
-    return f"This is a lower bound: more runs{used} may raise it, and the true loss may be larger."
+    return (
+        f"This is a lower bound: a larger budget{used} may raise it, and the true loss may be "
+        "larger."
+    )
 
 
 def budget_phrase(result: AuditResult) -> str:
@@ -391,7 +394,7 @@ def bound_sentence(result: AuditResult) -> str:
     if result.by_law:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
-    proof = "" if result.verdict is Verdict.PROVED else "; no proof"
+    proof = "" if result.verdict is Verdict.PROVED else "; privacy is not proved"
     if result.refuted:
         own, where = _above(result, bound), ""
         if small is not None and two_pairs(result):
@@ -464,7 +467,7 @@ def decided_sentence(result: AuditResult) -> str:
     return f"{after:,} runs per database{pair} were enough to refute the claim."
 
 
-POWER = "Once found, such events are detected 9 times in 10:"
+POWER = "Once chosen, such an event refutes the claim 9 times in 10:"
 POWER_ROWS = ("under one database", "under the other", "privacy loss")
 """What the three parts of each row of `power_rows` are."""
 POWER_IN_SHORT = ("one side", "the other", "loss")
@@ -655,8 +658,8 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     yield from _labelled("exact", exact_sentences(result))
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
-        more = f"{len(causes) - 1} more of the cause with --explain -v, and on the page"
-        causes = (f"{causes[0]} ({more}.)",)
+        more = "line" if len(causes) == 2 else "lines"
+        causes = (f"{causes[0]} ({len(causes) - 1} more {more}: --explain -v, or the page.)",)
     yield from _labelled(cause_label(result), causes)
     remarks = filter(None, (printable(note(result)), *randomness(result)))
     yield from _labelled("note", remarks)

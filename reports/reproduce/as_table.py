@@ -22,8 +22,8 @@ NARROW = 77
 
 COLUMNS = ("statement", "bound", "measured", "exact", "constant", "verdict")
 CONSTANT = (
-    "constant: of the one stated, the smallest that would hold on the hardest instance found; an "
-    "estimate from draws, which chance may put above it"
+    "constant: the smallest that would hold on the hardest instance found, beside the one stated; "
+    "estimated from draws, so that chance may put it above"
 )
 """What the column of that name has."""
 
@@ -89,7 +89,8 @@ def settled(section: Section, one: Reproduction, *, detail: bool = False) -> str
     if isinstance(audit, AuditResult) and audit.claim.curve is None and audit.claim.delta:
         told.append(f"delta {audit.claim.delta:.4g}")
     if one.result.kind == "utility" and "bound" in found.details:
-        told.append(f"the bound is on the chance of a loss of {found.details['bound']:.4g} or more")
+        least = found.details["bound"]
+        told.append(f"the bound is on the chance of a utility loss of {least:.4g} or more")
     if found.edge is not None:
         told.append(f"the constant multiplies the {found.edge.of}")
     return "; ".join(told)

@@ -81,8 +81,8 @@ def test_not_refuted_says_what_could_have_been_seen(sound):
     text = " ".join(as_text.render(sound).split())
     for part in (
         "Not refuted: no violation of epsilon 1 (add-remove) found in laplace.",
-        "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; no proof.",
-        "Once found, such events are detected 9 times in 10: "
+        "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; privacy is not proved.",
+        "Once chosen, such an event refutes the claim 9 times in 10: "
         "under one database >= 0.5 >= 0.01 >= 0.004 >= 0.001 "
         "under the other <= 0.149 <= 0.00082 0 0 privacy loss 1.21 2.5 infinite not detected",
         "low-order bits of floats, running time",
