@@ -1,7 +1,7 @@
-"""Make README's picture of a report again: `python docs/picture.py`, with Chromium on the path.
+"""Make the pictures of a report again: `python docs/picture.py`, with Chromium on the path.
 
-It audits README's wrong mechanism as README does, opens the page in a headless browser, and keeps
-the upper part in few colours.
+It audits README's wrong mechanism as README does, opens the page in a headless browser, light and
+dark, and keeps the upper part in few colours.
 """
 
 import re
@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from PIL import Image
 
 DOCS = Path(__file__).parent
-PLACE = DOCS / "report.png"
+PLACES = {"light": DOCS / "report.png", "dark": DOCS / "report-dark.png"}
 WIDTH, HEIGHT = 1060, 1330
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -34,13 +34,15 @@ def main() -> None:
             cwd=folder, check=False,
         )  # fmt: skip
         page, shot = Path(folder) / "page.html", Path(folder) / "page.png"
-        subprocess.run(
-            [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-             f"--user-data-dir={folder}/profile", f"--window-size={WIDTH},{HEIGHT}",
-             f"--screenshot={shot}", page.as_uri()],
-            check=True, capture_output=True,
-        )  # fmt: skip
-        Image.open(shot).convert("RGB").quantize(128).save(PLACE, optimize=True)
+        for scheme, place in PLACES.items():
+            dark = ["--blink-settings=preferredColorScheme=0"] if scheme == "dark" else []
+            subprocess.run(
+                [browser, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                 f"--user-data-dir={folder}/profile-{scheme}", f"--window-size={WIDTH},{HEIGHT}",
+                 f"--screenshot={shot}", *dark, page.as_uri()],
+                check=True, capture_output=True,
+            )  # fmt: skip
+            Image.open(shot).convert("RGB").quantize(128).save(place, optimize=True)
 
 
 if __name__ == "__main__":
