@@ -394,7 +394,7 @@ def bound_sentence(result: AuditResult) -> str:
     if result.by_law:
         return f"{_exact_loss(result)} on this pair, exactly; no run showed it"
     held = f"with {confidence(result)} confidence"
-    proof = "" if result.verdict is Verdict.PROVED else "; privacy is not proved"
+    proof = "" if result.verdict is Verdict.PROVED else "; no proof"
     if result.refuted:
         own, where = _above(result, bound), ""
         if small is not None and two_pairs(result):

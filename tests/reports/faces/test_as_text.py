@@ -43,7 +43,7 @@ def test_a_refutation_is_told_with_both_databases_and_how_to_check(refuted, deta
         f"D' [0, 0] {'#' * 5} 11.9 % 119 of 1,000 runs",
         "epsilon >= 1.234, with 99.9 % confidence",
         "12,345 runs, 1.2 s, seed 7",
-        "trials, precision 0.05); the true loss may be larger",
+        "trials, precision 0.05) may raise it, and the true loss may be larger",
         "check dpwitness replay e.json",
     ):
         assert part in " ".join(text.split())
@@ -81,7 +81,7 @@ def test_not_refuted_says_what_could_have_been_seen(sound):
     text = " ".join(as_text.render(sound).split())
     for part in (
         "Not refuted: no violation of epsilon 1 (add-remove) found in laplace.",
-        "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; privacy is not proved.",
+        "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; no proof.",
         "Once chosen, such an event refutes the claim 9 times in 10: "
         "under one database >= 0.5 >= 0.01 >= 0.004 >= 0.001 "
         "under the other <= 0.149 <= 0.00082 0 0 privacy loss 1.21 2.5 infinite not detected",
@@ -138,7 +138,7 @@ def test_counts_are_followed_by_what_they_alone_show(refuted):
     witness = replace(refuted.witness, evidence=small, epsilon_lower=1.1)
     judged = replace(refuted, pair=Pair([5], [6]), witness=witness)
     told = dict(wording.story(judged, detail=True))
-    assert told["bound"].startswith("epsilon >= 1.1 on this pair, the smallest found")
+    assert told["bound"].startswith("epsilon >= 1.1 on this pair, the smallest pair found")
     assert told["worst"].startswith("epsilon >= 1.234 on [6] and [5], the largest bound found:")
     both = replace(refuted, pair=Pair([5], [6]), witness=witness)
     assert "the smallest witness is the event" in wording.sentence(both)
