@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 
-OURS = (b"dpwitness", b"## Differential privacy: ", b"run,test,recorded,mechanism,")
+OURS = (b"dpwitness", b"## Differential privacy: ", b"joint_log_wealth")
 """One of these stands near the beginning or the end of every file that is written."""
 LOOKED_AT = 1 << 16
 """Bytes at either end of a file that are looked at for it."""
