@@ -189,7 +189,7 @@ def test_noise_of_a_script_is_not_accused_and_the_script_runs_once(fresh, tmp_pa
     done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True,
                           text=True, check=True)  # fmt: skip
     assert done.stdout.split("\n")[:4] == [
-        "the script runs", "contract True", "Verdict.REFUTED", "contract True"
+        "the script runs", "contract True", "refuted", "contract True"
     ], done.stderr  # fmt: skip
 
 
