@@ -89,7 +89,7 @@ ASKED: Mapping[str, Argument] = {
         kind="number",
         keyword="In place of epsilon: zero-concentrated differential privacy; with delta "
         "approximate.",
-        option="Claimed rho of zCDP, with --delta approximate.",
+        option="Claimed rho of zCDP (with --delta: approximate zCDP).",
     ),
     "renyi": Argument(
         kind="texts",
@@ -103,14 +103,14 @@ ASKED: Mapping[str, Argument] = {
         keyword="In place of epsilon: several (epsilon, delta) that are claimed at once, or an "
         "accountant of dp_accounting, jax_privacy or Opacus, or a function of delta, that tells "
         "them.",
-        option="Claimed (epsilon, delta), all at once; JSON, CSV, file.py:ACCOUNTANT or "
-        "file.py:FUNCTION of delta.",
+        option="Several claimed (epsilon, delta) that hold together: JSON, CSV, or an accountant "
+        "or a function of delta, file.py:NAME.",
     ),
     "relation": Argument(
         kind="word",
         words=get_args(Neighbours),
         keyword='What neighbouring databases differ in: "add-remove", "replace-one" or "declared".',
-        option="What neighbouring databases differ in.",
+        option="How neighbouring databases differ; declared: as the pairs you give do.",
     ),
     "distance": Argument(
         kind="whole",
@@ -122,9 +122,9 @@ ASKED: Mapping[str, Argument] = {
     "databases": Argument(
         metavar="FILE.py:NAME",
         keyword="A Hypothesis strategy of databases or of `Pair`, a domain, or a table.",
-        option="A Hypothesis strategy of databases or pairs, or a domain (also PKG.MOD:NAME); a "
-        "table, people.csv or people.parquet[:pandas], whose rows are taken out, replaced or "
-        "added; or a schema, people.json. The page Databases has all forms.",
+        option="A Hypothesis strategy of databases or pairs, or a Domain object (also "
+        "PKG.MOD:NAME); a table, people.csv or people.parquet[:pandas], whose rows are taken out, "
+        "replaced or added; or a schema, people.json. docs/databases.md has all forms.",
     ),
     "pair": Argument(
         kind="pair",
@@ -149,7 +149,7 @@ ASKED: Mapping[str, Argument] = {
     "notice": Argument(
         kind="number",
         keyword="In place of trials: as many as detect a loss of so many times the claim (`plan`).",
-        option="Enough trials to detect a loss of so many claims; plan.",
+        option="Choose --trials to detect a loss of this many times the claim.",
         valid=lambda value: 1 < value <= 1000,
         expected="a number above 1, such as 1.2",
     ),
@@ -194,7 +194,7 @@ ASKED: Mapping[str, Argument] = {
         kind="whole",
         default=1,
         keyword="Processes that make the runs.",
-        option="Processes to draw in",
+        option="Processes to run the mechanism in",
         valid=_whole(1),
         expected="a whole number from 1",
     ),
@@ -247,7 +247,7 @@ ASKED: Mapping[str, Argument] = {
         kind="flag",
         keyword="True declares that the rows of a size= call are independent single calls, so "
         "that they are counted; by default they only help to search.",
-        option="Trust that rows of a size= call are independent: count them.",
+        option="Trust that the outputs of one size= call are independent: count them.",
     ),
     "in_process": Argument(
         kind="flag",

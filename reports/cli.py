@@ -72,7 +72,7 @@ _options = together(
     click.option(
         "--command",
         metavar="COMMAND",
-        help="A program that draws, in any language; see docs/protocol.md.",
+        help="A program that is the mechanism, in any language; see docs/protocol.md.",
     ),
     click.option("--python", metavar="PATH", help="Run TARGET with this Python (3.8 or later)."),
     click.option(
@@ -87,7 +87,7 @@ _options = together(
     click.option(
         "--claims",
         type=Near(["all", "privacy"]),
-        help="Which of the claims it carries are tested  [default: all]",
+        help="Test all claims of TARGET, utility too, or privacy only  [default: all]",
     ),
     options_of("epsilon delta mu rho renyi curve relation distance databases pair histogram"),
     options_of("trials notice precision seconds alpha"),
@@ -96,7 +96,9 @@ _options = together(
     engines("dask", "ray"),
     click.option("--checkpoint", metavar="FILE", help="Keep finished blocks here; go on from it."),
     click.option(
-        "--shard", metavar="i/n|auto", help="Draw one of n shards into --json; see tools merge."
+        "--shard",
+        metavar="i/n|auto",
+        help="Make the runs of one of n shards, into --json; see tools merge.",
     ),
     options_of("timeout exceptions show_output trust_rows in_process explain"),
     click.option("--unseeded", is_flag=True, help="The mechanism draws its own randomness."),
@@ -317,7 +319,7 @@ def _demo() -> None:
     "-j",
     "--workers",
     type=WHOLE,
-    help="Processes to draw in, shared by audits that run at the same time  [default: 1]",
+    help="Processes to run mechanisms in, shared by audits that run at the same time  [default: 1]",
 )
 @engines("dask", "ray")
 @outputs
@@ -363,7 +365,7 @@ def _gate(
 @click.option("--github", "services", flag_value="github", multiple=True, help="A workflow too.")
 @click.option("--gitlab", "services", flag_value="gitlab", multiple=True, help="A pipeline too.")
 def _init(target: str, services: tuple[str, ...], **given: Any) -> None:
-    """Write settings and a first test for your mechanism.
+    """Write settings, and a test of an unmarked function, for your mechanism.
 
     TARGET is as for audit. What you do not say is asked for in a terminal, and otherwise left
     open: the gate and the test are not green before it is filled in. Nothing that is there already

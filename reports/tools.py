@@ -21,7 +21,7 @@ from .shell.shell import Words, asker, examples, loudness, speak, verbosely
     ),
 )
 def tools() -> None:
-    """Plan trials, test your tests, audit releases, divide an audit among machines."""
+    """Plan trials, test your tests, audit package versions, divide an audit among machines."""
 
 
 @tools.command(

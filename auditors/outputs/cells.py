@@ -6,6 +6,7 @@ differ most, so that a difference in any direction the pilot shows gets cells of
 """
 
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,8 @@ Cells = Atoms | Tree
 
 
 def _points(outputs: Array) -> NDArray[np.float64]:
-    """Outputs as rows of numbers."""
-    flat = np.asarray(outputs, dtype=float).reshape(len(outputs), -1)
+    """Outputs as rows of numbers, also of no outputs at all."""
+    flat = np.asarray(outputs, dtype=float).reshape(len(outputs), prod(outputs.shape[1:]))
     return np.nan_to_num(flat, nan=NOT_A_NUMBER, posinf=np.inf, neginf=-np.inf)
 
 

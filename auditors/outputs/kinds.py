@@ -33,12 +33,13 @@ NOT_LOOKED_AT = (
     "payload and sign of NaN",
     "which type holds a number, a text or a list, unless asked for (--attacker types)",
     "whether the key of a dict is of a type of numpy",
-    "low-order mantissa bits of floats, apart from a value that repeats",
+    "low-order mantissa bits of floats, apart from a value that repeats, unless asked for "
+    "(--attacker bits)",
     "iteration order of sets",
     "functions, modules, classes, locks, files and other values without parts: their type only",
     "attributes added to instances of built-in types' subclasses, properties and methods",
     "two classes of one module with the same qualified name",
-    "the time a call takes, and what it prints",
+    "the time a call takes, unless asked for (--attacker clock), and what it prints",
     "the message of an exception",
 )
 """What the value attacker does not look at in an output; reports and documentation list it."""

@@ -496,7 +496,7 @@ class Judging:
             return False
         self.tape = (
             f"{found.made:,} runs per database with weighted randomness helped to choose the "
-            f"event, as much as {float(f'{found.made * found.worth:.2g}'):,.0f} others."
+            f"event, as much as {float(f'{found.made * found.worth:.2g}'):,.0f} plain ones."
         )
         rest, level = max(trials - self.made, 1), self.errors.left or self.test.alpha
         choice, worth = softly(found.outputs, found.times, delta=self.test.null[1], trials=rest,

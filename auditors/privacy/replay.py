@@ -125,7 +125,7 @@ def _again(
         one, two = in_groups(sampler, pair, bets.partitions[batch.partition], batch)
         if (one, two) != batch.counts:
             differences.append(
-                f"bet chunk {batch.chunk}: the draws fall into the cells in other numbers than "
+                f"part {batch.chunk} of the sequential test: the runs have other outputs than "
                 "recorded"
             )
         batches.append(replace(batch, counts=(one, two)))

@@ -397,7 +397,7 @@ class _Inquiry:
         spent = f"privacy loss is up to {loss:.3g}, {beside}"
         if given is not None and given < loss:
             # A draw that only decides among outputs loses more than any output shows.
-            spent = f"privacy loss is about {given:.2g} in the output, {beside}"
+            spent = f"privacy loss is about {given:.2g} in the outputs tried, {beside}"
         if old.name in ("choice", "integers", "binomial", "poisson", "uniform"):
             return f"the probabilities of this draw depend on the data: its {spent}"
         move = np.abs(np.asarray(new.moved, float) - np.asarray(old.value, float)) * _slope(new)

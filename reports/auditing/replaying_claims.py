@@ -76,8 +76,8 @@ def claims_replayed(
         others = claims_beside(found) if isinstance(found, Mechanism) else ()
         if others and not any(trust.same_target(target, one["target"]) for one in claims):
             warn(
-                f"the file holds nothing of what {target} claims beside its privacy: "
-                f"{', '.join(one.claim.identifier or one.claim.kind for one in others)}"
+                f"the file records the privacy of {target} alone; not replayed: "
+                f"{', '.join(dict.fromkeys(o.claim.identifier or o.claim.kind for o in others))}"
             )
     if claims and not whole:
         warn("the claims beside privacy were checked by other versions and are not compared")

@@ -395,11 +395,11 @@ def init(
             + " Until then `dpwitness gate` ends with status 2 and the test fails."
         )
     else:
-        function = "function" if len(wanted) == 1 else f"{len(wanted)} functions"
-        its = "its mark" if len(wanted) == 1 else "their marks"
-        marked = f" pytest collects the {function} by {its}." if promise.marked else ""
         tests = "`pytest`" if find_spec("pytest") else "`pytest`, once it is installed"
-        console.line(f"Now run `dpwitness gate`, or {tests}.{marked}")
+        collected = "every marked function" if promise.marked else "the test"
+        console.line(
+            f"Now run `dpwitness gate` (the entries of the settings) or {tests} ({collected})."
+        )
     return 0
 
 

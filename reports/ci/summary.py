@@ -69,7 +69,7 @@ def _line(test: str, record: Line, verdict: str, width: int) -> str:
     )
     if scope := record.get("scope", ""):
         power = f", only here: {one_line(scope)}"
-    figures = f"{bound}{power}, {record['draws']:,} draws, {record['seconds']:.1f} s"
+    figures = f"{bound}{power}, {record['draws']:,} runs, {record['seconds']:.1f} s"
     line = f"{WORDS[verdict]:<13} {one_line(record['mechanism'])}, {record['claim']}: {figures}"
     name = one_line(test.rpartition("/")[2])
     return f"{line}  {name}" if len(line) + len(name) + 2 <= width else f"{line}\n    {name}"
@@ -86,6 +86,6 @@ def write_summary(reporter: Any, run: Run) -> None:
     for sentence in run.told:
         reporter.write_line(one_line(f"history: {sentence}"))
     reporter.write_line(
-        f"alpha {run.settings.alpha:g} for the run, {spent:.3g} of it used; seed {run.seed}, "
+        f"alpha {run.settings.alpha:g} for all audits, {spent:.3g} used by these; seed {run.seed}, "
         f"profile {run.settings.profile}, {run.settings.budget}. Not refuted is not proved."
     )

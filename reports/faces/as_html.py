@@ -199,8 +199,8 @@ def _facts(result: AuditResult) -> tuple[tuple[str, str], ...]:
         ("Target", result.target),
         (
             "Error budget",
-            f"alpha {evidence.alpha:.3g} for this claim: {level:.3g} for the look that gives the "
-            "bound, the rest for other looks"
+            f"alpha {evidence.alpha:.3g} for this claim: {level:.3g} for the test that gives the "
+            "bound, the rest for the other tests"
             + (" and for a smaller pair." if result.refuted else "."),
         ),
     )

@@ -155,11 +155,11 @@ def trade_off_caption(shown: TradeOff, *, of_event: bool = True) -> str:
     leaves = (
         "the claim is refuted if it leaves the green area"
         if of_event
-        else "a sequential test of all outputs refuted the claim, and not this event alone"
+        else "a sequential test of all outputs refuted the claim; the dot is one event"
     )
     return (
         f"A point is an event: how often it happens under {two} (across) and under {one} (up). "
-        "The claim allows the green area only. The dot is the counted event. The blue line is "
-        f"proved ({100 * (1 - shown.error):.6g} % confidence): {leaves}. Orange: an estimate "
+        "The claim allows the green area only. The dot is the counted event. The blue line "
+        f"holds with {100 * (1 - shown.error):.6g} % confidence: {leaves}. Orange: an estimate "
         "without guarantee."
     )

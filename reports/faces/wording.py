@@ -42,7 +42,7 @@ def not_examined(result: AuditResult) -> str:
 
 
 def unseen(result: AuditResult, *, detail: bool = True) -> Iterator[tuple[str, str]]:
-    """What this run did not examine, in (label, sentence) lines as those of `story`.
+    """What was examined and what was not, in (label, sentence) lines as those of `story`.
 
     The table of what it could see, `power_rows`, goes before them.
     """
@@ -93,7 +93,10 @@ def assumed(result: AuditResult, *, detail: bool = True) -> str:
     if outside:
         parts.append(f"that {printable(', '.join(outside))}, which it uses, remembers nothing")
     if result.plan.get("trust_rows"):
-        parts.append("that outputs of one size= call are independent too, as trust_rows declares")
+        parts.append(
+            "that outputs of one size= call are independent too, as the mechanism or you declared "
+            "(trust_rows)"
+        )
     if result.exact is not None:
         parts.append(
             "that the generator is its only randomness, and uniforms are real numbers (exact laws)"
@@ -382,8 +385,8 @@ def by_bets(result: AuditResult) -> bool:
 
 
 BY_BETS = (
-    "A sequential test of all outputs of these runs refuted the claim; the counts of this event "
-    "alone do not"
+    "The counts are those of one event; a sequential test of all outputs of these runs refuted the "
+    "claim"
 )
 """What refuted the claim, if the counts of the event that is shown did not."""
 
@@ -459,7 +462,7 @@ def decided_sentence(result: AuditResult) -> str:
     after = result.evidence.decided_after
     if after is None or result.by_law:
         return ""
-    pair = " of the pair with this bound"
+    pair = " of the worst pair"
     if not two_pairs(result):
         pair = ""
     elif not worst_sentence(result):
@@ -467,7 +470,7 @@ def decided_sentence(result: AuditResult) -> str:
     return f"{after:,} runs per database{pair} were enough to refute the claim."
 
 
-POWER = "Once chosen, such an event refutes the claim 9 times in 10:"
+POWER = "If chosen, an event of a row refutes the claim 9 times in 10:"
 POWER_ROWS = ("under one database", "under the other", "privacy loss")
 """What the three parts of each row of `power_rows` are."""
 POWER_IN_SHORT = ("one side", "the other", "loss")
@@ -559,7 +562,10 @@ def _learnt(result: AuditResult, *, detail: bool) -> str:
     if not detail:
         return ""
     if result.gain > 0:
-        return f"{runs} the second half of them improved its log-ratio by {result.gain:.2g}."
+        return (
+            f"{runs} the second half of them raised its log-ratio by {result.gain:.2g}: more would "
+            "hardly help."
+        )
     return f"{runs} more runs did not improve it."
 
 
@@ -659,7 +665,7 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
         more = "line" if len(causes) == 2 else "lines"
-        causes = (f"{causes[0]} ({len(causes) - 1} more {more}: --explain -v, or the page.)",)
+        causes = (f"{causes[0]} ({len(causes) - 1} more {more}: -v --explain.)",)
     yield from _labelled(cause_label(result), causes)
     remarks = filter(None, (printable(note(result)), *randomness(result)))
     yield from _labelled("note", remarks)
@@ -759,7 +765,7 @@ def _look_further(result: AuditResult) -> str:
     parts = []
     if "trials" in result.plan and not result.unread:
         what = "smaller violations" if power_rows(result) else "violations"
-        parts.append(f"{what} need more runs, such as {MORE * result.plan['trials']:,} trials")
+        parts.append(f"{what} need more runs, such as --trials {MORE * result.plan['trials']}")
     if result.reached is None and result.claim.relation is not Relation.DECLARED:
         parts.append("other databases were not run, give a strategy of them to search")
     told = "; ".join(parts)

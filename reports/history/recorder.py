@@ -127,7 +127,7 @@ def _news(store: Store, run_id: str, seed: int) -> list[str]:
     if repeated and not _told_before(store, run_id):
         told.append(
             f"{repeated} of {len(rows)} audits used the same seed ({seed}) as an earlier run, so "
-            'the history gains nothing by them; set seed = "random" or use the profile nightly'
+            'they are no new evidence; set seed = "random" or use the profile nightly'
         )
     return told
 

@@ -23,7 +23,7 @@ NARROW = 77
 COLUMNS = ("statement", "bound", "measured", "exact", "constant", "verdict")
 CONSTANT = (
     "constant: the smallest that would hold on the hardest instance found, beside the one stated; "
-    "estimated from draws, so that chance may put it above"
+    "estimated from runs, so that chance may put it above"
 )
 """What the column of that name has."""
 
@@ -108,7 +108,7 @@ def _detail(section: Section, one: Reproduction) -> Iterator[str]:
     yield section.reference
     if result.finding.edge is not None:
         yield f"constant: {smallest_phrase(result, section.constant)}"
-    yield f"{result.finding.draws:,} draws, {result.seconds:.1f} s, seed {result.seed}"
+    yield f"{result.finding.draws:,} runs, {result.seconds:.1f} s, seed {result.seed}"
 
 
 def _row(
@@ -233,7 +233,7 @@ def summary(gallery: Gallery, width: int) -> str:
     text = (
         f"{_plural(len(every), 'check')} of {_plural(len(gallery.sections), 'statement')}: "
         f"{words}; {expected}. "
-        f"{sum(one.result.finding.draws for one in every):,} draws, seed {gallery.seed}, all true "
+        f"{sum(one.result.finding.draws for one in every):,} runs, seed {gallery.seed}, all true "
         f"statements together at error probability {gallery.alpha:g}, {gallery.seconds:.1f} s."
     )
     edges = any(one.result.finding.edge is not None for one in every)

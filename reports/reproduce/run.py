@@ -137,7 +137,7 @@ def _together(
 def _reproduction(theorem: Theorem, settings: Mapping[str, float], budget: Budget) -> Reproduction:
     parameters = {n: p.default for n, p in theorem.parameters.items()} | dict(settings)
     seed = _stream(budget.seed, theorem, parameters, "check")
-    first = replace(budget, seed=seed, trials=max(1, budget.trials // theorem.costly))
+    first = replace(budget, seed=seed, trials=max(2, budget.trials // theorem.costly))
     if theorem.holds or budget.trials >= TRIALS:
         result = check_within(first, theorem, settings)
     else:

@@ -26,7 +26,7 @@ def engines(*backends: str) -> Callable[[Command], Command]:
             ),
             click.option(
                 "--backend", type=Near(list(backends)), help="What draws in --workers  "
-                "[default: loky]",
+                "[default: processes of this machine]",
             ),
         ):  # fmt: skip
             command = option(command)

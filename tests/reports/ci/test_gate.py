@@ -190,7 +190,7 @@ def test_a_refutation_has_a_bound_above_the_claim_in_every_face(bound, words):
     (line,) = [line for line, _ in gate_table.rows(_case(gated("a", refuted), {}))]
     assert line.split()[1:4] == [*words.split(), "1"]
     run = Run(settings=Settings(), seed=1, records={("a", 1): line_of_test(refuted, 1, "")})
-    assert f": epsilon {words}, 1,000 draws" in summary_lines(run, 100)[0][0]
+    assert f": epsilon {words}, 1,000 runs" in summary_lines(run, 100)[0][0]
     told = told_of([gated("a", refuted)], (), alpha=0.001, seed=1)
     assert f"| epsilon {words} |" in as_markdown.render(told)
     shown = told.page().replace("\u2265", ">=").replace("\xa0", " ").replace("&gt;", ">")

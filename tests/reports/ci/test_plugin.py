@@ -66,7 +66,7 @@ def test_broken(dp_audit):
             "*differential privacy*",
             "REFUTED *broken, epsilon 1*",
             "not refuted *sound, epsilon 1*",
-            "alpha 0.01 for the run, 0.01 of it used*",
+            "alpha 0.01 for all audits, 0.01 used by these*",
         ]
     )
 

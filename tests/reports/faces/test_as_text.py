@@ -82,7 +82,7 @@ def test_not_refuted_says_what_could_have_been_seen(sound):
     for part in (
         "Not refuted: no violation of epsilon 1 (add-remove) found in laplace.",
         "epsilon >= 0.871 of the claimed 1, with 99.9 % confidence; no proof.",
-        "Once chosen, such an event refutes the claim 9 times in 10: "
+        "If chosen, an event of a row refutes the claim 9 times in 10: "
         "under one database >= 0.5 >= 0.01 >= 0.004 >= 0.001 "
         "under the other <= 0.149 <= 0.00082 0 0 privacy loss 1.21 2.5 infinite not detected",
         "low-order bits of floats, running time",

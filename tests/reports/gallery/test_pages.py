@@ -148,7 +148,7 @@ def test_what_the_run_could_not_see_stands_in_every_page(browser, pages, kind):
     told = browser.evaluate(UNSEEN)
     assert told
     for heading, sentences, in_place in told:
-        assert heading == "What this run did not examine"
+        assert heading == "What was and was not examined"
         assert sentences >= 2
         assert in_place
     assert browser.evaluate("document.querySelectorAll('#not-looked-at li').length") >= 10
