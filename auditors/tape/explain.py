@@ -8,6 +8,7 @@ much of the loss each line's noise has to hide. On selections the parts are uppe
 mean of the weights given the output, which is exact, is told beside them.
 """
 
+import itertools
 import linecache
 import os
 import re
@@ -376,10 +377,11 @@ class _Inquiry:
                         break
             if not makers:
                 # A threshold is worked out on the line that draws.
-                makers = list(_ingredients(history[:end], used))
+                of = None if end is None else history[end].made_in
+                makers = list(_ingredients(history[:end], used, of))
                 yield from ((history[k].at[:1], INTO) for k in makers)
             for k in makers:
-                for j in _ingredients(history[:k], history[k].at[:1]):
+                for j in _ingredients(history[:k], history[k].at[:1], history[k].made_in):
                     yield history[j].at[:1], INTO
 
     def _history(self, tape: HeldTape) -> "History":
@@ -566,6 +568,10 @@ class Assignment(NamedTuple):
     name: str
     value: Any
     returned: bool
+    known_in: int
+    """The call, counted from the first, in which the name is known: two may have one name."""
+    made_in: int
+    """The call that ran the line."""
 
 
 History = list[Assignment]
@@ -579,14 +585,24 @@ def _words(*places: Place, more: int = 2) -> set[str]:
     return set(re.findall(r"[A-Za-z_]\w*", text))
 
 
-def _ingredients(history: History, at: tuple[Place, ...]) -> Iterator[int]:
-    """What made the numbers of which a line makes others, by its place, the last first."""
-    words, seen = _words(*at, more=0), set[str]()
+def _ingredients(history: History, at: tuple[Place, ...], made_in: int | None) -> Iterator[int]:
+    """What made the numbers of which a line makes others, by its place, the last first.
+
+    Of the names on the line only those count that the call `made_in` knows; None: any. Whole
+    numbers in a tuple are a shape more often than data, so they come after all others.
+    """
+    words, seen, shapes = _words(*at, more=0), set[str](), list[int]()
     for k in range(len(history) - 1, -1, -1):
         made = history[k]
+        if made_in not in (None, made.known_in):
+            continue
         if made.name in words - seen and made.at and made.at[:1] != at and _numeric(made.value):
             seen.add(made.name)
-            yield _maker(history, k)
+            if type(made.value) is tuple and all(type(one) is int for one in made.value):
+                shapes.append(_maker(history, k))
+            else:
+                yield _maker(history, k)
+    yield from shapes
 
 
 def _maker(history: History, k: int) -> int:
@@ -628,13 +644,16 @@ def _followed(run: Run, database: Database, names: Sequence[str], values: Sequen
     history: History = []
     known: dict[int, dict[str, int]] = {}
     last: dict[int, tuple[Place, ...]] = {}
-    origin: dict[int, tuple[Place, ...]] = {}
+    origin: dict[int, tuple[tuple[Place, ...], int]] = {}
+    calls: dict[int, int] = {}
+    count = itertools.count()
 
     def trace(frame: Any, event: str, argument: Any) -> Any:
         name = frame.f_code.co_filename
         if name.startswith(OURS) or _foreign(name):
             return None
         if event == "call":
+            calls[id(frame)] = here = next(count)
             locals_ = _known(frame)
             known[id(frame)] = {local: id(value) for local, value in locals_.items()}
             caller = frame.f_back
@@ -642,22 +661,26 @@ def _followed(run: Run, database: Database, names: Sequence[str], values: Sequen
                 return trace
             # What is worked out in the call itself is made on the line that calls; what is handed
             # on has another name here.
-            passed, at = {*known.get(id(caller), {}).values()}, places_of(caller)
+            passed = {*known.get(id(caller), {}).values()}
+            at = places_of(caller), calls.get(id(caller), -1)
             for local, value in locals_.items() if len(history) < MOST_EVENTS else ():
                 if type(value) is float or isinstance(value, (np.floating, np.ndarray)):
                     made = origin.get(id(value)) if id(value) in passed else at
                     made = origin.setdefault(id(value), made or at)
-                    history.append(Assignment(made, local, value, False))
+                    history.append(Assignment(made[0], local, value, False, here, made[1]))
         elif len(history) < MOST_EVENTS:
-            at, before = last.get(id(frame), ()), known.setdefault(id(frame), {})
+            line, before = last.get(id(frame), ()), known.setdefault(id(frame), {})
+            here = calls.get(id(frame), -1)
             for local, value in _known(frame).items():
                 if before.get(local) != id(value):
                     before[local] = id(value)
-                    if at:
-                        origin.setdefault(id(value), at)
-                        history.append(Assignment(at, local, value, False))
+                    if line:
+                        origin.setdefault(id(value), (line, here))
+                        history.append(Assignment(line, local, value, False, here, here))
             if event == "return":
-                history.append(Assignment(places_of(frame), frame.f_code.co_name, argument, True))
+                outside = calls.get(id(frame.f_back), -1)
+                name = frame.f_code.co_name
+                history.append(Assignment(places_of(frame), name, argument, True, outside, here))
         last[id(frame)] = places_of(frame) if event == "line" else ()
         return trace
 
