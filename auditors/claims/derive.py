@@ -352,9 +352,10 @@ def _of_points(counts: ClaimCountsRecord, told: PointsRecord, budget: Budget) ->
     with np.errstate(divide="ignore"):
         slope = float(weights @ np.log(means)) if (means > 0).all() else -inf
         ends = np.log([lows, highs])
-    rising = weights >= 0
-    least = float((weights * np.where(rising, ends[0], ends[1])).sum())
-    most = float((weights * np.where(rising, ends[1], ends[0])).sum())
+    # A point of weight 0 has no part in the slope, however little is known of it.
+    rising, part = weights >= 0, weights != 0
+    least = float(weights[part] @ np.where(rising, ends[0], ends[1])[part])
+    most = float(weights[part] @ np.where(rising, ends[1], ends[0])[part])
     slower = told["attained"] and most < stated - told["slack"]
     above = lows > bounds
     refuted = least > stated + told["slack"] or slower or bool(above.any())

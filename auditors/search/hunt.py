@@ -83,7 +83,7 @@ def hunt(
     space = choice_space(source.strategy)
     if not sampler.seeded:
         scout.plan = replace(plan, examples=UNFROZEN)
-    found, stages, all_run = None, None, False
+    found, stages, all_run, ended = None, None, False, False
     listed = listed_examples(space) if space is not None and not source.templates else 0
     try:
         if space is None:
@@ -99,14 +99,14 @@ def hunt(
                 stages.run()
             scout.look()
     except Enough:
-        pass
+        ended = True
     except Gross as gross:
         pair, all_run = gross.seen.pair, True
         found = Found(pair, *gross.drawn, {}, gross.seen, enough=True)
         if not plan.brief:
             found = _drawn(scout, gross.seen)
     if not scout.seen:
-        if scout.equal:
+        if scout.equal and not ended:
             raise InvalidArgument(
                 "both databases of every pair are equal, so nothing can be told apart; give pairs "
                 "of databases that differ"

@@ -50,6 +50,16 @@ def test_every_verdict_is_the_expected_one_and_a_weak_measurement_says_why(part)
             assert find(name).weak, name
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_few_trials_make_no_check_fail(part):
+    chosen = [one for one in select([], []) if find(one.identifier).part == part]
+    few = Budget(alpha=ALPHA, trials=20, seed=0)
+    sections = list(run(chosen, few, workers=1, pictures=False))
+    assert [one.identifier for one in sections] == [one.identifier for one in chosen]
+    verdicts = [(one.holds, one.reproductions[0].result.verdict) for one in sections]
+    assert (True, Verdict.REFUTED) not in verdicts
+
+
 EXACT = {
     "T-COMP-ADV": ("claimed", 6.292, 5e-4),
     "T-COMP-ADV-ZCDP": ("claimed", 4.792, 5e-4),
