@@ -466,7 +466,7 @@ class _Inquiry:
             history = self._history(tapes[0])
             for at, *_ in seen:
                 end = next(k for k, one in enumerate(history) if one.at[:1] == (at,))
-                for k in _ingredients(history[:end], (at,)):
+                for k in _ingredients(history[:end], (at,), history[end].made_in):
                     yield history[k].at[:1], INTO
 
     def _raised(self, side: int, error: Exception) -> Cause:

@@ -55,6 +55,29 @@ def spent_twice(d, rng):
     return first, second
 
 
+def _normalised(logits):
+    logits = logits - logits.max()
+    return logits - np.log(np.exp(logits).sum())
+
+
+def _drawn(rng, logits):
+    steps = np.cumsum(np.exp(_normalised(logits)))
+    return int(np.searchsorted(steps, rng.random() * steps[-1]))
+
+
+def too_sharp_for_a_helper(d, rng):
+    return _drawn(rng, 3.0 * np.array(d, float))  # fault
+
+
+def too_few_others(d, rng, size=None):
+    truth = int(sum(d) > 1)
+    others = 6  # fault
+    shape = () if size is None else (size,)
+    honest = rng.random(shape) > 1 / (others + 1)
+    lie = 1 - truth + 0 * rng.integers(1, 3, size=shape)
+    return np.where(honest, truth, lie)
+
+
 def one_noise_for_all(d, rng):
     noise = rng.laplace(0, 1)  # fault
     return [x + noise for x in d]
@@ -223,6 +246,7 @@ FAULTS = [
     (seed_from_the_data, ([1], [])), (noise_kept_to_itself, ([0, 1], [1])),
     (sensitivity_of_the_size, ([0, -1, -1, -1], [1, -1, -1, -1])),
     (scale_handed_on, ([1], [])), (rarely_a_raw_value, ([1, 0], [0])),
+    (too_sharp_for_a_helper, CHANGED), (too_few_others, ONE_MORE),
 ]  # fmt: skip
 
 
