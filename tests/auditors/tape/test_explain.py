@@ -74,8 +74,7 @@ def too_few_others(d, rng, size=None):
     others = 6  # fault
     shape = () if size is None else (size,)
     honest = rng.random(shape) > 1 / (others + 1)
-    lie = 1 - truth + 0 * rng.integers(1, 3, size=shape)
-    return np.where(honest, truth, lie)
+    return np.where(honest, truth, 1 - truth)
 
 
 def one_noise_for_all(d, rng):
@@ -246,7 +245,7 @@ FAULTS = [
     (seed_from_the_data, ([1], [])), (noise_kept_to_itself, ([0, 1], [1])),
     (sensitivity_of_the_size, ([0, -1, -1, -1], [1, -1, -1, -1])),
     (scale_handed_on, ([1], [])), (rarely_a_raw_value, ([1, 0], [0])),
-    (too_sharp_for_a_helper, CHANGED), (too_few_others, ONE_MORE),
+    (too_sharp_for_a_helper, CHANGED), (too_few_others, ([1, 1], [1])),
 ]  # fmt: skip
 
 
@@ -308,6 +307,13 @@ def test_the_line_where_data_meet_the_noise_stands_beside_the_one_that_draws():
     meets = next(first + k for k, line in enumerate(lines) if "+" in line)
     found = told(draws_far_from_the_data, ([1, 1], [1]))
     assert meets in [one.line for one in found.lines]
+
+
+@pytest.mark.parametrize(
+    ("run", "pair"), [(too_sharp_for_a_helper, CHANGED), (too_few_others, ([1, 1], [1]))]
+)
+def test_a_name_that_two_functions_share_hides_no_line(run, pair):
+    assert fault_line(run) in [line.line for line in told(run, pair).lines]
 
 
 def test_a_line_that_keeps_the_claim_stands_behind_the_draw_that_decides_among_data():
