@@ -61,6 +61,11 @@ CONFIRMED, LEFT = 2, 8
 frozen runs: no more can be paid."""
 UNFROZEN = 200
 """Examples where the noise cannot be frozen and every pair costs ordinary draws."""
+EQUAL = (
+    "both databases of every pair are equal, so nothing can be told apart; give pairs of databases "
+    "that differ"
+)
+"""What is wrong with a source, if a search that went to its end met no other pairs."""
 
 
 def hunt(
@@ -107,10 +112,7 @@ def hunt(
             found = _drawn(scout, gross.seen)
     if not scout.seen:
         if scout.equal and not ended:
-            raise InvalidArgument(
-                "both databases of every pair are equal, so nothing can be told apart; give pairs "
-                "of databases that differ"
-            )
+            raise InvalidArgument(EQUAL)
         first = source.first(sampler.seed)
         nothing = Outputs.of_list([])
         return Found(first, nothing, nothing)
@@ -446,7 +448,7 @@ def _landed(scout: Scout, source: Source) -> Found:
         visit(template)
     explore(source.strategy, scout.sampler.seed, LANDED, visit)
     if not scout.seen:
-        raise Enough
+        raise InvalidArgument(EQUAL) if scout.equal else Enough
     order = sorted(scout.seen.values(), key=lambda seen: -(seen.score or 0.0))
     found, _ = _halve(scout, order[: scout.plan.finalists])
     scores = {canonical((s.pair.database, s.pair.neighbour)): s.score or 0.0 for s in order}

@@ -562,10 +562,7 @@ def _learnt(result: AuditResult, *, detail: bool) -> str:
     if not detail:
         return ""
     if result.gain > 0:
-        return (
-            f"{runs} the second half of them raised its log-ratio by {result.gain:.2g}: more would "
-            "hardly help."
-        )
+        return f"{runs} the second half of them raised its log-ratio by {result.gain:.2g}."
     return f"{runs} more runs did not improve it."
 
 
@@ -665,7 +662,7 @@ def findings(result: AuditResult, *, detail: bool = False) -> Iterator[tuple[str
     causes = tuple(cause_sentences(result))
     if not detail and len(causes) > 1:
         more = "line" if len(causes) == 2 else "lines"
-        causes = (f"{causes[0]} ({len(causes) - 1} more {more}: -v --explain.)",)
+        causes = (f"{causes[0]} ({len(causes) - 1} more {more}: audit -v --explain.)",)
     yield from _labelled(cause_label(result), causes)
     remarks = filter(None, (printable(note(result)), *randomness(result)))
     yield from _labelled("note", remarks)
