@@ -73,7 +73,7 @@ def test_noise_a_tenth_too_narrow_is_refuted_by_a_moment_that_no_event_shows(cla
     assert recount(gauss(0.9), record).same
     told = " ".join(as_text.render(found, replay="x").split())
     assert f"a loss above {found.claim.curve}, with 99.9 % confidence." in told
-    assert "A sequential test of all outputs of these runs refuted the claim" in told
+    assert "a sequential test of all outputs of these runs refuted the claim" in told
     page = as_html.render([found], evidence.document([found], replay=""))
     assert "What bets against the claim won" in page
     assert "How the bound grew" not in page
