@@ -7,7 +7,7 @@ entry of a column becomes one byte, exactly: a bin holds the numbers from an edg
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
+from math import inf, isfinite, nextafter
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,9 @@ class Bins:
             _drop_strangers(found, column.values, self.atoms, self.numeric, rest)
         elif not self.numeric:
             found[:] = rest
+        elif self.atoms[-1] == np.inf:
+            # No edge lies between the largest number and infinity.
+            found[column.values == LARGEST] = rest
         if column.codes is None:
             return found
         places = {text: self.numeric + 1 + i for i, text in enumerate(self.labels)}
@@ -203,12 +206,19 @@ def say_number(value: float) -> str:
     )
 
 
+def say_edge(edge: float) -> str:
+    """An edge between two bins as a number: infinite values begin at the largest ones."""
+    if abs(edge) == LARGEST:
+        edge = inf if edge > 0 else -inf
+    return say_number(-0.0 if edge == MINUS_ZERO else edge)
+
+
 def said_span(name: str, low: float, high: float, *, inside: bool = True) -> str:
     """That `name` is a number in [low, high), or that it is not."""
     if (low, high) == (-np.inf, np.inf):
         return f"{name} is {'a' if inside else 'no'} number"
-    start, end = (say_number(-0.0 if one == MINUS_ZERO else one) for one in (low, high))
-    if np.nextafter(low, np.inf) == high:
+    start, end = say_edge(low), say_edge(high)
+    if nextafter(low, inf) == high:
         return f"{name} is {'' if inside else 'not '}{start}"
     if not inside:
         most = f"{start} or more" if high == np.inf else f"in [{start}, {end})"
@@ -250,9 +260,11 @@ class _Finder:
 
     def __init__(self, edges: tuple[float, ...]) -> None:
         self.edges = np.array(edges)
-        self.low = self.edges[0]
+        # What is infinite would make all other cells too wide.
+        inner = [edge for edge in edges if abs(edge) < LARGEST] or [0.0]
+        self.low = inner[0]
         # The difference of two doubles may be larger than any double.
-        width = edges[-1] - edges[0]
+        width = inner[-1] - inner[0]
         self.scale = (CELLS - 2) / width if 1e-290 < width < 1e300 else 1.0
         inside = self._cells(self.edges)
         # Edges outside the cells' span would be the same cell as the ends.
@@ -380,27 +392,34 @@ def numbers_of(column: Column) -> Floats:
 def _continuous(
     ordered: Floats, distinct: Floats, repeats: NDArray[np.int64], alone: bool
 ) -> tuple[list[float], tuple[float | None, ...]]:
-    """Edges at even and at geometric tail quantiles, and around values that repeat."""
+    """Edges at even and at geometric tail quantiles, and around values that repeat.
+
+    Infinity that comes back is an answer of another kind, and takes no bins from the numbers.
+    """
+    often = repeats >= max(8, len(ordered) // 2000)
+    common = distinct[often]
+    if len(common) > MOST_DISTINCT:
+        common = np.sort(common[np.argsort(-repeats[often])][:MOST_DISTINCT])
+    every, (low, high) = len(ordered), ordered.searchsorted([-LARGEST, inf])
+    ordered = ordered[low * (-inf in common) : high if inf in common else None]
     size = len(ordered)
     parts = QUANTILES_ALONE if alone else QUANTILES
-    parts = max(2, min(parts, size // 8))
+    parts = max(2, min(parts * size // max(every, 1), size // 8))
     tails = [t for t in (int(8 * TAIL**k) for k in range(200)) if t < size // parts]
     places = sorted({*tails, *(size - t for t in tails),
                      *(size * k // parts for k in range(1, parts))})  # fmt: skip
-    above = np.array(places, dtype=np.intp)
+    above = np.array([place for place in places if place < size], dtype=np.intp)
     steps = zip(ordered[above - 1].tolist(), ordered[above].tolist(), strict=True)
     edges = {tidy(low, high) for low, high in steps if low < high}
-    often = repeats >= max(8, size // 2000)
-    common = distinct[often & np.isfinite(distinct)]
-    if len(common) > MOST_DISTINCT:
-        common = np.sort(
-            common[np.argsort(-repeats[often & np.isfinite(distinct)])][:MOST_DISTINCT]
-        )
     for value in common:
         edges |= {float(value), float(np.nextafter(value, np.inf))}
+    starts = dict(zip(common.tolist(), common.tolist(), strict=True))
+    if np.inf in starts:
+        # What is at least the largest number is infinite or that number, which is of the rest.
+        edges.add(LARGEST)
+        starts[LARGEST] = np.inf
     found = sorted(edge for edge in edges if np.isfinite(edge))
-    starts = set(common.tolist())
-    return found, (None, *(edge if edge in starts else None for edge in found))
+    return found, (starts.get(-np.inf), *(starts.get(edge) for edge in found))
 
 
 def tidy(low: float, high: float) -> float:

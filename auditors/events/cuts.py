@@ -94,7 +94,7 @@ def straight(family: Family) -> Floats | None:
         return None
     ends = [family.event(cut) for cut in range(size)]
     thresholds = np.array([end.threshold for end in ends if isinstance(end, HalfLine)])
-    if len(thresholds) < size:
+    if len(thresholds) < size or not np.isfinite(thresholds).all():
         return None
     # Neither the sum of two doubles nor the square of one need be a double.
     thresholds = np.ldexp(thresholds, -int(np.frexp(thresholds)[1].max()))

@@ -16,7 +16,7 @@ from ..outputs.decoding import from_json
 from ..outputs.encoding import show, to_json, told
 from ..outputs.features import Column, Feature, feature_from_json
 from ..outputs.outputs import Outputs
-from .bins import read_number, say_number
+from .bins import LARGEST, read_number, say_edge, say_number
 from .scores import AdditiveScore, read_items, score_from_json
 
 Bools = NDArray[np.bool_]
@@ -120,8 +120,8 @@ def _hole(intervals: tuple[tuple[float, float], ...]) -> float | None:
 
 
 def _say_interval(low: float, high: float) -> str:
-    start = "(-inf" if low == -np.inf else f"[{say_number(low)}"
-    return f"{start}, {'inf' if high == np.inf else say_number(high)})"
+    start = "(-inf" if low <= -LARGEST else f"[{say_number(low)}"
+    return f"{start}, {say_edge(high)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import inf, nextafter
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ..errors import EvidenceFormatError
 from ..outputs.encoding import to_json
 from ..outputs.outputs import Outputs
-from .bins import MINUS_ZERO, Bins, bins_from_json, read_number, say_number
+from .bins import Bins, bins_from_json, read_number, say_edge
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
@@ -76,10 +77,13 @@ class PointTable:
 
     def _steps(self) -> Iterator[tuple[float, float, float]]:
         """(low, high, points) of the numbers, bins with the same points joined."""
+        # Infinite values that have a bin are told as single ones.
+        atoms, size = self.bins.atoms, self.bins.numeric
+        first, end = int(atoms[:1] == (-inf,)), size - int(atoms[-1:] == (inf,))
         ends = [-np.inf, *self.bins.edges, np.inf]
-        low = ends[0]
-        for place in range(self.bins.numeric):
-            last = place + 1 == self.bins.numeric
+        low = ends[first]
+        for place in range(first, end):
+            last = place + 1 == end
             if last or self.values[place + 1] != self.values[place]:
                 yield low, ends[place + 1], self.values[place]
                 low = ends[place + 1]
@@ -97,8 +101,8 @@ def _where(low: float, high: float) -> str:
     """The numbers in [low, high), as where points are given."""
     if (low, high) == (-np.inf, np.inf):
         return "for a number"
-    start, end = (say_number(-0.0 if one == MINUS_ZERO else one) for one in (low, high))
-    if np.nextafter(low, np.inf) == high:
+    start, end = say_edge(low), say_edge(high)
+    if nextafter(low, inf) == high:
         return f"at {start}"
     if low == -np.inf:
         return f"below {end}"

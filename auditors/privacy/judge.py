@@ -78,7 +78,7 @@ FLAT = 0.5
 """The least loss (nats) of which a precision is a part where a curve is claimed."""
 OPENING = 1024
 """Draws a side that teach first and are single calls: what only these disclose shows in them."""
-WEIGHED = {True: 20, False: 40}
+WEIGHED = {True: 14, False: 40}
 """One of so many trials is weighed on a tape, of rows and of single calls."""
 MOST_WEIGHED = 50_000
 """Draws that are weighed on a tape, at most."""

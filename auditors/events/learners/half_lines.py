@@ -1,10 +1,11 @@
 """Half-lines of one numeric feature, from both ends and in both directions."""
 
 from collections.abc import Iterator
+from math import inf
 
 import numpy as np
 
-from ..bins import MINUS_ZERO, Bins
+from ..bins import LARGEST, MINUS_ZERO, Bins
 from ..cuts import Family
 from ..events import Event, HalfLine
 from ..ledger import Counted, Ledger
@@ -41,6 +42,8 @@ def half_line(bins: Bins, cut: int, upper: bool) -> Event:
     if upper:
         first = bins.numeric - 1 - cut
         edge = bins.atoms[first] if bins.discrete else bins.edges[first - 1]
+        if edge == -LARGEST:
+            return HalfLine(bins.feature, -inf, True, strict=True)
         return HalfLine(bins.feature, _plain(edge), True)
     atom = bins.atoms[cut]
     if atom is not None:
@@ -50,4 +53,7 @@ def half_line(bins: Bins, cut: int, upper: bool) -> Event:
 
 
 def _plain(edge: float | None) -> float:
+    # Infinite values begin at the largest number, which is in no bin of numbers: see `Bins.codes`.
+    if edge == LARGEST:
+        return inf
     return 0.0 if edge is None or edge == MINUS_ZERO else float(edge)
