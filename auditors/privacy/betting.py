@@ -96,6 +96,7 @@ class Betting:
     batches: list[Batch] = field(default_factory=list)
     _seen: NDArray[np.int64] = field(default_factory=lambda: np.zeros((2, 0), dtype=np.int64))
     _bettor: Bettor = field(init=False)
+    _gains: list[tuple[int, float]] = field(default_factory=list)
     log: float = 0.0
     """The logarithm of the wealth."""
 
@@ -128,7 +129,9 @@ class Betting:
         self.batches.append(batch)
         self._seen += cells
         self._bettor.learn(batch.counts)
-        self.log += log_gain(batch.bet, batch.counts, *self.null, self.moments)
+        gain = log_gain(batch.bet, batch.counts, *self.null, self.moments)
+        self._gains.append((draws, gain))
+        self.log += gain
         return self.log >= -log(self.level)
 
     def _rehearse(self) -> None:
@@ -163,6 +166,16 @@ class Betting:
         if not self.moments or not self.partitions:
             return -inf
         return moments_beyond(self.partitions[-1], self._seen, self.moments)
+
+    @property
+    def needed(self) -> float:
+        """Draws a side until the wealth refutes, if it grows as on the latest half of the draws."""
+        half, draws, gain = sum(size for size, _ in self._gains) / 2, 0, 0.0
+        for size, won in reversed(self._gains):
+            if draws >= half:
+                break
+            draws, gain = draws + size, gain + won
+        return (-log(self.level) - self.log) * draws / gain if gain > 0 else inf
 
     @property
     def bets(self) -> Bets:

@@ -69,6 +69,9 @@ LEAST_LESSON = 2048
 """Draws a side of a lesson, at least."""
 FAR = 2.0
 """Standard errors by which the log-ratio foreseen of an event stays below the claim's."""
+BET_PRICE = 8.0
+"""Plain draws that a weighed one must be worth where plain ones are bet on, and so not lost to what
+they teach: it takes as many runs as four of them."""
 NEAR = 1.0
 """Standard errors by which it is above the claim where draws are bet on that rows would teach at a
 twentieth of the price. Bets refute at about 3, so a ninth of their draws comes first."""
@@ -88,7 +91,7 @@ WORTH = 20
 """Times the trials that weighed draws need not tell more than."""
 WORTHLESS = 0.25
 """Part of the draws that teach which the weighed ones must tell as much as."""
-SOFTLY = 0.04
+SOFTLY = 0.03
 """Part of the trials that teaches before draws are weighed."""
 SHOWN = 16_384
 """Draws a side kept for a picture."""
@@ -129,7 +132,7 @@ class Judging:
         self.shown = Outputs.of_list([]), Outputs.of_list([])
         self.tape = ""
         """What came of draws weighed on a tape, in a sentence; "" where none were."""
-        self._taped = False
+        self._taped, self._bet_until = False, 0
         self._weights: Weighed | None = None
         self._soft: tuple[Choice, float] | None = None
         self._behind = False
@@ -231,17 +234,24 @@ class Judging:
         most = self._most_taught()
         first = FIRST if self.betting is None else betting.FIRST
         fresh = self.lesson.draws >= first if self.betting is not None else self.made >= first
-        while fresh or self.made < most or self._moments_show():
+        while fresh or self.made < most or self._bets_go_on():
             if self.out_of_time():
                 self.complete = False
                 return
             if self._may_weigh():
-                if self._weigh():
-                    break
+                enough = self._weigh()
                 most = self._most_taught()
+                if self._hasty and self._soft is not None:
+                    # What weighed draws taught is bet on: a bet is smaller than a count.
+                    assert self.betting is not None
+                    self.betting.on(*self.lesson.partition(self.choice.event))
+                    self._bet_until = min(2 * self.made, int(MOST_BET * self.test.trials))
+                elif enough:
+                    break
                 continue
             last = most if self.made < most else int(MOST_BET * self.test.trials)
-            draws = min(max(self.made, first), last - self.made)
+            # A bet goes by the lesson before it, which is cheap beside what a better one saves.
+            draws = min(max(self.made // (2 if self._hasty else 1), first), last - self.made)
             if not fresh and self._worth_a_bet():
                 self._bet(draws)
                 if self.refuted:
@@ -321,13 +331,26 @@ class Judging:
         near = choice.predicted + (-NEAR if sure else FAR) * choice.spread >= self.test.null[0]
         return self.made < OPENING or near or betting.excess > -FAR
 
-    def _moments_show(self) -> bool:
-        """Whether bets go on in place of the count: moments look too large, and no event does."""
-        bets = self.betting
-        if bets is None or bets.excess < FAR or self.made >= int(MOST_BET * self.test.trials):
+    @property
+    def _hasty(self) -> bool:
+        """Whether draws are bet on and nothing follows a refutation."""
+        return self.betting is not None and self.precision is None
+
+    def _bets_go_on(self) -> bool:
+        """Whether bets go on in place of the count.
+
+        They do where moments look too large and no event does; and where nothing follows a
+        refutation and the wealth, as it grew last, is there sooner than a count.
+        """
+        bets, end = self.betting, int(MOST_BET * self.test.trials)
+        if bets is None or self.made >= end:
             return False
-        left = self.test.trials - self.made
-        return foreseen(self.choice, self.test.null, self.errors.left) > left
+        counted = foreseen(self.choice, self.test.null, self.errors.left)
+        if self._hasty and (
+            self.made < self._bet_until or bets.needed < min(counted, end - self.made)
+        ):
+            return True
+        return bets.excess >= FAR and counted > self.test.trials - self.made
 
     def _bet(self, draws: int) -> None:
         """Bet on as many draws a side, one batch after the other, before they teach."""
@@ -487,7 +510,7 @@ class Judging:
         databases = self.pair.database, self.pair.neighbour
         found = sampler.door.ask(
             weighed, databases, calls, key, draws, WORTH * trials,
-            WORTHLESS * most_taught(trials), True, PRICE,
+            WORTHLESS * most_taught(trials), True, (BET_PRICE if self._hasty else 0.0, PRICE),
         )  # fmt: skip
         sampler.tally.add(EXECUTIONS * found.made)
         self.made += min(found.made, trials - 1 - self.made)

@@ -136,13 +136,13 @@ def weighed(
     enough: float,
     least: float = 0.0,
     single_calls: bool = True,
-    price: float = 0.0,
+    price: tuple[float, float] = (0.0, 0.0),
 ) -> Weighed:
     """`draws` of each database with what they count; runs where the mechanism runs.
 
     Fewer where these are worth `enough` ordinary ones, and none where all would be worth less than
-    `least`, or where each is a call and one is worth less than `price`. Rows that cannot be told
-    apart are replaced by `single_calls`, if these are allowed.
+    `least`, or where one is worth less than `price` (of rows, of single calls). Rows that cannot be
+    told apart are replaced by `single_calls`, if these are allowed.
     """
     try:
         with np.errstate(all="ignore"):
@@ -166,7 +166,7 @@ def _weighed(
     enough: float,
     least: float,
     single_calls: bool,
-    price: float,
+    price: tuple[float, float],
 ) -> Weighed:
     sides = []
     for start in (0, 1):
@@ -190,7 +190,7 @@ def _weighed(
             if found.worth < 1:
                 part = np.mean([np.mean(np.concatenate(side.weights) > 0) for side in sides])
                 return _none(sides[0].reason if part == 0 else HEAVY.format(part), made)
-            if found.worth < (0.0 if calls.rows else price) or found.worth * draws < least:
+            if found.worth < price[not calls.rows] or found.worth * draws < least:
                 return _none(LITTLE, made)
             wanted = min(draws, max(made, enough / found.worth))
             draws = max(made, most_weighed(calls, int(wanted)))

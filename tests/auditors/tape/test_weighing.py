@@ -104,12 +104,23 @@ def test_a_call_is_weighed_only_if_it_is_worth_what_it_takes():
     def one(rows, rng):
         return sum(rows) + rng.laplace(0.0, 4.0)
 
-    ask = (SINGLES, KEY, 300, np.inf, 0.0, True, PRICE)
+    ask = (SINGLES, KEY, 300, np.inf, 0.0, True, (0.0, PRICE))
     near, far = (weighed(Worker(one, alone=False), ([0], [k]), *ask) for k in (0.4, 4.0))
     assert not near.reason
     assert near.worth > PRICE
     assert far.reason == LITTLE
     assert far.made < 50
+
+
+def test_rows_have_a_price_of_their_own():
+    ask = (ROWS, KEY, 2000, np.inf, 0.0, True)
+    worker, pair = Worker(noisy_sum, alone=False), ([0], [1])
+    free = weighed(worker, pair, *ask)
+    dear = weighed(worker, pair, *ask, (2 * free.worth, 0.0))
+    assert not free.reason
+    assert dear.reason == LITTLE
+    assert dear.made < free.made
+    assert not weighed(worker, pair, *ask, (0.0, 2 * free.worth)).reason
 
 
 def test_draws_whose_weights_are_near_one_are_worth_many_and_enough_of_them_are_made():

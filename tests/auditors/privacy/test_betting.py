@@ -1,0 +1,55 @@
+"""Bets go on as long as they are foreseen to refute sooner than a count."""
+
+from math import inf, log
+
+import numpy as np
+import pytest
+
+from dpwitness import audit
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.events.partition import ByEvent
+from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.privacy.betting import Betting
+
+POSITIVE = ByEvent(HalfLine(Feature(), 0.0, True))
+
+
+def betting(level):
+    """Bets on an event that 400 of 500 draws gave from one side, and 100 of 500 from the other."""
+    made = Betting((0.0, 0.0), level)
+    made.on(POSITIVE, np.array([[100, 400], [400, 100]]))
+    return made
+
+
+def test_what_is_needed_is_what_the_wealth_lacks_at_the_pace_it_grows():
+    made = betting(1e-300)
+    assert made.needed == inf
+    for chunk in range(3):
+        made.place(chunk, 100, np.array([[20, 80], [80, 20]]))
+        before = made.log
+    made.place(3, 300, np.array([[60, 240], [240, 60]]))
+    # The latest half of the draws is the last batch.
+    assert made.needed == pytest.approx((300 * log(10) - made.log) * 300 / (made.log - before))
+
+
+def test_a_wealth_that_falls_needs_for_ever():
+    made = betting(0.05)
+    made.place(0, 100, np.array([[80, 20], [20, 80]]))
+    assert made.log < 0
+    assert made.needed == inf
+
+
+def vector(database, rng, *, size=None):
+    shape = 3 if size is None else (size, 3)
+    return database[0] / 3 + rng.laplace(scale=1 / 1.2, size=shape)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
+    """They need 15,000 draws a side, a count at a tenth of the level some 60,000. Fixed seeds."""
+    found = audit(vector, epsilon=1.0, pair=([0], [1]), relation="replace-one", alpha=0.05,
+                  precision=None, seed=seed)  # fmt: skip
+    assert found.refuted
+    assert found.evidence.bets is not None
+    assert found.draws < 120_000
