@@ -132,7 +132,9 @@ class Judging:
         self.shown = Outputs.of_list([]), Outputs.of_list([])
         self.tape = ""
         """What came of draws weighed on a tape, in a sentence; "" where none were."""
-        self._taped, self._bet_until = False, 0
+        self._taped = False
+        self._bet_until = 0
+        """Draws a side up to which bets go on, whatever they won so far."""
         self._weights: Weighed | None = None
         self._soft: tuple[Choice, float] | None = None
         self._behind = False
@@ -346,9 +348,8 @@ class Judging:
         if bets is None or self.made >= end:
             return False
         counted = foreseen(self.choice, self.test.null, self.errors.left)
-        if self._hasty and (
-            self.made < self._bet_until or bets.needed < min(counted, end - self.made)
-        ):
+        soon = self.made < self._bet_until or bets.needed < min(counted, end - self.made)
+        if self._hasty and soon and self._worth_a_bet():
             return True
         return bets.excess >= FAR and counted > self.test.trials - self.made
 

@@ -53,3 +53,15 @@ def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
     assert found.refuted
     assert found.evidence.bets is not None
     assert found.draws < 120_000
+
+
+def test_bets_take_no_draw_from_the_count_of_a_claim_that_is_far_off():
+    """A weighed draw is worth a hundred here, and no bet on what they teach could win."""
+
+    def release(rows, rng, *, size=None):
+        return sum(rows) + rng.laplace(0.0, 10.0, size)
+
+    found = audit(release, epsilon=0.5, pair=([0], [1]), relation="declared", trials=40_000,
+                  precision=None)  # fmt: skip
+    assert not found.refuted
+    assert found.evidence.counts[-1].trials[0] > 0.8 * 40_000
