@@ -47,7 +47,7 @@ def vector(database, rng, *, size=None):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
-    """They need 15,000 draws a side, a count at a tenth of the level some 60,000. Fixed seeds."""
+    """Weighed draws used to take the place of bets here. Fixed seeds: luck decides how soon."""
     found = audit(vector, epsilon=1.0, pair=([0], [1]), relation="replace-one", alpha=0.05,
                   precision=None, seed=seed)  # fmt: skip
     assert found.refuted
@@ -56,7 +56,7 @@ def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
 
 
 def test_bets_take_no_draw_from_the_count_of_a_claim_that_is_far_off():
-    """A weighed draw is worth a hundred here, and no bet on what they teach could win."""
+    """The loss is a fifth of the claim, so that no bet on what weighed draws teach could win."""
 
     def release(rows, rng, *, size=None):
         return sum(rows) + rng.laplace(0.0, 10.0, size)
