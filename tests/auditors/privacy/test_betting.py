@@ -47,7 +47,7 @@ def vector(database, rng, *, size=None):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(5))
 def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
-    """Weighed draws used to take the place of bets here. Fixed seeds: luck decides how soon."""
+    """Fixed seeds, since luck decides how soon."""
     found = audit(vector, epsilon=1.0, pair=([0], [1]), relation="replace-one", alpha=0.05,
                   precision=None, seed=seed)  # fmt: skip
     assert found.refuted
