@@ -52,8 +52,11 @@ from .verdicts import (
 
 MOST_NAMED = 3
 """Files, databases and addresses that are named of those which the mechanism uses."""
-LEAST = 1.0
-"""CPU seconds that trying the exact laws may take at least."""
+LEAST = 0.5
+"""CPU seconds that trying the exact laws may take at least, by themselves."""
+EXACT_SHARE = 0.25
+"""The part of an audit's time that they may take where that is more: with all of it again, a
+quarter of the CPU of the catalogue's audits went to enumerations, mostly to such as gave up."""
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 
@@ -364,9 +367,7 @@ def _wanted(audit: Audit, found: Found | None, result: AuditResult) -> Wanted:
         judged.append(Pair(small.database, small.neighbour))
     known = {frozenset(map(identity, (p.database, p.neighbour))): p for p in judged[::-1]}
     seen = found.scout.seen.values() if found is not None and found.scout is not None else ()
-    # By itself it may take as long again as the audit did, or what is left of its time.
-    spent = audit.clock.spent()
-    left = LONG if audit.patient else max(LEAST, spent)
+    left = LONG if audit.patient else max(LEAST, EXACT_SHARE * audit.clock.spent())
     until = inf
     if audit.clock.seconds is not None:
         until = audit.clock.started + audit.clock.seconds

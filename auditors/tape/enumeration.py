@@ -639,7 +639,7 @@ def _once(run: Run, prefix: Sequence[int], chance: Quotient | None = None) -> tu
 
 
 def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
-    law, runs = _Law(), spent
+    law, runs, begun = _Law(), spent, process_time()
     covered, number = 0.0, 0
     heap: list[tuple[float, int, Quotient, Sequence[int]]] = [(-1.0, 0, Quotient(), ())]
     while heap:
@@ -665,8 +665,11 @@ def _law(run: Run, limits: Limits, spent: int, started: float) -> _Law:
             covered += float(tape.chance)
         # The likeliest come first: the rest takes as many runs again, at least, for as much.
         here = law.runs
-        if not here & (here - 1) and here >= EARLY and here > covered * limits.runs:
-            raise NotEnumerable(f"{limits.runs:,} runs would not do for all its paths")
+        if not here & (here - 1) and here >= EARLY:
+            if here > covered * limits.runs:
+                raise NotEnumerable(f"{limits.runs:,} runs would not do for all its paths")
+            if process_time() - begun > covered * (started + limits.seconds - begun):
+                raise NotEnumerable("the time would not do for all its paths")
         if len(heap) > 4 * limits.runs:
             raise NotEnumerable(f"{limits.runs:,} runs would not do for all its paths")
     law.tail = 1 - _sum(law.chances)
@@ -701,8 +704,10 @@ def enumerate_laws(
             try:
                 for number, data in enumerate(encoded):
                     if number in stages:
-                        pace = runs / number * (next(s for s in stages if s > number) - number)
-                        if runs + pace > limits.runs:
+                        # What the next stage takes, if its databases are like those so far.
+                        whole = next(s for s in stages if s > number) / number
+                        elapsed = process_time() - started
+                        if whole * runs > limits.runs or whole * elapsed > limits.seconds:
                             break
                     run = _copying(call, data)
                     # The first path twice, before all others: that costs next to nothing.
