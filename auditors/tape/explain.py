@@ -192,18 +192,30 @@ class _Inquiry:
 
     def _elsewhere(self) -> bool:
         """Whether the same draws, given again, lead to other answers."""
+        return any(
+            not np.all(agreeing(tape.outputs, again, self.rows))
+            for tape in self.sides[0][:AGAIN]
+            if tape.outputs is not None
+            for again in self._answers(tape, [one.value for one in tape.calls])
+        )
+
+    def _answers(self, tape: HeldTape, values: Sequence[Any]) -> list[Any]:
+        """What the mechanism answers when its draws are these: one answer, or none if it raises."""
+        with suppress(Exception):
+            return [self._played(self._side(tape), tape, values)]
+        return []
+
+    def _played(self, side: int, tape: HeldTape, values: Sequence[Any]) -> Any:
+        """What a database is answered when the draws of a tape are these; raises what that does."""
         run = self.run if self.rows else single(self.run)
         more = {} if self.rows is None else {"size": self.rows}
-        for tape in self.sides[0][:AGAIN]:
-            player = Playing(np.random.PCG64(0), [one.name for one in tape.calls],
-                             [one.value for one in tape.calls])  # fmt: skip
-            with suppress(Exception), through(player):
-                again = run(self.pair[0], player, **more)
-                if tape.outputs is not None and not np.all(
-                    agreeing(tape.outputs, again, self.rows)
-                ):
-                    return True
-        return False
+        player = Playing(np.random.PCG64(0), [one.name for one in tape.calls], values)
+        with through(player):
+            return run(self.pair[side], player, **more)
+
+    def _side(self, tape: HeldTape) -> int:
+        """Which of both databases a tape was recorded on."""
+        return 0 if any(tape is one for one in self.sides[0]) else 1
 
     # What is wrong whatever the claim.
 
@@ -254,18 +266,14 @@ class _Inquiry:
         under both databases covers what it is added to afterwards. So the draws that held nothing
         are changed: if the answer stays as it was, nothing is made of them.
         """
-        run = self.run if self.rows else single(self.run)
-        more = {} if self.rows is None else {"size": self.rows}
         loose = {one.number for one in tape.replayed if not one.held}
-        values = [_another(one) if one.number in loose else one.value for one in tape.calls]
-        player = Playing(np.random.PCG64(0), [one.name for one in tape.calls], values)
-        side = 0 if any(tape is one for one in self.sides[0]) else 1
         if not loose:
             return False
-        with suppress(Exception), through(player):
-            again = run(self.pair[side], player, **more)
-            return tape.outputs is None or not np.all(agreeing(tape.outputs, again, self.rows))
-        return True
+        values = [_another(one) if one.number in loose else one.value for one in tape.calls]
+        return not any(
+            tape.outputs is not None and np.all(agreeing(tape.outputs, again, self.rows))
+            for again in self._answers(tape, values)
+        )
 
     def _fixed(self) -> bool:
         """Whether each database has one answer, another one than the other has."""
@@ -313,12 +321,12 @@ class _Inquiry:
 
     def _beside(self, tapes: Sequence[HeldTape]) -> tuple[Place, ...]:
         """The line that makes what differs between two outputs with equal noise."""
-        with suppress(Exception):
-            tape = next((one for one in tapes if one.others is not None), tapes[0])
-            side = 0 if any(tape is one for one in self.sides[0]) else 1
-            return _made_at(self.run if self.rows else single(self.run), tape,
-                            self.pair if side == 0 else self.pair[::-1], self.rows)  # fmt: skip
-        return ()
+        tape = next((one for one in tapes if one.others is not None), tapes[0])
+        side = self._side(tape)
+        # Each database with the draws that gave its output.
+        one, output = self._history(tape, [call.value for call in tape.calls], side)
+        two, other = self._history(tape, [call.moved for call in tape.replayed], 1 - side)
+        return _made_at((one, two), (output, other)) if one and two else ()
 
     # How much each line's noise has to hide.
 
@@ -362,35 +370,41 @@ class _Inquiry:
         wanted += [(apart[:1], "computes the number to which that noise is added")]
         if old.name in SCALED and len(old.parameters) == 2:
             wanted += [(old.parameters[:1], "computes the number to which that noise is added")]
-        with suppress(Exception):
-            history = self._history(tape)
-            used = (new.met or old.places)[:1]
-            end = next((k for k, one in enumerate(history) if one.at[:1] == used), None)
-            words, makers = _words(*old.places[:1], *used), []
-            for values, reason in wanted:
-                for k in range(len(history[:end]) - 1, -1, -1) if values else ():
-                    made = history[k]
-                    if made.at and made.name in words and _equal(made.value, values[0]):
-                        k = _maker(history, k)
-                        yield history[k].at[:1], reason
-                        makers.append(k)
-                        break
-            if not makers:
-                # A threshold is worked out on the line that draws.
-                of = None if end is None else history[end].made_in
-                makers = list(_ingredients(history[:end], used, of))
-                yield from ((history[k].at[:1], INTO) for k in makers)
-            for k in makers:
-                for j in _ingredients(history[:k], history[k].at[:1], history[k].made_in):
-                    yield history[j].at[:1], INTO
+        history, _ = self._history(tape, [one.value for one in tape.calls], self._side(tape))
+        used = (new.met or old.places)[:1]
+        end = next((k for k, one in enumerate(history) if one.at[:1] == used), None)
+        words, makers = _words(*old.places[:1], *used), []
+        for values, reason in wanted:
+            for k in range(len(history[:end]) - 1, -1, -1) if values else ():
+                made = history[k]
+                if made.at and made.name in words and _equal(made.value, values[0]):
+                    k = _maker(history, k)
+                    yield history[k].at[:1], reason
+                    makers.append(k)
+                    break
+        if not makers:
+            # A threshold is worked out on the line that draws.
+            of = None if end is None else history[end].made_in
+            makers = list(_ingredients(history[:end], used, of))
+            yield from ((history[k].at[:1], INTO) for k in makers)
+        for k in makers:
+            for j in _ingredients(history[:k], history[k].at[:1], history[k].made_in):
+                yield history[j].at[:1], INTO
 
-    def _history(self, tape: HeldTape) -> "History":
-        """What each line of the recorded run made, in order."""
-        side = 0 if any(tape is one for one in self.sides[0]) else 1
-        run = self.run if self.rows else single(self.run)
-        more = {} if self.rows is None else {"size": self.rows}
-        return _followed(run, self.pair[side], [one.name for one in tape.calls],
-                         [one.value for one in tape.calls], more)[0]  # fmt: skip
+    def _history(self, tape: HeldTape, values: Sequence[Any], side: int) -> "tuple[History, Any]":
+        """What each line made when the draws are these, in order, and the answer.
+
+        Up to where the mechanism raises, with None for its answer; it did not when it was recorded.
+        """
+        history, trace = _followed()
+        output = None
+        with suppress(Exception):
+            sys.settrace(trace)
+            try:
+                output = self._played(side, tape, values)
+            finally:
+                sys.settrace(None)
+        return history, output
 
     def _hides(
         self, loss: float, given: float | None, old: Call, new: Call, *, within: bool
@@ -462,10 +476,13 @@ class _Inquiry:
                     seen[one.places] = None
                     yield one.places, "a draw here decides among data, which no alignment of " \
                         "the draws follows"  # fmt: skip
-        with suppress(Exception):
-            history = self._history(tapes[0])
-            for at, *_ in seen:
-                end = next(k for k, one in enumerate(history) if one.at[:1] == (at,))
+        if not seen:
+            return
+        values = [one.value for one in tapes[0].calls]
+        history, _ = self._history(tapes[0], values, self._side(tapes[0]))
+        for at, *_ in seen:
+            end = next((k for k, one in enumerate(history) if one.at[:1] == (at,)), None)
+            if end is not None:
                 for k in _ingredients(history[:end], (at,), history[end].made_in):
                     yield history[k].at[:1], INTO
 
@@ -612,16 +629,9 @@ def _maker(history: History, k: int) -> int:
 
 
 def _made_at(
-    run: Run, tape: HeldTape, pair: tuple[Database, Database], rows: int | None
+    histories: "tuple[History, History]", outputs: tuple[Output, Output]
 ) -> tuple[Place, ...]:
-    calls, replayed = tape.calls, tape.replayed
-    more = {} if rows is None else {"size": rows}
-    histories, outputs = [], []
-    for database, values in ((pair[0], [one.value for one in calls]),
-                             (pair[1], [one.moved for one in replayed])):  # fmt: skip
-        history, output = _followed(run, database, [one.name for one in calls], values, more)
-        histories.append(history)
-        outputs.append(output)
+    """The line that makes what differs between two answers, and the last that takes it on."""
     one, two = (_flat(output) for output in outputs)
     if one.shape != two.shape:
         return histories[0][-1].at
@@ -633,14 +643,13 @@ def _made_at(
     found = found or [before for before, after in both
                       if _contains(before.value, a) and _contains(after.value, b)]  # fmt: skip
     if found:
-        # Where it came about, and the last line that took it on its way out.
         kept = [one for one in found if not one.returned] or found
         return tuple(dict.fromkeys((found[0].at[0], kept[-1].at[0])))
     return histories[0][-1].at
 
 
-def _followed(run: Run, database: Database, names: Sequence[str], values: Sequence[Any],
-              more: dict[str, int]) -> "tuple[History, Any]":  # fmt: skip
+def _followed() -> "tuple[History, Callable[[Any, str, Any], Any]]":
+    """A list that fills with what each line makes, and the trace function that fills it."""
     history: History = []
     known: dict[int, dict[str, int]] = {}
     last: dict[int, tuple[Place, ...]] = {}
@@ -684,14 +693,7 @@ def _followed(run: Run, database: Database, names: Sequence[str], values: Sequen
         last[id(frame)] = places_of(frame) if event == "line" else ()
         return trace
 
-    player = Playing(np.random.PCG64(0), names, values)
-    sys.settrace(trace)
-    try:
-        with through(player):
-            output = run(database, player, **more)
-    finally:
-        sys.settrace(None)
-    return history, output
+    return history, trace
 
 
 def _known(frame: Any) -> dict[str, Any]:
@@ -732,6 +734,6 @@ def _equal(value: Any, wanted: Any) -> bool:
 
 def _contains(value: Any, wanted: float) -> bool:
     if _numeric(value):
-        with suppress(Exception):
+        with suppress(TypeError, ValueError):  # a list of something else
             return bool(np.any(np.asarray(value, dtype=float) == wanted))
     return False
