@@ -103,6 +103,16 @@ class Example:
         """The values chosen, in order."""
         return tuple([value for _, value, _ in self.made])
 
+    @cached_property
+    def inner(self) -> Elements | None:
+        """The first collection with an element that stands inside an element of another one."""
+        rows = [row for block in self.blocks for row in block.elements]
+        for block in self.blocks:
+            if block.elements and any(a <= block.start and block.end[1] <= b for a, b in rows
+                                      if (a, b) not in block.elements):  # fmt: skip
+                return block
+        return None
+
     def with_elements(self, block: Elements, elements: Sequence[Sequence[object]]) -> list[object]:
         """The choices with other elements in a collection."""
         values = self.values

@@ -15,9 +15,12 @@ import sysconfig
 from collections import ChainMap
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from functools import partial
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -85,7 +88,7 @@ class _Walk:
         if isinstance(value, Enum):
             yield value
             value = value.value
-        if plain(value):
+        if plain(value) or isinstance(value, MADE):
             yield from _parts(value)
             return
         if not self._new(value):
@@ -269,10 +272,32 @@ def plain(value: object) -> bool:
     return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
 
 
+MADE = (Decimal, Fraction, timedelta, time, IPv4Address, IPv6Address)
+"""Values that a strategy makes of numbers or of bytes."""
+
+
+def _numbers(value: Any) -> Iterator[Any]:
+    """What such a value is made of."""
+    match value:
+        case Decimal():
+            yield str(value)
+        case Fraction():
+            yield from (value.numerator, value.denominator, float(value))
+        case timedelta():
+            yield from (value.days, value.seconds, value.total_seconds())
+        case time():
+            yield from (value.hour, value.minute, value.second)
+        case IPv4Address() | IPv6Address():
+            yield from (value.packed, int(value))
+
+
 def _parts(value: object) -> Iterator[Any]:
     """A constant, and what it is made of: the entries of a tuple, year, month and day of a date."""
     if isinstance(value, np.generic):
         value = value.item()
+    if isinstance(value, MADE):
+        yield from _numbers(value)
+        return
     if isinstance(value, (tuple, frozenset, list)):
         items = sorted(value, key=repr) if isinstance(value, frozenset) else value
         for item in items:

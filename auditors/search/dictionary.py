@@ -4,6 +4,7 @@ from calendar import monthrange
 from collections.abc import Iterator, Sequence
 from datetime import date
 from itertools import islice, pairwise, permutations, product
+from math import inf, nextafter
 from typing import Any
 
 from .choices import ChoiceSpace, Elements, Example, ExampleChoice
@@ -28,6 +29,12 @@ MOST_JOINT = 6
 MOST_TOGETHER = 4
 MOST_NAMED = 64
 """Values of a choice that are looked at for texts of the code."""
+MOST_FORMS = 8
+"""Values of each choice of a row of which several rows are made, and how many: one row more or less
+shows a limit on their number only at the limit itself."""
+ROWS = (2, 3, 4)
+INNER = (3, 2, 4, 1, 5)
+"""How many constants are put into a collection inside a row."""
 LENGTHS = (5, 4, 3, 2)
 """Constants adjacent in the code that are put into adjacent choices."""
 
@@ -50,7 +57,8 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
     places = [p for p, choice in enumerate(example.choices) if choice.kind != "boolean"]
     for length in LENGTHS:
         together = [constants[i : i + length] for i in range(len(constants) - length + 1)]
-        for values in [*(days(constants) if length == len(DAY) else ()), *together]:
+        made = {len(DAY): days, 2: quotients}.get(length)
+        for values in [*(made(constants) if made else ()), *together]:
             for first in range(len(places) - length + 1):
                 chosen = places[first : first + length]
                 fitted = [
@@ -73,6 +81,13 @@ def days(constants: Sequence[object]) -> Iterator[tuple[int, ...]]:
             # A leap year has every day of a year.
             if month <= 12 and day_of_month <= monthrange(LEAP_YEARS[0], month)[1]:
                 yield from ((year, month, day_of_month) for year in LEAP_YEARS)
+
+
+def quotients(constants: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """What two adjacent constants leave of each other: `60 * hour + minute == 1000` is (16, 40)."""
+    whole = [one for one in constants if type(one) is int and one > 1]
+    for pair in pairwise(whole):
+        yield divmod(max(pair), min(pair))
 
 
 def _fitted(value: object, choice: ExampleChoice) -> object:
@@ -130,6 +145,43 @@ def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[o
                 yield changed(example, {place: value})
 
 
+def repeated(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
+    """Several rows with the same value of a form: code may count them."""
+    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+        block = next(block for block in example.blocks if block.elements)
+        start, end = block.elements[0]
+        row = example.values[start:end]
+        for place in range(start, end):
+            for value in forms_of(suggestions.constants, example.choices[place])[:MOST_FORMS]:
+                made = (*row[: place - start], value, *row[place - start + 1 :])
+                yield from (example.with_elements(block, [made] * times) for times in ROWS)
+
+
+def inner(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
+    """Constants that stand together in the code, as all elements of a collection in a row."""
+    for example in examples:
+        block = example.inner
+        if block is None:
+            continue
+        start, end = block.elements[0]
+        values = [place for place in range(start, end) if example.choices[place].kind != "boolean"]
+        if len(values) != 1:
+            continue
+        choice, before, after = (
+            example.choices[values[0]], example.values[start : values[0]],
+            example.values[values[0] + 1 : end],
+        )  # fmt: skip
+        fitted = [_fitted(one, choice) for one in suggestions.constants]
+        for length in INNER:
+            for first in range(len(fitted) - length + 1):
+                some = fitted[first : first + length]
+                if any(one is None for one in some):
+                    continue
+                # A set is drawn by places among what is left: what comes first leaves a gap above.
+                for ways in dict.fromkeys((tuple(some), tuple(sorted(some, reverse=True)))):
+                    yield example.with_elements(block, [(*before, one, *after) for one in ways])
+
+
 def conjunctions(
     suggestions: Suggestions, space: ChoiceSpace, examples: list[Example]
 ) -> Iterator[list[object]]:
@@ -175,8 +227,11 @@ def _ways(constant: object, choice: ExampleChoice, named: dict[str, object]) -> 
     if isinstance(constant, str) and constant in named:
         return [named[constant]]
     found = exact(constant, choice.kind)[:1]
-    if choice.kind in ("integer", "float") and found:
+    if choice.kind == "integer" and found:
         found += [found[0] + 1, found[0] - 1]
+    elif choice.kind == "float" and found:
+        # The next number, since the limits of a range may be closer than 1.
+        found += [nextafter(found[0], inf), nextafter(found[0], -inf)]
     return [value for value in found if choice.permits(value)]
 
 

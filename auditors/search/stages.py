@@ -12,7 +12,7 @@ from typing import Any
 from .bank import Bank
 from .choices import ChoiceSpace, Example, ExampleChoice
 from .corners import MOST_LISTS, corners, enumerated, exhausted, patterned, regrouped
-from .dictionary import conjunctions, dictionary, shaped
+from .dictionary import conjunctions, dictionary, inner, repeated, shaped
 from .evolution import Evolution
 from .ladder import Ladder, base_of
 from .scout import Enough, Gross, Scout, Seen
@@ -62,6 +62,8 @@ class Stages:
         self._patterns(tries.longest(1) or smallest)
         tries.all_of(dictionary(suggestions, smallest), int(0.3 * self.examples))
         tries.all_of(shaped(suggestions, smallest), int(0.15 * self.examples))
+        tries.all_of(repeated(suggestions, smallest), int(0.07 * self.examples))
+        tries.all_of(inner(suggestions, tries.inside()), int(0.07 * self.examples))
         together = conjunctions(suggestions, tries.space, smallest)
         tries.all_of(together, int(0.15 * self.examples))
         tries.all_of(enumerated(smallest), self.examples // 4)

@@ -4,18 +4,23 @@ Nothing here knows a strategy: a value is only ever suggested to a choice that p
 
 Some values are asked for and named nowhere: `len(code) == 8 and code[:2].isupper()`, or
 `v & (v - 1) == 0`. Whole numbers of the code say where a text may change from letters to digits; a
-pattern in the code is answered by what matches it; powers of two and ten are round, and one less
-than a power of two is all ones.
+pattern in the code is answered by what matches it; two texts that it asks for may stand in one;
+powers of two and ten are round, and one less than a power of two is all ones.
 """
 
 import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from itertools import permutations
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from .choices import ChoiceSpace, Example, ExampleChoice
+
+T = TypeVar("T")
 
 SMALL = 12
 ENUMERATED = 128
@@ -26,7 +31,12 @@ LONGEST = 40
 """Letters of a text that is made by its shape."""
 MOST_CUTS = 6
 MOST_PATTERNS = 8
+MOST_TEXTS = 6
+"""Texts of the code that are joined with each other, and written otherwise."""
+TIMES = (1, 2, 4, 8)
+"""How long bytes are that are all the same."""
 LETTERS = ("A", "a")
+NUMBER = re.compile(r"[-+]?\d{1,18}(\.\d{1,9})?")
 SPECIAL = ("e\u0301", "\ufb01", "\u0130", "\u00df", "a b", "a\n", "'", "-1", "nan", "None", "a@b.c")
 """Texts that code treats apart: not normal, of other case, with blanks, numbers, missing."""
 
@@ -77,7 +87,7 @@ class Suggestions:
         return [value for value in self.constants if type(value) in (int, float)]
 
 
-def in_turn(proposals: list[Iterator[list[object]]]) -> Iterator[list[object]]:
+def in_turn(proposals: "list[Iterator[T]]") -> "Iterator[T]":
     """One of each in turn until all have ended."""
     while proposals:
         left = []
@@ -136,6 +146,11 @@ def far(choice: ExampleChoice) -> list[Any]:
 
 def exact(constant: object, kind: str) -> list[Any]:
     """A constant as a value of the kind, if it can be one."""
+    if isinstance(constant, str) and kind in ("integer", "float"):
+        return _read(constant, kind)
+    if isinstance(constant, str) and kind == "bytes":
+        found = [ip.packed for ip in _addresses(constant)]
+        return found or [constant.encode("utf-8", "replace")]
     if kind == "integer" and isinstance(constant, (int, float)) and math.isfinite(constant):
         whole = int(constant)
         return [whole] if whole == constant else [math.floor(constant), math.ceil(constant)]
@@ -148,6 +163,23 @@ def exact(constant: object, kind: str) -> list[Any]:
         kind == "bytes" and isinstance(constant, bytes)
     ):
         return [constant]
+    return []
+
+
+def _read(text: str, kind: str) -> list[Any]:
+    """The number that a text writes; as a whole number with its digits behind the point, too."""
+    if not NUMBER.fullmatch(text):
+        return [int(ip) for ip in _addresses(text)] if kind == "integer" else []
+    if kind == "float":
+        return [float(text)]
+    number = Decimal(text)
+    whole = [int(number.scaleb(-int(number.as_tuple().exponent)))]
+    return [*whole, *([int(number)] if number == int(number) else [])]
+
+
+def _addresses(text: str) -> list[IPv4Address | IPv6Address]:
+    with suppress(ValueError):
+        return [ip_address(text)]
     return []
 
 
@@ -189,19 +221,24 @@ def sortable(value: object) -> tuple[str, object]:
     return kind, 0 if value != value else value
 
 
-def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[object]:
-    """Values of some form that a choice permits."""
+def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
+    """Values of some form that a choice permits, one of each form in turn."""
     found: list[Any]
     match choice.kind:
         case "string":
-            found = [*_matches(constants), *_shapes(constants), *SPECIAL]
+            ways = _matches(constants), _joined(constants), _written(constants)
+            found = list(in_turn([*ways, _shapes(constants), iter(SPECIAL)]))
+        case "bytes":
+            found = list(in_turn([_joined(constants, bytes), _all_the_same(constants)]))
         case "integer" | "float":
             kind = int if choice.kind == "integer" else float
-            found = [kind(2**k) for k in range(40, 3, -1)] + [kind(10**k) for k in range(12, 1, -1)]
+            found = [math.nan, math.inf, -math.inf, -0.0, 5e-324] if kind is float else []
+            found += [kind(2**k) for k in range(40, 3, -1)]
+            found += [kind(10**k) for k in range(12, 1, -1)]
             found += [kind(2**k - 1) for k in range(40, 3, -1)]
         case _:
             return []
-    return [value for value in dict.fromkeys(found) if choice.permits(value)]
+    return _different([value for value in found if choice.permits(value)])
 
 
 def _matches(constants: Sequence[object]) -> Iterator[str]:
@@ -215,6 +252,28 @@ def _matches(constants: Sequence[object]) -> Iterator[str]:
             made = ChoiceSpace(st.from_regex(pattern, fullmatch=True)).made([])
             if made is not None:
                 yield made.value
+
+
+def _joined(constants: Sequence[object], kind: type = str) -> Iterator[Any]:
+    """Two texts of the code, or the bytes of it, one behind the other: it may ask for both."""
+    parts = [one for one in constants if isinstance(one, kind) and one]
+    for one, other in permutations(parts[:MOST_TEXTS], 2):
+        yield one + other  # type: ignore[operator]
+
+
+def _written(constants: Sequence[object]) -> Iterator[str]:
+    """Texts of the code in other letters, with blanks around, and twice."""
+    texts = [one for one in constants if isinstance(one, str) and one]
+    for text in texts[:MOST_TEXTS]:
+        forms = (text.upper(), text.title(), text.lower(), f" {text}", f"{text} ", 2 * text)
+        yield from (form for form in dict.fromkeys(forms) if form != text)
+
+
+def _all_the_same(constants: Sequence[object]) -> Iterator[bytes]:
+    """One byte, or several of it: nothing, all ones, and whole numbers of the code."""
+    numbers = [n for n in constants if type(n) is int and 0 <= n < 256]
+    for number in dict.fromkeys((0, 255, *numbers[:MOST_TEXTS])):
+        yield from (bytes([number]) * times for times in TIMES[::-1])
 
 
 def _shapes(constants: Sequence[object]) -> Iterator[str]:

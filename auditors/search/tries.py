@@ -103,6 +103,11 @@ class Tries:
             found.setdefault(shape, seen)
         return [seen.example for seen in list(found.values())[:most] if seen.example is not None]
 
+    def inside(self) -> list[Example]:
+        """The smallest example with a collection, not an empty one, inside another."""
+        found = (seen.example for seen in self.by_size())
+        return list(islice((one for one in found if one is not None and one.inner is not None), 1))
+
     def longest(self, most: int) -> list[Example]:
         """The examples of most choices."""
         order = sorted(self.examples(), key=lambda seen: -choices_made(seen))

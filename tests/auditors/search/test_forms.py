@@ -1,7 +1,10 @@
 """Values that no constant of the code is, and what is proposed for them."""
 
+import math
 import re
 import unicodedata
+from decimal import Decimal
+from ipaddress import ip_address
 from itertools import product
 
 import pytest
@@ -11,7 +14,7 @@ from dpwitness import Pair
 from dpwitness.auditors.search.choices import ChoiceSpace, ExampleChoice
 from dpwitness.auditors.search.constants import constants_of
 from dpwitness.auditors.search.corners import corners, exhausted
-from dpwitness.auditors.search.dictionary import conjunctions, runs, shaped
+from dpwitness.auditors.search.dictionary import conjunctions, inner, repeated, runs, shaped
 from dpwitness.auditors.search.suggestions import Suggestions, forms_of, in_turn
 
 CITIES = ("Bergen", "Oslo", "Vaduz", "Rome")
@@ -30,7 +33,21 @@ def not_normal(text):
     return unicodedata.normalize("NFC", text) != text
 
 
-@pytest.mark.parametrize("meets", [capitals_and_digits, matches, not_normal])
+def address(text):
+    return "@" in text and text.endswith(".org")
+
+
+def seen_through(text):
+    return text != text.strip() and text.strip() == "vip"
+
+
+def of_other_case(text):
+    return text.lower() == "admin" and not text.islower()
+
+
+@pytest.mark.parametrize(
+    "meets", [capitals_and_digits, matches, not_normal, address, seen_through, of_other_case]
+)
 def test_texts_of_a_form_are_among_the_proposals(meets):
     space = ChoiceSpace(st.text(max_size=12))
     choice = space.made([]).choices[0]
@@ -136,3 +153,118 @@ def test_round_numbers_are_proposed_in_a_row():
     found = [space.made(choices).value for choices in shaped(Suggestions(()), [example])]
     assert [2**19] in found
     assert list(in_turn([iter([[1]]), iter([])])) == [[1]]
+
+
+def marked(data):
+    return data[:2] == b"\xff\xfe" and data.endswith(b"\x00")
+
+
+def all_sevens(data):
+    return len(data) == 4 and set(data) == {7}
+
+
+@pytest.mark.parametrize("meets", [marked, all_sevens])
+def test_bytes_of_a_form_are_among_the_proposals(meets):
+    choice = ChoiceSpace(st.binary(max_size=12)).made([]).choices[0]
+    assert any(map(meets, forms_of(constants_of(meets), choice)))
+
+
+PRICE, HOST = Decimal("19.99"), ip_address("10.1.2.3")
+
+
+def at_a_price(rows):
+    return PRICE in rows
+
+
+def at_a_written_price(rows):
+    return Decimal("7.25") in rows
+
+
+def from_a_host(rows):
+    return HOST in rows
+
+
+def from_a_written_host(rows):
+    return any(str(row) == "10.1.2.4" for row in rows)
+
+
+PRICES = st.lists(st.decimals(0, 100, places=2, allow_nan=False), max_size=3)
+HOSTS = st.lists(st.ip_addresses(v=4, network="10.0.0.0/8"), max_size=3)
+ANY_HOSTS = st.lists(st.ip_addresses(v=4), max_size=3)
+
+
+@pytest.mark.parametrize(
+    ("meets", "rows"),
+    [(at_a_price, PRICES), (at_a_written_price, PRICES), (from_a_host, HOSTS),
+     (from_a_host, ANY_HOSTS), (from_a_written_host, ANY_HOSTS)],
+)  # fmt: skip
+def test_what_stands_for_numbers_is_a_constant(meets, rows):
+    """A decimal or an address, as an object or as its text, in the choice that makes it."""
+    space, suggestions = ChoiceSpace(rows), Suggestions(constants_of(meets))
+    example = space.made([True])
+    found = [
+        space.made([*example.values[:place], value, *example.values[place + 1 :]])
+        for place, choice in enumerate(example.choices)
+        for value in suggestions.fitting(choice)
+    ]
+    assert any(meets(made.value) for made in found if made is not None)
+
+
+def at_a_minute(rows):
+    return any(60 * hour + minute == 1000 for hour, minute in rows)
+
+
+def test_a_number_may_be_two_by_its_quotient_and_remainder():
+    space = ChoiceSpace(st.lists(st.tuples(st.integers(0, 23), st.integers(0, 59)), max_size=3))
+    found = runs(Suggestions(constants_of(at_a_minute)), space.made([True, 1, 1, False]))
+    assert any(at_a_minute(space.made(choices).value) for choices in found)
+
+
+def in_a_box(rows):
+    return any(48.8 < a < 48.9 and 2.2 < b < 2.3 for a, b in rows)
+
+
+def test_the_limits_of_two_narrow_ranges_are_met_together():
+    space = ChoiceSpace(st.lists(st.tuples(st.floats(-90, 90), st.floats(-180, 180)), max_size=3))
+    found = conjunctions(
+        Suggestions(constants_of(in_a_box)), space, [space.made([True, 1.0, 1.0, False])]
+    )
+    assert any(in_a_box(space.made(choices).value) for choices in found)
+
+
+def holds_a_list(rows):
+    return [1, 2, 3] in rows
+
+
+def holds_a_set(rows):
+    return frozenset({13, 31}) in rows
+
+
+@pytest.mark.parametrize(
+    ("meets", "rows", "choices"),
+    [
+        (holds_a_list, st.lists(st.lists(st.integers(0, 9), max_size=4), max_size=3),
+         [True, True, 5]),
+        (holds_a_set, st.lists(st.frozensets(st.integers(0, 50), max_size=4), max_size=3),
+         [True, True, 5]),
+    ],
+)  # fmt: skip
+def test_a_collection_inside_a_row_is_one_of_the_code(meets, rows, choices):
+    space = ChoiceSpace(rows)
+    example = space.made(choices)
+    assert example.inner is not None
+    found = inner(Suggestions(constants_of(meets)), [example])
+    assert any(meets(space.made(one).value) for one in found)
+
+
+def test_a_flat_list_has_no_collection_inside():
+    space = ChoiceSpace(st.lists(st.integers(), max_size=3))
+    assert space.made([True, 5, True, 6, False]).inner is None
+    assert not list(inner(Suggestions((1, 2)), [space.made([True, 5, False])]))
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_what_no_number_is_comes_several_times(times):
+    space = ChoiceSpace(st.lists(st.floats(), max_size=9))
+    found = [space.made(one).value for one in repeated(Suggestions(()), [space.made([True, 0.5])])]
+    assert any(len(rows) == times and all(map(math.isnan, rows)) for rows in found)
