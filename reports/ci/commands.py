@@ -69,7 +69,7 @@ def gate(
     last = last_of(root / settings.directory)
     width = console.width if console.sized else 0
     if not console.quiet:
-        console.say(gate_table.head())
+        console.say(gate_table.head(width=width))
 
     noted = set[str]()
 

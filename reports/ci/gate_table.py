@@ -20,6 +20,8 @@ from .gate import Gated
 from .summary import WORDS
 
 COLUMNS = (("verdict", 12), ("privacy loss", 12), ("claimed", 7), ("last run", 16), ("time", 7))
+ALL = sum(size + 2 for _, size in COLUMNS)
+"""Characters of all columns together."""
 ORDER = ("refuted", "failed", "inconclusive", "not_refuted", "proved")
 """The verdicts, what needs somebody's eyes first."""
 
@@ -46,9 +48,9 @@ def _changed(result: AuditResult, last: Last | None) -> str:
     return difference if float(difference) else "same"
 
 
-def head() -> str:
-    """The first line of the table."""
-    return _row([name.upper() for name, _ in COLUMNS], "ENTRY")
+def head(*, width: int = 0) -> str:
+    """The first line of the table; on a narrow terminal columns are left out that do not fit."""
+    return _line(_row([name.upper() for name, _ in COLUMNS], width), "ENTRY", "", width)
 
 
 def rows(case: Case, *, width: int = 0) -> list[tuple[str, str]]:
@@ -58,10 +60,8 @@ def rows(case: Case, *, width: int = 0) -> list[tuple[str, str]]:
         found = [(["FAILED"], case.target, "failed")]
     lines = []
     for cells, name, verdict in found:
-        line, name = _row(cells, one_line(name)), one_line(name)
-        if width and len(line) > width:
-            line = f"{_row(cells, '')}\n    {name}"
-        lines.append((line, verdict))
+        name = one_line(name)
+        lines.append((_line(_row(cells, width), name, f"\n    {name}", width), verdict))
     return lines
 
 
@@ -75,10 +75,22 @@ def _cells(case: Case, one: ToldClaim) -> tuple[list[str], str, str]:
     return [*cells, "", "", "", f"{one.seconds:.1f} s"], f"{case.target}, {one.claim}", one.verdict
 
 
-def _row(cells: Sequence[str], name: str) -> str:
+def _row(cells: Sequence[str], width: int) -> str:
+    """The cells in their columns, without the columns for which there is no room."""
     filled = [*cells, *[""] * (len(COLUMNS) - len(cells))]
-    shown = [one_line(cell).ljust(size) for cell, (_, size) in zip(filled, COLUMNS, strict=True)]
-    return "  ".join([*shown, name]).rstrip()
+    shown, used = [], 0
+    for cell, (_, size) in zip(filled, COLUMNS, strict=True):
+        if not width or used + size <= width:
+            shown.append(one_line(cell).ljust(size))
+            used += size + 2
+    return "  ".join(shown)
+
+
+def _line(row: str, name: str, instead: str, width: int) -> str:
+    """A row with a name behind it, or what stands in its place where there is no room."""
+    whole = f"{row}  {name}".rstrip()
+    fits = not width or max(len(whole), ALL) <= width
+    return whole if fits else row.rstrip() + instead
 
 
 def commit_of(root: Path) -> str:

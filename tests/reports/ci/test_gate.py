@@ -183,6 +183,17 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
     ] == []
 
 
+@pytest.mark.parametrize("width", [0, 30, 40, 50, 72, 80, 200])
+def test_a_row_of_the_table_is_no_wider_than_the_terminal(width):
+    refuted = result("refuted", 2.0, mechanism="mechanism", target="package/module.py:mechanism")
+    told = gate_table.rows(_case(gated("module.py:mechanism", refuted), {}), width=width)
+    lines = [gate_table.head(width=width), *told[0][0].split("\n")]
+    assert max(map(len, lines)) <= (width or 200)
+    assert lines[0].split()[:3] == ["VERDICT", "PRIVACY", "LOSS"]
+    assert lines[-1].endswith("module.py:mechanism")
+    assert ("LAST RUN" in lines[0]) == (not width or width >= 72)
+
+
 @pytest.mark.parametrize(("bound", "words"), [("-inf", "> 1"), (1.0, "> 1"), (1.7826, ">= 1.782")])
 def test_a_refutation_has_a_bound_above_the_claim_in_every_face(bound, words):
     """Bets may refute a claim although no event by itself gives a bound above it."""
