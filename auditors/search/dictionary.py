@@ -171,7 +171,7 @@ def inner(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[ob
             example.choices[values[0]], example.values[start : values[0]],
             example.values[values[0] + 1 : end],
         )  # fmt: skip
-        fitted = [_fitted(one, choice) for one in suggestions.constants]
+        fitted: list[Any] = [_fitted(one, choice) for one in suggestions.constants]
         for length in INNER:
             for first in range(len(fitted) - length + 1):
                 some = fitted[first : first + length]
