@@ -119,14 +119,14 @@ def noisy_conjunction_law(
     violated = violations_at(*labelled_points(database, dimension=dimension))
     slack = (threshold - violated) / scale
     logs = np.stack([log_laplace_cdf(-slack), log_laplace_cdf(slack)], axis=1)
+    decisions = np.array([False, True])
     if dimension > MOST_LISTED:
-        decisions = np.array([False, True])
         return ProductLaw(
             parts=tuple(FiniteLaw(outcomes=decisions, log_probabilities=pair) for pair in logs)
         )
-    outcomes = grid_points((2,) * len(violated))
-    total = logs[np.arange(len(violated)), outcomes].sum(axis=1)
-    return FiniteLaw(outcomes=outcomes.astype(bool), log_probabilities=total)
+    places = grid_points((2,) * len(violated))
+    total = logs[np.arange(len(violated)), places].sum(axis=1)
+    return FiniteLaw(outcomes=decisions[places], log_probabilities=total)
 
 
 def deletion_threshold(dimension: int, scale: float, beta: float) -> float:

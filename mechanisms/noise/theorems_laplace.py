@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from math import ceil, exp
 
 import numpy as np
@@ -68,16 +69,21 @@ def _square(*, scale: float, coordinates: int) -> Subject:
 
 
 def _loss_number(*, shift: float, share: float) -> IdentityClaim:
-    level = share * shift
-    # Outputs below the crossing, where the density ratio is exp(level), count.
-    crossing = (shift - level) / 2
+    """At a level between -e and e, and at one below, of which every output has more."""
 
-    def excess(noise: Array) -> Array:
-        return density(noise) - exp(level) * density(noise - shift)
+    def apart(level: float) -> float:
+        def excess(noise: Array) -> Array:
+            return density(noise) - exp(level) * density(noise - shift)
+
+        # Outputs below the crossing count, where the density ratio is exp(level); all if none is.
+        crossing = (shift - level) / 2
+        ends = [-60.0, 0.0, crossing] if level >= -shift else [-60.0, 0.0, shift, shift + 60.0]
+        whole = sum(integral(excess, a, b) for a, b in pairwise(ends))
+        return whole - laplace_hockey_stick(level, shift)
 
     return IdentityClaim(
-        compute=lambda: integral(excess, -60, 0) + integral(excess, 0, crossing),
-        stated=laplace_hockey_stick(level, shift),
+        compute=lambda: max(abs(apart(share * shift)), abs(apart(-1.5 * shift))),
+        stated=0.0,
         tolerance=1e-12,
     )
 
@@ -233,7 +239,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="T-LAP-3-LAW",
-        statement="at epsilon x, answers e scales apart need delta 1 - exp(-(e - x) / 2)",
+        statement="at epsilon x, answers e scales apart need delta 1 - exp(-(e - x) / 2), and "
+        "1 - exp(x) at one below -e",
         reference=DMNS,
         subject=_loss_number,
         parameters={
@@ -257,8 +264,8 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Canonne, Kamath and Steinke (2020)",
         subject=_grid,
         parameters={
-            # Three steps, and a scale of noise that is no whole number before it is rounded.
-            "epsilon": replace(EPSILON, default=0.8),
+            # Three steps, and a scale of noise, 3 1/3, which rounding up alone makes 4.
+            "epsilon": replace(EPSILON, default=0.9),
             "sensitivity": replace(SENSITIVITY, default=1.5),
             "fineness": whole(1, 0, 14, "the step of the grid is 2**-fineness"),
         },
