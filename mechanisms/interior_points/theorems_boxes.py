@@ -217,8 +217,19 @@ def _calls_spend(*, epsilon: float, delta: float, dimension: int) -> IdentityCla
         counted = [] if count is None else [bound(made)["count_epsilon"]]
         return Spending(pure=counted, ranged=[each] * 2 * dimension, delta=slack)
 
+    def recursive() -> list[Spending]:
+        made = boxes_mechanism(
+            dimension=dimension, grid=64, block=41, records=41, epsilon=epsilon, delta=delta,
+            recursive=True,
+        )  # fmt: skip
+        each = bound(made)["interior"].keywords
+        # Deltas add up as epsilons do; theirs are told in parts of epsilon.
+        shares = each["epsilon"], each["delta"] / delta * epsilon
+        return [Spending(pure=[share] * 2 * dimension) for share in shares]
+
     return spends(
-        lambda: [calls(0.0), calls(delta), calls(0.0, count=epsilon / 3)], epsilon=epsilon
+        lambda: [calls(0.0), calls(delta), calls(0.0, count=epsilon / 3), *recursive()],
+        epsilon=epsilon,
     )
 
 
@@ -357,7 +368,8 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     _plain(
         "PAC-BOX-SPENT",
-        "2 d calls, and the count, lose just epsilon together, with delta and without.",
+        "2 d calls, and the count, lose just epsilon together, with delta and without; calls of "
+        "RecConcave just delta, too.",
         _calls_spend,
         parameters={
             "epsilon": replace(EPSILON, default=1.0),
