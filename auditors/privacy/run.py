@@ -55,8 +55,8 @@ MOST_NAMED = 3
 LEAST = 0.5
 """CPU seconds that trying the exact laws may take at least, by themselves."""
 EXACT_SHARE = 0.25
-"""The part of an audit's time that they may take where that is more: with all of it again, a
-quarter of the CPU of the catalogue's audits went to enumerations, mostly to such as gave up."""
+"""The part of an audit's time that they may take if that is more. With as long again as the audit,
+they took a quarter of the CPU of the catalogue's audits (20,000 trials)."""
 ENOUGH = 0.05
 """Seconds of drawing from which the cost of a draw can be told."""
 

@@ -120,6 +120,11 @@ class Example:
         return [*values[: block.start], *made, *values[block.end[0] :]]
 
 
+def with_a_row(examples: Sequence[Example]) -> list[Example]:
+    """The examples with a collection that is not empty."""
+    return [one for one in examples if any(block.elements for block in one.blocks)]
+
+
 class ChoiceSpace:
     """A strategy whose examples can be made from choices."""
 

@@ -35,6 +35,8 @@ LONGEST = 60
 """Letters of a text that may still be a value and not a message."""
 MOST_ITEMS = 64
 MOST_FUNCTIONS = 80
+MADE = (Decimal, Fraction, timedelta, time, IPv4Address, IPv6Address)
+"""Values that a strategy makes of numbers or of bytes."""
 
 FOREIGN = tuple(
     Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "purelib", "platlib")
@@ -270,10 +272,6 @@ def _names(function: object) -> frozenset[str]:
 def plain(value: object) -> bool:
     """Whether a value can stand in a database as it is: a number, a text, a date."""
     return isinstance(value, (bool, int, float, str, bytes, date, np.generic, type(None)))
-
-
-MADE = (Decimal, Fraction, timedelta, time, IPv4Address, IPv6Address)
-"""Values that a strategy makes of numbers or of bytes."""
 
 
 def _numbers(value: Any) -> Iterator[Any]:

@@ -14,7 +14,7 @@ from itertools import islice, product
 from random import Random
 from typing import Any
 
-from .choices import ChoiceSpace, Example, ExampleChoice
+from .choices import ChoiceSpace, Example, ExampleChoice, with_a_row
 from .suggestions import (
     ENUMERATED,
     Suggestions,
@@ -62,7 +62,7 @@ def enumerated(examples: list[Example]) -> Iterator[list[object]]:
 
 def exhausted(space: ChoiceSpace, examples: list[Example]) -> Iterator[list[object]]:
     """The shortest lists of rows of few values: all of them, with every change there is."""
-    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+    for example in with_a_row(examples)[:1]:
         which = next(i for i, block in enumerate(example.blocks) if block.elements)
         rows = _all_rows(example, *example.blocks[which].elements[0])
         left = MOST_LISTS

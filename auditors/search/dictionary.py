@@ -7,7 +7,7 @@ from itertools import islice, pairwise, permutations, product
 from math import inf, nextafter
 from typing import Any
 
-from .choices import ChoiceSpace, Elements, Example, ExampleChoice
+from .choices import ChoiceSpace, Elements, Example, ExampleChoice, with_a_row
 from .suggestions import (
     MARKS,
     Suggestions,
@@ -41,7 +41,7 @@ LENGTHS = (5, 4, 3, 2)
 
 def dictionary(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Constants that stand together in the code, in choices that do; then each alone."""
-    one_row = [e for e in examples if any(block.elements for block in e.blocks)]
+    one_row = with_a_row(examples)
     yield from in_turn(
         [
             in_turn([runs(suggestions, example) for example in examples]),
@@ -139,7 +139,7 @@ def _worth(suggestions: Suggestions, choice: ExampleChoice) -> list[object]:
 
 def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Forms in each choice of the smallest example with a row."""
-    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+    for example in with_a_row(examples)[:1]:
         for place, choice in enumerate(example.choices):
             for value in forms_of(suggestions.constants, choice):
                 yield changed(example, {place: value})
@@ -147,7 +147,7 @@ def shaped(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[o
 
 def repeated(suggestions: Suggestions, examples: list[Example]) -> Iterator[list[object]]:
     """Several rows with the same value of a form: code may count them."""
-    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+    for example in with_a_row(examples)[:1]:
         block = next(block for block in example.blocks if block.elements)
         start, end = block.elements[0]
         row = example.values[start:end]
@@ -189,7 +189,7 @@ def conjunctions(
 
     A constant is tried as it is, then the next number up and down: `> 90_000` asks for 90,001.
     """
-    for example in [e for e in examples if any(block.elements for block in e.blocks)][:1]:
+    for example in with_a_row(examples)[:1]:
         block = next(block for block in example.blocks if block.elements)
         places = [p for p in range(*block.elements[0]) if _is_value(example.choices[p])]
         named = {place: _named(suggestions, space, example, place) for place in places}
