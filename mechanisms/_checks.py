@@ -1,6 +1,6 @@
 """Checks of parameters, done once where a mechanism is entered, and two array conventions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from numbers import Integral, Real
 from operator import index
@@ -24,6 +24,15 @@ def require_positive(**parameters: float) -> None:
             raise ValueError(f"{name} must be positive, got {value}")
         if value == inf:
             raise ValueError(f"{name} must be finite, got {value}")
+
+
+def refuses(ask: Callable[[], object]) -> bool:
+    """Whether what is asked raises ValueError: a promise that no claim covers is not made."""
+    try:
+        ask()
+    except ValueError:
+        return True
+    return False
 
 
 def require_whole(**parameters: float) -> None:

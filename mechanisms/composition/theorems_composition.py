@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import refuses
 from ..accounting.composition import (
     advanced_calibration,
     advanced_composition,
@@ -38,9 +39,10 @@ from ..model import (
     whole,
 )
 from ..noise.geometric import geometric_mechanism
+from ..noise.laplace import laplace_mechanism
 from ..noise.leaky_response import leaky_response, leaky_response_mechanism
 from ..queries import count, histogram
-from .budgeted_stream import ROGERS, budgeted_counts
+from .budgeted_stream import ROGERS, budgeted_counts, cost_of
 from .composed import compose
 from .drill_down import drill_down_mechanism
 
@@ -145,6 +147,31 @@ def _privacy(mechanism: Mechanism) -> Subject:
 def _filtered(*, epsilon: float, price: float) -> Mechanism:
     # Longer than the cheaper count can be bought: who forgets what was spent goes too far.
     return budgeted_counts(epsilon=epsilon, prices=(0.2 * epsilon, price * epsilon), length=8)
+
+
+def _charged() -> IdentityClaim:
+    """How many mechanisms a filter charges for although what they lose is not known to be pure."""
+    made = laplace_mechanism(
+        query=count,
+        sensitivity=1.0,
+        epsilon=0.3,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
+    )
+    (pure,) = (claim for claim in made.claims if isinstance(claim, PrivacyClaim))
+    unfit = (
+        (),
+        (pure, pure),
+        (replace(pure, delta=1e-6),),
+        (replace(pure, distance=2),),
+        (replace(pure, relation=Relation.DECLARED),),
+    )
+
+    def taken() -> float:
+        refused = [refuses(partial(cost_of, replace(made, claims=one))) for one in unfit]
+        return refused.count(False) + abs(cost_of(made) - pure.epsilon)
+
+    return IdentityClaim(compute=taken, stated=0.0)
 
 
 def _alike(*, rounds: int, epsilon: float, leak: float) -> Subject:
@@ -451,5 +478,12 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": number(1.0, 0.2, 4, "the budget, nats"),
             "price": number(0.5, 0.1, 1, "of the dearer count, of the whole budget"),
         },
+    ),
+    Theorem(
+        identifier="COMP-FILTER-PURE",
+        statement="a filter charges for one pure claim about neighbours, and for nothing else: not "
+        "with a delta, about databases two apart, under a relation of one's own",
+        reference=ROGERS,
+        subject=_charged,
     ),
 )

@@ -212,6 +212,23 @@ def _chosen_steps(
     return replace(made, claim=replace(claim, bound=1.5 * 2 * radius * lipschitz / sqrt(steps)))
 
 
+def _noise_in_bound(
+    epsilon: float,
+    delta: float,
+    dimension: int,
+    steps: int,
+    records: int,
+    lipschitz: float,
+    radius: float,
+) -> IdentityClaim:
+    """Noise of scale G sqrt(2 T d) / (s n) in d coordinates adds G^2 / x^2 to a squared norm."""
+    made = _excess(epsilon, delta, dimension, steps, records, lipschitz, radius).claim
+    assert isinstance(made, ExpectationClaim)
+    times = records * zcdp_root(epsilon, delta) / (2 * dimension * sqrt(steps))
+    stated = (1 + 1 / (2 * times**2)) * 2 * radius * lipschitz / sqrt(steps)
+    return IdentityClaim(compute=lambda: made.bound, stated=stated, tolerance=1e-9 * stated)
+
+
 def _averaged(
     epsilon: float,
     delta: float,
@@ -367,6 +384,17 @@ THEOREMS: tuple[Theorem, ...] = (
         "E[L(average) - L(w*)] <= 1.5 R G / sqrt(T) for T <= n^2 s^2 / (4 d^2), balanced eta",
         {**_parameters(2, 1e-5, steps=100), "lipschitz": LIPSCHITZ, "radius": RADIUS},
         _chosen_steps,
+    ),
+    _theorem(
+        "GD-T2-NOISE",
+        "with n = x times 2 d sqrt(T) / s records the bound on E[L(average) - L(w*)] is "
+        "(1 + 1 / (2 x^2)) R G / sqrt(T), balanced eta",
+        {
+            **_parameters(2, 1e-5, steps=100, records=150),
+            "lipschitz": LIPSCHITZ,
+            "radius": RADIUS,
+        },
+        _noise_in_bound,
     ),
     _theorem(
         "GD-AVERAGE",

@@ -10,6 +10,9 @@ import numpy as np
 
 from ..accounting.spending import Spending, spends
 from ..model import (
+    Array,
+    Database,
+    EqualityClaim,
     Histogram,
     IdentityClaim,
     Interval,
@@ -21,6 +24,7 @@ from ..model import (
     Record,
     Relation,
     Rows,
+    Size,
     Subject,
     Theorem,
     ThresholdClaim,
@@ -38,8 +42,10 @@ from .interior_point import (
 from .rec_concave import (
     depth,
     failures_added,
+    lopsided_points,
     partitions,
     points_promised,
+    rec_concave_law,
     rec_concave_mechanism,
     stable_choice,
     stable_choice_law,
@@ -118,6 +124,17 @@ def _recursive(*, epsilon: float, delta: float, grid: int, points: int) -> Mecha
     return rec_concave_mechanism(
         points=points, grid=grid, epsilon=epsilon, delta=delta, identifier="PAC-IP-REC"
     )
+
+
+def _levels_law(*, points: int, grid: int, **parameters: Any) -> Subject:
+    made = rec_concave_mechanism(points=points, grid=grid, **parameters)
+
+    def drawn(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
+        law = rec_concave_law(database, grid=grid, **parameters)
+        return rng.choice(law.outcomes, p=np.exp(law.log_probabilities), size=size)
+
+    databases = (lopsided_points(points, grid)[0], terraced_points(points, grid))
+    return Subject(claim=EqualityClaim(other=drawn, databases=databases), mechanism=made)
 
 
 def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> ThresholdClaim:
@@ -291,6 +308,21 @@ THEOREMS: tuple[Theorem, ...] = (
             "delta": DELTA,
             "grid": _grid(64, 33),
             "points": whole(41, 1, 10_000, "points m"),
+        },
+    ),
+    Theorem(
+        identifier="PAC-IP-REC-LAW",
+        slow=True,
+        statement="Levels that are not the first owe 3/4 of their promise to the one above: runs "
+        "of two levels have the law that is worked out level by level.",
+        reference=RECURSIVE,
+        subject=_levels_law,
+        parameters={
+            "epsilon": Parameter(default=8.0, within=EPSILON.within, meaning=EPSILON.meaning),
+            "delta": DELTA,
+            "grid": _grid(1000, 33),
+            "points": whole(41, 6, 10_000, "points m"),
+            "base": whole(6, 4, 32, "size of problems that are not halved any more"),
         },
     ),
     Theorem(

@@ -126,6 +126,34 @@ def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
     )
 
 
+def _middle(database: Database) -> float:
+    """An answer half-way between two places of a grid of whole numbers."""
+    return len(database) + 0.5
+
+
+def _grid_tail(*, scale: int) -> Subject:
+    """Half a step is lost by rounding, and the noise goes on from there.
+
+    At every other level the bound without that half is where an error can lie too: half-way
+    between two places, just below it so that rounding of the loss decides nothing.
+    """
+    mechanism = grid_laplace_mechanism(
+        query=_middle,
+        sensitivity=float(scale),
+        epsilon=1.0,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
+        granularity=1.0,
+    )
+    claim = mechanism.claims[1]
+    assert isinstance(claim, UtilityClaim)
+    steps = (0.5, 1.0, scale + 0.5, scale + 1.0)
+    tails = [2 * exp(-one / scale) / (1 + exp(-1 / scale)) for one in steps]
+    levels = tuple(min(tail * (1 + ROUNDING), 0.99) for tail in tails)
+    claim = replace(claim, levels=levels, databases=([], [1] * 8))
+    return Subject(claim=claim, mechanism=mechanism)
+
+
 def _columns(database: Database, *, width: int) -> Array:
     return np.asarray(database, dtype=float).reshape(-1, width).sum(axis=0)
 
@@ -285,6 +313,14 @@ THEOREMS: tuple[Theorem, ...] = (
         reference="Canonne, Kamath and Steinke (2020), Proposition 29",
         subject=_grid_law,
         parameters={"scale": whole(3, 1, 1000, "of the noise, in steps")},
+    ),
+    Theorem(
+        identifier="T-GRID-TAIL",
+        statement="P[|error| >= (1/2 + b ln(2 / ((1 + exp(-1 / b)) beta))) steps] <= beta: "
+        "rounding adds half a step to noise of scale b",
+        reference="Canonne, Kamath and Steinke (2020)",
+        subject=_grid_tail,
+        parameters={"scale": whole(2, 1, 1000, "b, of the noise, in steps")},
     ),
     Theorem(
         identifier="T-GEO",

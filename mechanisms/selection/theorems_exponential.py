@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import refuses
 from ..model import (
     Database,
+    IdentityClaim,
     Interval,
     InvariantCase,
     InvariantClaim,
@@ -126,6 +128,17 @@ def _never_lower() -> InvariantClaim:
     )
 
 
+def _half_elsewhere() -> IdentityClaim:
+    """How many relations but add-remove take monotone scores, and with them half of the noise."""
+
+    def taken() -> float:
+        made = by_votes(2, least_vote=0, monotone=True)
+        others = [one for one in Relation if one is not ADD_REMOVE]
+        return [refuses(partial(replace, made, relation=one)) for one in others].count(False)
+
+    return IdentityClaim(compute=taken, stated=0.0)
+
+
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="EM-3.10",
@@ -172,6 +185,13 @@ THEOREMS: tuple[Theorem, ...] = (
         statement="revenue at fixed prices is monotone: a further bid lowers it at none",
         reference=f"{BOOK}, Section 3.4",
         subject=_never_lower,
+    ),
+    Theorem(
+        identifier="EM-MONO-ONLY",
+        statement="half of the noise is given to monotone scores under add-remove, and under no "
+        "other relation: a replaced record lowers one score and raises another",
+        reference=f"{BOOK}, Section 3.4",
+        subject=_half_elsewhere,
     ),
     Theorem(
         identifier="EM-NAIVE",

@@ -102,12 +102,11 @@ def sparse_vector_density(
     return log_bits(missed, reached, threshold_scale=threshold_scale, query_scale=query_scale)
 
 
-def count_of(data: Database, *, place: int) -> float:
-    """The count of one bin."""
-    return float(data[place])
+def count_of(data: Database, *, place: int, unit: float) -> float:
+    """The count of one bin, of which a record is worth `unit`."""
+    return unit * float(data[place])
 
 
-QUERIES = (partial(count_of, place=0), partial(count_of, place=1))
 # Asks one bin until its count is above, and then the other until that is.
 TURNS = Analyst(asks=(1, 0), moves=((0, 1), (1, 0)))
 
@@ -120,24 +119,29 @@ def sparse_vector_session_mechanism(
     length: int = 6,
     threshold: float = 10.0,
     records: int = 20,
+    sensitivity: float = 1.0,
     query_scale: float | None = None,
     name: str = "sparse-vector-session",
     identifier: str = "",
 ) -> Mechanism:
     """A session about two counts of `records` records, against every analyst of two states.
 
-    The claim is threshold_epsilon + query_epsilon. The scale of the queries' noise follows unless
-    it is given.
+    A record counts `sensitivity`, and the threshold is in the same unit. The claim is
+    threshold_epsilon + query_epsilon. The scale of the queries' noise follows unless it is given.
     """
-    require_positive(threshold_epsilon=threshold_epsilon, query_epsilon=query_epsilon)
+    require_positive(
+        threshold_epsilon=threshold_epsilon, query_epsilon=query_epsilon, sensitivity=sensitivity
+    )
     require_whole(positives=positives, length=length, records=records)
     require_number(threshold=threshold)
-    scaled = 2 * positives / query_epsilon if query_scale is None else query_scale
+    noise = 2 * positives * sensitivity
+    scaled = noise / query_epsilon if query_scale is None else query_scale
+    queries = tuple(partial(count_of, place=place, unit=sensitivity) for place in (0, 1))
     core = sparse_vector_interaction(
         threshold=threshold,
-        sensitivity=1.0,
+        sensitivity=sensitivity,
         threshold_epsilon=threshold_epsilon,
-        query_epsilon=2 * positives / scaled,
+        query_epsilon=noise / scaled,
         positives=positives,
     )
     half = records // 2
@@ -157,7 +161,7 @@ def sparse_vector_session_mechanism(
         core,
         data=Histogram(bins=2, total=records),
         relation=Relation.REPLACE_ONE,
-        queries=QUERIES,
+        queries=queries,
         epsilon=threshold_epsilon + query_epsilon,
         length=length,
         states=2,
@@ -169,9 +173,9 @@ def sparse_vector_session_mechanism(
         outputs=(output,),
         density=partial(
             sparse_vector_density,
-            queries=QUERIES,
+            queries=queries,
             threshold=threshold,
-            threshold_scale=1 / threshold_epsilon,
+            threshold_scale=sensitivity / threshold_epsilon,
             query_scale=scaled,
             positives=positives,
         ),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting.tails import log_laplace_cdf
 from ..model import (
     Analyst,
     Array,
@@ -28,7 +29,7 @@ from ..model import (
 )
 from .above_threshold import above_threshold_mechanism, take
 from .numeric_sparse_vector import numeric_sparse_vector_mechanism
-from .sparse_vector_law import ABOVE, BELOW, HALTED
+from .sparse_vector_law import ABOVE, BELOW, HALTED, log_transcripts, transcripts
 from .sparse_vector_session import sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
@@ -103,21 +104,29 @@ APART = [8, 12]
 """Counts on either side of the threshold: transcripts tell the noises apart best."""
 
 
+UNIT = 2.0
+"""What a record counts in sessions and where answers are numbers, so that it is not 1."""
+
+
+def _units(database: Database, *, bins: tuple[int, ...]) -> Array:
+    return UNIT * take(database, bins=bins)
+
+
 def _unheeding(
     threshold_epsilon: float, query_epsilon: float, positives: int
 ) -> tuple[Mechanism, Mechanism, tuple[Database, ...]]:
     """A session whose analyst heeds no answer, the same queries in one run, and their data."""
     given: dict[str, Any] = {
-        "threshold": 10.0,
+        "threshold": 10 * UNIT,
+        "sensitivity": UNIT,
         "threshold_epsilon": threshold_epsilon,
         "query_epsilon": query_epsilon,
         "positives": positives,
     }
     session = sparse_vector_session_mechanism(length=len(IN_TURN), **given)
     at_once = above_threshold_mechanism(
-        queries=partial(take, bins=IN_TURN),
+        queries=partial(_units, bins=IN_TURN),
         length=len(IN_TURN),
-        sensitivity=1.0,
         relation=Relation.REPLACE_ONE,
         databases=Histogram(bins=2, total=20),
         **given,
@@ -127,7 +136,11 @@ def _unheeding(
 
 def _session(positives: int, **epsilons: Any) -> Mechanism:
     return sparse_vector_session_mechanism(
-        length=MISSED + positives, positives=positives, **epsilons
+        length=MISSED + positives,
+        positives=positives,
+        threshold=10 * UNIT,
+        sensitivity=UNIT,
+        **epsilons,
     )
 
 
@@ -163,14 +176,6 @@ def _sessions_density(**parameters: Any) -> IdentityClaim:
         return worst
 
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
-
-
-UNIT = 2.0
-"""What a record counts where answers are numbers, so that the sensitivity is not 1."""
-
-
-def _units(database: Database, *, bins: tuple[int, ...]) -> Array:
-    return UNIT * take(database, bins=bins)
 
 
 def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mechanism:
@@ -230,6 +235,32 @@ def _numbers_density(positives: int, **parameters: Any) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
+def _quiet(scale: float) -> IdentityClaim:
+    """The law of a run whose queries have no noise of their own, on data on every side."""
+    bins = (0, 1, 0, 1)
+
+    def apart() -> float:
+        worst = 0.0
+        for data in ([4, 1], [1, 4], [-1, -4], [-4, -1], [3, -2], [-2, 3], [0, 0]):
+            margins = np.array(data, dtype=float)[list(bins)]
+            kinds = transcripts(len(bins), len(bins))
+            logs = log_transcripts(
+                kinds,
+                margins.tolist(),
+                threshold_scale=scale,
+                query_scale=0.0,
+                positives=len(bins),
+            )
+            for row, found in zip(kinds, np.exp(logs), strict=True):
+                low = margins[row == BELOW].max(initial=-np.inf) / scale
+                high = margins[row == ABOVE].min(initial=np.inf) / scale
+                ends = np.exp(log_laplace_cdf(np.array([low, high])))
+                worst = max(worst, abs(float(found) - max(0.0, float(ends[1] - ends[0]))))
+        return worst
+
+    return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
+
+
 def _answers(**parameters: Any) -> Subject:
     """One count, asked for again and again: a record moves all answers the same way."""
     made = _numbers((0, 0, 0), **parameters)
@@ -254,6 +285,14 @@ THEOREMS: tuple[Theorem, ...] = (
             "query_epsilon": BITS["query_epsilon"],
             "length": whole(12, 1, 40, "queries"),
         },
+    ),
+    Theorem(
+        identifier="SVT-QUIET",
+        statement="without noise on the queries a transcript has the chance that the noise of the "
+        "threshold lies above all queries that stay below it and at most at those that reach it",
+        reference=f"{LYU}, Algorithm 5",
+        subject=_quiet,
+        parameters={"scale": number(1.5, 0.1, 10, "of the noise on the threshold")},
     ),
     Theorem(
         identifier="SVT-NUMERIC",
