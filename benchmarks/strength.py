@@ -9,6 +9,8 @@ them the later one counts. The note says on the page what else a reader must kno
 
 import argparse
 import json
+import platform
+from datetime import UTC, datetime
 from pathlib import Path
 
 from dpwitness.mechanisms.catalogue import THEOREMS
@@ -95,8 +97,8 @@ def page(results, note=""):
         "# How near the bounds",
         "",
         "Written by `python benchmarks/strength.py` from the JSON of `dpwitness reproduce`",
-        f"with {first['trials']:,} trials, seed {first['seed']}, two shared x86-64 cores, "
-        "2026-11-24.",
+        f"with {first['trials']:,} trials, seed {first['seed']}, {platform.machine()}, "
+        f"{datetime.now(UTC).date().isoformat()}.",
         *([note] if note else []),
         "A test of a bound says little where only a small part of the bound is ever reached. The",
         "ratio is the largest of measured / bound and exact / bound at the defaults (of beta for a",

@@ -113,9 +113,13 @@ class Outputs:
 
         For the few that are kept as they are, whatever their width.
         """
+        return min(count, max(FEWEST, ROOM // max(self.width, 1)))
+
+    @property
+    def width(self) -> int:
+        """About how many bytes one output takes."""
         some = self[:FEW]
-        each = _bytes_of(some.node) // max(len(some), 1)
-        return min(count, max(FEWEST, ROOM // max(each, 1)))
+        return _bytes_of(some.node) // max(len(some), 1)
 
     def paths(self) -> list[Path]:
         """Paths of the numbers and labels in the outputs, in order, at most 256."""
@@ -318,7 +322,7 @@ def _missing(node: Node) -> bool:
 
 MOST_DISTINCT = 0.5
 """Share of different texts above which a part is none that repeats, and is not read."""
-FEWEST = 50
+FEWEST_TEXTS = 50
 """Texts below which their share says nothing."""
 
 
@@ -334,11 +338,11 @@ def _unread(node: Node, path: Path, *, distinct: bool = True) -> str:
             texts = node.compact()
             if (
                 distinct
-                and texts.count >= FEWEST
+                and texts.count >= FEWEST_TEXTS
                 and len(texts.names) > MOST_DISTINCT * texts.count
             ):
                 inside, texts = reading(texts), unread(texts)
-                if texts.count < FEWEST or len(texts.names) <= MOST_DISTINCT * texts.count:
+                if texts.count < FEWEST_TEXTS or len(texts.names) <= MOST_DISTINCT * texts.count:
                     return "" if inside is None else _unread(inside, path)
                 return (
                     f"{name} is text of which hardly any two are equal, compared only as a whole "

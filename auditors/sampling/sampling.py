@@ -62,7 +62,7 @@ WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot", "fr
 """Stages that count nothing; all others are drawn in `PIECES` blocks or more where possible."""
 UNDECIDED = WHOLE_BLOCKS | {"select", "opening"}
 """Stages of which nothing is concluded, so that they are not made again."""
-ROOM = 1 << 25
+ROOM = 1 << 23
 """Bytes of outputs of a block that teaches or counts."""
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""

@@ -125,7 +125,7 @@ def hunt(
 
 def _drawn(scout: Scout, seen: Seen) -> Found:
     """A pair with the draws of its ordinary score."""
-    draws = min(scout.plan.draws, max(0, scout.left() // 2))
+    draws = scout.most(min(scout.plan.draws, max(0, scout.left() // 2)))
     first, second = scout.sampler.draw(seen.pair, "search", 0, draws)
     return Found(seen.pair, first, second, {}, seen)
 
@@ -335,10 +335,10 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
     chunk, draws = 0, plan.draws
     first = listed[0]
     if not sampler.seeded and scout.left() >= 2 * plan.draws:
-        drawn[id(first)] = sampler.draw(first.pair, "search", 0, plan.draws)
+        drawn[id(first)] = sampler.draw(first.pair, "search", 0, scout.most(plan.draws))
     while len(listed) > 1:
         chunk += 1
-        draws *= 4 if chunk == 1 else 2
+        draws = scout.most((4 if chunk == 1 else 2) * draws)
         ranks = []
         for seen in listed:
             if scout.left() < 2 * draws:
@@ -363,6 +363,7 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
             break
         ranks.sort(key=lambda rank: rank[:3], reverse=True)
         listed = [rank[3] for rank in ranks[: len(ranks) // 2]]
+        drawn = {id(seen): drawn[id(seen)] for seen in listed}
     best = listed[0]
     if id(best) not in drawn:
         return _drawn(scout, best), 0.0

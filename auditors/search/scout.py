@@ -47,8 +47,10 @@ CERTAIN = 5.0
 
 TOGETHER = {True: 16, False: 4}
 """Pairs whose frozen runs are asked for at once."""
-KEPT_NUMBERS = 2_000_000
-"""Numbers of outputs that are kept for pairs with the same database."""
+HELD, KEPT, FEWEST = 1 << 23, 1 << 24, 64
+"""Bytes of a database's outputs that are drawn at once to rate a pair, of those that are kept for
+other pairs with the same database, and how many are drawn at once whatever they take. Draws of up
+to a hundred numbers are as many as without: of 10,000 numbers they took 600 MB."""
 EXECUTIONS = 2 * HOLDING
 """Runs of the mechanism for a draw of each database that is weighed."""
 
@@ -117,8 +119,11 @@ class Scout:
     looks: list[int] = field(default_factory=lambda: list(LOOKS))
     failed: list[float] = field(default_factory=lambda: [0.0] * 4)
     equal: int = 0
+    width: int = 1
+    """Bytes of an output, of the widest so far."""
     kept: dict[tuple[bytes, int, int], tuple[Outputs, int]] = field(default_factory=dict)
-    """Draws with shared noise by database, chunk and number, those used last at the end."""
+    """Draws with shared noise by database, chunk and number, and their bytes, those used last at
+    the end."""
 
     def __post_init__(self) -> None:
         """Remember where the tally stood."""
@@ -127,6 +132,10 @@ class Scout:
     def left(self) -> int:
         """Draws that the search may still make."""
         return self.plan.most - (self.sampler.tally.draws - self.started)
+
+    def most(self, draws: int) -> int:
+        """So many draws of a database, or as many as may be held at once."""
+        return min(draws, max(FEWEST, HELD // self.width))
 
     def affords(self, pairs: int) -> bool:
         """Whether so many pairs may be visited and draws are left to tell the worst apart."""
@@ -201,7 +210,10 @@ class Scout:
         """
         if self.plan.few:
             return 1
-        return TOGETHER[self.sampler.vectorised]
+        if not self.probes:
+            return 1  # which tells how wide an output is
+        at_once = HELD // (2 * self.frozen_size * self.width)
+        return max(1, min(TOGETHER[self.sampler.vectorised], at_once))
 
     def ahead(self, pairs: Sequence[Pair]) -> None:
         """Make the frozen runs of pairs that are visited next, if there are draws for all."""
@@ -225,13 +237,15 @@ class Scout:
         runs = self.sampler.frozen_runs(every, self.frozen_size, followed, noise)
         for (name, database), outputs in zip(databases.items(), runs, strict=True):
             self.probes[name, noise] = probe(outputs)
+            self.width = max(self.width, outputs.width)
             if (size := records_in(database)) is not None:
                 self.sizes.append(size)
 
     def ordinary(self, seen: Seen) -> float:
         """The score of ordinary draws, on a stream of the pair's own."""
         if seen.score is None:
-            first, second = self.sampler.draw(seen.pair, "search", 0, self.plan.draws)
+            first, second = self.sampler.draw(seen.pair, "search", 0, self.most(self.plan.draws))
+            self.width = max(self.width, first.width, second.width)
             seen.score = quick_score(first, second, epsilon=self.epsilon, delta=self.delta)
         return seen.score
 
@@ -241,6 +255,7 @@ class Scout:
 
     def paired(self, seen: Seen, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """Draws with shared noise of both sides; many pairs have a database in common."""
+        draws = self.most(draws)
 
         def draw(database: Database) -> Outputs:
             return self.sampler.one_of_paired(database, chunk, draws)
@@ -249,6 +264,7 @@ class Scout:
 
     def long_probes(self, seen: Seen, draws: int) -> tuple[Probe, Probe]:
         """Long frozen runs of both sides."""
+        draws = self.most(draws)
 
         def draw(database: Database) -> Outputs:
             return self.sampler.frozen(database, draws)
@@ -273,9 +289,9 @@ class Scout:
         known = self.kept.pop(name, None)
         if known is None:
             found = draw(database)
-            known = found, name[2] * max(1, len(found[:1].paths()))
+            known = found, len(found) * found.width
         self.kept[name] = known
-        room = KEPT_NUMBERS - sum(numbers for _, numbers in self.kept.values())
+        room = KEPT - sum(taken for _, taken in self.kept.values())
         while room < 0:
             room += self.kept.pop(next(iter(self.kept)))[1]
         return known[0]
@@ -295,8 +311,8 @@ class Scout:
         sampler, pair = self.sampler, seen.pair
         key = Key(sampler.seed, sampler.tally.keys.of(pair), "tape", 0, chunk)
         found = sampler.door.ask(
-            weighed, (pair.database, pair.neighbour), sampler.calls("search"), key, draws, np.inf,
-            0.0, False,
+            weighed, (pair.database, pair.neighbour), sampler.calls("search"), key,
+            self.most(draws), np.inf, 0.0, False,
         )  # fmt: skip
         sampler.tally.add(EXECUTIONS * found.made)
         if found.reason:
@@ -309,7 +325,8 @@ class Scout:
         """The same draws of the first database of a pair, weighed for each of some neighbours."""
         sampler = self.sampler
         key = Key(sampler.seed, sampler.tally.keys.of(seen.pair), "tape", 0, 0)
-        found = sampler.door.ask(moved, (seen.pair.database, *neighbours), key, draws)
+        databases = (seen.pair.database, *neighbours)
+        found = sampler.door.ask(moved, databases, key, self.most(draws))
         sampler.tally.add(found.made)
         return found
 
@@ -322,7 +339,7 @@ class Scout:
             value > most and value > 1.2 * failed
             for value, most, failed in zip(seen.shift, limits, self.failed, strict=True)
         ]
-        draws = min(CHECKED_ON, self.plan.draws)
+        draws = self.most(min(CHECKED_ON, self.plan.draws))
         if not any(over) or self.checks == 0 or self.plan.thorough or self.left() < 4 * draws:
             return None
         self.checks -= 1
@@ -355,6 +372,7 @@ class Scout:
         for number, (draws, most) in enumerate(ROUNDS):
             ranks = []
             for seen in listed[:most]:
+                draws = self.most(draws)
                 if self.left() < 4 * draws:
                     return
                 sides = self.sampler.draw(seen.pair, "search", 100 + number, draws)
@@ -370,6 +388,7 @@ class Scout:
                     raise Gross(seen, sides)
                 ranks.append((score, seen))
             listed = [seen for _, seen in sorted(ranks, key=lambda rank: -rank[0])]
+            drawn = {id(seen): drawn[id(seen)] for seen in listed[: ROUNDS[number][1]]}
 
 
 @dataclass(frozen=True, slots=True)
