@@ -22,6 +22,11 @@ mechanism's own outputs with one number moved by a constant, q(x) = p(x + h): th
 another scale, which both databases of a pair may have alike. Outputs that come again are atoms of
 the measure: some are chosen on other draws, and of the draws that fall on them each has its share
 of the density, by exact binomial tests.
+
+**A loss.** The law of the privacy loss between two databases is stated once more, beside the law
+of the outputs or their density. Its largest loss and the delta at two epsilons are compared: with
+those of the two laws exactly, with the log-ratios of drawn outputs by bounds on the mean of
+(1 - exp(epsilon - L))+, which lies in [0, 1].
 """
 
 from collections.abc import Callable
@@ -56,6 +61,7 @@ from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
 from .agreement import CLOSE, ERROR, credible
 from .claim_results import ClaimResult, Finding, Table
+from .loss_laws import Loss, delta_bounds, epsilon_of, losses_of
 
 COLUMNS = ("database", "what", "stated", "drawn", "contradicted")
 MOST_OUTCOMES = 64
@@ -104,6 +110,7 @@ def follows_law(
             outputs = source.array(database, "claim", 0, each)
             made += each
             rows += _by_law(_listed(mechanism.law, database), outputs, share, show(database))
+        rows += _loss_of_laws(mechanism)
     else:
         rows, made = _by_density(mechanism, source, draws, alpha)
     wrong = [row for row in rows if row[4]]
@@ -153,8 +160,10 @@ def _by_density(
     ]
     # Far from each other two databases differ in more than neighbours, and in the noise's scale.
     compared += pairwise(drawn)
-    share = alpha / (len(compared) + 2 * len(drawn))
+    share = alpha / (len(compared) + 2 * len(drawn) + len(pairs))
     rows: list[Row] = []
+    for pair, (_, outputs) in zip(pairs, drawn, strict=False):
+        rows += _loss_of_draws(mechanism, pair, outputs, share)
     for one, two in compared:
         rows += _dense(mechanism, (one[0], two[0]), (one[1], two[1]), share)
     for database, outputs in drawn:
@@ -342,6 +351,56 @@ def _dense(
             continue
         rows += _reweighted(here, there, alpha / 2, what, show(databases[1 - side]))
     return rows
+
+
+def _loss_of_draws(mechanism: Mechanism, pair: Pair, outputs: Array, alpha: float) -> list[Row]:
+    """The stated law of the loss against log-ratios of the density at outputs of the first side."""
+    if mechanism.privacy_loss is None or mechanism.log_probability is None:
+        return []
+    sides = (pair.database, pair.neighbour)
+    stated: list[Loss] = [mechanism.privacy_loss(*sides)]
+    own, other = (
+        np.asarray(mechanism.log_probability(side, outputs), dtype=float) for side in sides
+    )
+    if np.isneginf(own).any():
+        return []  # which refutes the density itself
+    losses, most = own - other, epsilon_of(stated)
+    what = f"{show(sides[0])} against {show(sides[1])}"
+    beyond = float((losses > most + NEAR * max(1.0, most)).mean())
+    rows: list[Row] = [(what, "P[a loss above the largest]", 0.0, beyond, beyond > 0)]
+    for level in _levels(most):
+        gains = -np.expm1(np.minimum(level - losses, 0.0))
+        least, largest = betting_lower(gains, 0.0, alpha / 4), betting_upper(gains, 1.0, alpha / 4)
+        low, high = delta_bounds(stated, level)
+        wrong = low > largest + NEAR or high < least - NEAR
+        rows.append((what, f"delta at {level:.4g}", high, float(gains.mean()), wrong))
+    return rows
+
+
+def _loss_of_laws(mechanism: Mechanism) -> list[Row]:
+    """The stated law of the loss against the two laws of the outputs, which say it exactly."""
+    if mechanism.privacy_loss is None or mechanism.law is None:
+        return []
+    try:
+        pairs = _pairs(mechanism)
+    except InvalidArgument:
+        return []
+    rows: list[Row] = []
+    for pair in pairs:
+        sides = (pair.database, pair.neighbour)
+        stated: list[Loss] = [mechanism.privacy_loss(*sides)]
+        found = losses_of(*(_listed(mechanism.law, side) for side in sides))
+        for level in _levels(epsilon_of(found)):
+            (low, high), (least, largest) = (delta_bounds(one, level) for one in (stated, found))
+            wrong = low > largest + NEAR or high < least - NEAR
+            what = f"{show(sides[0])} against {show(sides[1])}"
+            rows.append((what, f"delta at {level:.4g}", high, largest, wrong))
+    return rows
+
+
+def _levels(most: float) -> tuple[float, float]:
+    """Two epsilons, in nats, at which losses of at most so much are compared."""
+    return (0.0, most / 2) if 0 < most < inf else (0.0, 1.0)
 
 
 def _moved(mechanism: Mechanism, database: Database, outputs: Array, alpha: float) -> list[Row]:

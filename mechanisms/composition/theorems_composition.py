@@ -16,6 +16,7 @@ from .._checks import refuses
 from ..accounting.composition import (
     advanced_calibration,
     advanced_composition,
+    basic_composition,
     heterogeneous_composition,
     optimal_delta,
     zcdp_calibration,
@@ -170,6 +171,30 @@ def _charged() -> IdentityClaim:
     def taken() -> float:
         refused = [refuses(partial(cost_of, replace(made, claims=one))) for one in unfit]
         return refused.count(False) + abs(cost_of(made) - pure.epsilon)
+
+    return IdentityClaim(compute=taken, stated=0.0)
+
+
+def _promised() -> IdentityClaim:
+    """How many compositions are promised something that no theorem gives."""
+    bits = Rows(row=Interval(low=0, high=1, integer=True), max_size=8)
+
+    def noisy(relation: Relation, rows: Rows = bits) -> Mechanism:
+        return laplace_mechanism(
+            query=count, sensitivity=1.0, epsilon=0.3, relation=relation, databases=rows
+        )
+
+    joins, replaces = noisy(Relation.ADD_REMOVE), noisy(Relation.REPLACE_ONE)
+    others = noisy(Relation.ADD_REMOVE, replace(bits, max_size=4))
+    asked = (
+        partial(compose, joins, replaces),
+        partial(compose, joins, others),
+        partial(basic_composition, (0.1, 0.2), (1e-6,)),
+    )
+
+    def taken() -> float:
+        promised = sum(isinstance(one, PrivacyClaim) for one in compose(joins, joins).claims)
+        return [refuses(ask) for ask in asked].count(False) + abs(promised - 1)
 
     return IdentityClaim(compute=taken, stated=0.0)
 
@@ -478,6 +503,13 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": number(1.0, 0.2, 4, "the budget, nats"),
             "price": number(0.5, 0.1, 1, "of the dearer count, of the whole budget"),
         },
+    ),
+    Theorem(
+        identifier="T-COMP-PROMISES",
+        statement="a composition is promised under a relation that all parts have a claim for, on "
+        "their common databases, with a delta for each part or for none",
+        reference="Dwork and Roth (2014), Theorem 3.16",
+        subject=_promised,
     ),
     Theorem(
         identifier="COMP-FILTER-PURE",

@@ -75,7 +75,7 @@ def _theorem(
     identifier: str,
     statement: str,
     parameters: dict[str, Parameter],
-    subject: Callable[..., Subject | Mechanism],
+    subject: Callable[..., Subject | Mechanism | IdentityClaim],
     **rest: Any,
 ) -> Theorem:
     return Theorem(

@@ -109,6 +109,17 @@ def _post(*, epsilon: float, threshold: float) -> Mechanism:
     return post_process(mechanism, passes, name="laplace-above-threshold", law=law)
 
 
+def _processed() -> IdentityClaim:
+    """How many claims other than privacy a function of a noisy count has."""
+
+    def others() -> float:
+        claims = _post(epsilon=1.0, threshold=2.5).claims
+        private = sum(isinstance(one, PrivacyClaim) for one in claims)
+        return len(claims) - private + abs(private - 1)
+
+    return IdentityClaim(compute=others, stated=0.0)
+
+
 def _grid(*, epsilon: float, sensitivity: float, fineness: int) -> Mechanism:
     """Answers lie half-way between two places of the grid, where rounding is hardest."""
     granularity = 2.0**-fineness
@@ -285,6 +296,12 @@ THEOREMS: tuple[Theorem, ...] = (
             "epsilon": EPSILON,
             "threshold": number(2.5, -2, 10, "of the noisy count"),
         },
+    ),
+    Theorem(
+        identifier="T-POST-PROMISES",
+        statement="a function of an output keeps its privacy, and no claim about its error",
+        reference=f"{BOOK}, Proposition 2.1",
+        subject=_processed,
     ),
     Theorem(
         identifier="T-GRID",

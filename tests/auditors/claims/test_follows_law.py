@@ -64,6 +64,21 @@ def test_shared_noise_is_seen_though_every_coordinate_is_right():
     assert follows_law(replace(vector, run=shared), alpha=ALPHA, draws=20_000).refuted
 
 
+@pytest.mark.parametrize("name", ["grid-laplace", "geometric", "leaky-response"])
+def test_a_stated_loss_is_compared_with_the_stated_law_or_density(name):
+    """It chooses the pair that is drawn on, so that nothing else need show that it is wrong."""
+    mechanism = CATALOGUE.entry(name)
+    assert not follows_law(mechanism, alpha=ALPHA, draws=20_000).refuted
+
+    def times(factor, database, neighbour):
+        law = mechanism.privacy_loss(database, neighbour)
+        return replace(law, losses=factor * np.asarray(law.losses))
+
+    for factor in (0.5, 2.0):
+        wrong = replace(mechanism, privacy_loss=partial(times, factor))
+        assert contradicted(wrong, draws=20_000, seed=0)
+
+
 def test_a_mechanism_without_a_law_is_refused_in_words():
     with pytest.raises(InvalidArgument, match="neither a law nor a density"):
         follows_law(replace(dense(1.0), log_probability=None))
