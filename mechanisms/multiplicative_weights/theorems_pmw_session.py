@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._checks import sample_shape
+from .._checks import refuses, sample_shape
 from ..model import (
     Analyst,
     Array,
@@ -20,6 +20,7 @@ from ..model import (
     EqualityClaim,
     IdentityClaim,
     Mechanism,
+    Session,
     Size,
     Subject,
     Theorem,
@@ -29,7 +30,7 @@ from ..model import (
 from ..sparse_vector.sparse_vector_law import HALTED, log_bits
 from .pmw import SOURCE, private_multiplicative_weights_mechanism
 from .pmw_adversaries import asked_in_turn
-from .pmw_session import ROUNDING, pmw_session_mechanism
+from .pmw_session import ROUNDING, pmw_interaction, pmw_session_mechanism
 
 ACCURACY = 0.4
 BINS = 3
@@ -40,6 +41,19 @@ def _session(noise_epsilon: float, updates: int, records: int) -> Mechanism:
     return pmw_session_mechanism(
         accuracy=ACCURACY, noise_epsilon=noise_epsilon, updates=updates, records=records
     )
+
+
+def _answered(noise_epsilon: float, updates: int, records: int) -> IdentityClaim:
+    """How many queries are answered whose answer a record may move by more than 1 / n."""
+    core = pmw_interaction(accuracy=ACCURACY, noise_epsilon=noise_epsilon, updates=updates)
+    asked = ((0, 0, 2), (0.5, 0, 0), (-1, 1, 0), (1, 0), (1, 0, 0, 0))
+
+    def taken() -> float:
+        sessions = [Session(core, [records, 0, 0], np.random.default_rng(0)) for _ in asked]
+        asks = map(partial, [one.ask for one in sessions], asked)
+        return list(map(refuses, asks)).count(False)
+
+    return IdentityClaim(compute=taken, stated=0.0)
 
 
 ASKED = (0, 0, 1, 0, 0, 0)
@@ -271,6 +285,14 @@ THEOREMS: tuple[Theorem, ...] = (
             "updates": whole(3, 1, 4, "updates, c"),
             "records": whole(160, 50, 10_000, "n"),
         },
+    ),
+    Theorem(
+        identifier="PMW-SESSION-QUERIES",
+        statement="a session answers counting queries, 0 or 1 for each element, and no others: a "
+        "record moves their answers by 1 / n at most",
+        reference=SOURCE,
+        subject=_answered,
+        parameters={**session, "records": whole(80, 50, 10_000, "n")},
     ),
     Theorem(
         identifier="PMW-SESSION-NOISE",
