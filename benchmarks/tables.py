@@ -294,12 +294,13 @@ def causes():
         every += found.get(kind, [])
         rows.append([of, len(told), *(told.count(word) for word in ("line", "neighbour", "no"))])
     near = sum(row["told"] != "no" for row in every)
+    met = len({row["name"] for row in found.get("mutants", [])})
     slowest = max((row["seconds"] for row in every), default=0.0)
     about_it = (
-        "`cause.py mutants --faults 4` (18 mechanisms of the catalogue, seed 29; a sample of the "
-        "one-line faults that an audit refutes) and `cause.py foreign`, x86_64, 2026-11-24: the "
-        f"line or its neighbour is among the at most four told for {near} of {len(every)}, in at "
-        f"most {slowest:.2g} CPU seconds. Not told:\n"
+        f"`cause.py mutants --faults 4` ({met} mechanisms of the catalogue, seed 29, stopped after "
+        "90 minutes; a sample of the one-line faults that an audit refutes) and `cause.py foreign`"
+        ", x86_64, 2026-11-27: the line or its neighbour is among the at most four told for "
+        f"{near} of {len(every)}, in at most {slowest:.2g} CPU seconds. Not told:\n"
     )
     missed = [f"- {row['name']}: {row['fault']}" for row in every if row["told"] == "no"]
     columns = ["faults in", "refuted", "the line", "one beside it", "neither"]
@@ -313,7 +314,7 @@ def decided():
         for row in loaded("clients")["rows"]
     ]  # fmt: skip
     columns = ["library", "client", "values", "at epsilon 1", "exact epsilon", "why not"]
-    return "`clients.py`, all pairs of values; x86_64, 2026-11-24.\n\n" + table(columns, rows)
+    return "`clients.py`, all pairs of values; x86_64, 2026-11-27.\n\n" + table(columns, rows)
 
 
 def main():
