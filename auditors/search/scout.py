@@ -210,10 +210,7 @@ class Scout:
         """
         if self.plan.few:
             return 1
-        if not self.probes:
-            return 1  # which tells how wide an output is
-        at_once = HELD // (2 * self.frozen_size * self.width)
-        return max(1, min(TOGETHER[self.sampler.vectorised], at_once))
+        return TOGETHER[self.sampler.vectorised]
 
     def ahead(self, pairs: Sequence[Pair]) -> None:
         """Make the frozen runs of pairs that are visited next, if there are draws for all."""
@@ -233,13 +230,18 @@ class Scout:
     def _run(self, databases: Mapping[bytes, object], noise: int = 0) -> None:
         left = any(self.lines.missing.values())
         followed = (followed_draws, self.lines.ran) if left else None
-        every = [*databases.values()]
-        runs = self.sampler.frozen_runs(every, self.frozen_size, followed, noise)
-        for (name, database), outputs in zip(databases.items(), runs, strict=True):
-            self.probes[name, noise] = probe(outputs)
-            self.width = max(self.width, outputs.width)
-            if (size := records_in(database)) is not None:
-                self.sizes.append(size)
+        waiting = [*databases.items()]
+        while waiting:
+            # The very first run tells how wide an output is.
+            most = max(1, HELD // (self.frozen_size * self.width)) if self.probes else 1
+            some, waiting = waiting[:most], waiting[most:]
+            every = [database for _, database in some]
+            runs = self.sampler.frozen_runs(every, self.frozen_size, followed, noise)
+            for (name, database), outputs in zip(some, runs, strict=True):
+                self.probes[name, noise] = probe(outputs)
+                self.width = max(self.width, outputs.width)
+                if (size := records_in(database)) is not None:
+                    self.sizes.append(size)
 
     def ordinary(self, seen: Seen) -> float:
         """The score of ordinary draws, on a stream of the pair's own."""
