@@ -60,6 +60,9 @@ NARROW = 16
 """Numbers and labels of an output up to which thousands of them take no room to speak of."""
 KEPT = 64
 """Outputs of a block that are kept to be made again however wide they are."""
+TOLD = 1 << 20
+"""Bytes of a block's outputs that are told as plain data too, to be kept; of slow calls a block is
+small. Of 10,000 numbers each, as plain data, a block took 30 MB and more time than its draws."""
 ROOM = 1 << 22
 """Bytes of the outputs of one block that are kept."""
 REMEMBERED = 8
@@ -443,6 +446,7 @@ def draw_blocks(
         inside = None if event is None else event.contains(outputs)
         single = made is not None and not calls.rows
         wide = bool(first) and single and len(outputs.paths()) > NARROW
+        light = outputs.width * block.size <= TOLD
         found.append(
             Drawn(
                 pace=seconds / block.size,
@@ -450,7 +454,9 @@ def draw_blocks(
                 answer=None if part is None else answered(ask, outputs, part),
                 inside=None if inside is None else np.packbits(inside),
                 first=outputs[: room(outputs, first)] if first and not wide else None,
-                returned=_plain(made) if telling and made and seconds >= returned else None,
+                returned=_plain(made)
+                if telling and made and light and seconds >= returned
+                else None,
                 digests=tuple(map(digest, made[:first])) if wide and made is not None else (),
             )
         )
