@@ -1,5 +1,6 @@
 """Theorems on the Laplace mechanism: its error, its privacy, and what can be made of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -142,20 +143,25 @@ def _middle(database: Database) -> float:
     return len(database) + 0.5
 
 
-def _grid_tail(*, scale: int) -> Subject:
-    """Half a step is lost by rounding, and the noise goes on from there.
-
-    At every other level the bound without that half is where an error can lie too: half-way
-    between two places, just below it so that rounding of the loss decides nothing.
-    """
-    mechanism = grid_laplace_mechanism(
-        query=_middle,
+def _whole_steps(query: Callable[[Database], float], scale: int) -> Mechanism:
+    """Steps of 1, and noise of so many of them."""
+    return grid_laplace_mechanism(
+        query=query,
         sensitivity=float(scale),
         epsilon=1.0,
         relation=Relation.ADD_REMOVE,
         databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
         granularity=1.0,
     )
+
+
+def _grid_tail(*, scale: int) -> Subject:
+    """Rounding loses half a step, and noise of whole steps comes on top.
+
+    At every other level the bound without that half is an error that occurs, so that a bound
+    without it is refuted. Levels are raised a little, lest rounding of the loss decide.
+    """
+    mechanism = _whole_steps(_middle, scale)
     claim = mechanism.claims[1]
     assert isinstance(claim, UtilityClaim)
     steps = (0.5, 1.0, scale + 0.5, scale + 1.0)
@@ -192,14 +198,7 @@ def _private(mechanism: Mechanism) -> PrivacyClaim:
 
 def _grid_law(*, scale: int) -> Subject:
     """Steps so coarse that the noise is often 0, and every part of its sampler counts."""
-    mechanism = grid_laplace_mechanism(
-        query=count,
-        sensitivity=float(scale),
-        epsilon=1.0,
-        relation=Relation.ADD_REMOVE,
-        databases=Rows(row=Interval(low=0, high=1, integer=True), max_size=8),
-        granularity=1.0,
-    )
+    mechanism = _whole_steps(count, scale)
 
     def differences(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
         first, second = (rng.geometric(-np.expm1(-1 / scale), size=size) for _ in range(2))

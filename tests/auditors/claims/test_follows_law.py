@@ -79,6 +79,24 @@ def test_a_stated_loss_is_compared_with_the_stated_law_or_density(name):
         assert contradicted(wrong, draws=20_000, seed=0)
 
 
+def test_laws_that_have_no_common_loss_leave_a_stated_one_alone():
+    """Noise whose scale depends on the data has a loss, and no pair of laws that says it."""
+    vector = CATALOGUE.entry("laplace-vector")
+
+    def law(database):
+        known = vector.law(database)
+        return LaplaceLaw(centres=known.centres, scale=known.scale * (1 + len(database)))
+
+    def run(database, rng, *, size=None):
+        centres = np.asarray(law(database).centres)
+        shape = centres.shape if size is None else (size, *centres.shape)
+        return centres + rng.laplace(scale=law(database).scale, size=shape)
+
+    loss = CATALOGUE.entry("geometric").privacy_loss([], [0])
+    made = replace(vector, run=run, law=law, privacy_loss=lambda one, two: loss)
+    assert not follows_law(made, alpha=ALPHA, draws=20_000).refuted
+
+
 def test_a_mechanism_without_a_law_is_refused_in_words():
     with pytest.raises(InvalidArgument, match="neither a law nor a density"):
         follows_law(replace(dense(1.0), log_probability=None))
