@@ -107,7 +107,7 @@ def judged(systems, stage, near):
         refuted = refuted or any(check_within(share, subject).refuted for subject in beside)
         if refuted:
             return "refuted"
-        return contradicted(one, draws=draws, seed=0) and "the draws contradict the stated law"
+        return contradicted(one, trials=draws, seed=0) and "the draws contradict the stated law"
 
     how, draws = STAGES[stage]
     if how == "reproduce":

@@ -30,8 +30,6 @@ CURVE_DRAWS = 100_000
 """Draws a side for the picture of a curve, at most."""
 DENSITY_DRAWS = 50_000
 """Draws for the losses of a density, at most."""
-LAW_DRAWS = 100_000
-"""Draws that are compared with the law that the mechanism states, at most."""
 SHARE = 0.1
 """Part of alpha for the losses of a density."""
 BETWEEN = 0.01
@@ -61,7 +59,7 @@ def audit_privacy_claim(
     )
     if exact is not None:
         _require_agreement(result, exact, claim)
-    wrong = contradicted(mechanism, draws=min(budget.trials, LAW_DRAWS), seed=seed)
+    wrong = contradicted(mechanism, trials=budget.trials, seed=seed)
     if wrong:
         raise HarnessError(wrong)
     density = None

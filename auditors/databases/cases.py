@@ -1,10 +1,12 @@
 """Cases of an invariant: how they are made up, taken apart and put together again.
 
 A case is a value of a `Row` or a `Domain`. Its leaves are the numbers and choices in it, each with
-the domain it comes from; `simpler` says what a case may become while it shrinks.
+the domain it comes from; its places are these, its lists and its histograms with a public total.
+`moves` says what a place may become while a claim is attacked, `simpler` what a case may become
+while it shrinks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -96,6 +98,46 @@ def leaves(case: InvariantCase, cases: Row | Domain, place: Place = ()) -> Itera
         case Rows():
             for index, row in enumerate(case):
                 yield from leaves(row, cases.row, (*place, index))
+
+
+def places(case: InvariantCase, cases: Row | Domain) -> Iterator[tuple[Place, Any]]:
+    """Where one change gives another case, with what may stand there."""
+    yield from leaves(case, cases)
+    yield from _lists(case, cases)
+    if isinstance(cases, Histogram) and cases.total is not None:
+        yield (), cases
+
+
+def moves(
+    case: InvariantCase, place: Place, kind: Any, rng: np.random.Generator
+) -> list[InvariantCase]:
+    """What else may stand at a place.
+
+    Both ends of an interval, a number anywhere and one near; another choice; a list without one of
+    its rows or with one twice; a histogram with one, half or all records of a bin in another.
+    """
+    there = _at(case, place)
+    match kind:
+        case Choices():
+            return [kind.values[int(rng.integers(len(kind.values)))]]
+        case Rows():
+            at = int(rng.integers(len(there))) if there else 0
+            less, more = [*there[:at], *there[at + 1 :]], [*there[: at + 1], *there[at:]]
+            return [new for new in (less, more) if kind.min_size <= len(new) <= kind.max_size]
+        case Histogram():
+            start, end = (int(rng.integers(kind.bins)) for _ in range(2))
+            sizes = dict.fromkeys(size for size in (1, there[start] // 2, there[start]) if size)
+            found = []
+            for size in sizes if start != end and there[start] else ():
+                new = list(there)
+                new[start], new[end] = new[start] - size, new[end] + size
+                found.append(new)
+            return found
+    low, high = kind.low, kind.high
+    near = there + 10 ** rng.uniform(-3, 0) * (high - low) * float(rng.normal())
+    made = [low, high, float(rng.uniform(low, high)), min(max(near, low), high)]
+    exact: Callable[[float], Any] = round if kind.integer else float
+    return [other for other in dict.fromkeys(map(exact, made)) if other != there]
 
 
 def replaced(case: InvariantCase, place: Place, value: Any) -> Any:

@@ -41,44 +41,15 @@ def harvest(
 
 
 def explore(
-    strategy: "SearchStrategy[Any]",
-    seed: int,
-    examples: int,
-    visit: Callable[[Any], float],
-    attempts: int | None = None,
+    strategy: "SearchStrategy[Any]", seed: int, examples: int, visit: Callable[[Any], float]
 ) -> None:
-    """Visit examples of a strategy, steered towards those where `visit` is large.
-
-    With `attempts` the run ends after so many tries to make an example: climbing a plateau of
-    equal values can take thousands that come to nothing.
-    """
+    """Visit examples of a strategy, steered towards those where `visit` is large."""
     from hypothesis import Phase, target
-    from hypothesis import strategies as st
-    from hypothesis.errors import Flaky
-
-    made = [0]
-
-    @st.composite
-    def limited(draw: Any) -> object:
-        made[0] += 1
-        if attempts is not None and made[0] > attempts:
-            raise _Enough
-        return draw(strategy)
 
     def test(example: Any) -> None:
         target(max(-1e6, min(1e6, visit(example))))
 
-    try:
-        phases = [Phase.generate, Phase.target]
-        _run(strategy if attempts is None else limited(), test, seed, examples, phases)
-    except (_Enough, Flaky, ExceptionGroup):
-        # How Hypothesis reports that the last attempt failed.
-        if attempts is None or made[0] <= attempts:
-            raise
-
-
-class _Enough(Exception):
-    """The attempts are used up."""
+    _run(strategy, test, seed, examples, [Phase.generate, Phase.target])
 
 
 def _run(
@@ -136,7 +107,7 @@ def _naming_the_strategy(visiting: Sequence[BaseException]) -> Iterator[None]:
         said = (str(error).strip().splitlines() or ["it says no more"])[0]
         raise InvalidArgument(f"the strategy of databases cannot be used: {said}") from None
     except (HypothesisException, ExceptionGroup):
-        raise  # of how the examples are made, which `explore` knows about
+        raise  # of how the examples are made
     except Exception as error:
         place = raised_at(error.__traceback__)
         if not place or error in visiting or isinstance(error, InvalidArgument):

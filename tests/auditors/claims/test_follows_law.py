@@ -76,7 +76,7 @@ def test_a_stated_loss_is_compared_with_the_stated_law_or_density(name):
 
     for factor in (0.5, 2.0):
         wrong = replace(mechanism, privacy_loss=partial(times, factor))
-        assert contradicted(wrong, draws=20_000, seed=0)
+        assert contradicted(wrong, trials=20_000, seed=0)
 
 
 def test_laws_that_have_no_common_loss_leave_a_stated_one_alone():
@@ -113,9 +113,9 @@ def test_samplers_of_the_catalogue_follow_their_densities(name):
 @pytest.mark.slow
 def test_a_check_stops_at_draws_beside_the_density():
     wrong = dense(0.5)
-    assert "contradict the law it states" in contradicted(wrong, draws=10_000, seed=0)
-    assert contradicted(dense(1.0), draws=10_000, seed=0) == ""
-    assert contradicted(replace(wrong, databases=None, claims=()), draws=100, seed=0) == ""
+    assert "contradict the law it states" in contradicted(wrong, trials=10_000, seed=0)
+    assert contradicted(dense(1.0), trials=10_000, seed=0) == ""
+    assert contradicted(replace(wrong, databases=None, claims=()), trials=100, seed=0) == ""
     lax = PrivacyClaim(epsilon=3.0, relation=Relation.ADD_REMOVE)
     with pytest.raises(HarnessError, match="contradict the law"):
         check(Subject(claim=lax, mechanism=replace(wrong, claims=(lax,))), trials=10_000)
