@@ -2,17 +2,20 @@
 
 A curve promises (epsilon, delta) for many pairs of numbers at once (`mechanisms/model/curves.py`).
 Events are learnt on draws that judge nothing, for lines from flat to steep, and the line is taken
-that the best of them is farthest beyond, in standard errors. From there on the audit is that of
-one (epsilon, delta): the line was fixed before the draws that are counted, so every theorem about
-an audit holds as it stands, and who refutes the line has refuted the curve. A curve bends little
-within the error to which the rates are known, so a test of the whole curve by events would gain
-little. What no event shows, a divergence spread over all outputs, is bet against (`betting`).
+that the best of them is farthest beyond, in standard errors; if none is beyond its line, the one
+whose bound is foreseen to be the largest part of the epsilon allowed there. From there on the audit
+is that of one (epsilon, delta): the line was fixed before the draws that are counted, so every
+theorem about an audit holds as it stands, and who refutes the line has refuted the curve. A curve
+bends little within the error to which the rates are known, so a test of the whole curve by events
+would gain little. What no event shows, a divergence spread over all outputs, is bet against
+(`betting`).
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from math import exp, sqrt
+from math import exp, inf, log, sqrt
 from operator import itemgetter
+from statistics import NormalDist
 
 from ...mechanisms.model import Line, PrivacyClaim, lines_of
 from ..choosing.choose import Choice, Lesson
@@ -50,7 +53,10 @@ def at_point(
         parts.append(draw(len(parts), min(max(made, FIRST), most - made)))
         made += len(parts[-1][0])
         lesson.add(*parts[-1])
-        beyond, line, choice = max(_worst(lesson, lines, trials, level), key=itemgetter(0))
+        found = list(_worst(lesson, lines, trials, level))
+        beyond, _, line, choice = max(found, key=itemgetter(0))
+        if beyond <= 0:
+            _, _, line, choice = max(found, key=itemgetter(1))
         if moments and moments_beyond(*lesson.partition(choice.event), moments) >= CLEAR:
             break  # no line need be known
     first, second = (Outputs.concatenate(list(side)) for side in zip(*parts, strict=True))
@@ -68,14 +74,18 @@ def point_for(claim: PrivacyClaim, rates: tuple[float, float]) -> PrivacyClaim:
 
 def _worst(
     lesson: Lesson, lines: tuple[Line, ...], trials: int, level: float
-) -> Iterator[tuple[float, Line, Choice]]:
-    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and both."""
+) -> Iterator[tuple[float, float, Line, Choice]]:
+    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and its bound.
+
+    The bound is a part of the line's epsilon.
+    """
     for epsilon, delta in lines[::EVERY]:
         choice = lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level, more=True)
         # The ratio foreseen is steadier than the rates that were seen.
         q, least = choice.rates[1], choice.predicted - choice.spread
         p = min(max(delta + q * exp(min(least, 300.0)), 1e-12), 1 - 1e-12)
-        yield _beyond((p, q), (epsilon, delta)), (epsilon, delta), choice
+        line = epsilon, delta
+        yield _beyond((p, q), line), _part((p, q), line, trials, level), line, choice
 
 
 def _beyond(rates: tuple[float, float], line: Line) -> float:
@@ -83,3 +93,14 @@ def _beyond(rates: tuple[float, float], line: Line) -> float:
     (p, q), (epsilon, delta) = rates, line
     ratio = exp(min(epsilon, 300.0))
     return (p - delta - ratio * q) / sqrt(p * (1 - p) + ratio * ratio * q * (1 - q) + 1e-12)
+
+
+def _part(rates: tuple[float, float], line: Line, trials: int, level: float) -> float:
+    """The bound on epsilon foreseen at a line's delta, as a part of the line's epsilon."""
+    (p, q), (epsilon, delta) = rates, line
+    if p <= delta or epsilon <= 0:
+        return -inf
+    # The logarithm of (p - delta) / q has about this variance for one draw a side.
+    variance = p * (1 - p) / (p - delta) ** 2 + (1 - q) / max(q, 1e-300)
+    away = NormalDist().inv_cdf(1 - level) * sqrt(variance / max(trials, 1))
+    return (log((p - delta) / max(q, 1e-300)) - away) / epsilon
