@@ -48,6 +48,7 @@ def at_point(
     most = max(LEAST, min(MOST, int(SHARE * trials)))
     parts: list[tuple[Outputs, Outputs]] = []
     made, beyond, line = 0, 0.0, lines[0]
+    found: list[tuple[float, tuple[float, float], Line, Choice]] = []
     moments = moments_bet_on(claim)
     while not parts or (made < most and beyond * sqrt(made) < CLEAR):
         parts.append(draw(len(parts), min(max(made, FIRST), most - made)))
@@ -55,10 +56,12 @@ def at_point(
         lesson.add(*parts[-1])
         found = list(_worst(lesson, lines, trials, level))
         beyond, _, line, choice = max(found, key=itemgetter(0))
-        if beyond <= 0:
-            _, _, line, choice = max(found, key=itemgetter(1))
         if moments and moments_beyond(*lesson.partition(choice.event), moments) >= CLEAR:
             break  # no line need be known
+    if beyond <= 0:
+        shown = [(_part(rates, one, trials, level), one) for _, rates, *_ in found for one in lines]
+        part, telling = max(shown)
+        line = telling if part > 0 else line
     first, second = (Outputs.concatenate(list(side)) for side in zip(*parts, strict=True))
     return replace(claim, epsilon=line[0], delta=line[1]), (first, second)
 
@@ -74,18 +77,14 @@ def point_for(claim: PrivacyClaim, rates: tuple[float, float]) -> PrivacyClaim:
 
 def _worst(
     lesson: Lesson, lines: tuple[Line, ...], trials: int, level: float
-) -> Iterator[tuple[float, float, Line, Choice]]:
-    """For some lines, how far beyond it the event learnt for it is foreseen to lie, and its bound.
-
-    The bound is a part of the line's epsilon.
-    """
+) -> Iterator[tuple[float, tuple[float, float], Line, Choice]]:
+    """For some lines, how far beyond it the event learnt for it is foreseen to lie; its rates."""
     for epsilon, delta in lines[::EVERY]:
         choice = lesson.choice(epsilon=epsilon, delta=delta, trials=trials, level=level, more=True)
         # The ratio foreseen is steadier than the rates that were seen.
         q, least = choice.rates[1], choice.predicted - choice.spread
         p = min(max(delta + q * exp(min(least, 300.0)), 1e-12), 1 - 1e-12)
-        line = epsilon, delta
-        yield _beyond((p, q), line), _part((p, q), line, trials, level), line, choice
+        yield _beyond((p, q), (epsilon, delta)), (p, q), (epsilon, delta), choice
 
 
 def _beyond(rates: tuple[float, float], line: Line) -> float:

@@ -1,6 +1,7 @@
 """Claims of whole curves: judged at a point that was chosen before it was counted."""
 
 from dataclasses import replace
+from math import log
 
 import numpy as np
 import pytest
@@ -249,3 +250,15 @@ def test_a_bound_in_one_line_is_of_the_parameter_that_was_claimed(claim, words):
     said = wording.bound_phrase(found)
     assert said.startswith(words)
     assert float(said.partition(">= ")[2].split()[0]) <= found.claim.curve.size
+
+
+def test_a_curve_that_stands_is_judged_where_a_bound_is_foreseen():
+    def coin(database, rng, *, size=None):
+        return (rng.random(size) < (0.4, 0.6)[database[0]]) * 1
+
+    # The rho of these rates is ln(1.5) / 5 = .081; draws look worst against delta .17 or so.
+    found = audit(
+        coin, rho=0.085, pair=([0], [1]), relation="replace-one", trials=20_000, precision=None
+    )
+    assert not found.refuted
+    assert 0.04 < found.size_lower <= 0.2 * log(1.5)
