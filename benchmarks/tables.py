@@ -78,7 +78,8 @@ def about(found, command):
         for name, key in (("", "machine"), ("Python ", "python"), ("numpy ", "numpy"), ("", "date"))
         if key in known
     )
-    return f"`{command}`: {', '.join(parts)}; {machine or MISSING}.\n"
+    told = "; ".join(filter(None, (", ".join(parts), machine or MISSING)))
+    return f"`{command}`: {told}.\n"
 
 
 def powers(name, wanted, command, *, published):
