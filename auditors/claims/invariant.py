@@ -36,12 +36,11 @@ from .claim_results import Finding
 from .derive import derive
 
 SHARE = 400
-"""One case is looked at for this many draws of the budget."""
+"""Hypothesis makes one case for this many draws of the budget."""
 LEAST, MOST = 50, 1000
 """Cases that Hypothesis makes, within these."""
 TOGETHER = 50
-"""Cases whose margins are asked for at once, since a question to another process takes as long as
-ten margins of most claims."""
+"""Cases whose margins are asked for in one question to the process of the claim, at most."""
 STARTS, PUSHES = 5, 4
 """Worst cases that the adversary starts from, and its moves for each case that was made."""
 SHRINKS = 2000
@@ -67,13 +66,13 @@ class _Seen:
         """The margins of the cases, minus infinity for no number; none after a counterexample."""
         keys = [canonical(case) for case in cases]
         new = {key: case for key, case in zip(keys, cases, strict=True) if key not in self.margins}
-        asked = list(new.values())
+        asked = list(new)
         for start in range(0, len(asked), TOGETHER):
             some = asked[start : start + TOGETHER]
-            found = self.door.ask(_until_one_fails, some, self.claim.tolerance)
-            for case, margin in zip(some, found, strict=False):
-                key = canonical(case)
-                self.margins[key], self.cases[key] = margin, case
+            cases_of = [new[key] for key in some]
+            found = self.door.ask(_until_one_fails, cases_of, self.claim.tolerance)
+            for key, margin in zip(some, found, strict=False):
+                self.margins[key], self.cases[key] = margin, new[key]
             if len(found) < len(some):
                 break
         known = list(takewhile(self.margins.__contains__, keys))
@@ -151,7 +150,7 @@ def _margins_anew(
 
 
 def audit_invariant(claim: InvariantClaim, budget: Budget) -> Finding:
-    """Look for a counterexample among one case for every 200 trials; a failing one is shrunk."""
+    """Look for a counterexample, in more cases for more trials; one that is found is shrunk."""
     claim = with_parts(claim, claim.identifier or "the invariant claim")
     door = Door(claim.margin, limit=LIMIT)
     seen, some = _Seen(claim, door), min(MOST, max(LEAST, budget.trials // SHARE))

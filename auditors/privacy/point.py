@@ -1,4 +1,4 @@
-"""Which point of a curve is judged: the line that the draws look worst against.
+"""Which point of a curve is judged: the line that draws look worst against or show most at.
 
 A curve promises (epsilon, delta) for many pairs of numbers at once (`mechanisms/model/curves.py`).
 Events are learnt on draws that judge nothing, for lines from flat to steep, and the line is taken
@@ -39,7 +39,7 @@ Draw = Callable[[int, int], tuple[Outputs, Outputs]]
 def at_point(
     claim: PrivacyClaim, lesson: Lesson, draw: Draw, *, trials: int, level: float
 ) -> tuple[PrivacyClaim, tuple[Outputs, Outputs]]:
-    """The claim at the point of its curve that draws look worst against, and these draws.
+    """The claim at the point of its curve that is to be judged, and the draws that chose it.
 
     `lesson` may know others already. `trials` draws a side at `level` are to judge the point.
     """
