@@ -323,15 +323,25 @@ class Judging:
         return choice.predicted + FAR * choice.spread < self.test.null[0]
 
     def _worth_a_bet(self) -> bool:
-        """Whether draws are bet on: not before an event is learnt, nor where it is far off."""
+        """Whether draws are bet on: not before an event is learnt, nor where it is far off.
+
+        Where nothing follows a refutation they always are, since what is not bet on is lost, and
+        the event learnt, the best to count, need not be what the wealth grows by.
+        """
         choice, betting = self._choice, self.betting
         if choice is None or betting is None or not betting.partitions:
             return False
-        # Where a count follows rows may teach first; else what is not bet on is lost.
+        return self._hasty or self.made < OPENING or self._near
+
+    @property
+    def _near(self) -> bool:
+        """Whether the event learnt, or a moment, is near what the claim allows."""
+        # Where a count follows rows may teach first, at a twentieth of the price.
         rows = self.sampler.by_rows("select") and not self.sampler.by_rows("bet")
-        sure = rows and self.precision is not None
-        near = choice.predicted + (-NEAR if sure else FAR) * choice.spread >= self.test.null[0]
-        return self.made < OPENING or near or betting.excess > -FAR
+        spreads = -NEAR if rows and not self._hasty else FAR
+        choice, betting = self.choice, self.betting
+        near = choice.predicted + spreads * choice.spread >= self.test.null[0]
+        return near or (betting is not None and betting.excess > -FAR)
 
     @property
     def _hasty(self) -> bool:
@@ -349,7 +359,7 @@ class Judging:
             return False
         counted = foreseen(self.choice, self.test.null, self.errors.left)
         soon = self.made < self._bet_until or bets.needed < min(counted, end - self.made)
-        if self._hasty and soon and self._worth_a_bet():
+        if self._hasty and soon and self._near:
             return True
         return bets.excess >= FAR and counted > self.test.trials - self.made
 
@@ -493,6 +503,8 @@ class Judging:
             return False
         if self.betting is not None and self.test.claim.curve is not None:
             return False  # moments are bet on, which no event shows
+        if self._hasty and self._bets_go_on():
+            return False
         return foreseen(self._choice, self.test.null, self.test.alpha) > self.test.trials
 
     def _weigh(self) -> bool:
