@@ -248,6 +248,7 @@ PARTS = {
         "composition.theorems_composition",
         "accounting.theorems_accounting",
         "accounting.theorems_zcdp",
+        "accounting.theorems_curves",
     ),
     "Exponential mechanism and noisy arg-max": (
         "selection.theorems_exponential",

@@ -28,16 +28,15 @@ ADVANCED_CASES = Record(
 )
 
 
-def advanced_margin(case: InvariantCase, *, root: float = 2.0, linear: float = 2.0) -> float:
+def advanced_margin(case: InvariantCase, **constants: float) -> float:
     """1 - (exact delta) / (2 k delta) at the epsilon of the advanced theorem; at least 0 if true.
 
-    `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds.
+    `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds; `constants` are others
+    than the theorem's, to be seen failing.
     """
     rounds, delta = int(case["rounds"]), 10 ** -case["digits"] / case["rounds"]
     epsilon = float(case["epsilon"])
-    level, whole = advanced_composition(
-        epsilon=epsilon, delta=delta, rounds=rounds, root=root, linear=linear
-    )
+    level, whole = advanced_composition(epsilon=epsilon, delta=delta, rounds=rounds, **constants)
     return 1 - optimal_delta(epsilon=epsilon, delta=delta, rounds=rounds, level=level) / whole
 
 

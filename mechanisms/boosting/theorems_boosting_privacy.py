@@ -164,6 +164,27 @@ def _whole(
     )
 
 
+def _apart(base_epsilon: float, samples: int) -> Mechanism:
+    """One round, whose queries are drawn before the data are looked at.
+
+    A replaced record moves the two answers apart, which noise common to both would not hide.
+    """
+    return boosting_mechanism(
+        weights=one_against_many(2),
+        small=2,
+        records=6,
+        samples=samples,
+        rounds=1,
+        accuracy=0.25,
+        attenuation=0.1,
+        sample_epsilon=1e-3,
+        sample_delta=1e-9,
+        base_epsilon=base_epsilon,
+        combine=every_synopsis,
+        identifier="BQ-6.1-PRIV-APART",
+    )
+
+
 def _whole_spends(delta: float, base_delta: float, rounds: int) -> IdentityClaim:
     """What the samples lose and leak, and once a round what a synopsis loses and leaks."""
 
@@ -307,6 +328,17 @@ THEOREMS: tuple[Theorem, ...] = (
             "delta": replace(DELTA, default=0.01),
             "base_epsilon": number(0.5, 0.1, 2, "loss of one synopsis"),
             "rounds": whole(4, 1, 4, "rounds, T"),
+        },
+    ),
+    Theorem(
+        identifier="BQ-6.1-PRIV-APART",
+        statement="so does one synopsis of queries that a record moves apart: each answer has "
+        "noise of its own",
+        reference=f"{SOURCE}(2), with constants",
+        subject=_apart,
+        parameters={
+            "base_epsilon": number(1.0, 0.1, 2, "loss of one synopsis"),
+            "samples": whole(3, 1, 8, "queries sampled in a round, k"),
         },
     ),
     Theorem(

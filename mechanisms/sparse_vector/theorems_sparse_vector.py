@@ -178,6 +178,23 @@ def _sessions_density(**parameters: Any) -> IdentityClaim:
     return IdentityClaim(compute=apart, stated=0.0, tolerance=1e-9)
 
 
+def _total(ratio: float, positives: int) -> IdentityClaim:
+    """What the chances of all transcripts lack of 1, for either noise as much the larger."""
+    margins = [0.0, 3.0, -2.0, 8.0]
+    kinds = transcripts(len(margins), positives)
+
+    def lacking() -> float:
+        laws = (
+            log_transcripts(
+                kinds, margins, threshold_scale=one, query_scale=other, positives=positives
+            )
+            for one, other in ((1.0, ratio), (ratio, 1.0), (ratio, ratio))
+        )
+        return max(abs(float(np.exp(law).sum()) - 1) for law in laws)
+
+    return IdentityClaim(compute=lacking, stated=0.0, tolerance=1e-9)
+
+
 def _numbers(bins: tuple[int, ...], answer_epsilon: float, **bits: Any) -> Mechanism:
     return numeric_sparse_vector_mechanism(
         queries=partial(_units, bins=bins),
@@ -293,6 +310,16 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=f"{LYU}, Algorithm 5",
         subject=_quiet,
         parameters={"scale": number(1.5, 0.1, 10, "of the noise on the threshold")},
+    ),
+    Theorem(
+        identifier="SVT-TOTAL",
+        statement="the chances of all transcripts add up to 1, whichever noise is the larger",
+        reference=f"{LYU}, Algorithm 7",
+        subject=_total,
+        parameters={
+            "ratio": number(40.0, 1, 100, "of the larger scale to the smaller"),
+            "positives": POSITIVES,
+        },
     ),
     Theorem(
         identifier="SVT-NUMERIC",

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.accounting import theorems_accounting as accounting
+from dpwitness.mechanisms.accounting import theorems_curves as curves
 from dpwitness.mechanisms.accounting import theorems_zcdp as zcdp
 from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick, laplace_hockey_stick, loss_of
 from dpwitness.mechanisms.composition import theorems_composition as composition
 from dpwitness.mechanisms.composition.broken_composed import ONES_FOR_TWOS_EVERYWHERE
 from dpwitness.mechanisms.model import (
+    Choices,
     EqualityClaim,
     ExpectationClaim,
     IdentityClaim,
@@ -29,7 +31,7 @@ from dpwitness.mechanisms.noise import theorems_tails as tails
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (accounting, composition, laplace, tails, zcdp)
+    for module in (accounting, composition, curves, laplace, tails, zcdp)
     for theorem in module.THEOREMS
 }
 LITERAL = {"ERR-GD-7"}
@@ -42,6 +44,8 @@ def sample(domain, rng):
             share = rng.choice([0.0, 1.0, rng.random()], p=[0.1, 0.1, 0.8])
             number = domain.low + share * (domain.high - domain.low)
             return round(number) if domain.integer else float(number)
+        case Choices():
+            return domain.values[rng.integers(len(domain.values))]
         case Record():
             return {name: sample(field, rng) for name, field in domain.fields.items()}
         case Product():
