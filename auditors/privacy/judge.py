@@ -589,7 +589,9 @@ class Judging:
 
     def _attempt_last_at(self, level: float, draws: int, stage: str = "attempt") -> Attempt:
         wanted = foreseen(self.choice, self.test.null, level)
-        plan = last_looks(draws, level, sooner=self.precision != 0 and wanted <= draws / 2)
+        # Where nothing follows a refutation, all that is drawn after it is lost.
+        sooner = self.precision != 0 and wanted <= (draws if self._hasty else draws / 2)
+        plan = last_looks(draws, level, sooner=sooner)
         made = self._attempt(plan, teach=False, stage=stage)
         self.complete = len(made.looks) == len(plan) or not self.out_of_time()
         return made
