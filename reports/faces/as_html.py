@@ -183,7 +183,7 @@ def _growth_caption(result: AuditResult) -> str:
             f"with probability at most {bets.level:.2g}. {decided}"
         )
     if result.refuted:
-        of = " Of the pair with the largest bound." if wording.two_pairs(result) else ""
+        of = f" Of the pair {wording.judged_as(result)}." if wording.two_pairs(result) else ""
         return f"{decided}{of} All bounds shown are valid together.".strip()
     if isfinite(bound) and bound > 0:
         return f"The claim would be refuted if the bound reached {result.claim.epsilon:g}."

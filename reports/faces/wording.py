@@ -368,13 +368,16 @@ def pictured_sentence(result: AuditResult) -> str:
     one, two = databases_phrases(result.likelier_first)
     event = printable(result.evidence.counts[-1].event.describe())
     return (
-        f"The pictures are of the pair {_judged_as(result)}: there D is {one} and D' is "
+        f"The pictures are of the pair {judged_as(result)}: there D is {one} and D' is "
         f"{two}, and the event is {event}."
     )
 
 
-def _judged_as(result: AuditResult) -> str:
-    """What is known of the pair that was judged, beside the one shown."""
+def judged_as(result: AuditResult) -> str:
+    """What is known of the pair that was judged, beside the one shown.
+
+    Where bets alone refute both, neither bound is the larger.
+    """
     return "with the largest bound" if worst_sentence(result) else "that was tested first"
 
 
