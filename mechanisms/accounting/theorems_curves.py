@@ -7,7 +7,7 @@ delta to say which database it is they keep rho approximately. What these laws l
 here from the normal distribution and from nothing that the curves are made of.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from math import erfc, exp, log, nan, sqrt
 
@@ -125,7 +125,7 @@ def _read() -> IdentityClaim:
         return 0.7 if delta > KNOWN else nan
 
     def taken() -> float:
-        asked = [partial(counts, one) for one in unfit]
+        asked: list[Callable[[], object]] = [partial(counts, one) for one in unfit]
         asked.append(partial(curve_of, points=lambda delta: nan))
         read = curve_of(points=knows)
         assert isinstance(read, PointsCurve)
