@@ -31,8 +31,8 @@ ADVANCED_CASES = Record(
 def advanced_margin(case: InvariantCase, **constants: float) -> float:
     """1 - (exact delta) / (2 k delta) at the epsilon of the advanced theorem; at least 0 if true.
 
-    `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds; `constants` are others
-    than the theorem's, to be seen failing.
+    `case` is one of `ADVANCED_CASES`, whose delta is 10**-digits / rounds; `constants` are
+    other values of `root` and `linear`, with which the statement is seen to fail.
     """
     rounds, delta = int(case["rounds"]), 10 ** -case["digits"] / case["rounds"]
     epsilon = float(case["epsilon"])

@@ -10,9 +10,13 @@ here from the normal distribution and from nothing that the curves are made of.
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import erfc, exp, log, nan, sqrt
+from statistics import NormalDist
+
+import numpy as np
 
 from .._checks import refuses
 from ..model import (
+    Array,
     Choices,
     ConcentratedCurve,
     Curve,
@@ -32,8 +36,12 @@ from ..model import (
 )
 from ..queries import counts
 
+NORMAL = NormalDist()
+MANY = 1 + np.geomspace(1e-3, 1e4, 700)
+"""Orders at which the divergence of two events is worked out, steps of a fortieth."""
 BUN = "Bun and Steinke (2016)"
 DONG = "Dong, Roth and Su (2022)"
+MIRONOV = "Mironov (2017)"
 ORDERS = (1.5, 3.0, 9.0, 40.0)
 """Orders at which a Renyi curve claims the divergence."""
 KNOWN = 1e-5
@@ -89,11 +97,61 @@ def _lines() -> InvariantClaim:
     )
 
 
+def _divergences(p: float, q: float, orders: Array) -> Array:
+    """The larger of the two Renyi divergences of an event's chances p and q, at each order."""
+    logs = np.log(np.array([[p, q], [1 - p, 1 - q]]))[:, :, None]
+    there = np.logaddexp(*(orders * logs[:, 0] + (1 - orders) * logs[:, 1]))
+    back = np.logaddexp(*(orders * logs[:, 1] + (1 - orders) * logs[:, 0]))
+    found: Array = np.maximum(there, back) / (orders - 1)
+    return found
+
+
+def _events() -> InvariantClaim:
+    """An event with chances p and q on the curve that just allows it, at lines near q and far."""
+
+    def margin(case: InvariantCase) -> float:
+        q = 10 ** -case["digits"]
+        p = q + case["share"] * (0.9999 - q)
+        curve: Curve
+        if case["kind"] == "mu":
+            curve = GaussianCurve(NORMAL.inv_cdf(p) - NORMAL.inv_cdf(q))
+        elif case["kind"] == "rho":
+            # Rounded up by more than the orders between those tried can add.
+            rho = float((_divergences(p, q, MANY) / MANY).max()) * (1 + 1e-4)
+            curve = ConcentratedCurve(rho)
+        else:
+            order = np.array([case["order"]])
+            curve = RenyiCurve(((case["order"], float(_divergences(p, q, order)[0])),))
+        epsilon, delta = curve.line(min(q * 10 ** case["beside"], 0.5))
+        return (exp(min(epsilon, 600.0)) * q + delta) / p - 1
+
+    return InvariantClaim(
+        cases=Record(
+            fields={
+                "kind": Choices(values=("mu", "rho", "renyi")),
+                "digits": Interval(low=0.31, high=5),
+                "share": Interval(low=0.001, high=1),
+                "order": Interval(low=1.05, high=50),
+                "beside": Choices(values=(0, -1, 1)),
+            }
+        ),
+        margin=margin,
+        examples=tuple(
+            {"kind": kind, "digits": digits, "share": 0.1, "order": order, "beside": 0}
+            for kind, order in (("mu", 2), ("rho", 2), ("renyi", 2), ("renyi", 20))
+            for digits in (0.5, 1, 3)
+        ),
+    )
+
+
 def _moments() -> InvariantClaim:
     def margin(case: InvariantCase) -> float:
         curve, leaked = _curve(case)
         spread = (case["steps"] * case["shift"]) ** 2 / 2
         margins = [1.0]
+        if case["steps"] > 1 and (leaked or case["kind"] == "renyi"):
+            # Nothing is known of these.
+            return float(-len(moments_of(curve, case["steps"])))
         for moment in moments_of(curve, case["steps"]):
             if moment.delta < leaked:
                 return moment.delta - leaked
@@ -115,7 +173,7 @@ def _moments() -> InvariantClaim:
 
 
 def _read() -> IdentityClaim:
-    """How much is promised although it is not known, and how many counts are taken that are none.
+    """How much is promised that is not known, and how many numbers are taken for counts.
 
     NaN from an accountant is no bound; a delta at which it knows one is a point of the curve.
     """
@@ -140,19 +198,26 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="CURVE-LINES",
         statement="no line of mu, rho or Renyi promises less than the curve allows, nor does one "
         "for databases several steps apart",
-        reference=f"{DONG}, Section 2; {BUN}, Propositions 1.3 and 1.9",
+        reference=f"{DONG}, Section 2; {BUN}, Definitions 1.1 and 8.1, Proposition 1.9; {MIRONOV}",
         subject=_lines,
     ),
     Theorem(
+        identifier="CURVE-EVENTS",
+        statement="an event that mu, rho or Renyi just allows lies under every line of the curve",
+        reference=f"{DONG}, Section 2; {BUN}, Definition 1.1; {MIRONOV}, Definition 4",
+        subject=_events,
+    ),
+    Theorem(
         identifier="CURVE-MOMENTS",
-        statement="E t^a <= exp((a - 1) a k^2 rho) for t = dP/dQ of databases k steps apart",
-        reference=f"{BUN}, Definition 1.1 and Proposition 1.9",
+        statement="E_Q t^a <= exp((a - 1) a k^2 rho) for t = dP/dQ of databases k steps apart, and "
+        "the KL divergence is at most k^2 rho",
+        reference=f"{BUN}, Definitions 1.1 and 8.1, Proposition 1.9",
         subject=_moments,
     ),
     Theorem(
         identifier="CURVE-READ",
-        statement="what an accountant does not know promises nothing, and a count below 0 or "
-        "between whole numbers is none",
+        statement="where an accountant knows no epsilon nothing is promised, and a number below 0 "
+        "or between whole numbers is not taken for a count",
         reference="the documentation of points_of and counts",
         subject=_read,
     ),

@@ -332,13 +332,13 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="BQ-6.1-PRIV-APART",
-        statement="so does one synopsis of queries that a record moves apart: each answer has "
-        "noise of its own",
+        statement="one synopsis of queries that a record moves apart loses epsilon_sample + "
+        "epsilon_base: each answer has noise of its own",
         reference=f"{SOURCE}(2), with constants",
         subject=_apart,
         parameters={
             "base_epsilon": number(1.0, 0.1, 2, "loss of one synopsis"),
-            "samples": whole(3, 1, 8, "queries sampled in a round, k"),
+            "samples": whole(2, 1, 4, "queries sampled in a round, k"),
         },
     ),
     Theorem(
