@@ -276,7 +276,8 @@ class Judging:
                 # The attempt taught as well; a finer bound would ask for a better lesson first.
                 again = self.precision is None and len(self.attempts) < MOST_EARLY
                 fresh = again and self.made < most
-        if not self._taped:
+        # Bets past the draws that teach have used up what weighed ones would be counted with.
+        if not (self._taped or (self._hasty and self.made > most)):
             self._weigh()
         self._attempt_last()
 
@@ -358,8 +359,8 @@ class Judging:
         if bets is None or self.made >= end:
             return False
         counted = foreseen(self.choice, self.test.null, self.errors.left)
-        soon = self.made < self._bet_until or bets.needed < min(counted, end - self.made)
-        if self._hasty and soon and self._near:
+        taught = self.made < self._bet_until and (self.made < OPENING or self._near)
+        if self._hasty and (taught or bets.needed < min(counted, end - self.made)):
             return True
         return bets.excess >= FAR and counted > self.test.trials - self.made
 
@@ -589,7 +590,7 @@ class Judging:
 
     def _attempt_last_at(self, level: float, draws: int, stage: str = "attempt") -> Attempt:
         wanted = foreseen(self.choice, self.test.null, level)
-        # Where nothing follows a refutation, all that is drawn after it is lost.
+        # Where draws are bet on and nothing follows a refutation, what comes after it is lost.
         sooner = self.precision != 0 and wanted <= (draws if self._hasty else draws / 2)
         plan = last_looks(draws, level, sooner=sooner)
         made = self._attempt(plan, teach=False, stage=stage)

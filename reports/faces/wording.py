@@ -376,7 +376,7 @@ def pictured_sentence(result: AuditResult) -> str:
 def judged_as(result: AuditResult) -> str:
     """What is known of the pair that was judged, beside the one shown.
 
-    Where bets alone refute both, neither bound is the larger.
+    Where bets alone refute both, neither bound is the larger, or that of the smaller pair is.
     """
     return "with the largest bound" if worst_sentence(result) else "that was tested first"
 

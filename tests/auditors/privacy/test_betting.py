@@ -57,7 +57,7 @@ def test_bets_refute_what_loses_a_little_on_each_of_three_coordinates(seed):
 
 ONE = np.array([0.500, 0.208, 0.104, 0.058, 0.036, 0.038, 0.056])
 OTHER = np.array([0.671, 0.186, 0.066, 0.029, 0.015, 0.005, 0.028])
-"""The answers of a sparse vector: the rarest loses 2, the likely ones less than 1."""
+"""The answers of a sparse vector: one of the rare ones loses 2, the others less than 1."""
 
 
 def index(database, rng, *, size=None):

@@ -134,7 +134,7 @@ def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", [None, 0.05])
 def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
-    # Where an audit stops once it refutes, bets often refute both pairs and bound neither.
+    # Where an audit stops once it refutes, bets refute both pairs here: both bounds are the claim.
     def wrong_sum(database, rng, *, size=None):
         return sum(min(age, 100) for age in database) + rng.laplace(scale=50, size=size)
 
