@@ -152,7 +152,7 @@ def row(group, name, target, audit, seeds):
         "group": group, "case": name, "refuted": len(decided), "of": len(draws),
         "decided": round(float(np.mean(decided))) if decided else None,
         "draws": round(float(np.mean(draws))), "most draws": max(draws), "target": target,
-        "cpu": round(float(np.mean(cpu)), 2),
+        "cpu": round(float(np.mean(cpu)), 2), "date": datetime.now(UTC).date().isoformat(),
     }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ A row that a JSON file does not have was not run, and is named as such.
 """
 
 import json
+from collections import Counter
 from pathlib import Path
 
 import needles
@@ -131,9 +132,11 @@ def stopping():
         "group", "case", "refuted", "decided after, a side", "draws in all", "draws at 878604e",
         "at most", "target", "CPU s",
     ]  # fmt: skip
+    earlier = Counter((r["date"], r["group"]) for r in found["rows"] if r["date"] < found["date"])
+    kept = "".join(f" Of {day}: {many} rows {group}." for (day, group), many in earlier.items())
     said = (
         f"At 878604e, {old.get('about', '')}. Controls that take more than {GROSS:,} draws: "
-        f"{over[0]} now, {over[1]} then.\n"
+        f"{over[0]} now, {over[1]} then.{kept}\n"
     )
     return about(found, "stopping.py") + "\n" + said + "\n" + table(columns, rows)
 
