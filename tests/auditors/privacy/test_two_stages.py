@@ -134,9 +134,10 @@ def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", [None, 0.05])
 def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
-    # Where an audit stops once it refutes, bets refute both pairs here: both bounds are the claim.
+    # Where an audit stops once it refutes, bets refute most pairs, whose bounds are then the claim,
+    # and the smaller pair is sometimes counted, and has the larger bound.
     def wrong_sum(database, rng, *, size=None):
-        return sum(min(age, 100) for age in database) + rng.laplace(scale=50, size=size)
+        return sum(min(age, 100) for age in database) + rng.laplace(scale=70, size=size)
 
     ages, larger = st.lists(st.integers(0, 120), max_size=30), 0
     for seed in range(6):
@@ -144,7 +145,7 @@ def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
                        trials=20_000, precision=precision, seed=seed)  # fmt: skip
         of_pair = max(look.epsilon_lower for look in result.evidence.looks)
         of_witness = result.witness.epsilon_lower
-        larger += of_witness >= of_pair
+        larger += of_witness > of_pair
         assert result.epsilon_lower == max(of_pair, of_witness) == result.worst.epsilon_lower
         document = evidence.document([result], replay="")
         (record,) = document["results"]
