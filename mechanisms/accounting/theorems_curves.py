@@ -37,8 +37,9 @@ from ..model import (
 from ..queries import counts
 
 NORMAL = NormalDist()
-MANY = 1 + np.geomspace(1e-3, 1e4, 700)
-"""Orders at which the divergence of two events is worked out, steps of a fortieth."""
+MANY = 1 + np.geomspace(1e-3, 1e4, 7000)
+"""Orders at which the divergence of two events is worked out. Between these it was larger by 1.3e-6
+of itself at most in 1,490 events, a hundredth of what is added; with 700 orders by 1.1e-4."""
 BUN = "Bun and Steinke (2016)"
 DONG = "Dong, Roth and Su (2022)"
 MIRONOV = "Mironov (2017)"
