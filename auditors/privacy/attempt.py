@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from ...mechanisms.model import Pair, PrivacyClaim
 from ..bounds import two_sample
-from ..bounds.looks import Plan
+from ..bounds.looks import Plan, last_looks
 from ..choosing.choose import Choice
 from ..events.events import Event
 from ..evidence.derive import looks_at
@@ -95,6 +95,27 @@ def half_width(choice: Choice, null: tuple[float, float], level: float, draws: i
     """How far below the log-ratio a bound at this level is foreseen to stay (nats)."""
     spread = variance(choice.rates[0], choice.rates[1], null[1])
     return -float(ndtri(level)) * sqrt(spread / max(draws, 1))
+
+
+def last_plan(
+    choice: Choice,
+    null: tuple[float, float],
+    draws: int,
+    level: float,
+    *,
+    precision: float | None,
+    bet: bool,
+) -> Plan:
+    """The looks of the last attempt, at `draws` a side with what is left of the error probability.
+
+    There are four if half the draws are foreseen to refute; if all are and draws are `bet` on and
+    nothing follows a refutation, since what comes after it is lost there. Where the largest bound
+    is wanted (precision 0) there is one.
+    """
+    if precision == 0:
+        return last_looks(draws, level, sooner=False)
+    allowed = draws if bet and precision is None else draws / 2
+    return last_looks(draws, level, sooner=foreseen(choice, null, level) <= allowed)
 
 
 def attempt(

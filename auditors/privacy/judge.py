@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...mechanisms.model import Pair
-from ..bounds.looks import Plan, early_looks, last_looks
+from ..bounds.looks import Plan, early_looks
 from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
 from ..evidence.derive import BET, evidence_of, looks_at, moments_bet_on
@@ -36,6 +36,7 @@ from .attempt import (
     counted,
     foreseen,
     half_width,
+    last_plan,
     variance,
 )
 from .betting import Betting
@@ -589,10 +590,8 @@ class Judging:
         self._last = self._attempt_last_at(level, draws)
 
     def _attempt_last_at(self, level: float, draws: int, stage: str = "attempt") -> Attempt:
-        wanted = foreseen(self.choice, self.test.null, level)
-        # Where draws are bet on and nothing follows a refutation, what comes after it is lost.
-        sooner = self.precision != 0 and wanted <= (draws if self._hasty else draws / 2)
-        plan = last_looks(draws, level, sooner=sooner)
+        null, bet = self.test.null, self.betting is not None
+        plan = last_plan(self.choice, null, draws, level, precision=self.precision, bet=bet)
         made = self._attempt(plan, teach=False, stage=stage)
         self.complete = len(made.looks) == len(plan) or not self.out_of_time()
         return made

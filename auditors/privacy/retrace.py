@@ -13,7 +13,7 @@ from math import isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
-from ..bounds.looks import Plan, early_looks, last_looks
+from ..bounds.looks import Plan, early_looks
 from ..choosing.choose import Choice
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
@@ -22,7 +22,7 @@ from ..outputs.encoding import canonical
 from ..results.results import AuditFacts, Bets, Count, ExactResult
 from ..sampling.fingerprint import fingerprint
 from ..tape.exact import Checked
-from .attempt import Test, foreseen
+from .attempt import Test, foreseen, last_plan
 from .betting import share
 from .budget import WORST
 from .judge import MOST_EARLY, early_share
@@ -209,8 +209,8 @@ def _levels(attempts: Sequence[Sequence[Count]], one: Counting, left: float) -> 
         if number < MOST_EARLY and one.precision != 0 and needed < one.test.trials:
             plans.append((early, early_looks(needed, early)))
         draws = one.test.trials - (first.cost - first.trials[0])
-        sooner = one.precision != 0 and foreseen(choice, one.test.null, left) <= draws / 2
-        plans.append((left, last_looks(max(draws, 1), left, sooner=sooner)))
+        asked: dict[str, Any] = {"precision": one.precision, "bet": one.part > 0}
+        plans.append((left, last_plan(choice, one.test.null, max(draws, 1), left, **asked)))
         plans.append((left, ((made[0][0], left),)))
         spent = next((level for level, plan in plans if _begins(plan, made)), None)
         if spent is None:

@@ -18,7 +18,7 @@ from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.privacy.attempt import Test as Claimed
-from dpwitness.auditors.privacy.attempt import foreseen
+from dpwitness.auditors.privacy.attempt import foreseen, last_plan
 from dpwitness.auditors.privacy.budget import Errors
 from dpwitness.auditors.privacy.judge import Judging
 from dpwitness.auditors.privacy.replay import recount
@@ -101,6 +101,22 @@ def test_looks_grow_and_share_the_level():
         assert list(sizes) == sorted(set(sizes))
         assert sum(levels) == pytest.approx(0.01)
     assert last_looks(1000, 0.01, sooner=False) == ((1000, 0.01),)
+
+
+@pytest.mark.parametrize(
+    ("precision", "bet", "of_half_more", "of_three_times"),
+    [(None, True, 4, 4), (None, False, 1, 4), (0.05, True, 1, 4), (0.0, False, 1, 1)],
+)
+def test_the_last_looks_come_sooner_where_a_part_of_the_draws_is_foreseen_to_do(
+    precision, bet, of_half_more, of_three_times
+):
+    beyond = Choice(EVENT, False, 1.5, 0.1, (0.5, 0.5 * np.exp(-1.5)))
+    needed = foreseen(beyond, (1.0, 0.0), 0.01)
+    for times, looks in ((1.5, of_half_more), (3, of_three_times)):
+        draws = int(times * needed)
+        plan = last_plan(beyond, (1.0, 0.0), draws, 0.01, precision=precision, bet=bet)
+        assert plan == last_looks(draws, 0.01, sooner=looks > 1)
+        assert len(plan) == looks
 
 
 def test_no_attempt_is_foreseen_for_an_event_within_the_claim():
