@@ -278,6 +278,10 @@ def _data_class() -> Any:
             if choice_type == "integer" and type(value) is int:
                 low, high = constraints["min_value"], constraints["max_value"]
                 fits = (low is None or low <= value) and (high is None or value <= high)
+            elif choice_type == "float" and type(value) is float:
+                # Ends, zeros and what is no number are left to Hypothesis.
+                fits = constraints["min_value"] < value < constraints["max_value"]
+                fits = fits and abs(value) >= constraints["smallest_nonzero_magnitude"]
             else:
                 fits = choice_type == "boolean" and type(value) is bool and 0 < constraints["p"] < 1
             if fits:

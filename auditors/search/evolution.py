@@ -1,6 +1,7 @@
 """Changes of the examples that stood out, as long as something new comes of it."""
 
 import math
+from heapq import nlargest
 from random import Random
 from typing import Any
 
@@ -46,7 +47,7 @@ class Evolution:
         best = [
             seen
             for index in range(4)
-            for seen in sorted(examples, key=lambda seen: -seen.shift[index])[:PARENTS]
+            for seen in nlargest(PARENTS, examples, key=lambda seen: seen.shift[index])
         ]
         return [*best, *self._tries.telling[-LATEST:]]
 

@@ -71,9 +71,12 @@ def probe(outputs: Outputs) -> Probe:
         finite = np.isfinite(values) & ~labelled
         numbers[finite, place] = values[finite]
         kept = values[finite]
-        distinct, times = np.unique(kept, return_counts=True)
+        ordered = np.sort(kept)
+        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
+        distinct = ordered[starts]
         counts: dict[object, int] | None = None
         if len(distinct) <= FEW:
+            times = np.diff(starts, append=len(ordered))
             counts = dict(zip(distinct.tolist(), times.tolist(), strict=True))
         elif len(kept) < len(values):
             counts = {"a number": len(kept)}
@@ -85,15 +88,11 @@ def probe(outputs: Outputs) -> Probe:
         else:
             few.append(None)
         if len(distinct) > 2:
-            spread[place] = np.abs(kept - _median(kept)).mean()
+            middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
+            spread[place] = np.abs(kept - middle).mean()
         elif len(distinct) == 1:
             spread[place] = 0.0
     return Probe(paths, numbers, tuple(few), spread, not np.isnan(numbers).any())
-
-
-def _median(values: Floats) -> float:
-    """`np.median` of numbers that are there, in a fraction of the time where they are few."""
-    return float(np.sort(values)[(len(values) - 1) // 2 : len(values) // 2 + 1].mean())
 
 
 def shift(one: Probe, two: Probe) -> Shift:

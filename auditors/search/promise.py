@@ -96,7 +96,7 @@ def weighed_promise(outputs: Outputs, counts: Floats, *, delta: float, trials: i
 def _best_weighed_cut(scores: Floats, a: Floats, b: Floats, delta: float, trials: int) -> float:
     order = np.argsort(scores, kind="stable")
     ordered, size = scores[order], len(scores)
-    places = np.unique(np.searchsorted(ordered, ordered[(CUTS * size).astype(int)]))
+    places = _distinct(np.searchsorted(ordered, ordered[(CUTS * size).astype(int)]))
     places = places[(places >= FEWEST // 4) & (places <= size - FEWEST // 4)] - 1
     one, two = a[order], b[order]
     below = np.array([np.cumsum(side)[places] for side in (one, two, (one - two) ** 2)])
@@ -128,7 +128,7 @@ def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
         values = np.array([np.asarray(side.values, dtype=np.float64) for side in sides])
         numbers = np.sort(values[~np.isnan(values)])
         cuts = np.arange(1, bins) * len(numbers) // bins
-        edges = np.unique(numbers[cuts]) if len(numbers) else numbers
+        edges = _distinct(numbers[cuts]) if len(numbers) else numbers
         codes = np.searchsorted(edges, values, side="left")
         codes[np.isnan(values)] = len(edges) + 1
         names = dict.fromkeys((*sides[0].names, *sides[1].names))
@@ -136,9 +136,9 @@ def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
         codes = np.array(
             [side.replaced(codes[i], places, len(edges) + 1) for i, side in enumerate(sides)]
         )
-        distinct, flat = np.unique(codes, return_inverse=True)
-        if len(distinct) > 1:
-            found.append(flat.reshape(codes.shape))
+        used = np.bincount(codes.reshape(-1)) > 0
+        if used.sum() > 1:
+            found.append((np.cumsum(used) - 1)[codes])
     if len(found) > 1:
         rows = np.stack(found, axis=-1).reshape(-1, len(found)).astype(np.uint8)
         whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.shape[1]))).reshape(-1)
@@ -146,6 +146,11 @@ def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
         if len(shapes) <= MOST_SHAPES:
             found.append(flat.reshape(2, -1))
     return found
+
+
+def _distinct(ordered: NDArray[Any]) -> NDArray[Any]:
+    """What differs, of numbers in order; `np.unique` would sort them once more."""
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 
 def _scores(columns: list[Codes], fitted: slice) -> list[Floats]:
@@ -204,7 +209,7 @@ def _best_cut(both: Floats, delta: float, trials: int) -> float:
     """The promise of the best event "the score is above a cut" or "below", of both directions."""
     size = both.shape[1]
     pooled = np.sort(both.reshape(-1))
-    cuts = np.unique(pooled[(CUTS * (len(pooled) - 1)).astype(int)])
+    cuts = _distinct(pooled[(CUTS * (len(pooled) - 1)).astype(int)])
     above = both[:, :, None] > cuts
     hits = above.sum(axis=1)
     moved = (above[0] != above[1]).sum(axis=0)
