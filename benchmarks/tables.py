@@ -144,15 +144,25 @@ def stopping():
 def edges():
     found = loaded("boundary")
     rows = [
-        [r["subject"], r["delta"], r["runs"], *r["alone"], r["judged"], *r["with the count"]]
+        [
+            r["subject"],
+            r["delta"],
+            r["runs"],
+            *r["alone"],
+            r["judged"],
+            *r["with the count"],
+            r.get("long", MISSING),
+            r.get("of 4,000 draws", "-"),
+        ]
         for r in found["rows"]
     ]
     seen = {r["subject"] for r in found["rows"]}
-    rows += [[name, MISSING, *["-"] * 6] for name in SUBJECTS if name not in seen]
+    rows += [[name, MISSING, *["-"] * 8] for name in SUBJECTS if name not in seen]
     levels = [f"{level:g}" for level in LEVELS]
     columns = [
         "subject", "delta", "runs", *(f"bets alone, {level}" for level in levels),
         "runs with the count", *(f"with the count, {level}" for level in levels),
+        "runs of 4,000 draws", f"of 4,000 draws, {levels[-1]}",
     ]  # fmt: skip
     return about(found, "boundary.py") + "\n" + table(columns, rows)
 
