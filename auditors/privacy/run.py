@@ -337,7 +337,9 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     if audit.exact is not False and not (other or unreadable or audit.clock.late()):
         known = with_exact(result, audit.sampler, _wanted(audit, found, result))
         result = result if known is result else derive(known)
-    return replace(result, cause=cause_of(result, audit.test, audit.sampler, audit.explain))
+    cause = cause_of(result, audit.test, audit.sampler, audit.explain)
+    # What exact laws and the cause take belongs to the audit as well.
+    return replace(result, cause=cause, seconds=audit.clock.spent())
 
 
 def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:

@@ -5,6 +5,7 @@ Seeds are fixed, so every assertion is about one fixed computation.
 
 import re
 from dataclasses import replace
+from time import monotonic, sleep
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from dpwitness.auditors.bounds.two_sample import rejects
 from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature
+from dpwitness.auditors.privacy import run
 from dpwitness.auditors.privacy.attempt import Test as Claimed
 from dpwitness.auditors.privacy.attempt import foreseen, last_plan
 from dpwitness.auditors.privacy.budget import Errors
@@ -136,6 +138,21 @@ def test_a_gross_violation_costs_little_and_the_sooner_the_less():
     assert 2 * stop.evidence.decided_after < 1000
     assert stop.draws < told.draws < 40_000 < everything.draws
     assert stop.epsilon_lower < told.epsilon_lower < everything.epsilon_lower <= 2
+
+
+def test_the_seconds_of_an_audit_are_all_that_it_took(monkeypatch):
+    """The lines at fault come last; whatever they take is told as time of the audit."""
+    asked = []
+
+    def slow(*_):
+        sleep(0.2)
+        asked.append(monotonic())
+
+    monkeypatch.setattr(run, "cause_of", slow)
+    began = monotonic()
+    found = audit(answer, pair=(0, 1), epsilon=1.0, trials=1000)
+    assert asked
+    assert 0.2 <= found.seconds <= monotonic() - began
 
 
 def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
