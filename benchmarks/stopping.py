@@ -7,7 +7,8 @@ noise on a number and on three, randomized response, the exponential mechanism w
 the index that a sparse vector of six queries gives, and Gaussian noise of sigma 2 at delta 1e-5.
 By search: the same noise on a sum of whole numbers; the one pair of thirty that loses 1.2; the
 negative controls of the catalogue at the default budget and precision (one seed). `draws` are all
-outputs of both sides; `decided` is a side, up to the look that refuted.
+outputs of both sides; `decided` is a side, up to the look that refuted, and none where exact laws
+alone refuted.
 """
 
 import argparse
@@ -140,16 +141,17 @@ def controlled(control, *, seed):
 
 
 def row(group, name, target, audit, seeds):
-    decided, draws, cpu = [], [], []
+    refuted, decided, draws, cpu = 0, [], [], []
     for seed in range(1 if group == "control" else seeds):
         start = time.process_time()
         result = audit(seed=seed)
         cpu.append(time.process_time() - start)
         draws.append(result.draws)
+        refuted += result.refuted
         if result.evidence.decided_after is not None:
             decided.append(result.evidence.decided_after)
     return {
-        "group": group, "case": name, "refuted": len(decided), "of": len(draws),
+        "group": group, "case": name, "refuted": refuted, "of": len(draws),
         "decided": round(float(np.mean(decided))) if decided else None,
         "draws": round(float(np.mean(draws))), "most draws": max(draws), "target": target,
         "cpu": round(float(np.mean(cpu)), 2), "date": datetime.now(UTC).date().isoformat(),
