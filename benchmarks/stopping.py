@@ -7,7 +7,7 @@ noise on a number and on three, randomized response, the exponential mechanism w
 the index that a sparse vector of six queries gives, and Gaussian noise of sigma 2 at delta 1e-5.
 By search: the same noise on a sum of whole numbers; the one pair of thirty that loses 1.2; the
 negative controls of the catalogue at the default budget and precision (one seed). `draws` are all
-outputs of both sides; `decided` is a side, up to the look that refuted, and none where exact laws
+outputs of both sides; `decided` is a side, up to the look that refuted, and none if exact laws
 alone refuted.
 """
 

@@ -26,7 +26,7 @@ from pathlib import Path
 import needles
 import output_cost
 import sight
-from boundary import LEVELS, SUBJECTS
+from boundary import LEVELS, OF_LONG, SUBJECTS
 from stopping import GROSS
 from subjects import TABLES
 
@@ -133,7 +133,9 @@ def stopping():
         "at most", "target", "CPU s",
     ]  # fmt: skip
     earlier = Counter((r["date"], r["group"]) for r in found["rows"] if r["date"] < found["date"])
-    kept = "".join(f" Of {day}: {many} rows {group}." for (day, group), many in earlier.items())
+    kept = "".join(
+        f" {many} rows ({group}) are of {day}." for (day, group), many in earlier.items()
+    )
     said = (
         f"At 878604e, {old.get('about', '')}. Controls that take more than {GROSS:,} draws: "
         f"{over[0]} now, {over[1]} then.{kept}\n"
@@ -143,28 +145,33 @@ def stopping():
 
 def edges():
     found = loaded("boundary")
-    rows = [
-        [
-            r["subject"],
-            r["delta"],
-            r["runs"],
-            *r["alone"],
-            r["judged"],
-            *r["with the count"],
-            r.get("long", MISSING),
-            r.get("of 4,000 draws", "-"),
-        ]
-        for r in found["rows"]
-    ]
-    seen = {r["subject"] for r in found["rows"]}
-    rows += [[name, MISSING, *["-"] * 8] for name in SUBJECTS if name not in seen]
+    known = {row["subject"]: row for row in found["rows"]}
+    parts = [("runs", "alone", 2), ("judged", "with the count", 2), ("long", OF_LONG, 1)]
+    rows = []
+    for name in SUBJECTS:
+        row, cells = known.get(name, {}), [name, known.get(name, {}).get("delta", MISSING)]
+        for runs, part, size in parts:
+            told = row.get(part, ["-"] * size)
+            cells += [row.get(runs, MISSING), *(told if size > 1 or part not in row else [told])]
+        rows.append(cells)
     levels = [f"{level:g}" for level in LEVELS]
     columns = [
         "subject", "delta", "runs", *(f"bets alone, {level}" for level in levels),
         "runs with the count", *(f"with the count, {level}" for level in levels),
-        "runs of 4,000 draws", f"of 4,000 draws, {levels[-1]}",
+        "runs of 8,000 draws", f"of 8,000 draws, {levels[-1]}",
     ]  # fmt: skip
-    return about(found, "boundary.py") + "\n" + table(columns, rows)
+    days = Counter((row.get(f"{part} on"), part) for row in found["rows"] for _, part, _ in parts)
+    earlier = "".join(
+        f" {many} rows ({part}) are of {day}."
+        for (day, part), many in days.items()
+        if day is not None and day < found["date"]
+    )
+    return (
+        about(found, "boundary.py")
+        + "\n"
+        + (earlier and earlier[1:] + "\n\n")
+        + table(columns, rows)
+    )
 
 
 def quiet():

@@ -7,7 +7,7 @@ Plan = tuple[tuple[int, float], ...]
 EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
 """Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
 LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
-"""Looks of the last attempt where fewer draws are foreseen to do: parts of all its draws."""
+"""Looks of a last attempt that may well end sooner: parts of all its draws."""
 
 
 def early_looks(draws: float, level: float) -> Plan:

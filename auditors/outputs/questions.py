@@ -339,14 +339,16 @@ def _firsts(both: Outputs, first: Outputs, second: Outputs) -> list[Feature]:
 
 def _common(column: Column) -> list[float | str]:
     size = len(column.values)
+    least = max(COMMON * size, 8)
     found: list[tuple[int, float | str]] = []
     if column.codes is not None:
         counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.names))
         found += [(int(n), name) for n, name in zip(counts, column.names, strict=True)]
     numbers = np.asarray(column.values, dtype=np.float64)[~column.labelled()]
     distinct, counts = np.unique(numbers, return_counts=True)
-    found += list(zip(counts.tolist(), distinct.tolist(), strict=True)) if len(distinct) else []
-    kept = [pair for pair in found if pair[0] >= max(COMMON * size, 8)]
+    often = counts >= least
+    found += zip(counts[often].tolist(), distinct[often].tolist(), strict=True)
+    kept = [pair for pair in found if pair[0] >= least]
     if len(kept) < 2 and not (kept and kept[0][0] < 0.9 * size):
         return []
     return [value for _, value in sorted(kept, key=lambda pair: -pair[0])[:3]]

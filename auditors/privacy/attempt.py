@@ -108,9 +108,9 @@ def last_plan(
 ) -> Plan:
     """The looks of the last attempt, at `draws` a side with what is left of the error probability.
 
-    There are four if half the draws are foreseen to refute; if all are and draws are `bet` on and
-    nothing follows a refutation, since what comes after it is lost there. Where the largest bound
-    is wanted (precision 0) there is one.
+    There are four if half the draws are foreseen to refute, and else one. If draws are `bet` on and
+    the judging ends once it refutes (precision None), all of them may be needed for four, since
+    draws after a refutation are lost there. At precision 0, for the largest bound, there is one.
     """
     if precision == 0:
         return last_looks(draws, level, sooner=False)

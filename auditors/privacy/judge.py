@@ -277,7 +277,7 @@ class Judging:
                 # The attempt taught as well; a finer bound would ask for a better lesson first.
                 again = self.precision is None and len(self.attempts) < MOST_EARLY
                 fresh = again and self.made < most
-        # Bets past the draws that teach have used up what weighed ones would be counted with.
+        # What bets, or draws handed in, took past those that teach, weighed ones would be short of.
         if not (self._taped or (self._hasty and self.made > most)):
             self._weigh()
         self._attempt_last()
@@ -353,8 +353,9 @@ class Judging:
     def _bets_go_on(self) -> bool:
         """Whether bets go on in place of the count.
 
-        They do where moments look too large and no event does; and where nothing follows a
-        refutation and the wealth, as it grew last, is there sooner than a count.
+        They do if moments look too large and no event does. If nothing follows a refutation they
+        do as long as the wealth, as it grew last, is there sooner than a count, and after draws
+        were weighed for as many again, unless the event learnt, and every moment, is far off.
         """
         bets, end = self.betting, int(MOST_BET * self.test.trials)
         if bets is None or self.made >= end:

@@ -209,8 +209,10 @@ def _levels(attempts: Sequence[Sequence[Count]], one: Counting, left: float) -> 
         if number < MOST_EARLY and one.precision != 0 and needed < one.test.trials:
             plans.append((early, early_looks(needed, early)))
         draws = one.test.trials - (first.cost - first.trials[0])
-        asked: dict[str, Any] = {"precision": one.precision, "bet": one.part > 0}
-        plans.append((left, last_plan(choice, one.test.null, max(draws, 1), left, **asked)))
+        last = last_plan(
+            choice, one.test.null, max(draws, 1), left, precision=one.precision, bet=one.part > 0
+        )
+        plans.append((left, last))
         plans.append((left, ((made[0][0], left),)))
         spent = next((level for level, plan in plans if _begins(plan, made)), None)
         if spent is None:

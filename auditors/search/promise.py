@@ -149,7 +149,7 @@ def columns_of(first: Outputs, second: Outputs) -> list[Codes]:
 
 
 def _distinct(ordered: NDArray[Any]) -> NDArray[Any]:
-    """What differs, of numbers in order; `np.unique` would sort them once more."""
+    """Each of some numbers in order, once; `np.unique` would sort them again."""
     return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
 
 

@@ -107,6 +107,18 @@ def _divergences(p: float, q: float, orders: Array) -> Array:
     return found
 
 
+def _least_rho(p: float, q: float) -> float:
+    """The rho that just allows an event of chances p and q, rounded up.
+
+    At orders that fall to 1 the divergence over the order is that of Kullback and Leibler.
+    """
+    sides = ((p, q), (1 - p, 1 - q))
+    there = sum(a * log(a / b) for a, b in sides)
+    back = sum(b * log(b / a) for a, b in sides)
+    above = float((_divergences(p, q, MANY) / MANY).max())
+    return max(there, back, above) * (1 + 1e-4)
+
+
 def _events() -> InvariantClaim:
     """An event with chances p and q on the curve that just allows it, at lines near q and far."""
 
@@ -117,9 +129,7 @@ def _events() -> InvariantClaim:
         if case["kind"] == "mu":
             curve = GaussianCurve(NORMAL.inv_cdf(p) - NORMAL.inv_cdf(q))
         elif case["kind"] == "rho":
-            # Rounded up by more than the orders between those tried can add.
-            rho = float((_divergences(p, q, MANY) / MANY).max()) * (1 + 1e-4)
-            curve = ConcentratedCurve(rho)
+            curve = ConcentratedCurve(_least_rho(p, q))
         else:
             order = np.array([case["order"]])
             curve = RenyiCurve(((case["order"], float(_divergences(p, q, order)[0])),))
@@ -217,7 +227,7 @@ THEOREMS: tuple[Theorem, ...] = (
     ),
     Theorem(
         identifier="CURVE-READ",
-        statement="where an accountant knows no epsilon nothing is promised, and a number below 0 "
+        statement="an accountant that knows no epsilon promises nothing, and a number below 0 "
         "or between whole numbers is not taken for a count",
         reference="the documentation of points_of and counts",
         subject=_read,

@@ -337,7 +337,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="SVT-UNLIKE",
         statement="the law of transcripts is the comparisons' chances, summed over the noise of "
-        "the threshold, if one of the two noises is much the larger",
+        "the threshold, however unlike the two noises are",
         reference=f"{LYU}, Algorithm 7",
         subject=_unlike,
         parameters={

@@ -376,7 +376,7 @@ def pictured_sentence(result: AuditResult) -> str:
 def judged_as(result: AuditResult) -> str:
     """What is known of the pair that was judged, beside the one shown.
 
-    Where bets alone refute both, neither bound is the larger, or that of the smaller pair is.
+    If bets alone refute it, its bound is the claim, and that of the smaller pair is no smaller.
     """
     return "with the largest bound" if worst_sentence(result) else "that was tested first"
 

@@ -109,7 +109,7 @@ def test_looks_grow_and_share_the_level():
     ("precision", "bet", "of_half_more", "of_three_times"),
     [(None, True, 4, 4), (None, False, 1, 4), (0.05, True, 1, 4), (0.0, False, 1, 1)],
 )
-def test_the_last_looks_come_sooner_where_a_part_of_the_draws_is_foreseen_to_do(
+def test_the_last_looks_come_sooner_if_a_part_of_the_draws_is_foreseen_to_do(
     precision, bet, of_half_more, of_three_times
 ):
     beyond = Choice(EVENT, False, 1.5, 0.1, (0.5, 0.5 * np.exp(-1.5)))
