@@ -81,7 +81,10 @@ first: what was drawn then may be one bit, and a coin with odds of e to 1 falls 
 in 4 of 100,000 cases. `FEWEST` where each draw gives another output."""
 FEWEST = 4
 """The same of a second count, and where a first call takes long: no more than `PART` of the time
-spent, or a second."""
+spent, or `LONGEST`."""
+LONGEST = 5.0
+"""Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
+take 2 s. In one second they were 15 to 22, and a coin falls alike in 17 in 5 of 1,000 cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,7 @@ def require_same_anew(
     """
     found = door.anew(function, *arguments, imports=FEWEST, seconds=seconds)
     if found and len({one[0] for one in found[0]}) < len(found[0]):
-        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, 1.0))
+        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, LONGEST))
     for other in found:
         for was, now in zip(found[0], other, strict=True):
             if was[0] != now[0]:
