@@ -324,6 +324,8 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     if tally.slow:
         tally.kept.begin(pair, audit.claim)
     tally.late = _last_moment(audit)
+    if audit.clock.seconds is not None:
+        tally.deciding.within(audit.clock.seconds)
     judging.run(taught=taught, opening=opening)
     # No verdict before what was counted came out alike in a fresh process.
     audit.sampler.gate(refuted=judging.refuted)

@@ -81,8 +81,8 @@ first: what was drawn then may be one bit, and a coin with odds of e to 1 falls 
 in 4 of 100,000 cases. `FEWEST` where each draw gives another output."""
 FEWEST = 4
 """The same of a second count, and where a first call takes long: no more than `PART` of the time
-spent, or `LONGEST`."""
-LONGEST = 5.0
+spent, or `ALLOWED` seconds."""
+ALLOWED = 5.0
 """Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
 take 2 s. In one second they were 15 to 22, and a coin falls alike in 17 in 5 of 1,000 cases."""
 
@@ -138,6 +138,12 @@ class Deciding:
     """How many were entered of each side."""
     lone: int = LONE
     """Draws a side that are made alone where a claim is refuted; fewer once that was done."""
+    allowed: float = ALLOWED
+    """Seconds that processes which import modules anew may take, whatever was spent."""
+
+    def within(self, limit: float) -> None:
+        """The audit has so many seconds: a tenth of them for these processes, a second at least."""
+        self.allowed = max(1.0, min(ALLOWED, limit / 10))
 
     def enter(self, pair: Pair, calls: Calls, event: CountedEvent | None, block: Block, drawn: Drawn
               ) -> None:  # fmt: skip
@@ -176,7 +182,13 @@ class Deciding:
             if refuted:
                 imports = IMPORTS if self.lone == LONE else FEWEST
                 require_same_anew(
-                    door, anew, encoded, asked, imports=imports, seconds=PART * seconds
+                    door,
+                    anew,
+                    encoded,
+                    asked,
+                    imports=imports,
+                    seconds=PART * seconds,
+                    allowed=self.allowed,
                 )
         if refuted:
             self.lone = FEWEST
@@ -211,7 +223,12 @@ class Copies:
 
 
 def require_same_anew(
-    door: Door, function: Work, *arguments: Any, imports: int = IMPORTS, seconds: float = 0.0
+    door: Door,
+    function: Work,
+    *arguments: Any,
+    imports: int = IMPORTS,
+    seconds: float = 0.0,
+    allowed: float = ALLOWED,
 ) -> None:
     """ContractError where draws depend on what was drawn while a module was imported.
 
@@ -222,7 +239,7 @@ def require_same_anew(
     """
     found = door.anew(function, *arguments, imports=FEWEST, seconds=seconds)
     if found and len({one[0] for one in found[0]}) < len(found[0]):
-        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, LONGEST))
+        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, allowed))
     for other in found:
         for was, now in zip(found[0], other, strict=True):
             if was[0] != now[0]:

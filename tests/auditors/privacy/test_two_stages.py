@@ -167,7 +167,7 @@ def test_the_evidence_is_two_plain_counts_that_anybody_can_recheck():
 @pytest.mark.slow
 @pytest.mark.parametrize("precision", [None, 0.05])
 def test_no_bound_anywhere_is_larger_than_the_one_in_the_headline(precision):
-    # Where an audit stops once it refutes, bets refute most pairs, whose bounds are then the claim,
+    # If an audit stops once it refutes, bets refute most pairs, whose bounds are then the claim,
     # and the smaller pair is sometimes counted, and has the larger bound.
     def wrong_sum(database, rng, *, size=None):
         return sum(min(age, 100) for age in database) + rng.laplace(scale=70, size=size)
