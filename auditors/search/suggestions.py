@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import permutations
 from random import Random
@@ -177,10 +178,12 @@ def _read(text: str, kind: str) -> list[Any]:
     return [*whole, *([int(number)] if number == int(number) else [])]
 
 
-def _addresses(text: str) -> list[IPv4Address | IPv6Address]:
+@lru_cache(maxsize=1024)
+def _addresses(text: str) -> tuple[IPv4Address | IPv6Address, ...]:
+    """The address that a text writes; asked of each constant for each choice."""
     with suppress(ValueError):
-        return [ip_address(text)]
-    return []
+        return (ip_address(text),)
+    return ()
 
 
 def _surroundings(constant: object, kind: str) -> list[object]:

@@ -59,8 +59,13 @@ SILENT = 0.02
 """Part of the span of a score that the columns left out may move it by."""
 MOST_NUMBERS = 128
 """Numbers that a linear score is fitted on, at most."""
-MOST_ROWS = 65_536
-"""Draws of a side and fold that weights are fitted on."""
+MOST_ROWS = 262_144
+"""Draws of a side and fold that weights are fitted on: of 65,536 the weights of 64 numbers with
+Gaussian noise point so far off that .8 % of the loss is not seen."""
+CURVED = 4096
+"""Draws of a side whose products of two numbers are summed, about, for the curve of the fit."""
+STEEPER = 1.3
+"""The curve over that of so many draws: of 128 numbers it is .77 of the true one at least."""
 RIDGE = 20.0
 """Strength of the prior that holds weights at 0, in draws."""
 STEPS = 12
@@ -277,10 +282,15 @@ def _weighted(ledger: Ledger, places: list[int], part: int) -> dict[int, Floats]
         blocks.append((np.stack([*found, every]), 1.0 - side, times))
     # No row is curved more than where both sides are as likely, so that each step with that curve
     # makes the fit better. Sums are numpy's own: those of a linear algebra library differ by
-    # machine and by threads.
+    # machine and by threads. How numbers hang together is read off some of the rows, which may
+    # say too little of it by a part, so that the curve is taken for `STEEPER`.
     curve = RIDGE * np.eye(len(places) + 1)
-    curve += sum(np.einsum("in,jn->ij", numbers * times, numbers)
-                 for numbers, _, times in blocks) / 4  # fmt: skip
+    for numbers, _, times in blocks:
+        some = slice(None, None, 1 + numbers.shape[1] // CURVED)
+        part = np.einsum("in,jn->ij", numbers[:, some] * times[some], numbers[:, some])
+        whole = np.einsum("in,in,n->i", numbers, numbers, times)
+        scale = np.sqrt(whole / np.maximum(np.diag(part), 1e-300))
+        curve += part * np.outer(scale, scale) * (1.0 if some.step == 1 else STEEPER) / 4
     inverse = np.linalg.inv(curve)
     weights = np.zeros(len(places) + 1)
     for _ in range(STEPS):
