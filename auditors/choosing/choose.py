@@ -43,6 +43,9 @@ GAIN = 0.005
 """Part of its value by which an event must be better to be taken in place of a plainer one."""
 SLACK = 0.5
 """Standard errors of the best event within which another counts as equally good."""
+LUCKIEST = 2.0
+"""Standard errors of their difference within which a rarer event is no better than a likelier one:
+of a dozen rare events with one loss, the luckiest stands out by two."""
 RICHER = 3.0
 """Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
@@ -583,10 +586,22 @@ def _best(trials: list[_Trial]) -> _Trial:
 
 
 def _likeliest(trials: list[_Trial]) -> _Trial:
+    """The likeliest of those that are foreseen to be as good as the best, but for luck."""
     best = max(trials, key=lambda t: t.value - t.error)
-    slack = max(GAIN * abs(best.value), SLACK * best.error)
-    close = [t for t in trials if t.value - t.error >= best.value - best.error - slack]
+    close = [t for t in trials if t.value - t.error >= best.value - best.error - _luck(best, t)]
     return max(close, key=lambda t: (t.hits[0], not t.family.reversed))
+
+
+def _luck(best: _Trial, other: _Trial) -> float:
+    """By how much one event may seem better than another that is as good.
+
+    The log-ratio of a part of an event has the error of the event's own and one of its own beside.
+    A curve that holds the counts together has no such luck, nor has an event that one side misses.
+    """
+    slack = max(GAIN * abs(best.value), SLACK * best.error)
+    if best.spread < 1 or best.hits[1] == 0:
+        return slack
+    return max(slack, LUCKIEST * sqrt(max(best.error**2 - other.error**2, 0.0)))
 
 
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:
