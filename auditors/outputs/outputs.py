@@ -21,8 +21,8 @@ from .untyped import types_of, untyped
 
 MOST_PATHS = 256
 """Parts of an output that are looked at; an array of more numbers is looked at in part."""
-ROOM = 1 << 24
-FEWEST = 256
+ROOM = 1 << 22
+FEWEST = 64
 """Bytes of the outputs that are kept as they are, and how many are kept whatever they take: as many
 as tens of bins need. With 10,000 numbers each, 16,384 of them took 2.4 GB."""
 FEW = 16

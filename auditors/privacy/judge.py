@@ -84,6 +84,8 @@ OPENING = 1024
 """Draws a side that teach first and are single calls: what only these disclose shows in them."""
 WEIGHED = {True: 14, False: 40}
 """One of so many trials is weighed on a tape, of rows and of single calls."""
+WEIGHED_ROOM = 1 << 24
+"""Bytes of outputs that are weighed of one database; of 10,000 numbers 1,428 draws took 650 MB."""
 MOST_WEIGHED = 50_000
 """Draws that are weighed on a tape, at most."""
 EXECUTIONS = 8
@@ -519,7 +521,8 @@ class Judging:
         """
         sampler, trials, self._taped = self.sampler, self.test.trials, True
         calls = sampler.calls("select")
-        draws = most_weighed(calls, min(trials // WEIGHED[calls.rows], MOST_WEIGHED))
+        draws = min(trials // WEIGHED[calls.rows], MOST_WEIGHED, WEIGHED_ROOM // sampler.width)
+        draws = most_weighed(calls, draws)
         if not sampler.seeded or sampler.requests or draws < FEWEST_WEIGHED or self.out_of_time():
             return False
         key = Key(sampler.seed, sampler.tally.keys.of(self.pair), "tape", 0)

@@ -413,7 +413,7 @@ class Drawn:
     first: Outputs | None
     returned: Any
     digests: tuple[bytes, ...] = ()
-    """In place of `first`, where outputs are wide and each is a call."""
+    """In place of `first`, where outputs are wide: of each of them, or of all rows of one call."""
 
 
 def draw_blocks(
@@ -444,8 +444,7 @@ def draw_blocks(
         worker.beat()  # what follows is our own, and no call that takes long
         seconds = monotonic() - started
         inside = None if event is None else event.contains(outputs)
-        single = made is not None and not calls.rows
-        wide = bool(first) and single and len(outputs.paths()) > NARROW
+        wide = bool(first) and len(outputs.paths()) > NARROW
         light = outputs.width * block.size <= TOLD
         found.append(
             Drawn(
@@ -457,7 +456,7 @@ def draw_blocks(
                 returned=_plain(made)
                 if telling and made and light and seconds >= returned
                 else None,
-                digests=tuple(map(digest, made[:first])) if wide and made is not None else (),
+                digests=_digests(outputs, None if calls.rows else made, first) if wide else (),
             )
         )
     if event is not None:
@@ -500,6 +499,17 @@ def digest(value: Any) -> bytes:
     plain = type(value) is np.ndarray and not value.dtype.hasobject
     data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
     return blake2b(data, digest_size=16).digest()
+
+
+def digest_of_rows(outputs: Outputs) -> bytes:
+    """16 bytes that are equal where the rows of two calls are."""
+    return blake2b(packed(outputs.node), digest_size=16).digest()
+
+
+def _digests(outputs: Outputs, made: list[Any] | None, first: int) -> tuple[bytes, ...]:
+    if made is None:
+        return (digest_of_rows(outputs),)
+    return tuple(map(digest, made[:first]))
 
 
 def room(outputs: Outputs, first: int) -> int:

@@ -49,7 +49,16 @@ from ..workers.streams import (
     untouched,
 )
 from ..workers.wire import packed
-from .calls import Calls, Drawn, MechanismRaised, digest, like_rows, raised, single_call
+from .calls import (
+    Calls,
+    Drawn,
+    MechanismRaised,
+    digest,
+    digest_of_rows,
+    like_rows,
+    raised,
+    single_call,
+)
 from .capture import UNCHANGING, captured
 
 MOST = 4096
@@ -483,8 +492,8 @@ def _remade(
 ) -> list[list[Any]]:
     """What the calls return, by block and in the order of its draws.
 
-    Of wide outputs (their digest, whether it is in the event). `held` are copies to use, of a
-    process that ends with the first call.
+    Of wide outputs (the digest of what a call returns, which of it is in the event). `held` are
+    copies to use, of a process that ends with the first call.
     """
     found: list[list[Any]] = [[None] * (1 if one.calls.rows else one.count) for one in asked]
     copies = Copies(encoded) if held is None else held
@@ -516,22 +525,31 @@ def _remade(
         if number < COPIED and not calls.rows:
             _require_faithful(value, kept)
         if one.wide:
-            outputs = _as_drawn(worker, calls, encoded[side], [kept])
-            inside = one.event is not None and bool(one.event.contains(outputs)[0])
-            kept = digest(kept), inside
+            outputs = (
+                Outputs.of(kept, block.size)
+                if calls.rows
+                else _as_drawn(worker, calls, encoded[side], [kept])
+            )
+            inside = () if one.event is None else one.event.contains(outputs).tolist()
+            kept = digest_of_rows(outputs) if calls.rows else digest(kept), tuple(inside)
         found[place][draw] = kept
     return found
 
 
 def _require_same_digests(
-    one: RemadeCall, found: Sequence[tuple[bytes, bool]], first: int = 0
+    one: RemadeCall, found: Sequence[tuple[bytes, tuple[bool, ...]]], first: int = 0
 ) -> None:
+    """Compare what calls returned, the first of them being the call of draw `first`."""
     was = _inside(one)
+    draw = first
     for place, (made, inside) in enumerate(found, first):
         if made != one.drawn.digests[place]:
-            raise _differs(one, place, "it gave one output", "it gave another")
-        if was is not None and was[place] != inside:
-            raise _differs(one, place, *_of_event(one, bool(was[place])))
+            raise _differs(one, draw, "it gave one output", "it gave another")
+        for now in inside:
+            if was is not None and was[draw] != now:
+                raise _differs(one, draw, *_of_event(one, bool(was[draw])))
+            draw += 1
+        draw += not inside
 
 
 def _inside(one: RemadeCall) -> NDArray[np.bool_] | None:

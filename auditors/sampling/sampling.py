@@ -63,7 +63,7 @@ WHOLE_BLOCKS = frozenset({"contract", "search", "shrink", "figure", "pilot", "fr
 UNDECIDED = WHOLE_BLOCKS | {"select", "opening"}
 """Stages of which nothing is concluded, so that they are not made again."""
 ROOM = 1 << 23
-"""Bytes of outputs of a block that teaches or counts."""
+"""Bytes of outputs of a block that teaches or counts, and of those that one answer brings."""
 WORTH = 0.02
 """Seconds from which a block is sent to a worker even if there are not blocks for all of them."""
 BUNDLE = 0.25
@@ -227,6 +227,11 @@ class Sampler:
         asked = getattr(self.run, "block", None)
         # An object may answer whatever attribute it is asked for.
         return asked if isinstance(asked, int) and asked > 0 else BLOCK[rows]
+
+    @property
+    def width(self) -> int:
+        """Bytes of an output, of the widest pair whose calls were checked; 1 before the first."""
+        return max(self.tally.widths.values(), default=1)
 
     def check_call(self, pair: Pair) -> None:
         """A few calls on both databases: whether the mechanism can be called, and at what pace."""
@@ -535,7 +540,14 @@ class Sampler:
         ]
         pieces.sort(key=lambda piece: (piece[1].first, piece[1].side))
         found: dict[int, dict[int, Drawn]] = {}
-        some = [(block, WHOLE, 0) for _, block in pieces]
+        some = [
+            (
+                piece,
+                WHOLE,
+                min(max(jobs[place][2] + jobs[place][0].first - piece.first, 0), piece.size),
+            )
+            for place, piece in pieces
+        ]
         for number, drawn in self._asked(pair, calls, None, None, 0.0, some):
             place, piece = pieces[number]
             kept.enter(pair, piece, drawn.returned)
@@ -584,6 +596,8 @@ class Sampler:
         size = max(1, int(BUNDLE / max(self.tally.pace * jobs[0][0].size, 1e-6)))
         if self.door.workers > 1:
             size = min(size, -(-len(jobs) // (2 * self.door.workers)))
+        if any(part == WHOLE for _, part, _ in jobs):
+            size = min(size, max(1, ROOM // (self.width * jobs[0][0].size)))
         starts = range(0, len(jobs), size)
         bundles = [(calls, event, ask, returned, jobs[start : start + size]) for start in starts]
         for place, found in self.door.each(draw_blocks, databases, bundles):
@@ -641,13 +655,15 @@ def _together(
     inside = None if event is None else event.contains(outputs)
     told = [piece.returned for piece in pieces]
     whole = seconds >= returned and all(isinstance(one, list) for one in told)
+    digests = tuple(digest for piece in pieces for digest in piece.digests)
     return Drawn(
         pace=seconds / len(outputs),
         hits=0 if inside is None else int(np.count_nonzero(inside)),
         answer=None if part is None else answered(ask, outputs, part),
         inside=None if inside is None else np.packbits(inside),
-        first=outputs[: room(outputs, first)] if first else None,
+        first=outputs[: room(outputs, first)] if first and not digests else None,
         returned=[value for one in told for value in one] if whole and part is not None else None,
+        digests=digests,
     )
 
 

@@ -338,7 +338,7 @@ def _halve(scout: Scout, listed: list[Seen]) -> tuple[Found, float]:
         drawn[id(first)] = sampler.draw(first.pair, "search", 0, scout.most(plan.draws))
     while len(listed) > 1:
         chunk += 1
-        draws = scout.most((4 if chunk == 1 else 2) * draws)
+        draws = scout.most((4 if chunk == 1 else 2) * draws, len(listed))
         ranks = []
         for seen in listed:
             if scout.left() < 2 * draws:

@@ -48,9 +48,9 @@ CERTAIN = 5.0
 TOGETHER = {True: 16, False: 4}
 """Pairs whose frozen runs are asked for at once."""
 HELD, KEPT, FEWEST = 1 << 23, 1 << 24, 64
-"""Bytes of a database's outputs that are drawn at once to rate a pair, of those that are kept for
-other pairs with the same database, and how many are drawn at once whatever they take. Draws of up
-to a hundred numbers are as many as without: of 10,000 numbers they took 600 MB."""
+"""Bytes of a database's outputs that are drawn at once to rate a pair, of those that are kept of
+several databases, and how many are drawn at once of one whatever they take; half as many of one of
+several. Draws of up to a hundred numbers are as many as without: of 10,000 they took 600 MB."""
 EXECUTIONS = 2 * HOLDING
 """Runs of the mechanism for a draw of each database that is weighed."""
 
@@ -133,9 +133,10 @@ class Scout:
         """Draws that the search may still make."""
         return self.plan.most - (self.sampler.tally.draws - self.started)
 
-    def most(self, draws: int) -> int:
-        """So many draws of a database, or as many as may be held at once."""
-        return min(draws, max(FEWEST, HELD // self.width))
+    def most(self, draws: int, pairs: int = 1) -> int:
+        """So many draws of a database, or as many as may be held at once of so many pairs."""
+        one = max(FEWEST, HELD // self.width)
+        return min(draws, one, max(FEWEST // 2, KEPT // (self.width * pairs)))
 
     def affords(self, pairs: int) -> bool:
         """Whether so many pairs may be visited and draws are left to tell the worst apart."""
@@ -374,7 +375,7 @@ class Scout:
         for number, (draws, most) in enumerate(ROUNDS):
             ranks = []
             for seen in listed[:most]:
-                draws = self.most(draws)
+                draws = self.most(draws, most)
                 if self.left() < 4 * draws:
                     return
                 sides = self.sampler.draw(seen.pair, "search", 100 + number, draws)
