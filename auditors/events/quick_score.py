@@ -5,6 +5,7 @@ feature at a time is cut into few bins, and the ends of the range and of the ord
 are tried. Every score is measured on draws that did not choose its event.
 """
 
+from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
@@ -49,15 +50,14 @@ def quick_score(first: Outputs, second: Outputs, *, epsilon: float, delta: float
     if size < FEWEST:
         return 0.0
     ratios = np.exp(np.minimum(np.array(PARTS) * epsilon, 50.0))
-    chosen, measured = np.full((2, len(PARTS)), -np.inf), np.zeros((2, len(PARTS)))
-    for feature in questions(first[:100], second[:100])[:MOST_FEATURES]:
-        counts = _binned(first.column(feature), second.column(feature))
-        if counts.shape[2] < 2:
-            continue
-        ours, theirs = _excess(counts, ratios, delta)
-        measured = np.where(ours > chosen, theirs, measured)
-        chosen = np.maximum(ours, chosen)
-    found, *weaker = measured.mean(axis=0).tolist()
+    features = questions(first[:100], second[:100])[:MOST_FEATURES]
+    every = [_binned(first.column(feature), second.column(feature)) for feature in features]
+    told = [counts for counts in every if counts.shape[2] > 1]
+    if not told:
+        return 0.0
+    chosen, measured = _excess(told, ratios, delta)
+    best = chosen.argmax(axis=0)[None]
+    found, *weaker = np.take_along_axis(measured, best, axis=0)[0].mean(axis=0).tolist()
     luck = LUCK / sqrt(size)
     beyond = max(found - luck, 0.0) + min(found + luck, 0.0)
     return float(beyond + HINT * sum(min(max(value, 0.0), 2 * luck) for value in weaker))
@@ -87,15 +87,27 @@ def _binned(first: Column, second: Column) -> Floats:
     return counts[:, :, counts.sum(axis=(0, 1)) > 0]
 
 
-def _excess(counts: Floats, ratios: Floats, delta: float) -> tuple[Floats, Floats]:
-    """Excess of the best events (parity, ratio), on the draws that chose and on the others."""
-    a, b = counts[:, 0] + 0.5, counts[:, 1] + 0.5
-    order = (np.log(a / b) / (1 + 1 / a + 1 / b)).argsort(axis=-1, kind="stable")
+def _excess(every: Sequence[Floats], ratios: Floats, delta: float) -> tuple[Floats, Floats]:
+    """Excess of the best events (feature, parity, ratio), on the draws that chose and the others.
+
+    `every` has the counts of each feature, which are filled up to as many bins.
+    """
+    bins = np.array([counts.shape[2] for counts in every])
+    counts = np.zeros((len(every), 2, 2, bins.max()))
+    for place, some in enumerate(every):
+        counts[place, :, :, : bins[place]] = some
+    places = np.arange(bins.max())
+    a, b = counts[:, :, 0] + 0.5, counts[:, :, 1] + 0.5
+    keys = np.log(a / b) / (1 + 1 / a + 1 / b)
+    keys = np.where(places < bins[:, None, None], keys, np.inf)  # what fills up comes last
+    order = keys.argsort(axis=-1, kind="stable")
     # For each parity its own draws, which choose, and the other's, which measure.
-    halves = np.stack([counts, counts[::-1]])
-    hits = _hits(halves, np.broadcast_to(order[:, None], halves.shape))
+    halves = np.stack([counts, counts[:, ::-1]])
+    hits = _hits(halves, np.broadcast_to(order[:, :, None], halves.shape))
     excess = _standardised(hits, halves.sum(axis=-1, keepdims=True), ratios, delta)
-    place = excess[:, :1].argmax(axis=-1, keepdims=True)
+    # Both sides have four kinds of events, and of each as many as there are cuts between bins.
+    cuts = np.tile(places[:-1] < bins[:, None] - 1, (1, 8))
+    place = np.where(cuts[:, None], excess[:, 0], -np.inf).argmax(axis=-1)[:, None, ..., None]
     chosen, measured = np.moveaxis(np.take_along_axis(excess, place, axis=-1)[..., 0], 0, -1)
     return chosen, measured
 

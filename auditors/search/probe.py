@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outputs.features import Feature, Path
+from ..outputs.features import Column, Feature, Path
 from ..outputs.outputs import Outputs
 
 MOST_COLUMNS = 64
@@ -61,38 +61,57 @@ class Probe:
 def probe(outputs: Outputs) -> Probe:
     """What the scores need of a database's outputs."""
     paths = tuple(outputs.paths()[:MOST_COLUMNS])
-    numbers = np.full((len(outputs), len(paths)), np.nan)
-    few: list[dict[object, int] | None] = []
-    spread = np.full(len(paths), np.nan)
-    for place, path in enumerate(paths):
-        column = outputs.column(Feature("value", path))
-        values = np.asarray(column.values, dtype=np.float64)
-        labelled = column.labelled()
-        finite = np.isfinite(values) & ~labelled
-        numbers[finite, place] = values[finite]
-        kept = values[finite]
-        ordered = np.sort(kept)
-        starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
-        distinct = ordered[starts]
-        counts: dict[object, int] | None = None
-        if len(distinct) <= FEW:
-            times = np.diff(starts, append=len(ordered))
-            counts = dict(zip(distinct.tolist(), times.tolist(), strict=True))
-        elif len(kept) < len(values):
-            counts = {"a number": len(kept)}
-        if counts is not None:
-            for index in np.flatnonzero(~finite):
-                name = column.label(int(index)) or repr(float(values[index]))
-                counts[name] = counts.get(name, 0) + 1
-            few.append(counts if len(counts) <= FEW + 1 else None)
-        else:
-            few.append(None)
-        if len(distinct) > 2:
-            middle = ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1].mean()
-            spread[place] = np.abs(kept - middle).mean()
-        elif len(distinct) == 1:
-            spread[place] = 0.0
-    return Probe(paths, numbers, tuple(few), spread, not np.isnan(numbers).any())
+    if not paths:
+        return Probe((), np.zeros((len(outputs), 0)), (), np.zeros(0), whole=True)
+    columns = [outputs.column(Feature("value", path)) for path in paths]
+    # A row for each column: most are numbers and nothing else, and are looked at together.
+    rows = np.array([np.asarray(column.values, dtype=np.float64) for column in columns])
+    finite = np.isfinite(rows)
+    for place, column in enumerate(columns):
+        if column.codes is not None:
+            finite[place] &= ~column.labelled()
+    rows[~finite] = np.nan
+    plain = finite.all(axis=1)
+    found: list[tuple[dict[object, int] | None, float]] = []
+    summed = iter(_summed(rows[plain]))
+    for place, column in enumerate(columns):
+        found.append(next(summed) if plain[place] else _summary(column, rows[place]))
+    few, spread = zip(*found, strict=True)
+    return Probe(paths, rows.T, few, np.array(spread), bool(plain.all()))
+
+
+def _summed(rows: Floats) -> list[tuple[dict[object, int] | None, float]]:
+    """How often the values of each row occur, if they are few, and their spread."""
+    if not len(rows):
+        return []
+    draws = rows.shape[1]
+    ordered = np.sort(rows, axis=1)
+    new = np.ones(rows.shape, dtype=bool)
+    new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    distinct = new.sum(axis=1)
+    middle = ordered[:, (draws - 1) // 2 : draws // 2 + 1].mean(axis=1)
+    spread = np.abs(rows - middle[:, None]).mean(axis=1)
+    spread[distinct == 1] = 0.0
+    spread[distinct == 2] = np.nan
+    few: list[dict[object, int] | None] = [None] * len(rows)
+    for place in np.flatnonzero(distinct <= FEW).tolist():
+        starts = np.flatnonzero(new[place])
+        times = np.diff(starts, append=draws)
+        few[place] = dict(zip(ordered[place, starts].tolist(), times.tolist(), strict=True))
+    return list(zip(few, spread.tolist(), strict=True))
+
+
+def _summary(column: Column, row: Floats) -> tuple[dict[object, int] | None, float]:
+    """The same of a column in which not all entries are numbers; `row` has NaN for the others."""
+    finite = ~np.isnan(row)
+    kept = row[finite]
+    ((counts, spread),) = _summed(kept[None]) if len(kept) else [({}, np.nan)]
+    if counts is None:
+        counts = {"a number": len(kept)}
+    for index in np.flatnonzero(~finite):
+        name = column.label(int(index)) or repr(float(column.values[index]))
+        counts[name] = counts.get(name, 0) + 1
+    return counts if len(counts) <= FEW + 1 else None, spread
 
 
 def shift(one: Probe, two: Probe) -> Shift:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpwitness.auditors.events.quick_score import quick_score
+from dpwitness.auditors.events.quick_score import _excess, quick_score
 from dpwitness.auditors.outputs.outputs import Outputs
 
 
@@ -77,3 +77,17 @@ def test_the_event_is_measured_on_other_draws_than_chose_it():
         return rng.normal(size=(60, 8))
 
     assert score(noise, noise, 60, epsilon=0.0, repeats=60) < 0.02
+
+
+def test_features_that_are_looked_at_together_say_what_each_says_alone():
+    rng = np.random.default_rng(4)
+    ratios = np.exp([1.0, 0.5, 0.0])
+    every = [rng.poisson(rng.uniform(0.5, 9, bins), (2, 2, bins)).astype(float)
+             for bins in (2, 3, 17, 40, 2, 9)]  # fmt: skip
+    every = [some[:, :, some.sum(axis=(0, 1)) > 0] for some in every]
+    together = _excess(every, ratios, 1e-3)
+    alone = [_excess([some], ratios, 1e-3) for some in every]
+    for found, one in zip(together, zip(*alone, strict=True), strict=True):
+        assert found.shape == (6, 2, 3)
+        assert np.isfinite(found).all()
+        np.testing.assert_array_equal(found, np.concatenate(one))
