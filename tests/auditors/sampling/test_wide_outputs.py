@@ -9,7 +9,7 @@ import pytest
 
 from dpwitness import ContractError, audit
 from dpwitness.auditors.outputs.outputs import Outputs
-from dpwitness.auditors.sampling.calls import digest
+from dpwitness.auditors.sampling.calls import digest, digest_of_rows
 from dpwitness.auditors.sampling.draws import KEPT, OUTPUTS, Draws
 
 WIDTH = 10_000
@@ -99,6 +99,25 @@ def test_wide_rows_are_compared_by_a_digest_of_their_call():
     with pytest.raises(ContractError, match="it gave one output when it was counted, and it gave"):
         audit(rows_of(late), **OPTIONS, trust_rows=True)
     assert audit(rows_of(numbers), **OPTIONS, trust_rows=True).refuted
+
+
+def test_rows_of_every_form_have_one_digest_and_it_tells_one_number():
+    made = np.random.default_rng(5).laplace(size=(30, 20))
+    other = made.copy()
+    other[17, 3] += 1e-12
+    names = [f"key {place}" for place in range(20)]
+    forms = [
+        lambda rows: rows.copy(),
+        lambda rows: tuple(rows.T),
+        lambda rows: dict(zip(names, rows.T, strict=True)),
+        lambda rows: [dict(zip(names, row, strict=True)) for row in rows.tolist()],
+        lambda rows: [[*row[:19], None] if row[0] > 0 else row for row in rows.tolist()],
+    ]
+    for form in forms:
+        one, again, two = (
+            digest_of_rows(Outputs.of(form(rows), 30)) for rows in (made, made, other)
+        )
+        assert one == again != two
 
 
 PEAK = """
