@@ -46,6 +46,8 @@ SLACK = 0.5
 LUCKIEST = 2.0
 """Standard errors of their difference within which a rarer event is no better than a likelier one:
 of a dozen rare events with one loss, the luckiest stands out by two."""
+WAGER = 0.2
+"""Part of its value that is given up at most for that: of few draws everything may be luck."""
 RICHER = 3.0
 """Standard errors by which an event of a richer kind has to promise more than a simpler one."""
 CURVE_SPREAD = 0.6
@@ -553,8 +555,8 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
     rival = max(alone, key=_margin)
     if _margin(rival) > score.value:
         return _best([trial for trial in alone if _margin(trial) > score.value])
-    rival = _best(alone)
-    as_good = rival.value >= (1 - GAIN) * score.value and rival.error <= score.error
+    rival, value = _best_and_value(alone)
+    as_good = value >= (1 - GAIN) * score.value and rival.error <= score.error
     return rival if as_good else score
 
 
@@ -569,27 +571,33 @@ def _margin(trial: _Trial) -> float:
 
 
 def _best(trials: list[_Trial]) -> _Trial:
-    """The best value less its standard error, the simpler events first.
+    """The best value less its standard error, the simpler events first; see `_best_and_value`."""
+    return _best_and_value(trials)[0]
 
-    Among those nearly as good the likeliest is taken. An event of a richer kind takes the place of
-    a simpler one only if it promises more by a margin: among many sets of intervals the luckiest
-    stands out, while a half-line has one number to be lucky with.
+
+def _best_and_value(trials: list[_Trial]) -> tuple[_Trial, float]:
+    """The event to take, and the value that another has to beat.
+
+    Among those nearly as good the likeliest is taken; what it is worth is the value of the best. An
+    event of a richer kind takes the place of a simpler one only if it promises more by a margin:
+    among many sets of intervals the luckiest stands out, while a half-line has one number to be
+    lucky with.
     """
     simple, *richer = sorted({trial.family.simplicity for trial in trials})
-    held = _likeliest([trial for trial in trials if trial.family.simplicity == simple])
+    held, bar = _likeliest([trial for trial in trials if trial.family.simplicity == simple])
     for kind in richer:
-        rival = _likeliest([trial for trial in trials if trial.family.simplicity == kind])
+        rival, value = _likeliest([trial for trial in trials if trial.family.simplicity == kind])
         sure = 1.0 if rival.hits[1] == 0 else RICHER
-        if rival.value - sure * rival.error > held.value:
-            held = rival
-    return held
+        if rival.value - sure * rival.error > bar:
+            held, bar = rival, value
+    return held, bar
 
 
-def _likeliest(trials: list[_Trial]) -> _Trial:
-    """The likeliest of those that are foreseen to be as good as the best, but for luck."""
+def _likeliest(trials: list[_Trial]) -> tuple[_Trial, float]:
+    """The likeliest of those that are as good as the best but for luck, and the best's value."""
     best = max(trials, key=lambda t: t.value - t.error)
     close = [t for t in trials if t.value - t.error >= best.value - best.error - _luck(best, t)]
-    return max(close, key=lambda t: (t.hits[0], not t.family.reversed))
+    return max(close, key=lambda t: (t.hits[0], not t.family.reversed)), best.value
 
 
 def _luck(best: _Trial, other: _Trial) -> float:
@@ -601,7 +609,8 @@ def _luck(best: _Trial, other: _Trial) -> float:
     slack = max(GAIN * abs(best.value), SLACK * best.error)
     if best.spread < 1 or best.hits[1] == 0:
         return slack
-    return max(slack, LUCKIEST * sqrt(max(best.error**2 - other.error**2, 0.0)))
+    luck = LUCKIEST * sqrt(max(best.error**2 - other.error**2, 0.0))
+    return max(slack, min(luck, WAGER * abs(best.value)))
 
 
 def _as_choice(trial: _Trial, aim: Aim) -> Choice:
