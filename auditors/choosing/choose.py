@@ -555,8 +555,8 @@ def _chosen(joint: list[_Trial], alone: list[_Trial], *, several: bool) -> _Tria
     rival = max(alone, key=_margin)
     if _margin(rival) > score.value:
         return _best([trial for trial in alone if _margin(trial) > score.value])
-    rival, value = _best_and_value(alone)
-    as_good = value >= (1 - GAIN) * score.value and rival.error <= score.error
+    rival = _best(alone)
+    as_good = rival.value >= (1 - GAIN) * score.value and rival.error <= score.error
     return rival if as_good else score
 
 
@@ -571,17 +571,11 @@ def _margin(trial: _Trial) -> float:
 
 
 def _best(trials: list[_Trial]) -> _Trial:
-    """The best value less its standard error, the simpler events first; see `_best_and_value`."""
-    return _best_and_value(trials)[0]
+    """The best value less its standard error, the simpler events first.
 
-
-def _best_and_value(trials: list[_Trial]) -> tuple[_Trial, float]:
-    """The event to take, and the value that another has to beat.
-
-    Among those nearly as good the likeliest is taken; what it is worth is the value of the best. An
-    event of a richer kind takes the place of a simpler one only if it promises more by a margin:
-    among many sets of intervals the luckiest stands out, while a half-line has one number to be
-    lucky with.
+    Among those nearly as good the likeliest is taken. An event of a richer kind takes the place of
+    a simpler one only if it promises more than the best of these by a margin: among many sets of
+    intervals the luckiest stands out, while a half-line has one number to be lucky with.
     """
     simple, *richer = sorted({trial.family.simplicity for trial in trials})
     held, bar = _likeliest([trial for trial in trials if trial.family.simplicity == simple])
@@ -590,7 +584,7 @@ def _best_and_value(trials: list[_Trial]) -> tuple[_Trial, float]:
         sure = 1.0 if rival.hits[1] == 0 else RICHER
         if rival.value - sure * rival.error > bar:
             held, bar = rival, value
-    return held, bar
+    return held
 
 
 def _likeliest(trials: list[_Trial]) -> tuple[_Trial, float]:
