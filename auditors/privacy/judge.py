@@ -521,7 +521,9 @@ class Judging:
         """
         sampler, trials, self._taped = self.sampler, self.test.trials, True
         calls = sampler.calls("select")
-        draws = min(trials // WEIGHED[calls.rows], MOST_WEIGHED, WEIGHED_ROOM // sampler.width)
+        # The pair's own width: what other pairs were seen before must not change what is drawn.
+        width = sampler.width_of(self.pair)
+        draws = min(trials // WEIGHED[calls.rows], MOST_WEIGHED, WEIGHED_ROOM // width)
         draws = most_weighed(calls, draws)
         if not sampler.seeded or sampler.requests or draws < FEWEST_WEIGHED or self.out_of_time():
             return False

@@ -228,10 +228,9 @@ class Sampler:
         # An object may answer whatever attribute it is asked for.
         return asked if isinstance(asked, int) and asked > 0 else BLOCK[rows]
 
-    @property
-    def width(self) -> int:
-        """Bytes of an output, of the widest pair whose calls were checked; 1 before the first."""
-        return max(self.tally.widths.values(), default=1)
+    def width_of(self, pair: Pair) -> int:
+        """Bytes of an output of a pair whose calls were checked; 1 before that."""
+        return self.tally.widths.get(self.tally.keys.of(pair), 1)
 
     def check_call(self, pair: Pair) -> None:
         """A few calls on both databases: whether the mechanism can be called, and at what pace."""
@@ -597,7 +596,9 @@ class Sampler:
         if self.door.workers > 1:
             size = min(size, -(-len(jobs) // (2 * self.door.workers)))
         if any(part == WHOLE for _, part, _ in jobs):
-            size = min(size, max(1, ROOM // (self.width * jobs[0][0].size)))
+            # Of the widest pair so far: how draws are bundled changes none of them.
+            width = max(self.tally.widths.values(), default=1)
+            size = min(size, max(1, ROOM // (width * jobs[0][0].size)))
         starts = range(0, len(jobs), size)
         bundles = [(calls, event, ask, returned, jobs[start : start + size]) for start in starts]
         for place, found in self.door.each(draw_blocks, databases, bundles):

@@ -50,7 +50,7 @@ TOGETHER = {True: 16, False: 4}
 HELD, KEPT, FEWEST = 1 << 23, 1 << 24, 64
 """Bytes of a database's outputs that are drawn at once to rate a pair, of those that are kept of
 several databases, and how many are drawn at once of one whatever they take; half as many of one of
-several. Draws of up to a hundred numbers are as many as without: of 10,000 they took 600 MB."""
+several. Of up to some tens of numbers draws are as many as without: of 10,000 they took 600 MB."""
 EXECUTIONS = 2 * HOLDING
 """Runs of the mechanism for a draw of each database that is weighed."""
 

@@ -65,7 +65,7 @@ Gaussian noise point so far off that .8 % of the loss is not seen."""
 CURVED = 4096
 """Draws of a side whose products of two numbers are summed, about, for the curve of the fit."""
 STEEPER = 1.3
-"""The curve over that of so many draws: of 128 numbers it is .77 of the true one at least."""
+"""The curve over that of so many draws: of 128 Gaussian numbers it is about .77 of it at least."""
 RIDGE = 20.0
 """Strength of the prior that holds weights at 0, in draws."""
 STEPS = 12
