@@ -219,6 +219,7 @@ def other_probability(p: float, epsilon: float, *, delta: float, distance: int) 
     return max(p - group_delta, 0.0) * exp(-min(total, 600.0))
 
 
+@lru_cache(maxsize=64)
 def refutable_epsilon(
     p: float,
     trials: tuple[int, int],

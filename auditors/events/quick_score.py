@@ -72,8 +72,8 @@ def _binned(first: Column, second: Column) -> Floats:
     if len(numbers):
         # Bins of a few draws would be sorted by luck alone.
         bins = min(BINS, max(FEWEST_BINS, len(pooled) // DRAWS_A_BIN))
-        marks = np.unique(numbers[np.arange(1, bins) * len(numbers) // bins])
-        edges = np.unique(np.concatenate([marks, np.nextafter(marks, np.inf)]))
+        marks = _distinct(numbers[np.arange(1, bins) * len(numbers) // bins])
+        edges = _distinct(np.column_stack([marks, np.nextafter(marks, np.inf)]).ravel())
     nan = len(edges) + 1
     names = list(dict.fromkeys((*first.names, *second.names)))[:MOST_LABELS]
     places = {name: nan + 1 + i for i, name in enumerate(names)}
@@ -85,6 +85,13 @@ def _binned(first: Column, second: Column) -> Floats:
         for parity in (0, 1):
             counts[parity, side] = np.bincount(codes[parity::2], minlength=counts.shape[2])
     return counts[:, :, counts.sum(axis=(0, 1)) > 0]
+
+
+def _distinct(ordered: Floats) -> Floats:
+    """The different ones of numbers in order."""
+    new = np.ones(len(ordered), dtype=bool)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
 
 
 def _excess(every: Sequence[Floats], ratios: Floats, delta: float) -> tuple[Floats, Floats]:

@@ -8,10 +8,11 @@ where a version of it keeps them otherwise. The hunt then falls back on Hypothes
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -131,6 +132,8 @@ class ChoiceSpace:
     def __init__(self, strategy: "SearchStrategy[Any]") -> None:
         self.strategy = strategy
         self._bare: dict[int, tuple[Any, Any]] = {}
+        self._held = False
+        """Whether the global generators are held, to be put back when several examples are made."""
 
     def random(self, random: Random, suggest: Suggest) -> Example | None:
         """An example whose choices `suggest` may answer; None where a filter gave up."""
@@ -145,18 +148,43 @@ class ChoiceSpace:
         prefix = (*choices, simplest)
         return self._made(_data_class()(random=None, bare=self._bare, prefix=prefix))
 
+    def at_once(self, made: Iterator[Example | None], most: int) -> list[Example | None]:
+        """The next of some examples, which are made as they are asked for, at most so many.
+
+        A strategy finds the global generators at the same place for every example. To hold them and
+        to put them back takes longer than most examples, and is done once for all.
+        """
+        from hypothesis.internal.entropy import deterministic_PRNG
+
+        with deterministic_PRNG():
+            self._held = True
+            try:
+                return list(islice(made, most))
+            finally:
+                self._held = False
+
     def _made(self, data: Any) -> Example | None:
         from hypothesis.control import BuildContext
         from hypothesis.errors import StopTest, UnsatisfiedAssumption
         from hypothesis.internal.entropy import deterministic_PRNG
 
         try:
-            with deterministic_PRNG(), BuildContext(data, wrapped_test=_nothing):
+            globally = _seeded() if self._held else deterministic_PRNG()
+            with globally, BuildContext(data, wrapped_test=_nothing):
                 value = data.draw(self.strategy)
         except (StopTest, UnsatisfiedAssumption):
             return None
         data.freeze()
         return Example(value, data.made, data.kept)
+
+
+def _seeded() -> AbstractContextManager[None]:
+    """Put the global generators, which are held, to where every example finds them."""
+    from hypothesis.internal.entropy import RANDOMS_TO_MANAGE
+
+    for generator in list(RANDOMS_TO_MANAGE.values()):
+        generator.seed(0)
+    return nullcontext()
 
 
 def _nothing() -> None:

@@ -48,19 +48,21 @@ OURS = (PACKAGE / "auditors", PACKAGE / "reports", PACKAGE / "mechanisms" / "mod
 
 def constants_of(run: object) -> tuple[Any, ...]:
     """The different constants of a mechanism in the order of use, at most 200."""
-    walk = _Walk(run)
-    found: dict[tuple[type, str], Any] = {}
-    for value in walk.constants():
-        found.setdefault((type(value), repr(value)), value)
-    return tuple(found.values())[:MOST]
+    return walked(run)[0]
 
 
 def codes_of(run: object) -> tuple[CodeType, ...]:
     """The code objects of the mechanism and of what it uses of its own project."""
+    return walked(run)[1]
+
+
+def walked(run: object) -> tuple[tuple[Any, ...], tuple[CodeType, ...]]:
+    """The constants and the code objects of a mechanism."""
     walk = _Walk(run)
-    for _ in walk.constants():
-        pass
-    return tuple(dict.fromkeys(walk.codes))
+    found: dict[tuple[type, str], Any] = {}
+    for value in walk.constants():
+        found.setdefault((type(value), repr(value)), value)
+    return tuple(found.values())[:MOST], tuple(dict.fromkeys(walk.codes))
 
 
 class _Walk:

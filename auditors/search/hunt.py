@@ -20,12 +20,12 @@ from ..sampling.sampling import Sampler
 from ..tape.weighing import HOLDING
 from .bank import length_of
 from .choices import choice_space
-from .constants import constants_of
+from .constants import walked
 from .corners import every, listed_examples
 from .plan import SearchPlan
 from .probe import Shift, probe, rare_moves, shift
 from .promise import promise
-from .reach import Lines, reached, searched_codes
+from .reach import Lines, reached, searched
 from .scout import Enough, Found, Gross, Scout, Seen, sides_of, sizes_of
 from .slopes import moves_of, proposed
 from .stages import Stages
@@ -81,9 +81,9 @@ def hunt(
 
     Raises InvalidArgument where every pair has two equal sides.
     """
-    if not source.constants:
-        source = replace(source, constants=constants_of(sampler.run))
-    lines = Lines(searched_codes(sampler.run))
+    constants, codes = walked(sampler.run)
+    source = source if source.constants else replace(source, constants=constants)
+    lines = Lines(searched(codes))
     scout = Scout(sampler, epsilon, delta, plan, out_of_time, lines)
     space = choice_space(source.strategy)
     if not sampler.seeded:

@@ -7,7 +7,7 @@ or a coverage tool that holds the interpreter's trace function keeps it; then no
 import dis
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -95,9 +95,9 @@ class Lines:
         )
 
 
-def searched_codes(run: object) -> tuple[CodeType, ...]:
+def searched(codes: Iterable[CodeType]) -> tuple[CodeType, ...]:
     """The code of a mechanism whose lines are followed."""
-    return tuple(code for code in codes_of(run) if code.co_name != "__init__")
+    return tuple(code for code in codes if code.co_name != "__init__")
 
 
 def followed_draws(
@@ -106,7 +106,7 @@ def followed_draws(
     """Frozen draws, and which lines of the mechanism have not run yet; where it runs."""
     lines = worker.memory.get("lines")
     if lines is None:
-        lines = worker.memory["lines"] = Lines(searched_codes(worker.run))
+        lines = worker.memory["lines"] = Lines(searched(codes_of(worker.run)))
     with lines.followed():
         outputs = frozen_draws(worker, databases, calls, block)
     return outputs, (lines.looked, tuple(lines.missing[code] for code in lines.codes))

@@ -121,6 +121,8 @@ class Scout:
     equal: int = 0
     width: int = 1
     """Bytes of an output, of the widest so far."""
+    encoded: dict[int, tuple[Database, bytes]] = field(default_factory=dict)
+    """Databases of pairs that are visited next, by identity, with the bytes of each."""
     kept: dict[tuple[bytes, int, int], tuple[Outputs, int]] = field(default_factory=dict)
     """Draws with shared noise by database, chunk and number, and their bytes, those used last at
     the end."""
@@ -138,6 +140,10 @@ class Scout:
         one = max(FEWEST, HELD // self.width)
         return min(draws, one, max(FEWEST // 2, KEPT // (self.width * pairs)))
 
+    def _encoded(self, database: Database) -> bytes:
+        known = self.encoded.get(id(database))
+        return canonical(database) if known is None else known[1]
+
     def affords(self, pairs: int) -> bool:
         """Whether so many pairs may be visited and draws are left to tell the worst apart."""
         each = self.frozen_size if self.sampler.seeded else self.plan.draws
@@ -148,7 +154,7 @@ class Scout:
 
         Raises Enough when the budget is used up, and Gross.
         """
-        key = (canonical(pair.database), canonical(pair.neighbour))
+        key = (self._encoded(pair.database), self._encoded(pair.neighbour))
         if key[0] == key[1]:
             self.equal += 1
             return None
@@ -218,8 +224,10 @@ class Scout:
         if len(pairs) < 2 or not self.sampler.seeded or self.out_of_time():
             return
         databases = {}
+        self.encoded = {}
         for pair in pairs:
             sides = {canonical(side): side for side in sides_of(pair)}
+            self.encoded.update((id(side), (side, name)) for name, side in sides.items())
             if len(sides) > 1:
                 databases.update(sides)
         new = {name: one for name, one in databases.items() if (name, 0) not in self.probes}

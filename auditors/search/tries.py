@@ -59,9 +59,16 @@ class Tries:
     def _together(self, made: Iterable[Example | None]) -> Iterator[Seen | None]:
         """Look at examples, those of several asked of the mechanism together."""
         left = iter(made)
-        while some := list(islice(left, self.scout.together)):
+        while some := self._next(left):
             self.scout.ahead([one.value for one in some if one and isinstance(one.value, Pair)])
             yield from map(self._visit, some)
+
+    def _next(self, made: Iterator[Example | None]) -> list[Example | None]:
+        most = self.scout.together
+        if most > 1 and self.scout.sampler.seeded:
+            return self.space.at_once(made, most)
+        # Proposals may ask for draws, and a mechanism that draws its own randomness needs it.
+        return list(islice(made, most))
 
     def _visit(self, example: Example | None) -> Seen | None:
         self.made += 1

@@ -271,6 +271,19 @@ def _written(chance: Fraction) -> str:
     return text if len(text) <= LONGEST else repr(float(chance))
 
 
+def closed(sampler: Sampler, database: Database) -> str:
+    """Why there are no laws to enumerate, as far as one call where the mechanism runs tells; ""."""
+    if not sampler.seeded:
+        return "it draws its own randomness"
+    if is_client(sampler.run):
+        return "it runs in a process of its own, whose draws are not seen"
+    if outside := sampler.door.outside():
+        return (
+            f"it uses {', '.join(outside[:3])}, which outlives its process: what it keeps is there"
+        )
+    return str(sampler.door.ask(first_path, (database,), sampler.vectorised, sampler.exceptions))
+
+
 def laws_of(
     sampler: Sampler,
     databases: Sequence[Database],
@@ -280,22 +293,9 @@ def laws_of(
     """The laws of as many databases as the limits allow, or why there are none.
 
     `stages` are the numbers of databases after which the rest may be left out; the first is needed.
-    The mechanism is called in a process that has never called it; a draw that ends everything is
-    found by one call where it runs already.
+    The mechanism, which is not `closed`, is called in a process that has never called it.
     """
-    run = sampler.run
-    if not sampler.seeded:
-        return "it draws its own randomness"
-    if is_client(run):
-        return "it runs in a process of its own, whose draws are not seen"
-    if outside := sampler.door.outside():
-        return (
-            f"it uses {', '.join(outside[:3])}, which outlives its process: what it keeps is there"
-        )
     asked = sampler.vectorised, sampler.exceptions
-    reason = sampler.door.ask(first_path, databases[:1], *asked)
-    if reason:
-        return str(reason)
     encoded = [pickled(database) for database in databases]
     found: Laws | str = sampler.door.fresh(
         enumerate_laws, (), encoded, *asked, tuple(stages), limits
@@ -314,6 +314,8 @@ def laws_of(
 
 def exact_pair(sampler: Sampler, pair: Pair, claim: PrivacyClaim) -> Checked | str:
     """Check the claim on one pair, or why that cannot be done."""
+    if reason := closed(sampler, pair.database):
+        return reason
     limits = Limits(ASKED, LONG)
     laws = laws_of(sampler, (pair.database, pair.neighbour), (2,), limits)
     return laws if isinstance(laws, str) else checked(laws, (0, 1), pair, claim)
@@ -361,6 +363,9 @@ def _found(result: AuditResult, sampler: Sampler, wanted: Wanted) -> ExactResult
     claim = result.claim
     if claim.curve is not None:
         return "the claim is a whole curve, and they decide one (epsilon, delta) at a time"
+    # Most mechanisms are closed, and then nobody needs the databases of small universes.
+    if reason := closed(sampler, wanted.judged[0].database):
+        return reason
     databases, sets = _sets(claim, wanted)
     limits = Limits(
         ASKED if wanted.asked else TRIED, LONG if wanted.asked else wanted.seconds, wanted.until

@@ -10,6 +10,8 @@ process, and gives the same bits.
 
 import random
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -41,12 +43,15 @@ class Key(NamedTuple):
 class Seeds(ISpawnableSeedSequence):
     """What `rng.spawn` and `rng.bit_generator.seed_seq` see: it belongs to one draw."""
 
-    def __init__(self, words: NDArray[np.uint64]) -> None:
-        self.entropy = [int(word) for word in words]
-        self.start, self.spawned = (0, 0), 0
+    def __init__(self, words: Sequence[int]) -> None:
+        self.entropy = list(words)
+        self.start: tuple[int, ...] = ()
+        self.spawned = 0
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> Any:
-        """Words that depend on the draw."""
+        """Words that depend on the draw; before the first one nobody uses them."""
+        if not self.start:
+            return np.zeros(n_words, dtype=dtype)
         return np.random.SeedSequence([*self.entropy, *self.start]).generate_state(n_words, dtype)
 
     def spawn(self, n_children: int) -> list[Any]:
@@ -58,6 +63,10 @@ class Seeds(ISpawnableSeedSequence):
         ]
 
 
+BEGINNING = {**np.random.Philox(0).state, "buffer": (0, 0, 0, 0)}
+"""The state of a Philox generator that has given nothing yet, but for its key and counter."""
+
+
 class Stream:
     """One generator, which can be put to the beginning of any draw of a key."""
 
@@ -65,16 +74,13 @@ class Stream:
 
     def __init__(self, key: Key, kind: int = SINGLE) -> None:
         self.key, self._kind = key, kind
-        self.seeds = Seeds(key.words)
+        # Plain numbers: numpy takes them three times as fast as those of its own arrays.
+        words = key.words.tolist()
+        self.seeds = Seeds(words)
         self._source = np.random.Philox(self.seeds)  # type: ignore[arg-type]
         self.rng = np.random.Generator(self._source)
-        # Plain numbers: numpy takes them three times as fast as those of its own arrays.
         self._counter = [0, 0, 0, kind]
-        self._state: Any = {
-            **self._source.state,
-            "state": {"counter": self._counter, "key": tuple(key.words.tolist())},
-            "buffer": (0, 0, 0, 0),
-        }
+        self._state: Any = {**BEGINNING, "state": {"counter": self._counter, "key": tuple(words)}}
 
     def at(self, draw: int) -> np.random.Generator:
         """The generator, at the beginning of this draw."""
@@ -104,14 +110,17 @@ def prime_globals() -> None:
 
 
 def untouched() -> bool:
-    """Whether nobody drew from the global generators since `prime_globals`; primes them again."""
-    drawn = _drawn()
+    """Whether nobody drew from the global generators since `prime_globals`.
+
+    Afterwards they stand where nobody is to draw from them before they are primed again.
+    """
+    return _drawn() == _drawn_when_primed("torch" in sys.modules)
+
+
+@lru_cache
+def _drawn_when_primed(torch: bool) -> tuple[float, ...]:
     _seed(PRIMED)
-    if drawn != _drawn():
-        _seed(PRIMED)
-        return False
-    _seed(PRIMED)
-    return True
+    return _drawn()
 
 
 def seedable() -> int:

@@ -82,6 +82,7 @@ def test_who_draws_from_the_global_generators_is_noticed(draw):
     assert untouched()
     draw()
     assert not untouched()
+    prime_globals()
     assert untouched()
 
 
