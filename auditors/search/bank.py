@@ -1,6 +1,6 @@
 """Rows to build databases of, in the choices that make them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ class Bank:
 
     def _collected(self, template: tuple[ExampleChoice, ...], first: Row) -> list[Row]:
         found = [first, tuple(simplest(choice) for choice in template)]
-        found += [tuple(_end(choice, end) for choice in template) for end in (0, 1)]
+        found += ends_of(template)
         marked, others = self._met(len(template))
         alone = Example(None, [(c.kind, c.value, c.constraints) for c in template], ())
         marked += [tuple(run) for run in runs(self._suggestions, alone)]
@@ -69,6 +69,11 @@ class Bank:
                 telling = any(mark(leaf) in self._suggestions.marks for leaf in _leaves(row))
                 (marked if telling else others).append(tuple(one.values[start:end]))
         return marked, others
+
+
+def ends_of(template: Sequence[ExampleChoice]) -> list[Row]:
+    """The row of the least values that its choices permit, and that of the greatest."""
+    return [tuple(_end(choice, end) for choice in template) for end in (0, 1)]
 
 
 def listed(seen: Seen) -> tuple[Example, int] | None:

@@ -31,6 +31,7 @@ from .comparisons import solutions
 
 MOST = 200
 """Constants that are used; later ones are left out."""
+COMMONEST = (0, 1)
 LONGEST = 60
 """Letters of a text that may still be a value and not a message."""
 MOST_ITEMS = 64
@@ -47,7 +48,7 @@ OURS = (PACKAGE / "auditors", PACKAGE / "reports", PACKAGE / "mechanisms" / "mod
 
 
 def constants_of(run: object) -> tuple[Any, ...]:
-    """The different constants of a mechanism in the order of use, at most 200."""
+    """The constants of a mechanism in the order of use, at most 200; see `walked`."""
     return walked(run)[0]
 
 
@@ -57,12 +58,23 @@ def codes_of(run: object) -> tuple[CodeType, ...]:
 
 
 def walked(run: object) -> tuple[tuple[Any, ...], tuple[CodeType, ...]]:
-    """The constants and the code objects of a mechanism."""
+    """The constants and the code objects of a mechanism.
+
+    A constant comes again if it stands behind another one than before: the second 9 of
+    `date(2001, 9, 9)` tells as much as the first. What nearly all code has comes once.
+    """
     walk = _Walk(run)
-    found: dict[tuple[type, str], Any] = {}
+    found: list[Any] = []
+    known: set[object] = set()
+    before = None
     for value in walk.constants():
-        found.setdefault((type(value), repr(value)), value)
-    return tuple(found.values())[:MOST], tuple(dict.fromkeys(walk.codes))
+        name = type(value), repr(value)
+        new = {name} if value in COMMONEST else {name, (before, name)}
+        if not new <= known:
+            found.append(value)
+        known |= {name, (before, name)}
+        before = name
+    return tuple(found[:MOST]), tuple(dict.fromkeys(walk.codes))
 
 
 class _Walk:
@@ -163,14 +175,13 @@ class _Walk:
         cells: Mapping[str, object],
         names: frozenset[str],
     ) -> Iterator[object]:
-        said = code.co_consts[:1] if code.co_flags & inspect.CO_OPTIMIZED else ()
         for step in dis.get_instructions(code):
             value = step.argval
             if step.opcode in dis.hasconst or step.opname == "LOAD_SMALL_INT":
                 if isinstance(value, CodeType):
                     self.codes.append(value)
                     yield from self._of_code(value, known, cells, names)
-                elif not (said and value is said[0] and isinstance(value, str) and " " in value):
+                else:
                     yield from _parts(value)
             elif step.opname in ("LOAD_GLOBAL", "LOAD_NAME") and value in known:
                 yield from self._of(known[value], names)

@@ -205,12 +205,17 @@ def levels(choice: ExampleChoice) -> list[Any]:
         found = all_of(choice)
         return [found[-1], found[0], *found[1:-1]]
     low, high = far(choice)
-    try:
-        middle = type(low)(low / 2 + high / 2)
-    except (OverflowError, ValueError):
-        middle = low
-    found = [simplest(choice), middle, high, low]
+    found = [simplest(choice), halfway(choice), high, low]
     return [value for value in dict.fromkeys(found) if choice.permits(value)]
+
+
+def halfway(choice: ExampleChoice) -> Any:
+    """The number between the ends of a choice; of what is no number the least."""
+    low, high = far(choice)
+    try:
+        return type(low)(low / 2 + high / 2)
+    except (OverflowError, ValueError, TypeError):
+        return low
 
 
 def patterned(example: Example) -> Iterator[list[object]]:

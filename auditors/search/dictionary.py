@@ -1,10 +1,11 @@
 """Constants of the mechanism's code in the choices of small examples."""
 
+import re
 from calendar import monthrange
 from collections.abc import Iterator, Sequence
-from datetime import date
+from datetime import date, timedelta
 from itertools import islice, pairwise, permutations, product
-from math import inf, nextafter
+from math import inf, isqrt, nextafter
 from typing import Any
 
 from .choices import ChoiceSpace, Elements, Example, ExampleChoice, with_a_row
@@ -25,6 +26,12 @@ DAY = ("year", "month", "day")
 ORDINALS = range(date(1800, 1, 1).toordinal(), date(2200, 1, 1).toordinal())
 """Whole numbers that may be days, as `date.toordinal` counts them."""
 LEAP_YEARS = (2000, 2024, 1976)
+WEEKDAYS = (2004, 2008, 2012, 2016, 2020)
+"""Leap years in which a day of a month is one of the other days of the week."""
+NUMBERS = re.compile(r"\d+")
+MOST_FACTORED, FACTORS = 1_000_000, 3
+"""The largest constant that may be a product of two values, and how many pairs of them are tried.
+"""
 MOST_JOINT = 6
 MOST_TOGETHER = 4
 MOST_NAMED = 64
@@ -57,8 +64,8 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
     places = [p for p, choice in enumerate(example.choices) if choice.kind != "boolean"]
     for length in LENGTHS:
         together = [constants[i : i + length] for i in range(len(constants) - length + 1)]
-        made = {len(DAY): days, 2: quotients}.get(length)
-        for values in [*(made(constants) if made else ()), *together]:
+        made = {len(DAY): (days,), 2: (quotients, factors)}.get(length, ())
+        for values in [*(one for way in made for one in way(constants)), *together]:
             for first in range(len(places) - length + 1):
                 chosen = places[first : first + length]
                 fitted = [
@@ -70,17 +77,38 @@ def runs(suggestions: Suggestions, example: Example) -> Iterator[list[Any]]:
 
 
 def days(constants: Sequence[object]) -> Iterator[tuple[int, ...]]:
-    """Year, month and day of what may be a day: a date, its ordinal, a month and a day together."""
+    """Year, month and day of what may be a day.
+
+    A date, its ordinal, a month and a day together, also in a text as in "12-25", a year with a
+    number that is month and day, the number of a day in its year.
+    """
     for one in constants:
         day = date.fromordinal(one) if type(one) is int and one in ORDINALS else one
         if isinstance(day, date):
             yield tuple(getattr(day, part) for part in DAY)
-    whole = [one for one in constants if type(one) is int and 0 < one < 32]
-    for pair in pairwise(whole):
-        for month, day_of_month in (pair, pair[::-1]):
-            # A leap year has every day of a year.
-            if month <= 12 and day_of_month <= monthrange(LEAP_YEARS[0], month)[1]:
-                yield from ((year, month, day_of_month) for year in LEAP_YEARS)
+    whole = [one for one in constants if type(one) is int and one > 0]
+    written = [tuple(map(int, NUMBERS.findall(one))) for one in constants if isinstance(one, str)]
+    pairs = [*pairwise(whole), *(some for some in written if len(some) == 2)]
+    for years in (LEAP_YEARS, WEEKDAYS):
+        for one, other in pairs:
+            for month, day_of_month in ((one, other), (other, one)):
+                # A leap year has every day of a year.
+                if 0 < month <= 12 and 0 < day_of_month <= monthrange(LEAP_YEARS[0], month)[1]:
+                    yield from ((year, month, day_of_month) for year in years)
+    yield from ((year, both, both) for year, both in pairs if 1000 < year < 9999 and both <= 12)
+    for number in whole:
+        for year in LEAP_YEARS[0], LEAP_YEARS[0] + 1:
+            day = date(year, 1, 1) + timedelta(number - 1 if number <= 366 else 0)
+            if number <= 366 and day.year == year:
+                yield tuple(getattr(day, part) for part in DAY)
+
+
+def factors(constants: Sequence[object]) -> Iterator[tuple[int, int]]:
+    """Two whole numbers whose product is a constant, those that are nearest each other first."""
+    whole = [one for one in constants if type(one) is int and 3 < one <= MOST_FACTORED]
+    for number in dict.fromkeys(whole):
+        some = (n for n in range(isqrt(number), 1, -1) if number % n == 0)
+        yield from ((n, number // n) for n in islice(some, FACTORS))
 
 
 def quotients(constants: Sequence[object]) -> Iterator[tuple[int, int]]:

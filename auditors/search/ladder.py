@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .bank import Bank, Row, length_of, listed, shortest
+from .bank import Bank, Row, ends_of, length_of, listed, shortest
 from .choices import Example, ExampleChoice
+from .corners import halfway
 from .scout import Seen, sides_of
 from .suggestions import ENUMERATED, anything, sortable
 from .tries import Tries
@@ -24,6 +25,7 @@ COPIES = 7
 FEW_COPIES = (3, 5)
 """Rungs beside the powers of two."""
 MANY_OTHERS = (1, 4, 10, 18, 28)
+MANY = 18
 MOST_DIFFERENT = 120
 SWEEPS = 30
 MOST_SWEPT = 64
@@ -44,6 +46,9 @@ class Ladder:
         self.base, place = base
         self.block = self.base.blocks[place]
         self.bank = bank.rows(self.block, self.base)
+        start, end = self.block.elements[0] if self.block.elements else (0, 0)
+        self.ends = ends_of(self.base.choices[start:end])
+        """The row of the least values and that of the greatest."""
         self.largest = LARGEST
         whole = dict.fromkeys(c for c in bank.constants if type(c) is int and 1 < c <= LARGEST)
         self.named = [size for c in list(whole)[:MOST_NAMED] for size in (c, c + 1)]
@@ -60,12 +65,14 @@ class Ladder:
     def _steps(self) -> Iterator[Any]:
         """What to try, in order; each step visits a few examples."""
         bank = self.bank
-        marked = bank[4:]
+        marked = [row for row in bank[1:] if row not in self.ends]
         yield lambda: self._together([*bank[:1], *marked[:8]])
-        for row in (bank[0], *bank[2:4]):
+        for row in dict.fromkeys((bank[0], *self.ends)):
             yield lambda row=row: self._alike(row)
             yield lambda row=row: self._climb([row], row)
         yield lambda: self._climb(self._different(), None)
+        yield lambda: self._climb(self.ends, self.ends[1])
+        yield self._twice
         for count in (3, 5, 8):
             yield lambda count=count: self._sorted(count)
         for row in marked[:COPIES]:
@@ -76,10 +83,22 @@ class Ladder:
             yield lambda row=row: self._odd(row)
 
     def _make(self, rows: Sequence[Row], change: Row | None = None) -> Seen | None:
-        choices = self.base.with_elements(self.block, rows)
+        return self.tries.try_(self._choices(rows, change))
+
+    def _choices(self, rows: Sequence[Row], change: Row | None) -> list[object]:
+        """The choices of these rows, of which `change`, if there is one, comes or goes."""
+        plain = choices = self.base.with_elements(self.block, rows)
+        start = len(choices) - len(self._tail())
         if change is not None:
-            choices = self._changed(choices, len(choices) - len(self._tail()), change)
-        return self.tries.try_(choices)
+            choices = self._changed(choices, start, change)
+        if choices == plain and change is not None and len(rows) > 1:
+            # No row is chosen beside the database: the place says which of its rows goes, the last.
+            whole = [type(value) is int for value in choices]
+            choices = [
+                len(rows) - 1 if place >= start and whole[place] else value
+                for place, value in enumerate(choices)
+            ]
+        return choices
 
     def _tail(self) -> tuple[ExampleChoice, ...]:
         return self.base.choices[self.block.end[0] :]
@@ -145,18 +164,7 @@ class Ladder:
         made = [rows[index % len(rows)] for index in range(count)]
         if change is None and len(rows) > 1:
             change = rows[count % len(rows)]
-        plain = choices = self.base.with_elements(self.block, made)
-        start = len(choices) - len(self._tail())
-        if change is not None:
-            choices = self._changed(choices, start, change)
-        if choices == plain and len(rows) > 1:
-            # No row is chosen beside the database: the place says which of its rows goes, the last.
-            whole = [type(value) is int for value in choices]
-            choices = [
-                count - 1 if place >= start and whole[place] else value
-                for place, value in enumerate(choices)
-            ]
-        return self.tries.again(choices)
+        return self.tries.again(self._choices(made, change))
 
     def _jump(self, one: Seen, two: Seen, steps: int) -> float:
         """How far behaviour at two rungs is from a straight line, over what is usual."""
@@ -214,6 +222,17 @@ class Ladder:
         for count in (*MANY_OTHERS, *self.named):
             if others and count + 2 <= self.largest:
                 self._make([*(others * count), row, row], row)
+
+    def _twice(self) -> None:
+        """Two of a row beside many of the least or of the greatest: it is the extreme one then.
+
+        It is the one halfway, which most limits of such a value permit.
+        """
+        start, end = self.block.elements[0]
+        row = tuple(halfway(choice) for choice in self.base.choices[start:end])
+        for other in self.ends:
+            if other != row and MANY + 2 <= self.largest:
+                self._make([*([other] * MANY), row, row], row)
 
     def _sorted(self, count: int) -> None:
         rows = sorted(self._different()[:count], key=lambda row: tuple(map(sortable, row)))

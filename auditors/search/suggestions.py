@@ -230,7 +230,7 @@ def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
     match choice.kind:
         case "string":
             ways = _matches(constants), _joined(constants), _written(constants)
-            found = list(in_turn([*ways, _shapes(constants), iter(SPECIAL)]))
+            found = list(in_turn([*ways, _shapes(constants), _padded(constants), iter(SPECIAL)]))
         case "bytes":
             found = list(in_turn([_joined(constants, bytes), _all_the_same(constants)]))
         case "integer" | "float":
@@ -239,6 +239,9 @@ def forms_of(constants: Sequence[object], choice: ExampleChoice) -> list[Any]:
             found += [kind(2**k) for k in range(40, 3, -1)]
             found += [kind(10**k) for k in range(12, 1, -1)]
             found += [kind(2**k - 1) for k in range(40, 3, -1)]
+            found += [kind(10**k - 1) for k in range(12, 1, -1)]
+            bases = [n for n in dict.fromkeys(constants) if type(n) is int and 2 < n < 10]
+            found += [kind(n**k) for n in bases[:MOST_TEXTS] for k in range(12, 2, -1)]
         case _:
             return []
     return _different([value for value in found if choice.permits(value)])
@@ -248,7 +251,7 @@ def _matches(constants: Sequence[object]) -> Iterator[str]:
     """A text for each pattern in the code."""
     from hypothesis import strategies as st
 
-    patterns = [one for one in constants if isinstance(one, str) and ("\\" in one or "[" in one)]
+    patterns = [one for one in _texts(constants) if "\\" in one or "[" in one]
     for pattern in patterns[:MOST_PATTERNS]:
         with suppress(re.error, ValueError, OverflowError):
             re.compile(pattern)
@@ -259,15 +262,14 @@ def _matches(constants: Sequence[object]) -> Iterator[str]:
 
 def _joined(constants: Sequence[object], kind: type = str) -> Iterator[Any]:
     """Two texts of the code, or the bytes of it, one behind the other: it may ask for both."""
-    parts = [one for one in constants if isinstance(one, kind) and one]
+    parts = [one for one in dict.fromkeys(constants) if isinstance(one, kind) and one]
     for one, other in permutations(parts[:MOST_TEXTS], 2):
         yield one + other  # type: ignore[operator]
 
 
 def _written(constants: Sequence[object]) -> Iterator[str]:
     """Texts of the code in other letters, with blanks around, and twice."""
-    texts = [one for one in constants if isinstance(one, str) and one]
-    for text in texts[:MOST_TEXTS]:
+    for text in _texts(constants)[:MOST_TEXTS]:
         forms = (text.upper(), text.title(), text.lower(), f" {text}", f"{text} ", 2 * text)
         yield from (form for form in dict.fromkeys(forms) if form != text)
 
@@ -281,8 +283,7 @@ def _all_the_same(constants: Sequence[object]) -> Iterator[bytes]:
 
 def _shapes(constants: Sequence[object]) -> Iterator[str]:
     """So many letters and then digits, and the other way round, by the code's whole numbers."""
-    sizes = dict.fromkeys(n for n in constants if type(n) is int and 0 < n <= LONGEST)
-    cuts = list(sizes)[:MOST_CUTS]
+    cuts = _cuts(constants)
     for letter in LETTERS:
         for whole in cuts:
             for cut in cuts:
@@ -291,3 +292,22 @@ def _shapes(constants: Sequence[object]) -> Iterator[str]:
                     yield "0" * cut + letter * (whole - cut)
             yield letter * whole
             yield "0" * whole
+
+
+def _padded(constants: Sequence[object]) -> Iterator[str]:
+    """A text of the code with digits or letters behind it or before it, up to one of its sizes."""
+    for fill in ("0", *LETTERS):
+        for text in _texts(constants)[:MOST_TEXTS]:
+            for size in _cuts(constants):
+                if len(text) < size:
+                    yield text.ljust(size, fill)
+                    yield text.rjust(size, fill)
+
+
+def _texts(constants: Sequence[object]) -> list[str]:
+    return list(dict.fromkeys(one for one in constants if isinstance(one, str) and one))
+
+
+def _cuts(constants: Sequence[object]) -> list[int]:
+    sizes = dict.fromkeys(n for n in constants if type(n) is int and 0 < n <= LONGEST)
+    return list(sizes)[:MOST_CUTS]

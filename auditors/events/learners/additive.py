@@ -297,7 +297,9 @@ def _weighted(ledger: Ledger, places: list[int], part: int) -> dict[int, Floats]
         slope = -RIDGE * weights
         for numbers, target, times in blocks:
             odds = np.einsum("i,in->n", weights, numbers)
-            slope += np.einsum("in,n->i", numbers, times * (target - 1 / (1 + np.exp(-odds))))
+            # Beyond 700 the share is 0 or 1 to the last bit.
+            share = 1 / (1 + np.exp(-np.maximum(odds, -700.0)))
+            slope += np.einsum("in,n->i", numbers, times * (target - share))
         step = np.einsum("ij,j->i", inverse, slope)
         weights += step
         if np.abs(step).max() < SETTLED:

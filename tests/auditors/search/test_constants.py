@@ -78,3 +78,9 @@ def test_what_carries_a_mechanism_is_not_its_code():
 def test_order_of_use_is_kept():
     found = constants_of(lambda d, rng: d[0] == 321 and d[1] == "elm" and d[2] == 7)
     assert [v for v in found if v in (321, "elm", 7)] == [321, "elm", 7]
+
+
+def test_a_constant_comes_again_behind_another_one():
+    found = constants_of(lambda d, rng: (d[-1] > 40 and date(2001, 9, 9) in d) or d[-9] == 40)
+    assert [v for v in found if v in (2001, 9, 40)] == [40, 2001, 9, 9, 40]
+    assert constants_of(lambda d, rng: d[1] + d[1] + d[7] + d[1]) == (1, 7)

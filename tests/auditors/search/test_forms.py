@@ -3,6 +3,7 @@
 import math
 import re
 import unicodedata
+from datetime import date
 from decimal import Decimal
 from ipaddress import ip_address
 from itertools import product
@@ -45,9 +46,19 @@ def of_other_case(text):
     return text.lower() == "admin" and not text.islower()
 
 
+def behind_a_text(text):
+    return len(text) == 8 and text[:2] == "QX" and text[2:].isdecimal()
+
+
+def matches_with_a_blank(text):
+    return any(re.fullmatch(r"DE\d{2} ?\d{4}", one) for one in (text,))
+
+
 @pytest.mark.parametrize(
-    "meets", [capitals_and_digits, matches, not_normal, address, seen_through, of_other_case]
-)
+    "meets",
+    [capitals_and_digits, matches, not_normal, address, seen_through, of_other_case,
+     behind_a_text, matches_with_a_blank],
+)  # fmt: skip
 def test_texts_of_a_form_are_among_the_proposals(meets):
     space = ChoiceSpace(st.text(max_size=12))
     choice = space.made([]).choices[0]
@@ -59,6 +70,20 @@ def test_a_form_is_permitted_by_the_choice():
     found = forms_of((), choice)
     assert {128, 4096, 1000, 1023} <= set(found)
     assert all(100 <= value <= 5000 for value in found)
+
+
+def a_power(number):
+    return number in {3**k for k in range(5, 13)}
+
+
+def of_nines(number):
+    return number > 9 and sum(map(int, str(number))) == 45
+
+
+@pytest.mark.parametrize("meets", [a_power, of_nines])
+def test_whole_numbers_of_a_form_are_among_the_proposals(meets):
+    choice = ExampleChoice("integer", 0, {"min_value": 0, "max_value": 10**6})
+    assert any(map(meets, forms_of(constants_of(meets), choice)))
 
 
 def on_a_day(rows):
@@ -81,6 +106,48 @@ def test_a_day_may_be_named_by_month_and_day_in_any_order():
     example = space.made([True, 2001, 1, 1, False])
     found = runs(Suggestions(constants_of(on_a_leap_day)), example)
     assert any(on_a_leap_day(space.made(choices).value) for choices in found)
+
+
+def on_a_friday(rows):
+    return any(day.weekday() == 4 and day.day == 13 and day.month == 10 for day in rows)
+
+
+def at_christmas(rows):
+    return any(day.strftime("%m-%d") == "12-25" for day in rows)
+
+
+def on_the_last_day_of_a_leap_year(rows):
+    return any(day.timetuple().tm_yday == 366 for day in rows)
+
+
+def on_a_day_whose_month_is_its_number(rows):
+    return any(abs((day - date(2001, 9, 9)).days) < 2 for day in rows)
+
+
+@pytest.mark.parametrize(
+    "meets",
+    [on_a_friday, at_christmas, on_the_last_day_of_a_leap_year, on_a_day_whose_month_is_its_number],
+)
+def test_a_day_may_be_named_by_what_it_is_in_week_month_and_year(meets):
+    space = ChoiceSpace(st.lists(st.dates(), max_size=2))
+    found = runs(Suggestions(constants_of(meets)), space.made([True, 2001, 1, 1, False]))
+    assert any(meets(space.made(choices).value) for choices in found)
+
+
+def of_a_product(rows):
+    return len(rows) == 2 and rows[0] * rows[1] == 2021
+
+
+def with_an_end(rows):
+    return rows[-3:] == [5, 5, 9]
+
+
+@pytest.mark.parametrize(("meets", "size"), [(of_a_product, 2), (with_an_end, 3)])
+def test_constants_say_what_adjacent_rows_may_be(meets, size):
+    space = ChoiceSpace(st.lists(st.integers(1, 99), max_size=5))
+    example = space.made([*[True, 1] * size, False])
+    found = runs(Suggestions(constants_of(meets)), example)
+    assert any(meets(space.made(choices).value) for choices in found)
 
 
 def test_an_extreme_may_come_a_second_time():
