@@ -39,7 +39,7 @@ HEAD = """# Benchmarks
 Twelve tables, each printed by one command, which writes JSON; `python benchmarks/tables.py` draws
 the figures and writes this page from the JSON, so no figure here is typed. CPU times are of one
 process on two x86-64 cores, without those of the process in which the mechanism runs; those of
-tables 1, 3, 10 and 11 were read while much other work ran. A row that says
+tables 1 to 4, 6, 10 and 11 were read while much other work ran. A row that says
 "not run" was not measured, and nothing is said about it.
 """
 
