@@ -73,6 +73,10 @@ class MechanismDied(ContractError):
     """The process that ran the mechanism ended without an answer, several times in a row."""
 
 
+class UsesOutside(ContractError):
+    """The mechanism keeps something outside its process, where it outlives every fresh one."""
+
+
 class EngineError(DpWitnessError):
     """An engine is not installed, does not answer, or went away before all was drawn."""
 

@@ -9,6 +9,7 @@ from ..evidence.derive import derive, evidence_of
 from ..evidence.record import ResultRecord
 from ..results.results import AuditFacts, AuditResult
 from ..sampling.fingerprint import fingerprint
+from ..sampling.gate import require_inside
 from ..sampling.sampling import Tally
 from . import request
 from .attempt import Test, attempt
@@ -33,7 +34,9 @@ def recheck(
     claim of the same relation and distance with other numbers; None when there is none such.
     The event and its direction were fixed by earlier draws, on streams this stage shares with
     none, so a true claim is refuted with probability at most `alpha`. Raises
-    EvidenceFormatError for a malformed record and ContractError when the mechanism fails.
+    EvidenceFormatError for a malformed record, ContractError when the mechanism fails, and
+    UsesOutside when it keeps something that outlives its process, whatever was counted: a later
+    audit finds it there and takes it for data.
     """
     started = monotonic()
     budget = Budget(trials=trials, alpha=alpha, seed=seed, precision=None)
@@ -53,6 +56,7 @@ def recheck(
         stage="recheck",
     )  # fmt: skip
     sampler.gate(refuted=any(one.epsilon_lower >= test.claim.epsilon for one in counted.looks))
+    require_inside(sampler.door)
     counted_again = AuditFacts(
         mechanism=request.subject(mechanism, facts.mechanism, facts.target, None).name,
         target=facts.target,

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
-from ..errors import ContractError
+from ..errors import ContractError, UsesOutside
 from ..events.counted_event import CountedEvent
 from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
@@ -204,9 +204,9 @@ class Deciding:
 
 
 def require_inside(door: Door) -> None:
-    """ContractError where the mechanism uses what outlives its process: nothing is refuted then."""
+    """UsesOutside where the mechanism uses what outlives its process: nothing is refuted then."""
     if names := door.outside():
-        raise ContractError(
+        raise UsesOutside(
             f"the draws refute the claim, but the mechanism uses {', '.join(names[:3])}, which "
             "outlives its process: what it keeps there is there in a fresh process too, so "
             "nobody can tell whether its calls are independent, and there is no verdict; audit "

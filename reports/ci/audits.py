@@ -15,7 +15,7 @@ import pytest
 
 from ...auditors.arguments import asking
 from ...auditors.bounds.two_sample import epsilon_upper
-from ...auditors.errors import DpWitnessError, InvalidArgument
+from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.evidence.write import counted_part, number, record_of
 from ...auditors.privacy.p_value import p_value
@@ -122,13 +122,18 @@ class DpAudit:
             options["alpha"] /= 2  # the old witness costs half of the audit's alpha
         request = dp_audit(mechanism, **options)
         audits = prepared(request, request.budget, request.epsilon)
-        again = None if record is None else _counted_again(record, request, audits)
+        again, withheld = None, None
+        if record is not None:
+            again, withheld = _counted_again(record, request, audits)
         results: tuple[AuditResult, ...] = ()
         if again is not None and again.refuted:
             results = (again,)
         else:
             with audits[0].sampler.engine.connected(request.workers):
                 results = tuple(run_audit(one) for one in audits)
+        if withheld is not None and any(result.refuted for result in results):
+            # What the old witness's draws left outside their process looks like data to others.
+            raise withheld
         self._tell(results, name, number, again)
         for result in results:
             if result.refuted:
@@ -297,10 +302,10 @@ def dp_audit(request: AuditRequest) -> AuditRequest:
 
 def _counted_again(
     record: ResultRecord, request: AuditRequest, audits: Sequence[Audit]
-) -> AuditResult | None:
-    """What became of the witness of an earlier run."""
+) -> tuple[AuditResult | None, UsesOutside | None]:
+    """What became of the witness of an earlier run, and why no refutation is believed."""
     try:
-        return recheck(
+        again = recheck(
             audits[0].subject,
             record,
             claims=tuple(one.claim for one in audits),
@@ -309,8 +314,11 @@ def _counted_again(
             seed=request.seed,
             timeout=request.timeout,
         )
+    except UsesOutside as error:
+        return None, error
     except DpWitnessError:
-        return None  # what it was found on is no more; the audit that follows will tell
+        return None, None  # what it was found on is no more; the audit that follows will tell
+    return again, None
 
 
 def _gone(
