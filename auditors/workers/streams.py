@@ -112,7 +112,7 @@ def prime_globals() -> None:
 def untouched() -> bool:
     """Whether nobody drew from the global generators since `prime_globals`.
 
-    Afterwards they stand where nobody is to draw from them before they are primed again.
+    It draws from them itself, so they have to be primed before the next look.
     """
     return _drawn() == _drawn_when_primed("torch" in sys.modules)
 
