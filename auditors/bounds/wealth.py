@@ -101,13 +101,14 @@ def log_gain(
     """
     ratio, (a, b) = exp(epsilon), bet[:2]
     f, g = np.asarray(bet.f, dtype=np.float64), np.asarray(bet.g, dtype=np.float64)
-    rest_f, rest_g, left = f, g, 2.0
-    for part in bet.parts:
-        one, two, cost = paid(part, moments)
-        rest_f, rest_g, left = rest_f - one, rest_g - two, left - cost
-    u, v = np.maximum(rest_f - a, 0), np.maximum(rest_g - b, 0)
-    fair = (np.minimum(rest_f, a) + ratio * v <= a) & (np.minimum(rest_g, b) + ratio * u <= b)
-    spent = a + b + delta * (u.max() + v.max())
+    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no bet
+        rest_f, rest_g, left = f, g, 2.0
+        for part in bet.parts:
+            one, two, cost = paid(part, moments)
+            rest_f, rest_g, left = rest_f - one, rest_g - two, left - cost
+        u, v = np.maximum(rest_f - a, 0), np.maximum(rest_g - b, 0)
+        fair = (np.minimum(rest_f, a) + ratio * v <= a) & (np.minimum(rest_g, b) + ratio * u <= b)
+        spent = a + b + delta * (u.max() + v.max())
     if not (min(f.min(), g.min()) > 0 and fair.all() and spent <= left):
         raise ValueError("f and g are no bet against the claim")
     return float(np.log(f) @ np.asarray(counts[0]) + np.log(g) @ np.asarray(counts[1]))

@@ -109,19 +109,20 @@ def finding_of(result: AuditResult) -> FindingRecord:
 
 
 def claim_record(claim: PrivacyClaim) -> ClaimRecord:
-    """A privacy claim; its identifier and statement where it has them."""
+    """A privacy claim; of its labels those it has, so that each one in a file says something."""
     record: ClaimRecord = {
         "kind": claim.kind,
         "epsilon": number(claim.epsilon),
         "delta": number(claim.delta),
         "relation": claim.relation.value,
         "distance": int(claim.distance),
-        "reference": claim.reference,
     }
     if claim.identifier:
         record["identifier"] = claim.identifier
     if claim.statement:
         record["statement"] = claim.statement
+    if claim.reference:
+        record["reference"] = claim.reference
     if claim.curve is not None:
         record["curve"] = cast(CurveRecord, claim.curve.to_json())
     return record

@@ -40,10 +40,16 @@ seconds, the words of the target and of the replay, and the environment are beli
 INPUTS = (
     "claim", "plan.trials", "plan.precision", "plan.vectorised", "plan.search",
     "evidence.counts.predicted", "evidence.counts.spread", "evidence.counts.rates",
+    "evidence.bets.partitions", "evidence.bets.batches.f", "evidence.bets.batches.g",
+    "smaller.bets.partitions", "smaller.bets.batches.f", "smaller.bets.batches.g",
 )  # fmt: skip
-"""What was asked and what was foreseen. A change is named where a plan of looks follows from it."""
+"""What was asked and what was foreseen. A change is named where a plan of looks follows from it, or
+the draws of a batch: a cell that no draw fell into decides nothing, whatever was bet on it."""
 
-BELIEVED = ("target", *NOT_RECOMPUTED, *INPUTS)
+OBSERVED = ("plan.made_again", "plan.rng", "plan.globals")
+"""What the run saw beside the counts. Every audit says it, and nothing follows from it."""
+
+BELIEVED = ("target", *NOT_RECOMPUTED, *INPUTS, *OBSERVED)
 REPEATED = ("target", *NOT_RECOMPUTED, "claim", "plan", "evidence", "pair", "seed")
 """The same for a mechanism with randomness of its own: the experiment is made once more, and no
 count of the first has anything to be compared with."""

@@ -19,7 +19,7 @@ from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHan
 from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive
 from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
-from ..results.results import AuditResult
+from ..results.results import UNKNOWN, AuditResult
 from ..sampling.calls import MechanismRaised
 from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler
@@ -344,23 +344,25 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     return replace(result, cause=cause, seconds=audit.clock.spent())
 
 
-def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | None]:
-    """What calls on D and D' draw from the rng and from global generators; {} if it is not asked.
+def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | str | None]:
+    """What calls on D and D' draw from the rng and from global generators.
 
-    It is not of a mechanism with randomness of its own, nor when time is up. Of a program nobody
-    knows it: its rng is None.
+    {} of a mechanism with randomness of its own; `UNKNOWN` if time is up or a call fails. Of a
+    program nobody knows it: its rng is None.
     """
     sampler = audit.sampler
     if sampler.requests:
         return {"rng": None}
-    if not sampler.seeded or audit.clock.late():
+    if not sampler.seeded:
         return {}
+    if audit.clock.late():
+        return {"rng": UNKNOWN}
     from ..tape.asked_draws import asked_draws
 
     try:
         given, others = sampler.door.ask(asked_draws, (pair.database, pair.neighbour), sampler.seed)
     except ContractError:
-        return {}
+        return {"rng": UNKNOWN}
     return {"rng": given, **({"globals": others} if others else {})}
 
 

@@ -12,6 +12,9 @@ from ..events.events import Event
 from ..events.partition import Partition
 from ..outputs.encoding import show
 
+UNKNOWN = "unknown"
+"""What a plan says its calls draw (`rng`) if they could not be asked, or time was up."""
+
 
 class Verdict(StrEnum):
     """What an audit may say. Sampling never proves privacy, so nothing ever "passes"."""

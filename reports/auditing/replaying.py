@@ -247,7 +247,8 @@ def _compared(
 def _missing(record: ResultRecord) -> Iterator[str]:
     """The parts of the plan that every audit of this version has and this one lacks."""
     attempted = any(one["stage"] in ("attempt", "standing") for one in record["evidence"]["counts"])
-    for key in ("precision", "search", "vectorised", "trust_rows"):
+    seen = ("made_again", *(["rng"] if record["seeded"] else []))
+    for key in ("precision", "betting", "search", "vectorised", "trust_rows", *seen):
         if attempted and key not in record["plan"]:
             yield f"plan.{key}: missing"
 

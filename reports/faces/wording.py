@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import ceil, floor, inf, isfinite, log10
 
 from ...auditors.outputs.encoding import canonical, show
-from ...auditors.results.results import AuditResult, Reach, Verdict
+from ...auditors.results.results import UNKNOWN, AuditResult, Reach, Verdict
 from ...mechanisms.model import Pair, PrivacyClaim, Relation
 from ..writing.terminal import printable
 from .difference import changed_rows
@@ -707,6 +707,8 @@ def randomness(result: AuditResult) -> Iterator[str]:
     """
     plan, claim = result.plan, result.claim
     given, others = plan.get("rng"), plan.get("globals") or ()
+    if given == UNKNOWN:
+        return
     if others:
         how = "beside the rng that it is given" if given else "and not from the rng it is given"
         yield (

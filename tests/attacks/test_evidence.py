@@ -214,7 +214,7 @@ def attacked(records, place, seed, number):
         if found == "unseen" and not same and not believed(path, again[0]):
             failures.append((record_name(mechanism), path, old, new))
         seen["believed"] += found == "unseen" and not same and believed(path, again[0])
-    print(f"{number} changed files: {dict(seen)}; {len(failures)} failures")
+    print(f"{number} changed files: {dict(seen)}; failures: {failures}")
     return failures
 
 
@@ -318,8 +318,27 @@ def removed(records, place, seed, number):
         seen[found] += 1
         if found == "unseen" and (isinstance(path[-1], str) or not believed(path, again[0])):
             failures.append((record_name(mechanism), path))
-    print(f"{number} files with something removed: {dict(seen)}; {len(failures)} failures")
+    print(f"{number} files with something removed: {dict(seen)}; failures: {failures}")
     return failures
+
+
+@pytest.mark.long
+def test_every_fact_of_a_plan_and_a_claim_is_missed(more_records, tmp_path):
+    """Each field that has a name, in every kind of file; none is optional for who wrote it."""
+    failures, cases = [], 0
+    for mechanism, data in more_records:
+        for part in ("plan", "claim"):
+            for key in data["results"][0][part]:
+                changed = without(data, ("results", 0, part, key))
+                changed["results"], changed["findings"] = (
+                    changed["results"][:1],
+                    data["findings"][:1],
+                )
+                cases += 1
+                if outcome(mechanism, changed, tmp_path / "less.json")[0] == "unseen":
+                    failures.append((record_name(mechanism), part, key))
+    assert cases > 100
+    assert failures == []
 
 
 @pytest.mark.long
@@ -393,7 +412,7 @@ def test_every_change_of_a_claim_beside_privacy_is_refused_or_named(most):
                 continue
             if not any(one.differences for one in again):
                 failures.append(path)
-    print(f"{cases} changed claims; {len(failures)} failures")
+    print(f"{cases} changed claims; failures: {failures}")
     assert failures == []
 
 
@@ -471,7 +490,7 @@ def test_many_changes_of_claims_in_a_file_are_refused_or_named(with_claims):
         seen["named" if named else "unseen"] += 1
         if not named:
             failures.append(path)
-    print(f"{sum(seen.values())} changed files: {dict(seen)}; {len(failures)} failures")
+    print(f"{sum(seen.values())} changed files: {dict(seen)}; failures: {failures}")
     assert failures == []
 
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from dpwitness.auditors.bounds.moments import Part
 from dpwitness.auditors.bounds.wealth import Bet, Bettor, bets_of_all, log_gain
+from dpwitness.mechanisms.model import Moment
 
 
 def most_expected(f, g, epsilon, delta):
@@ -67,11 +69,15 @@ def test_a_bet_on_two_cells_by_hand():
         Bet(1.0, 1.0, (1.0, 1.0), (1.0, 1.0001)),
         Bet(1.0, 1.0, (1.0, 0.0), (1.0, 1.0)),
         Bet(1.0, 1.0, (1.5, 1.5), (1.5, 1.5)),
+        Bet(1.0, 1.0, (1e308, 1.0), (1.0, 1.0)),
+        Bet(1e308, 1.0, (1.0, 1.0), (1e308, 1e308)),
+        Bet(1.0, 1.0, (1e308, 1.0), (1.0, 1.0), (Part(1.0, False, 1e308, (1e308, -1e308)),)),
     ],
 )
 def test_what_promises_too_much_is_no_bet(bet):
+    """Without a warning, whatever a file of somebody else says was bet."""
     with pytest.raises(ValueError, match="no bet"):
-        log_gain(bet, ([1, 1], [1, 1]), log(3), 0.0)
+        log_gain(bet, ([1, 1], [1, 1]), log(3), 0.0, (Moment(1.0, 0.5, 0.0),))
 
 
 def test_delta_is_paid_for():
