@@ -299,7 +299,7 @@ KINDS = {
     "baseline": kind("baseline.json", 0, changed_json, "gate", "--baseline", "baseline.json",
                      beside=["own.py"]),
     "opendp": kind("opendp.json", 1, changed_json, "audit", "opendp:opendp.json", "--pair", "[]",
-                   "[1]", "--trials", "200"),
+                   "[1]", "--trials", "200", beside=["opendp/__init__.py"]),
     "array": kind("sample.npy", 1, forged_array, "judge", "sample.npy", "other.npy", "--epsilon",
                   "0.1", beside=["other.npy"]),
     "table": kind("sample.csv", 1, None, "judge", "sample.csv", "other.csv", "--epsilon", "0.1",

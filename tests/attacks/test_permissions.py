@@ -32,7 +32,9 @@ AUDIT = ["audit", "m.py:sound", "--epsilon", "1", "--pair", "[]", "[1]", "--tria
 def run(folder, words, **environment):
     return subprocess.run(
         [sys.executable, "-m", "dpwitness", *words], cwd=folder, capture_output=True, text=True,
-        timeout=120, check=False, env={**os.environ, **environment}, preexec_fn=as_anybody,
+        # Compiled code of a file that may not be read would do in its place.
+        timeout=120, check=False, preexec_fn=as_anybody,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **environment},
     )  # fmt: skip
 
 
@@ -66,7 +68,6 @@ CASES = (
     (".", 0o555, ["init", "closed.py:sound"], 2, "cannot"),
     (".", 0o555, ["demo"], 2, "cannot write"),
     (".dpwitness", 0o000, ["history"], 4, "cannot read"),
-    (".dpwitness", 0o000, ["report"], 4, "cannot read"),
     (".dpwitness/history.db", 0o000, ["history"], 4, "cannot open"),
     (".dpwitness/history", 0o000, ["history"], 4, "cannot read"),
     (".dpwitness", 0o000, ["gate"], 0, "the history was not written"),

@@ -23,7 +23,6 @@ COMMANDS = {
     "gate": (["gate"], 1),
     "reproduce": (["reproduce", "T-LAP-1-NUM", "--workers", "1"], 0),
     "history": (["history"], 0),
-    "report": (["report"], 0),
     "replay": (["replay", "evidence.json", "m.py:broken"], 1),
     "judge": (["judge", "one.txt", "two.txt", "--epsilon", "1"], 1),
     "law": (["judge", "one.txt", "--law", "constant(1)"], 1),
