@@ -77,7 +77,10 @@ def _measure(
     complete = len(values) == draws
     infinite = bool(np.isposinf(values).any())
     low, high = (inf, inf) if infinite else _bounds(claim, values, alpha, complete)
-    source.gate(refuted=stopped or low > claim.bound)
+    # At the top of what it may be the quantity is no more often than in the rest (Markov).
+    span = claim.high - claim.low
+    room = (claim.high - claim.bound) / span if isfinite(span) and span > 0 else 0.5
+    source.gate(refuted=stopped or low > claim.bound, unlike=room)
     if infinite:
         # Undefined with positive probability, and nothing limits it: no mean is small enough.
         return _row(database, inf, (inf, inf), None, len(values), stopped=True)

@@ -29,7 +29,7 @@ those of the two laws exactly, with the log-ratios of drawn outputs by bounds on
 (1 - exp(epsilon - L))+, which lies in [0, 1].
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import combinations, pairwise
 from math import exp, inf, log, prod, sqrt
@@ -117,7 +117,7 @@ def follows_law(
     else:
         rows, made = _by_density(mechanism, source, draws, alpha)
     wrong = [row for row in rows if row[4]]
-    source.gate(refuted=bool(wrong))
+    source.gate(refuted=bool(wrong), unlike=_unlike(wrong))
     verdict = Verdict.REFUTED if wrong else Verdict.NOT_REFUTED
     return ClaimResult(
         identifier=f"{mechanism.identifier or mechanism.name}:law",
@@ -232,6 +232,12 @@ def _pairs(mechanism: Mechanism) -> list[Pair]:
             if found:
                 return [found[place] for place in places.tolist()]
     raise InvalidArgument(f"no neighbouring databases of {mechanism.name} can be made up")
+
+
+def _unlike(wrong: Sequence[Row]) -> float:
+    """How often a draw is otherwise than what contradicts the law, if that gives probabilities."""
+    shares = [1 - stated if drawn > stated else stated for *_, stated, drawn, _ in wrong]
+    return max((one for one in shares if 0 < one < 1), default=0.5)
 
 
 def _by_law(law: Law, outputs: Array, alpha: float, what: str) -> list[Row]:

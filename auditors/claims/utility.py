@@ -133,7 +133,7 @@ def count_rows(
         if refuted.any():
             break
     for each_source in {id(one): one for one in sources}.values():
-        each_source.gate(refuted=bool(refuted.any()))
+        each_source.gate(refuted=bool(refuted.any()), unlike=1 - max(betas))
     for row, count in zip(rows, hits, strict=True):
         if row.exact is not None:
             require_frequency(count, made, row.exact, f"P[loss >= {row.bound:g}]")

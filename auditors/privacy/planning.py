@@ -299,16 +299,20 @@ def _first(holds: Callable[[float], bool]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """Seconds of a draw: by all workers together, and by one process `alone`."""
+    """Seconds of a draw: by all workers together, and by one process `alone`.
+
+    `lone` are the draws that are made in a process of their own if the claim is refuted.
+    """
 
     draw: float
     alone: float
+    lone: int = LONE
 
 
 def remaking(trials: int, price: Price) -> float:
     """Seconds that making draws again takes where `trials` a side refute a claim."""
     again = max(LEAST, min(MOST, PART * trials / 2)) if price.alone > 1e-4 else MOST
-    lone = min(2 * LONE, max(2 * FEWEST, 2 * PART * trials))
+    lone = min(2 * price.lone, max(2 * FEWEST, 2 * PART * trials))
     return (min(2 * trials, 4 * again) + lone) * price.alone
 
 

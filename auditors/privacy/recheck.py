@@ -55,6 +55,7 @@ def recheck(
         sampler, pair, choice, test, ((trials, alpha),), number=0, chunk=0, before=0,
         stage="recheck",
     )  # fmt: skip
+    sampler.tally.deciding.against(*test.null)
     sampler.gate(refuted=any(one.epsilon_lower >= test.claim.epsilon for one in counted.looks))
     require_inside(sampler.door)
     counted_again = AuditFacts(

@@ -21,6 +21,7 @@ from ..outputs.encoding import identity
 from ..outputs.outputs import Outputs
 from ..results.results import UNKNOWN, AuditResult
 from ..sampling.calls import MechanismRaised
+from ..sampling.gate import alone_against
 from ..sampling.kept import SLOW, KeptDraws
 from ..sampling.sampling import Sampler
 from ..search.constants import constants_of
@@ -324,6 +325,7 @@ def _run(audit: Audit, progress: Progress | None) -> AuditResult:
     if tally.slow:
         tally.kept.begin(pair, audit.claim)
     tally.late = _last_moment(audit)
+    tally.deciding.against(*audit.test.null)
     if audit.clock.seconds is not None:
         tally.deciding.within(audit.clock.seconds)
     judging.run(taught=taught, opening=opening)
@@ -447,9 +449,9 @@ def _is_slow(sampler: Sampler, pair: Pair) -> bool:
 
 def _price(audit: Audit, pair: Pair) -> Price:
     """Seconds of one draw, from as many draws as make a twentieth of a second."""
-    alone = audit.sampler.tally.pace
+    alone, lone = audit.sampler.tally.pace, alone_against(*audit.test.null)
     if alone >= ENOUGH and audit.sampler.door.workers == 1:
-        return Price(draw=alone, alone=alone)
+        return Price(draw=alone, alone=alone, lone=lone)
     for chunk, draws in enumerate((2, 32, 512, 8192), start=1):
         draws = max(draws, audit.sampler.door.workers) if draws == 2 else draws
         before = audit.clock.spent()
@@ -458,7 +460,7 @@ def _price(audit: Audit, pair: Pair) -> Price:
         if seconds > ENOUGH:
             break
     draw = max(seconds, 1e-9) / (2 * draws)
-    return Price(draw=draw, alone=max(alone, draw))
+    return Price(draw=draw, alone=max(alone, draw), lone=lone)
 
 
 def _fit_to_time(audit: Audit, pair: Pair, asked_for: int) -> Audit:

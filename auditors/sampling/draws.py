@@ -37,6 +37,7 @@ from ..workers.wire import packed
 from .calls import Calls, accepts_size, guarded, single_call
 from .capture import captured
 from .gate import (
+    ALLOWED,
     CAUSES,
     COPIED,
     FEW,
@@ -46,6 +47,7 @@ from .gate import (
     MOST,
     PART,
     Copies,
+    alone_for,
     require_inside,
     require_same_anew,
 )
@@ -188,20 +190,24 @@ class Draws:
             counted.kept[key] = kept + len(made)
             counted.entered.append((database, key, (start, len(made)), made[: most - kept].copy()))
 
-    def gate(self, *, refuted: bool) -> None:
-        """Make again what was drawn to decide; ContractError where it differs: see `gate`."""
-        self._make_again(refuted=refuted)
+    def gate(self, *, refuted: bool, unlike: float = 0.5) -> None:
+        """Make again what was drawn to decide; ContractError where it differs: see `gate`.
+
+        If the claim holds, a draw that stands alone shows otherwise than what refutes with
+        probability `unlike` at least.
+        """
+        self._make_again(max(2 * LONE, alone_for(unlike)) if refuted else 0)
         if refuted:
             require_inside(self.door)
 
-    def _make_again(self, *, refuted: bool) -> None:
+    def _make_again(self, lone: int) -> None:
         counted = self.counted
         entered, pace = counted.entered, counted.seconds / max(counted.draws, 1)
         counted.entered, counted.kept = [], {}
         if not self.seeded or not self.door.remakes or not entered:
             return
         share = int(PART * counted.seconds / max(pace * len(entered), 1e-9))
-        most = MOST if refuted else FEW
+        most = MOST if lone else FEW
         most = max(LEAST, min(most, share)) if pace > 1e-4 else most
         made: dict[Key, int] = {}
         asked, before = [], []
@@ -214,13 +220,14 @@ class Draws:
             made_again = size if rows else wanted
             asked.append((pickled(database), key, start, made_again, rows, wanted))
             before.append(first[:wanted])
-        again = self.door.fresh(remade, (), asked, PART * counted.seconds, refuted)
+        again = self.door.fresh(remade, (), asked, PART * counted.seconds, lone)
         for one, two, (_, _, start, *_) in zip(before, again, asked, strict=False):
             _require_same(one, two, start)
         for place, number, made_alone, among in again[len(asked) :]:
             _require_same(among, made_alone, asked[place][2] + number)
-        if refuted:
-            require_same_anew(self.door, anew, asked, seconds=PART * counted.seconds)
+        if lone:
+            seconds = PART * counted.seconds
+            require_same_anew(self.door, anew, asked, imports=lone // 2, seconds=seconds)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -289,13 +296,13 @@ def remade(
     _: Sequence[Any],
     asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
     seconds: float,
-    refuted: bool,
+    most: int,
 ) -> list[object]:
     """The same draws in a random order, each from a fresh copy of its database.
 
     The last of each entry is how many of rows that are made together are wanted.
-    Where the claim is refuted, (place, number, output, the same made among others) of
-    those that were made alone follow.
+    (place, number, output, the same made among others) of those that were made alone follow, `most`
+    of them.
     """
     order = [
         (place, number)
@@ -324,11 +331,11 @@ def remade(
         return one if seedable() == known else again(place, number)
 
     lone: list[Any] = []
-    alone = refuted and worker.alone
+    alone = most > 0 and worker.alone
     singles = [(place, number) for place, number in order if alone and not asked[place][4]]
     begun = monotonic()
-    for place, number in singles[: 2 * LONE]:
-        if len(lone) >= 2 * FEWEST and monotonic() - begun > max(seconds, 1.0):
+    for place, number in singles[:most]:
+        if len(lone) >= 2 * FEWEST and monotonic() - begun > max(seconds, ALLOWED):
             break
         databases.of(place, new=False)  # each process has it as it is now, before any call
         lone.append((place, number, aside(partial(twice, place, number))))

@@ -3,9 +3,9 @@
 Whatever a claim counts is entered in `Deciding` when it is counted. Before anything is concluded
 from it, `check` makes draws of it again where the mechanism has never been called, in a random
 order over both databases, each with a new generator and from fresh copies of the databases; where
-a claim is refuted, `LONE` of each side once more, each in a process of its own. A mechanism is a
-function of (database, rng), so each draw must come out as it did: one differing
-byte is a broken contract. All draws up to `MOST` a side are made again where a claim is refuted,
+a claim is refuted, some once more, each in a process of its own (`alone_against` says how many). A
+mechanism is a function of (database, rng), so each draw must come out as it did: one differing byte
+is a broken contract. All draws up to `MOST` a side are made again where a claim is refuted,
 with a sample of as many of the others, and `FEW` a side where none is; where calls are dear, as
 many as a fifth of the time spent allows, and `LEAST` at least.
 
@@ -24,6 +24,7 @@ process.
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, exp, log, log1p
 from time import monotonic
 from typing import Any
 
@@ -79,21 +80,44 @@ seven times, .04 s each, and 10,000 records of four fields whenever a copy is du
 FEWEST_COPIES = 4
 """Copies of a database that are made however large it is."""
 SIDES = ("D", "D'")
-LONE, TELLING = 32, 16
-"""Draws a side that are made where nothing else was ever drawn, where a claim is refuted: what a
-mechanism remembers may be one bit, and then another order alone often brings it back. `TELLING` if
-there are draws without which nothing would be refuted: a mechanism that keeps its claim when it
-remembers nothing gives another output for part of just these."""
-IMPORTS = 32
-"""Processes that import the mechanism's modules anew where outputs are few and a claim is refuted
-first: what was drawn then may be one bit, and a coin with odds of e to 1 falls alike in all of them
-in 4 of 100,000 cases. `FEWEST` where each draw gives another output."""
+LONE = 32
+"""Draws that are made where nothing else was ever drawn, where a claim without epsilon is refuted;
+of privacy claims see `alone_against`. What a mechanism remembers may be one bit, and then another
+order alone often brings it back."""
+ALIKE = 5e-5
+"""How often a sound mechanism that remembers one bit is refuted since its bit falls alike in all
+processes in which draws are made alone, or in all that import its modules anew."""
+MOST_ALONE = 1024
+"""Such processes at most: enough for an epsilon of 4.6. One takes 6 ms."""
 FEWEST = 4
-"""The same of a second count, and where a first call takes long: no more than `PART` of the time
-spent, or `ALLOWED` seconds."""
+"""The same of a second count, of each side; and of processes that import modules anew where each
+draw gives another output, and where a first call takes long: no more than `PART` of the time spent,
+or `ALLOWED` seconds."""
 ALLOWED = 5.0
 """Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
 take 2 s. In one second they were 15 to 22, and a coin falls alike in 17 in 5 of 1,000 cases."""
+
+
+def alone_against(epsilon: float, delta: float) -> int:
+    """How many draws of both databases together are made alone before (epsilon, delta) is refuted.
+
+    Theorem. If a mechanism keeps (epsilon, delta), a draw of D and one of D', each from a process
+    of its own, lie in E and outside it with probability at most s^2 for every event E, where
+    s = (e^epsilon + delta) / (1 + e^epsilon).
+
+    Proof. For a = P[E] and b = 1 - Q[E] the claim says a <= e^epsilon (1 - b) + delta and
+    b <= e^epsilon (1 - a) + delta. The sum is a + b <= 2 s, so a b <= s^2. []
+
+    So n such draws, half of each database, all show what refuted the claim with probability at
+    most s^n, and n processes that each make one of both with at most s^n too, since the smaller of
+    a and b is at most s. With s^n <= `ALIKE`, 32 draws are made for epsilon 1.
+    """
+    return alone_for((1 - delta) / (1 + exp(min(epsilon, 700.0))))
+
+
+def alone_for(unlike: float) -> int:
+    """The same where one draw shows otherwise than what refutes with probability `unlike`."""
+    return min(MOST_ALONE, max(2 * FEWEST, ceil(log(ALIKE) / log1p(-min(max(unlike, 1e-9), 0.9)))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +170,19 @@ class Deciding:
     draws: dict[int, int] = field(default_factory=dict)
     """How many were entered of each side."""
     lone: int = LONE
-    """Draws a side that are made alone where a claim is refuted; fewer once that was done."""
+    """Draws made alone where a claim is refuted, and processes that import modules anew."""
+    again: bool = False
+    """Whether that was done once: then fewer are enough."""
     allowed: float = ALLOWED
     """Seconds that processes which import modules anew may take, whatever was spent."""
 
     def within(self, limit: float) -> None:
         """The audit has so many seconds: a tenth of them for these processes, a second at least."""
         self.allowed = max(1.0, min(ALLOWED, limit / 10))
+
+    def against(self, epsilon: float, delta: float) -> None:
+        """What may be refuted is this claim, at its distance."""
+        self.lone = alone_against(epsilon, delta)
 
     def enter(self, pair: Pair, calls: Calls, event: CountedEvent | None, block: Block, drawn: Drawn
               ) -> None:  # fmt: skip
@@ -181,15 +211,16 @@ class Deciding:
             encoded = [pickled(one) for one in group[0][0].databases]
             asked = [RemadeCall.of(made, count) for made, count in group]
             try:
-                lone = self.lone if refuted else 0
-                door.fresh(remake, (), encoded, asked, PART * seconds, lone)
+                lone = (FEWEST if self.again else self.lone) if refuted else 0
+                allowed = max(PART * seconds, self.allowed)
+                door.fresh(remake, (), encoded, asked, allowed, lone)
             except MechanismRaised as error:
                 raise ContractError(
                     f"made again in a fresh process, {error}; there it raises and before it did "
                     f"not, {CAUSES}"
                 ) from None
             if refuted:
-                imports = IMPORTS if self.lone == LONE else FEWEST
+                imports = FEWEST if self.again else self.lone
                 require_same_anew(
                     door,
                     anew,
@@ -199,8 +230,7 @@ class Deciding:
                     seconds=PART * seconds,
                     allowed=self.allowed,
                 )
-        if refuted:
-            self.lone = FEWEST
+        self.again = self.again or refuted
 
 
 def require_inside(door: Door) -> None:
@@ -235,7 +265,7 @@ def require_same_anew(
     door: Door,
     function: Work,
     *arguments: Any,
-    imports: int = IMPORTS,
+    imports: int = LONE,
     seconds: float = 0.0,
     allowed: float = ALLOWED,
 ) -> None:
@@ -331,15 +361,11 @@ def remake(
 ) -> None:
     """Make the first draws of each block in a random order; runs in a fresh process.
 
-    ContractError names the first that comes out otherwise than it did, also of the `lone` a side
-    that are made alone.
+    ContractError names the first that comes out otherwise than it did, also of the `lone` that are
+    made alone, in so many seconds if these do not do for all.
     """
     order = _order(asked)
-    apart = (
-        _lone(worker, encoded, asked, order, max(seconds, 1.0), lone)
-        if lone and worker.alone
-        else []
-    )
+    apart = _lone(worker, encoded, asked, order, seconds, lone) if lone and worker.alone else []
     prime_globals()
     found = _remade(worker, encoded, asked, order, seeding=False)
     if not untouched():
@@ -432,7 +458,9 @@ def _lone(
     databases = Copies(encoded)
     for side in {one.block.side for one in asked}:
         databases.of(side, new=False)
-    left = {side: min(most, TELLING) if telling else most for side in (0, 1)}
+    # Half of each side if they are draws without which nothing would be refuted: a mechanism that
+    # keeps its claim when it remembers nothing gives another output for part of just these.
+    left = dict.fromkeys((0, 1), max(FEWEST, -(-most // 2)) if telling else most)
     begun = monotonic()
     for place, draw in order:
         block = asked[place].block

@@ -45,7 +45,7 @@ from .calls import (
 )
 from .gate import FEW, MOST, Deciding, require_inside
 from .kept import KeptLines
-from .unseeded import PROBE, copies_generator
+from .unseeded import PROBE, copies_generator, require_alike
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -252,9 +252,37 @@ class Sampler:
         if self.seeded:
             self.tally.deciding.check(self.door, refuted=refuted)
         else:
-            self.tally.deciding.entered.clear()
+            self._alone(self.tally.deciding, refuted=refuted)
         if refuted:
             require_inside(self.door)
+
+    def _alone(self, deciding: Deciding, *, refuted: bool) -> None:
+        """What was counted last beside draws that stand alone, once, where processes can tell."""
+        entered, deciding.entered = deciding.entered, []
+        event = entered[-1].event if entered else None
+        if deciding.again or event is None or not (refuted and self.door.remakes):
+            return
+        deciding.again = True
+        if self.tally.copied:
+            return
+        own = [made for made in entered if made.event is event]
+        counted = [
+            (
+                sum(made.drawn.hits for made in own if made.block.side == side),
+                sum(made.block.size for made in own if made.block.side == side),
+            )
+            for side in (0, 1)
+        ]
+        require_alike(
+            self.door,
+            own[-1].databases,
+            own[-1].calls,
+            event,
+            counted,
+            each=deciding.lone,
+            seconds=deciding.allowed,
+            seed=self.seed,
+        )
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""

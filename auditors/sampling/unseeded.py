@@ -2,17 +2,26 @@
 
 Its draws cannot be made again, so what decides is drawn in several processes. That tells nothing if
 each process draws the same, because each has a copy of one generator, and it would accuse if each
-process gives one answer for good: a noise drawn at the first call and kept.
+process gives one answer for good: a noise drawn at the first call and kept. What is kept may be one
+bit, which falls alike in a few processes; so before anything is refuted, draws that stand alone are
+counted beside the others.
 """
 
 from collections.abc import Sequence
-from math import inf
+from functools import partial
+from math import inf, log
+from time import monotonic
+
+import numpy as np
 
 from ...mechanisms.model import Database
+from ..bounds.permutation import upper_tail
 from ..engines.book import Block
 from ..errors import ContractError
+from ..events.counted_event import CountedEvent
 from ..outputs.encoding import told
-from ..workers import Door, Key
+from ..workers import Door, Key, Worker
+from ..workers.children import aside
 from .calls import WHOLE, Calls, draw_blocks
 
 PROBE = 5
@@ -22,6 +31,14 @@ AGAIN = (4, 16)
 draws are independent, all of one process are equal and all of another are another with probability
 at most 4^-15, whatever the law: it is the sum of p^16 q^16 over pairs of answers, the sum of p q is
 at most 1, and p q at most 1/4. Over all pairs of processes and both databases that is 1.2e-8."""
+
+LUCK = 1e-8
+"""How often draws that stand alone differ from others by luck, if none remembers anything."""
+LEAST = 4
+"""Draws of each side that are made alone, however long one takes."""
+
+Sides = Sequence[tuple[int, int]]
+"""(hits of an event, draws) of D and of D'."""
 
 
 def copies_generator(door: Door, databases: Sequence[Database], calls: Calls, seed: int) -> bool:
@@ -58,3 +75,61 @@ def _answers(
     jobs = [(block, WHOLE, 0) for block in blocks]
     made = door.fresh(draw_blocks, databases, calls, None, None, inf, jobs)
     return [[told(row).decode("utf-8", "replace") for row in drawn.answer.rows()] for drawn in made]
+
+
+def require_alike(
+    door: Door,
+    databases: Sequence[Database],
+    calls: Calls,
+    event: CountedEvent,
+    counted: Sides,
+    *,
+    each: int,
+    seconds: float,
+    seed: int,
+) -> None:
+    """ContractError if draws that stand alone speak less for a refutation than those `counted`.
+
+    `each` draws of a side, in so many seconds, each come from a process of its own, in which the
+    mechanism was never called. If calls are independent, the hits of these are hypergeometric given
+    all hits, and for p-values of separate draws P1 P2 <= t has probability at most t (1 - ln t).
+    """
+    alone = door.fresh(_hits_alone, databases, calls, event, each, seconds, seed)
+    (hits, draws), (others, number) = counted
+    more = int(others * draws > hits * number)
+    product = 1.0
+    for side, ((hits, draws), (single, made)) in enumerate(zip(counted, alone, strict=True)):
+        # Of the side with more hits the misses are counted: what does not speak for a refutation.
+        seen, least = (draws - hits, made - single) if side == more else (hits, single)
+        tail = upper_tail(np.array(least), np.array(seen + least), made, draws + made)
+        product *= float(tail)
+    if product <= 0 or product * (1 - log(product)) <= LUCK:
+        told = " and ".join(f"{one:,} of {of:,}" for one, of in alone)
+        before = " and ".join(f"{one:,} of {of:,}" for one, of in counted)
+        raise ContractError(
+            f"the draws refute the claim, but {event.describe()} in {before} draws of D and D' "
+            f"from a few processes, and in {told} draws that each came from a process of its own: "
+            "the mechanism keeps state between calls, so that they are not independent; draw fresh "
+            "randomness in every call",
+            keywords=("seeded",),
+        )
+
+
+def _hits_alone(
+    worker: Worker,
+    databases: Sequence[Database],
+    calls: Calls,
+    event: CountedEvent,
+    each: int,
+    seconds: float,
+    seed: int,
+) -> list[tuple[int, int]]:
+    """(hits, draws) of each side, each draw in a copy of this process."""
+    hits, made, begun = [0, 0], 0, monotonic()
+    while made < each and (made < LEAST or monotonic() - begun <= seconds):
+        for side in (0, 1):
+            jobs = [(Block(*Key(seed, 0, "contract", side), made, 1, made), None, 0)]
+            draw = partial(draw_blocks, worker, databases, calls, event, None, inf, jobs)
+            hits[side] += aside(draw)[0].hits
+        made += 1
+    return [(one, made) for one in hits]

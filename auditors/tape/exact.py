@@ -27,7 +27,7 @@ from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
 from ..results.results import AuditFacts, AuditResult, ExactResult, Verdict
-from ..sampling.gate import IMPORTS
+from ..sampling.gate import LONE
 from ..sampling.sampling import Sampler
 from ..workers.door import is_client, pickled
 from .enumeration import (
@@ -304,7 +304,7 @@ def laws_of(
         otherwise = sampler.door.fresh(follow_alone, (), encoded, *asked, found.some)
         if not otherwise:
             alike = sampler.door.anew(
-                keys_anew, encoded, *asked, found.some, imports=IMPORTS, seconds=1.0
+                keys_anew, encoded, *asked, found.some, imports=LONE, seconds=1.0
             )
             if any(one != alike[0] for one in alike):
                 otherwise = OTHERWISE

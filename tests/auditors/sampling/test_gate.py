@@ -2,11 +2,22 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from math import exp
 
 import numpy as np
 import pytest
 
-from dpwitness import ContractError, Pair, audit
+from dpwitness import (
+    ContractError,
+    ExpectationClaim,
+    Interval,
+    Mechanism,
+    Pair,
+    Rows,
+    Subject,
+    audit,
+    check,
+)
 from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling import gate
@@ -162,6 +173,66 @@ def test_what_is_made_alone_are_draws_without_which_nothing_is_refuted():
         own = [one for one in chosen if asked[one[0]].block.side == side][:100]
         assert all(gate._inside(asked[place])[draw] == wanted for place, draw in own)
         assert own == sorted(own, reverse=True)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0, 12.0])
+@pytest.mark.parametrize("delta", [0.0, 1e-6, 0.1, 0.9])
+def test_draws_that_stand_alone_are_enough_against_every_claim(epsilon, delta):
+    """No P[E] and Q[E] that the claim allows make n of them, half of each, look alike oftener."""
+    grid = np.linspace(0, 1, 1001)
+    p, q = grid[:, None], grid[None, :]
+    kept = (p <= exp(epsilon) * q + delta) & (1 - q <= exp(epsilon) * (1 - p) + delta)
+    likely = float((p * (1 - q))[kept].max()) ** 0.5
+    most = (exp(epsilon) + delta) / (1 + exp(epsilon))
+    number = gate.alone_against(epsilon, delta)
+    assert likely <= most + 1e-12
+    assert number <= gate.MOST_ALONE
+    if number < gate.MOST_ALONE:
+        assert most**number <= gate.ALIKE
+        assert number == 2 * gate.FEWEST or most ** (number - 1) > gate.ALIKE
+
+
+def coin_of_each_database(epsilon):
+    """Randomized response that answers alike about one database as long as a process lives."""
+    kept = {}
+
+    def answered(database, rng):
+        place = len(database)
+        if place not in kept:
+            kept[place] = (place + (rng.random() > exp(epsilon) / (1 + exp(epsilon)))) % 2
+        return kept[place]
+
+    return answered
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_one_bit_that_is_remembered_accuses_nobody_however_likely_it_is(seed):
+    """With 32 draws made alone 2 of 12 were refuted at epsilon 3. The seeds make it certain."""
+    asked = {"relation": "add-remove", "trials": 10_000, "seed": seed}
+    with pytest.raises(ContractError, match="came out in two ways"):
+        audit(coin_of_each_database(3.0), epsilon=3.0, pair=([], [0]), **asked)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(6))
+def test_one_likely_bit_that_is_remembered_breaks_no_mean(seed):
+    """Its mean is .98 where .98 is promised, and every call of a process gives 1."""
+    kept = []
+
+    def answered(database, rng):
+        kept.append(float(rng.random() < 0.98))
+        return kept[0]
+
+    claim = ExpectationClaim(
+        quantity=lambda database, output: np.asarray(output, dtype=float), bound=0.98,
+        low=0.0, high=1.0, databases=([],),
+    )  # fmt: skip
+    said = Mechanism(
+        name="answered", run=answered, databases=Rows(row=Interval(low=0, high=1)), claims=(claim,)
+    )
+    with pytest.raises(ContractError, match="came out in two ways"):
+        check(Subject(claim=claim, mechanism=said), trials=4000, seed=seed)
 
 
 def test_memory_is_found_where_nothing_is_refuted():

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from dpwitness import ContractError, audit
+from dpwitness.auditors.events.events import HalfLine
+from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling.draws import Draws
+from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.auditors.sampling.unseeded import require_alike
 
 
 class Kept:
@@ -70,3 +74,48 @@ def test_what_is_drawn_anew_is_counted(run):
     draws = Draws(run=run, seed=1, seeded=False)
     assert len(draws.array([1], "claim", 0, 4000)) == 4000
     draws.gate(refuted=True)
+
+
+def kept_bit():
+    """Fresh noise beside a fair bit that a process keeps for each database."""
+    kept = {}
+
+    def answered(database, rng):
+        own = np.random.default_rng()
+        place = len(database)
+        if place not in kept:
+            kept[place] = own.integers(2)
+        return 100 * kept[place] + own.random()
+
+    return answered
+
+
+def beside_alone(run, counted):
+    sampler = Sampler(run=run, seeded=False, seed=1)
+    require_alike(
+        sampler.door, ([], [1]), sampler.calls("attempt"), HalfLine(Feature(), 50.0, True), counted,
+        each=32, seconds=60.0, seed=1,
+    )  # fmt: skip
+
+
+def test_a_bit_that_fell_alike_in_a_few_processes_refutes_nothing():
+    """Of 64 fair bits fewer than 4 speak against it with probability 2e-15."""
+    for counted in (((4000, 4000), (0, 4000)), ((0, 4000), (4000, 4000))):
+        with pytest.raises(ContractError, match="each came from a process of its own"):
+            beside_alone(kept_bit(), counted)
+
+
+def test_draws_that_remember_nothing_may_refute():
+    def answered(database, rng):
+        return 100.0 * (np.random.default_rng().random() < (0.75 if database else 0.25))
+
+    beside_alone(answered, ((1000, 4000), (3000, 4000)))  # accused with probability 1e-8
+    beside_alone(lambda database, rng: 100.0 * len(database), ((0, 4000), (4000, 4000)))
+
+
+def test_an_audit_refutes_what_leaks_and_remembers_nothing():
+    found = audit(
+        lambda database, rng: len(database) + np.random.default_rng().laplace(0, 0.3),
+        pair=([], [1]), epsilon=1, relation="add-remove", seeded=False, trials=2000,
+    )  # fmt: skip
+    assert found.refuted  # otherwise with probability below 1e-9: the loss is 3.3
