@@ -26,7 +26,7 @@ from ..evidence.record import MarginsRecord
 from ..evidence.write import number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..sampling.gate import CAUSES, require_inside, require_same_anew
+from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside, require_same_anew
 from ..sampling.parts import with_parts
 from ..workers import Door, Worker
 from ..workers.children import aside
@@ -103,7 +103,8 @@ class _Seen:
                 )
         if failing is not None:
             encoded = [pickled(self.cases[key]) for key in some]
-            require_same_anew(self.door, _margins_anew, encoded)
+            found = self.door.anew(_margins_anew, encoded, imports=LONE, seconds=ALLOWED)
+            require_same_anew(found, LONE)
             require_inside(self.door)
 
     def worst(self, count: int) -> list[bytes]:
@@ -138,13 +139,13 @@ def _margins(worker: Worker, cases: Sequence[InvariantCase]) -> list[float]:
 
 
 def _margins_anew(
-    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], turned: bool
+    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], process: int
 ) -> list[tuple[bytes, str]]:
-    """The margins, in an order or the opposite one; see `require_same_anew`."""
+    """The margins, every other process in the opposite order: see `require_same_anew`."""
     order = range(len(encoded))
     found = {
         place: _margin(worker, (copied(encoded[place]),))
-        for place in (reversed(order) if turned else order)
+        for place in (reversed(order) if process % 2 else order)
     }
     return [(packed(found[place]), f"a margin of {found[place]:g}") for place in order]
 

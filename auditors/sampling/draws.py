@@ -226,8 +226,9 @@ class Draws:
         for place, number, made_alone, among in again[len(asked) :]:
             _require_same(among, made_alone, asked[place][2] + number)
         if lone:
-            seconds = PART * counted.seconds
-            require_same_anew(self.door, anew, asked, imports=lone // 2, seconds=seconds)
+            seconds = max(PART * counted.seconds, ALLOWED)
+            found = self.door.anew(anew, asked, imports=lone // 2, seconds=seconds)
+            require_same_anew(found, lone // 2)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -354,9 +355,9 @@ def anew(
     worker: Worker,
     _: Sequence[Any],
     asked: Sequence[tuple[bytes, Key, int, int, bool, int]],
-    turned: bool,
+    process: int,
 ) -> list[tuple[bytes, str]]:
-    """A few draws of each block, in an order or the opposite one; see `require_same_anew`."""
+    """A few draws of each block, every other process in the opposite order: `require_same_anew`."""
     worker.memory["globals"] = True
     order = [
         (place, number)
@@ -368,7 +369,7 @@ def anew(
 
     def made() -> dict[tuple[int, int], tuple[bytes, str]]:
         found = {}
-        for place, number in reversed(order) if turned else order:
+        for place, number in reversed(order) if process % 2 else order:
             _, key, start, size, rows, _ = asked[place]
             database, block = databases.of(place, new=True), size if rows else 1
             one = array_block(worker, [database], key, start + number, block, rows, True)

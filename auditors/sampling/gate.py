@@ -14,8 +14,9 @@ than `NARROW` numbers and labels, that is a digest and whether it lies in the ev
 holds thousands of them.
 
 A copy of this process has what the import of a module drew, and what calls before the audit left.
-So where a claim is refuted, a few draws are made in processes that import the mechanism's modules
-anew, and these must agree with each other; see `require_same_anew`.
+So the processes in which draws are made alone import the mechanism's modules anew, where this gives
+what was counted. Where it does not (somebody patched a module, or set it up), a few draws are made
+in as many processes that import anew, and these must agree with each other: `require_same_anew`.
 
 What this cannot see: noise that the caller drew and no module names, and memory outside the
 process.
@@ -39,7 +40,7 @@ from ..outputs.encoding import show, told
 from ..outputs.outputs import Outputs
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
-from ..workers.door import Work, copied, pickled
+from ..workers.door import copied, pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
@@ -93,9 +94,9 @@ FEWEST = 4
 """The same of a second count, of each side; and of processes that import modules anew where each
 draw gives another output, and where a first call takes long: no more than `PART` of the time spent,
 or `ALLOWED` seconds."""
-ALLOWED = 5.0
+ALLOWED = 60.0
 """Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
-take 2 s. In one second they were 15 to 22, and a coin falls alike in 17 in 5 of 1,000 cases."""
+take 2 s, and of a module that loads a table for a second they take 32."""
 
 
 def alone_against(epsilon: float, delta: float) -> int:
@@ -210,27 +211,46 @@ class Deciding:
         for group in groups.values():
             encoded = [pickled(one) for one in group[0][0].databases]
             asked = [RemadeCall.of(made, count) for made, count in group]
-            try:
-                lone = (FEWEST if self.again else self.lone) if refuted else 0
-                allowed = max(PART * seconds, self.allowed)
-                door.fresh(remake, (), encoded, asked, allowed, lone)
-            except MechanismRaised as error:
-                raise ContractError(
-                    f"made again in a fresh process, {error}; there it raises and before it did "
-                    f"not, {CAUSES}"
-                ) from None
-            if refuted:
-                imports = FEWEST if self.again else self.lone
-                require_same_anew(
-                    door,
-                    anew,
-                    encoded,
-                    asked,
-                    imports=imports,
-                    seconds=PART * seconds,
-                    allowed=self.allowed,
-                )
+            lone = (FEWEST if self.again else self.lone) if refuted else 0
+            allowed = max(PART * seconds, self.allowed)
+            self._again(door, encoded, asked, lone, allowed)
         self.again = self.again or refuted
+
+    def _again(
+        self,
+        door: Door,
+        encoded: Sequence[bytes],
+        asked: Sequence[RemadeCall],
+        lone: int,
+        allowed: float,
+    ) -> None:
+        """Make draws of one pair again, and `lone` alone where a claim is refuted."""
+        # Where modules that are imported anew give what was counted, the draws that are made alone
+        # come from processes that do so; where somebody patched a module, from plain copies.
+        first = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed) if lone else []
+        plain = bool(first) and all(same for answer in first for *_, same in answer)
+        try:
+            door.fresh(remake, (), encoded, asked, allowed, 0 if plain else lone)
+        except MechanismRaised as error:
+            raise ContractError(
+                f"made again in a fresh process, {error}; there it raises and before it did "
+                f"not, {CAUSES}"
+            ) from None
+        require_same_anew(first, 0)
+        if plain:
+            picked = _picked(asked, lone)
+            alone = door.anew(
+                alone_anew, encoded, asked, picked, imports=len(picked), seconds=allowed
+            )
+            for told in alone:
+                if told:
+                    raise ContractError(told, keywords=("seeded",))
+            require_enough(alone, len(picked))
+            if not alone:  # a module that cannot be imported so often
+                door.fresh(remake, (), encoded, asked, allowed, lone)
+        elif first:
+            found = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
+            require_same_anew([*first[:1], *found], lone)
 
 
 def require_inside(door: Door) -> None:
@@ -261,38 +281,40 @@ class Copies:
         return self._last[place]
 
 
-def require_same_anew(
-    door: Door,
-    function: Work,
-    *arguments: Any,
-    imports: int = LONE,
-    seconds: float = 0.0,
-    allowed: float = ALLOWED,
-) -> None:
+def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], wanted: int) -> None:
     """ContractError where draws depend on what was drawn while a module was imported.
 
-    `function` makes some draws, in an order or in the opposite one, which its last argument says;
-    it answers (bytes that tell outputs apart, words for the output) for each. It is asked in
-    processes that import the mechanism's modules anew, in more of them where outputs are few; see
-    `Door.anew`.
+    `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
+    of several processes that import the mechanism's modules anew; there should be `wanted` of them.
     """
-    found = door.anew(function, *arguments, imports=FEWEST, seconds=seconds)
-    if found and len({one[0] for one in found[0]}) < len(found[0]):
-        found += door.anew(function, *arguments, imports=imports, seconds=max(seconds, allowed))
     for other in found:
         for was, now in zip(found[0], other, strict=True):
             if was[0] != now[0]:
                 raise ContractError(
                     f"the draws refute the claim, but one and the same draw is {was[1]} in a "
                     f"process that imports the mechanism's modules anew, and {now[1]} in another "
-                    "one that does so too: the mechanism uses noise that was drawn while a module "
-                    "was imported, or keeps state between calls; draw all noise inside the call, "
-                    "from the rng it is given, and if what is drawn beforehand is public, give it "
-                    "a fixed seed",
+                    f"one that does so too: {IMPORTED}",
                     keywords=("seeded",),
                 )
+    require_enough(found, wanted)
 
 
+def require_enough(found: Sequence[Any], wanted: int) -> None:
+    """ContractError where so few processes imported the modules that a coin may fall alike."""
+    if 0 < len(found) < min(wanted, LONE):
+        raise ContractError(
+            f"the draws refute the claim, but its modules take so long to import that only "
+            f"{len(found)} of {wanted} processes imported them anew in the time: nobody can tell "
+            "yet whether noise that is drawn while they are imported makes the difference; give "
+            "the audit more seconds, or let the modules load at the first call what takes long"
+        )
+
+
+IMPORTED = (
+    "the mechanism uses noise that was drawn while a module was imported, or keeps state between "
+    "calls; draw all noise inside the call, from the rng it is given, and if what is drawn "
+    "beforehand is public, give it a fixed seed"
+)
 CAUSES = (
     "so the mechanism keeps state between calls (it remembers earlier ones, or keeps a generator), "
     "or it draws randomness from elsewhere than the rng it is given (the operating system, as "
@@ -365,7 +387,7 @@ def remake(
     made alone, in so many seconds if these do not do for all.
     """
     order = _order(asked)
-    apart = _lone(worker, encoded, asked, order, seconds, lone) if lone and worker.alone else []
+    apart = _lone(worker, encoded, asked, seconds, lone) if lone and worker.alone else []
     prime_globals()
     found = _remade(worker, encoded, asked, order, seeding=False)
     if not untouched():
@@ -402,37 +424,92 @@ def _order(asked: Sequence[RemadeCall]) -> list[tuple[int, int]]:
 
 
 def anew(
-    worker: Worker,
-    _: Sequence[Any],
-    encoded: Sequence[bytes],
-    asked: Sequence[RemadeCall],
-    turned: bool,
-) -> list[tuple[bytes, str]]:
-    """A few draws a side, in an order or the opposite one; see `require_same_anew`."""
+    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
+    process: int,
+) -> list[tuple[bytes, str, bool]]:  # fmt: skip
+    """A few draws a side, every other process in the opposite order: see `require_same_anew`.
+
+    The last of each answer is whether the draw came out as it was counted, as far as is known.
+    """
     order, _known = _telling(asked, _order(asked))
     some: list[tuple[int, int]] = []
     for side in (0, 1):
         own = [one for one in order if asked[one[0]].block.side % 2 == side][:FEWEST]
         rows = [(place, 0) for place, one in enumerate(asked) if one.block.side % 2 == side]
         some += own or rows[:1]
-    order = some[::-1] if turned else some
-    known = seedable()
-    found = _remade(worker, encoded, asked, order, seeding=True)
-    if seedable() != known:  # a call imported another generator
-        found = _remade(worker, encoded, asked, order, seeding=True)
-    made: list[tuple[bytes, str]] = []
+    order = some[::-1] if process % 2 else some
+    found = _reseeded(worker, encoded, asked, order)
+    made: list[tuple[bytes, str, bool]] = []
     for place, draw in some:
         one, value = asked[place], found[place][draw]
         if one.wide:
-            made.append((packed(value), "one output"))
+            made.append((packed(value), "one output", value[0] == one.drawn.digests[draw]))
             continue
         outputs = (
             Outputs.of(value, one.block.size)
             if one.calls.rows
             else _as_drawn(worker, one.calls, encoded[one.block.side], [value])
         )
-        made.append((packed(outputs.node), show(_shown(outputs.rows()[0]))))
+        same = not one.calls.rows and _otherwise(one, draw, outputs) == ()
+        made.append((packed(outputs.node), show(_shown(outputs.rows()[0])), same))
     return made
+
+
+def alone_anew(
+    worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
+    picked: Sequence[tuple[int, int]], process: int,
+) -> str:  # fmt: skip
+    """One draw alone, and what is to be said if it does not come out as it was counted."""
+    place, draw = picked[process]
+    one = asked[place]
+    single = replace(one, block=one.block._replace(first=one.block.first + draw), count=1)
+    ((value,),) = _reseeded(worker, encoded, [single], [(0, 0)])
+    if one.wide:
+        same = value[0] == one.drawn.digests[draw]
+        words: tuple[str, ...] | None = ("it gave one output", "it gave another")
+        words = () if same else words
+    else:
+        made = _as_drawn(worker, one.calls, encoded[one.block.side], [value])
+        words = _otherwise(one, draw, made)
+    if not words:
+        return ""
+    number, side = one.block.first + draw, SIDES[one.block.side % 2]
+    return (
+        f"the draws refute the claim, but one and the same draw came out in two ways: in draw "
+        f"{number:,} of {side}, {words[0]} when it was counted, and {words[1]} when it was made "
+        f"alone in a process that imports the mechanism's modules anew: {IMPORTED}"
+    )
+
+
+def _otherwise(one: RemadeCall, draw: int, made: Outputs) -> tuple[str, ...] | None:
+    """What a draw was and what it is now, () if these are alike, None if nobody knows."""
+    first = one.drawn.first
+    if first is not None and draw < len(first):
+        before = first[draw : draw + 1]
+        if packed(before.node) == packed(made.node):
+            return ()
+        was, now = (show(_shown(outputs.rows()[0])) for outputs in (before, made))
+        return f"it gave {was}", f"it gave {now}"
+    inside = _inside(one)
+    if inside is None or one.event is None:
+        return None
+    was_in = bool(inside[draw])
+    return () if bool(one.event.contains(made)[0]) == was_in else _of_event(one, was_in)
+
+
+def _reseeded(
+    worker: Worker,
+    encoded: Sequence[bytes],
+    asked: Sequence[RemadeCall],
+    order: Sequence[tuple[int, int]],
+    held: "Copies | None" = None,
+) -> list[list[Any]]:
+    """As `_remade`, with global generators seeded, those too that a call imports."""
+    known = seedable()
+    found = _remade(worker, encoded, asked, order, seeding=True, held=held)
+    if seedable() != known:
+        found = _remade(worker, encoded, asked, order, seeding=True)
+    return found
 
 
 def _as_drawn(worker: Worker, calls: Calls, encoded: bytes, found: list[Any]) -> Outputs:
@@ -447,41 +524,48 @@ def _lone(
     worker: Worker,
     encoded: Sequence[bytes],
     asked: Sequence[RemadeCall],
-    order: Sequence[tuple[int, int]],
     seconds: float,
     most: int,
 ) -> list[tuple[int, int, Any]]:
     """Single draws, each in a copy of this process, in which the mechanism was never called."""
     made: list[tuple[int, int, Any]] = []
-    order, telling = _telling(asked, order)
     # Each process has these as they are now, before any call.
     databases = Copies(encoded)
     for side in {one.block.side for one in asked}:
         databases.of(side, new=False)
-    # Half of each side if they are draws without which nothing would be refuted: a mechanism that
-    # keeps its claim when it remembers nothing gives another output for part of just these.
-    left = dict.fromkeys((0, 1), max(FEWEST, -(-most // 2)) if telling else most)
     begun = monotonic()
-    for place, draw in order:
-        block = asked[place].block
-        if not left[block.side % 2]:
-            continue
+    for place, draw in _picked(asked, most):
         if len(made) >= 2 * FEWEST and monotonic() - begun > seconds:
             break
-        left[block.side % 2] -= 1
+        block = asked[place].block
         one = replace(asked[place], block=block._replace(first=block.first + draw), count=1)
 
         def alone(one: RemadeCall = one) -> Any:
-            known = seedable()
-            ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True, held=databases)
-            if seedable() != known:  # the call imported another generator
-                ((found,),) = _remade(worker, encoded, [one], [(0, 0)], seeding=True)
+            ((found,),) = _reseeded(worker, encoded, [one], [(0, 0)], databases)
             if one.wide:
                 return found
             return _as_drawn(worker, one.calls, encoded[one.block.side], [found])
 
         made.append((place, draw, aside(alone)))
     return made
+
+
+def _picked(asked: Sequence[RemadeCall], most: int) -> list[tuple[int, int]]:
+    """The draws that are made alone, `most` of both sides together.
+
+    If nobody knows which refute, `most` of each side. What refutes nothing tells nothing: a
+    mechanism that keeps its claim when it remembers nothing gives another output for part of just
+    the draws without which nothing would be refuted.
+    """
+    order, telling = _telling(asked, _order(asked))
+    left = dict.fromkeys((0, 1), max(FEWEST, -(-most // 2)) if telling else most)
+    picked = []
+    for place, draw in order:
+        side = asked[place].block.side % 2
+        if left[side]:
+            left[side] -= 1
+            picked.append((place, draw))
+    return picked
 
 
 def _telling(

@@ -767,14 +767,14 @@ def keys_anew(
     sized: bool,
     exceptions: str,
     some: Sequence[tuple[int, tuple[int, ...], bytes]],
-    turned: bool,
+    process: int,
 ) -> list[Any]:
-    """Where these paths lead, taken in an order or the opposite one, or why one cannot be taken."""
+    """Where these paths lead, or why one cannot be taken; every other process turns the order."""
     globally = _Global()
     found: dict[int, Any] = {}
     order = range(len(some))
     with globally.standing():
-        for place in reversed(order) if turned else order:
+        for place in reversed(order) if process % 2 else order:
             number, path, _key_then = some[place]
             call = _calling(worker, globally, sized, exceptions, ALONE + place)
             try:

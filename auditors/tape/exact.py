@@ -27,7 +27,6 @@ from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity
 from ..results.results import AuditFacts, AuditResult, ExactResult, Verdict
-from ..sampling.gate import LONE
 from ..sampling.sampling import Sampler
 from ..workers.door import is_client, pickled
 from .enumeration import (
@@ -303,9 +302,11 @@ def laws_of(
     if isinstance(found, Laws) and sampler.door.remakes:
         otherwise = sampler.door.fresh(follow_alone, (), encoded, *asked, found.some)
         if not otherwise:
+            deciding = sampler.tally.deciding
             alike = sampler.door.anew(
-                keys_anew, encoded, *asked, found.some, imports=LONE, seconds=1.0
-            )
+                keys_anew, encoded, *asked, found.some, imports=deciding.lone,
+                seconds=deciding.allowed,
+            )  # fmt: skip
             if any(one != alike[0] for one in alike):
                 otherwise = OTHERWISE
         return otherwise or found

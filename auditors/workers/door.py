@@ -184,10 +184,10 @@ class Door:
     def anew(self, function: Work, *arguments: Any, imports: int, seconds: float) -> list[Any]:
         """What up to so many processes answer that import the mechanism's modules anew each.
 
-        The last argument of the function says whether it is asked in the opposite order, in every
-        other process. There are two processes at least, and more until `seconds` have passed. No
-        answers where there are no such modules or importing them again fails, and where the
-        mechanism is a program of its own, which begins anew with each process.
+        The last argument of the function is the number of the process, from 0 on. There are two
+        processes at least, and more until `seconds` have passed. No answers where there are no such
+        modules or importing them again fails, and where the mechanism is a program of its own,
+        which begins anew with each process.
         """
         if not CAN_FORK or is_client(self.run) or not has_modules(self.run):
             return []
@@ -261,10 +261,10 @@ def _anew(
     imports: int,
     seconds: float,
 ) -> list[Any]:
-    def one(turned: bool) -> Any | None:
+    def one(number: int) -> Any | None:
         try:
             worker.run = modules.imported()
-            return function(worker, (), *arguments, turned)
+            return function(worker, (), *arguments, number)
         except BaseException:  # noqa: BLE001 - whatever a module does when it is imported
             return None
 
@@ -273,7 +273,7 @@ def _anew(
     began = monotonic()
     while len(found) < 2 or (len(found) < imports and monotonic() - began < seconds):
         worker.beat()
-        answer = aside(partial(one, len(found) % 2 == 1))
+        answer = aside(partial(one, len(found)))
         if answer is None:
             return []
         found.append(answer)

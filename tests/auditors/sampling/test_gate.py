@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from importlib import import_module
 from math import exp
 
 import numpy as np
@@ -233,6 +234,34 @@ def test_one_likely_bit_that_is_remembered_breaks_no_mean(seed):
     )
     with pytest.raises(ContractError, match="came out in two ways"):
         check(Subject(claim=claim, mechanism=said), trials=4000, seed=seed)
+
+
+TOSSED = """
+import numpy as np
+COIN = int(np.random.default_rng().integers(2))
+
+def tossed(database, rng):
+    return 10 * ((len(database) % 2) ^ COIN) + rng.laplace()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", range(8))
+def test_a_coin_of_an_import_accuses_nobody_beside_fresh_noise(tmp_path, monkeypatch, number):
+    """It falls alike in 33 processes with probability 2e-10; in 4 it does once in 8 cases."""
+    (tmp_path / f"tossed_{number}.py").write_text(TOSSED)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = import_module(f"tossed_{number}")
+    with pytest.raises(ContractError, match="imports the mechanism's modules anew"):
+        audit(module.tossed, pair=([], [0]), epsilon=1.0, relation="add-remove", trials=4000)
+
+
+def test_too_few_processes_that_import_refute_nothing():
+    gate.require_enough([], 32)  # there are no modules
+    gate.require_enough([0] * 32, 204)
+    gate.require_enough([0] * 8, 8)
+    with pytest.raises(ContractError, match="only 31 of 204 processes imported them anew"):
+        gate.require_enough([0] * 31, 204)
 
 
 def test_memory_is_found_where_nothing_is_refuted():
