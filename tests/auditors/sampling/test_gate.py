@@ -236,6 +236,16 @@ def test_one_likely_bit_that_is_remembered_breaks_no_mean(seed):
         check(Subject(claim=claim, mechanism=said), trials=4000, seed=seed)
 
 
+def labelled(database, rng):
+    """Of a block of outputs each has all labels, and one that stands alone its own."""
+    label = str(rng.choice(["low", "high", "none"]))
+    return {"kind": label, "total": len(database) + rng.laplace(0, 0.3)}
+
+
+def test_an_output_is_alike_whatever_labels_others_have():
+    assert audit(labelled, pair=PAIR, **OPTIONS).refuted
+
+
 TOSSED = """
 import numpy as np
 COIN = int(np.random.default_rng().integers(2))

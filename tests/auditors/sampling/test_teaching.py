@@ -58,7 +58,7 @@ def small_lessons(monkeypatch):
 @MECHANISMS
 def test_counts_teach_what_the_outputs_would_have_taught(run, epsilon, monkeypatch):
     """Also where an early attempt teaches: a claim of 0.93 is refuted on the way."""
-    options = {"pair": ([], [1]), "epsilon": epsilon, "trials": 60_000, "seed": 5}
+    options = {"pair": ([], [1]), "epsilon": epsilon, "trials": 200_000, "seed": 5}
     entered = []
     enter = Lesson.enter
     monkeypatch.setattr(
