@@ -23,7 +23,7 @@ from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling import gate
 from dpwitness.auditors.sampling.sampling import Sampler
-from dpwitness.auditors.workers.door import pickled
+from dpwitness.auditors.workers.door import Worker, pickled
 
 PAIR, OPTIONS = ([], [1]), {"epsilon": 1.0, "relation": "add-remove", "trials": 20_000}
 TWO_WAYS = "one and the same draw came out in two ways"
@@ -236,13 +236,27 @@ def test_one_likely_bit_that_is_remembered_breaks_no_mean(seed):
         check(Subject(claim=claim, mechanism=said), trials=4000, seed=seed)
 
 
-def labelled(database, rng):
+def labelled(database, rng, *, size=None):
     """Of a block of outputs each has all labels, and one that stands alone its own."""
-    label = str(rng.choice(["low", "high", "none"]))
-    return {"kind": label, "total": len(database) + rng.laplace(0, 0.3)}
+    kinds = np.array(["low", "high", "none"])
+    noise = rng.laplace(0, 0.3, size=size)
+    return {"kind": kinds[rng.integers(3, size=size)], "total": len(database) + noise}
 
 
 def test_an_output_is_alike_whatever_labels_others_have():
+    """By what it says: its bytes among others are of other labels too."""
+    sampler, encoded = Sampler(run=labelled, seed=1), [pickled(one) for one in PAIR]
+    total = Feature(path=(("key", "'total'"),))
+    sampler.count(Pair(*PAIR), HalfLine(total, 0.5, True), "attempt", 0, 60)
+    entered = sampler.tally.deciding.entered[0]
+    one = gate.RemadeCall.of(entered, entered.block.size)
+    worker, order = Worker(labelled), [(0, draw) for draw in range(40)]
+    (made,) = gate._remade(worker, encoded, [one], order, seeding=True)
+    alone = [gate._as_drawn(worker, one.calls, encoded[one.block.side], [value]) for value in made]
+    assert [gate._otherwise(one, draw, alone[draw]) for _, draw in order] == [()] * 40
+    words = gate._otherwise(one, 0, alone[1])
+    assert words is not None
+    assert len(words) == 2
     assert audit(labelled, pair=PAIR, **OPTIONS).refuted
 
 
