@@ -27,6 +27,7 @@ from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import Outputs
 from ..workers import Door, Key, Worker, is_client
+from ..workers.door import pickled
 from ..workers.wire import packed
 from .calls import (
     IN_OTHER_ORDER,
@@ -45,7 +46,7 @@ from .calls import (
 )
 from .gate import FEW, MOST, Deciding, require_inside
 from .kept import KeptLines
-from .unseeded import PROBE, copies_generator, require_alike
+from .unseeded import PROBE, copies_generator, require_alike, require_alike_anew
 
 T = TypeVar("T")
 Work = Callable[..., Any]
@@ -263,9 +264,8 @@ class Sampler:
         if deciding.again or event is None or not (refuted and self.door.remakes):
             return
         deciding.again = True
-        if self.tally.copied:
-            return
         own = [made for made in entered if made.event is event]
+        databases, calls, seconds = own[-1].databases, own[-1].calls, deciding.allowed
         counted = [
             (
                 sum(made.drawn.hits for made in own if made.block.side == side),
@@ -273,16 +273,16 @@ class Sampler:
             )
             for side in (0, 1)
         ]
-        require_alike(
-            self.door,
-            own[-1].databases,
-            own[-1].calls,
-            event,
-            counted,
-            each=deciding.lone,
-            seconds=deciding.allowed,
+        if not self.tally.copied:
+            require_alike(
+                self.door, databases, calls, event, counted, each=deciding.lone, seconds=seconds,
+                seed=self.seed,
+            )  # fmt: skip
+        require_alike_anew(
+            self.door, [pickled(one) for one in databases], calls, event, counted,
+            copied_generator=bool(self.tally.copied), processes=deciding.lone, seconds=seconds,
             seed=self.seed,
-        )
+        )  # fmt: skip
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:
         """`draws` outputs from each side of the pair, on the stream named by stage and chunk."""

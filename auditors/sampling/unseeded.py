@@ -4,7 +4,8 @@ Its draws cannot be made again, so what decides is drawn in several processes. T
 each process draws the same, because each has a copy of one generator, and it would accuse if each
 process gives one answer for good: a noise drawn at the first call and kept. What is kept may be one
 bit, which falls alike in a few processes; so before anything is refuted, draws that stand alone are
-counted beside the others.
+counted beside the others. And noise that was drawn while a module was imported is one and the same
+in all copies of a process; so processes that import the modules anew are looked at for clumps.
 """
 
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from time import monotonic
 import numpy as np
 
 from ...mechanisms.model import Database
+from ..bounds.dispersion import Dispersion
 from ..bounds.permutation import upper_tail
 from ..engines.book import Block
 from ..errors import ContractError
@@ -22,7 +24,9 @@ from ..events.counted_event import CountedEvent
 from ..outputs.encoding import told
 from ..workers import Door, Key, Worker
 from ..workers.children import aside
+from ..workers.door import copied
 from .calls import WHOLE, Calls, draw_blocks
+from .gate import IMPORTED, SIDES, require_enough
 
 PROBE = 5
 """Draws of each database in the first two processes."""
@@ -36,6 +40,8 @@ LUCK = 1e-8
 """How often draws that stand alone differ from others by luck, if none remembers anything."""
 LEAST = 4
 """Draws of each side that are made alone, however long one takes."""
+TOGETHER = 16
+"""Draws of each side by a process that imports the modules anew."""
 
 Sides = Sequence[tuple[int, int]]
 """(hits of an event, draws) of D and of D'."""
@@ -95,15 +101,7 @@ def require_alike(
     all hits, and for p-values of separate draws P1 P2 <= t has probability at most t (1 - ln t).
     """
     alone = door.fresh(_hits_alone, databases, calls, event, each, seconds, seed)
-    (hits, draws), (others, number) = counted
-    more = int(others * draws > hits * number)
-    product = 1.0
-    for side, ((hits, draws), (single, made)) in enumerate(zip(counted, alone, strict=True)):
-        # Of the side with more hits the misses are counted: what does not speak for a refutation.
-        seen, least = (draws - hits, made - single) if side == more else (hits, single)
-        tail = upper_tail(np.array(least), np.array(seen + least), made, draws + made)
-        product *= float(tail)
-    if product <= 0 or product * (1 - log(product)) <= LUCK:
+    if _unlike(counted, alone):
         told = " and ".join(f"{one:,} of {of:,}" for one, of in alone)
         before = " and ".join(f"{one:,} of {of:,}" for one, of in counted)
         raise ContractError(
@@ -113,6 +111,79 @@ def require_alike(
             "randomness in every call",
             keywords=("seeded",),
         )
+
+
+def _unlike(counted: Sides, alone: Sides) -> bool:
+    """Whether the second hits speak less for a refutation, by more than luck."""
+    (hits, draws), (others, number) = counted
+    more = int(others * draws > hits * number)
+    product = 1.0
+    for side, ((hits, draws), (single, made)) in enumerate(zip(counted, alone, strict=True)):
+        # Of the side with more hits the misses are counted: what does not speak for a refutation.
+        seen, least = (draws - hits, made - single) if side == more else (hits, single)
+        tail = upper_tail(np.array(least), np.array(seen + least), made, draws + made)
+        product *= float(tail)
+    return product <= 0 or product * (1 - log(product)) <= LUCK
+
+
+def require_alike_anew(
+    door: Door,
+    encoded: Sequence[bytes],
+    calls: Calls,
+    event: CountedEvent,
+    counted: Sides,
+    *,
+    copied_generator: bool,
+    processes: int,
+    seconds: float,
+    seed: int,
+) -> None:
+    """ContractError if processes that import the modules anew disagree, or speak for no refutation.
+
+    Their draws come in clumps with probability at most `LUCK` if they are independent: see
+    `Dispersion`; and they are unlike those `counted` with probability at most as much, unless
+    somebody patched a module. Nobody asks that if each process has a copy of one generator.
+    """
+    found = door.anew(_hits_anew, encoded, calls, event, seed, imports=processes, seconds=seconds)
+    for side, hits in enumerate(zip(*found, strict=True)):
+        if Dispersion().after(hits, [TOGETHER] * len(hits)).log_e >= log(2 / LUCK):
+            raise ContractError(
+                f"the draws refute the claim, but {event.describe()} in {min(hits)} of {TOGETHER} "
+                f"draws of {SIDES[side]} in one process that imports the mechanism's modules anew, "
+                f"and in {max(hits)} in another: {IMPORTED}",
+                keywords=("seeded",),
+            )
+    made = TOGETHER * len(found)
+    alone = [(sum(hits), made) for hits in zip(*found, strict=True)]
+    if alone and not copied_generator and _unlike(counted, alone):
+        before, after = (" and ".join(f"{one:,}" for one, _ in each) for each in (counted, alone))
+        raise ContractError(
+            f"the draws refute the claim, but draws of processes that import the mechanism's "
+            f"modules anew do not: {event.describe()} in {before} of {counted[0][1]:,} draws of D "
+            f"and D', and there in {after} of {made:,}; somebody set the modules up otherwise, or "
+            f"{IMPORTED}",
+            keywords=("seeded",),
+        )
+    require_enough(found, processes)
+
+
+def _hits_anew(
+    worker: Worker,
+    _: Sequence[Database],
+    encoded: Sequence[bytes],
+    calls: Calls,
+    event: CountedEvent,
+    seed: int,
+    process: int,
+) -> tuple[int, int]:
+    """The hits of some draws of each side, the sides exchanged in every other process."""
+    databases = [copied(one) for one in encoded]
+    hits = [0, 0]
+    for side in (1, 0) if process % 2 else (0, 1):
+        block = Block(*Key(seed, 0, "contract", side), process, TOGETHER, process * TOGETHER)
+        made = draw_blocks(worker, databases, calls, event, None, inf, [(block, None, 0)])
+        hits[side] = made[0].hits
+    return hits[0], hits[1]
 
 
 def _hits_alone(

@@ -1,5 +1,7 @@
 """Mechanisms with randomness of their own: what a process keeps is no independent draw."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -119,3 +121,29 @@ def test_an_audit_refutes_what_leaks_and_remembers_nothing():
         pair=([], [1]), epsilon=1, relation="add-remove", seeded=False, trials=2000,
     )  # fmt: skip
     assert found.refuted  # otherwise with probability below 1e-9: the loss is 3.3
+
+
+IMPORTED = """
+import numpy as np
+COIN, NOISE = np.random.default_rng().integers(2), np.random.default_rng().laplace()
+
+def coin(database, rng):
+    return 10 * ((len(database) % 2) ^ COIN) + np.random.default_rng().laplace()
+
+def noise(database, rng):
+    return len(database) + NOISE
+
+def sum_of_both(database, rng):
+    return len(database) + NOISE + 0.01 * np.random.default_rng().laplace()
+"""
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", ["coin", "noise", "sum_of_both"])
+def test_noise_of_an_import_accuses_nobody(tmp_path, monkeypatch, name):
+    """A coin falls alike in 32 processes with probability 5e-10."""
+    (tmp_path / f"unseeded_{name}.py").write_text(IMPORTED)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = getattr(import_module(f"unseeded_{name}"), name)
+    with pytest.raises(ContractError, match=r"imports? the mechanism's modules anew"):
+        audit(run, pair=([], [0]), epsilon=1, relation="add-remove", seeded=False, trials=8000)
