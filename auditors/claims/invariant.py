@@ -104,7 +104,7 @@ class _Seen:
         if failing is not None:
             encoded = [pickled(self.cases[key]) for key in some]
             found = self.door.anew(_margins_anew, encoded, imports=LONE, seconds=ALLOWED)
-            require_same_anew(found, LONE)
+            require_same_anew(found)
             require_inside(self.door)
 
     def worst(self, count: int) -> list[bytes]:

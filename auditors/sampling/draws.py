@@ -48,6 +48,7 @@ from .gate import (
     PART,
     Copies,
     alone_for,
+    require_enough,
     require_inside,
     require_same_anew,
 )
@@ -228,7 +229,8 @@ class Draws:
         if lone:
             seconds = max(PART * counted.seconds, ALLOWED)
             found = self.door.anew(anew, asked, imports=lone // 2, seconds=seconds)
-            require_same_anew(found, lone // 2)
+            require_same_anew(found)
+            require_enough(found, lone // 2, seconds, FEWEST * len(asked) * pace)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:

@@ -213,7 +213,8 @@ class Deciding:
             asked = [RemadeCall.of(made, count) for made, count in group]
             lone = (FEWEST if self.again else self.lone) if refuted else 0
             allowed = max(PART * seconds, self.allowed)
-            self._again(door, encoded, asked, lone, allowed)
+            pace = seconds / max(sum(made.block.size for made in entered), 1)
+            self._again(door, encoded, asked, lone, allowed, pace)
         self.again = self.again or refuted
 
     def _again(
@@ -223,8 +224,12 @@ class Deciding:
         asked: Sequence[RemadeCall],
         lone: int,
         allowed: float,
+        pace: float,
     ) -> None:
-        """Make draws of one pair again, and `lone` alone where a claim is refuted."""
+        """Make draws of one pair again, and `lone` alone where a claim is refuted.
+
+        Those may take `allowed` seconds, and a call takes `pace`.
+        """
         # Where modules that are imported anew give what was counted, the draws that are made alone
         # come from processes that do so; where somebody patched a module, from plain copies.
         first = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed) if lone else []
@@ -236,7 +241,7 @@ class Deciding:
                 f"made again in a fresh process, {error}; there it raises and before it did "
                 f"not, {CAUSES}"
             ) from None
-        require_same_anew(first, 0)
+        require_same_anew(first)
         if plain:
             picked = _picked(asked, lone)
             alone = door.anew(
@@ -245,12 +250,13 @@ class Deciding:
             for told in alone:
                 if told:
                     raise ContractError(told, keywords=("seeded",))
-            require_enough(alone, len(picked))
+            require_enough(alone, len(picked), allowed, pace)
             if not alone:  # a module that cannot be imported so often
                 door.fresh(remake, (), encoded, asked, allowed, lone)
         elif first:
             found = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
-            require_same_anew([*first[:1], *found], lone)
+            require_same_anew([*first[:1], *found])
+            require_enough(found, lone, allowed, 2 * FEWEST * pace)
 
 
 def require_inside(door: Door) -> None:
@@ -281,11 +287,11 @@ class Copies:
         return self._last[place]
 
 
-def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], wanted: int) -> None:
+def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]]) -> None:
     """ContractError where draws depend on what was drawn while a module was imported.
 
     `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
-    of several processes that import the mechanism's modules anew; there should be `wanted` of them.
+    of several processes that import the mechanism's modules anew.
     """
     for other in found:
         for was, now in zip(found[0], other, strict=True):
@@ -296,17 +302,21 @@ def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], wanted: int) -
                     f"one that does so too: {IMPORTED}",
                     keywords=("seeded",),
                 )
-    require_enough(found, wanted)
 
 
-def require_enough(found: Sequence[Any], wanted: int) -> None:
-    """ContractError where so few processes imported the modules that a coin may fall alike."""
-    if 0 < len(found) < min(wanted, LONE):
+def require_enough(found: Sequence[Any], wanted: int, seconds: float, pace: float) -> None:
+    """ContractError where so few processes imported the modules that a coin may fall alike.
+
+    There should be `wanted` of them, or `LONE` if that is less, in so many seconds, unless their
+    calls alone took them: those of one process take `pace` seconds.
+    """
+    called = max(2 * FEWEST, int(seconds / (2 * max(pace, 1e-9))))
+    if 0 < len(found) < min(wanted, LONE, called):
         raise ContractError(
             f"the draws refute the claim, but its modules take so long to import that only "
-            f"{len(found)} of {wanted} processes imported them anew in the time: nobody can tell "
-            "yet whether noise that is drawn while they are imported makes the difference; give "
-            "the audit more seconds, or let the modules load at the first call what takes long"
+            f"{len(found)} of {wanted} processes imported them anew in {seconds:.3g} s: nobody can "
+            "tell yet whether noise that is drawn while they are imported makes the difference; "
+            "give the audit more seconds, or let the modules load at the first call what takes long"
         )
 
 

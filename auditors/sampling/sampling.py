@@ -281,7 +281,7 @@ class Sampler:
         require_alike_anew(
             self.door, [pickled(one) for one in databases], calls, event, counted,
             copied_generator=bool(self.tally.copied), processes=deciding.lone, seconds=seconds,
-            seed=self.seed,
+            pace=self.tally.pace, seed=self.seed,
         )  # fmt: skip
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:

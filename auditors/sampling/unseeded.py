@@ -41,7 +41,7 @@ LUCK = 1e-8
 LEAST = 4
 """Draws of each side that are made alone, however long one takes."""
 TOGETHER = 16
-"""Draws of each side by a process that imports the modules anew."""
+"""Draws of each side by a process that imports the modules anew; fewer if calls are slow."""
 
 Sides = Sequence[tuple[int, int]]
 """(hits of an event, draws) of D and of D'."""
@@ -136,24 +136,29 @@ def require_alike_anew(
     copied_generator: bool,
     processes: int,
     seconds: float,
+    pace: float,
     seed: int,
 ) -> None:
     """ContractError if processes that import the modules anew disagree, or speak for no refutation.
 
     Their draws come in clumps with probability at most `LUCK` if they are independent: see
     `Dispersion`; and they are unlike those `counted` with probability at most as much, unless
-    somebody patched a module. Nobody asks that if each process has a copy of one generator.
+    somebody patched a module. Nobody asks that if each process has a copy of one generator. They
+    may take so many seconds, and a call takes `pace`.
     """
-    found = door.anew(_hits_anew, encoded, calls, event, seed, imports=processes, seconds=seconds)
+    each = max(2, min(TOGETHER, int(seconds / (4 * processes * max(pace, 1e-9)))))
+    found = door.anew(
+        _hits_anew, encoded, calls, event, each, seed, imports=processes, seconds=seconds
+    )
     for side, hits in enumerate(zip(*found, strict=True)):
-        if Dispersion().after(hits, [TOGETHER] * len(hits)).log_e >= log(2 / LUCK):
+        if Dispersion().after(hits, [each] * len(hits)).log_e >= log(2 / LUCK):
             raise ContractError(
-                f"the draws refute the claim, but {event.describe()} in {min(hits)} of {TOGETHER} "
+                f"the draws refute the claim, but {event.describe()} in {min(hits)} of {each} "
                 f"draws of {SIDES[side]} in one process that imports the mechanism's modules anew, "
                 f"and in {max(hits)} in another: {IMPORTED}",
                 keywords=("seeded",),
             )
-    made = TOGETHER * len(found)
+    made = each * len(found)
     alone = [(sum(hits), made) for hits in zip(*found, strict=True)]
     if alone and not copied_generator and _unlike(counted, alone):
         before, after = (" and ".join(f"{one:,}" for one, _ in each) for each in (counted, alone))
@@ -164,7 +169,7 @@ def require_alike_anew(
             f"{IMPORTED}",
             keywords=("seeded",),
         )
-    require_enough(found, processes)
+    require_enough(found, processes, seconds, 2 * each * pace)
 
 
 def _hits_anew(
@@ -173,6 +178,7 @@ def _hits_anew(
     encoded: Sequence[bytes],
     calls: Calls,
     event: CountedEvent,
+    each: int,
     seed: int,
     process: int,
 ) -> tuple[int, int]:
@@ -180,7 +186,7 @@ def _hits_anew(
     databases = [copied(one) for one in encoded]
     hits = [0, 0]
     for side in (1, 0) if process % 2 else (0, 1):
-        block = Block(*Key(seed, 0, "contract", side), process, TOGETHER, process * TOGETHER)
+        block = Block(*Key(seed, 0, "contract", side), process, each, process * each)
         made = draw_blocks(worker, databases, calls, event, None, inf, [(block, None, 0)])
         hits[side] = made[0].hits
     return hits[0], hits[1]

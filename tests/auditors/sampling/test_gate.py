@@ -281,11 +281,12 @@ def test_a_coin_of_an_import_accuses_nobody_beside_fresh_noise(tmp_path, monkeyp
 
 
 def test_too_few_processes_that_import_refute_nothing():
-    gate.require_enough([], 32)  # there are no modules
-    gate.require_enough([0] * 32, 204)
-    gate.require_enough([0] * 8, 8)
-    with pytest.raises(ContractError, match="only 31 of 204 processes imported them anew"):
-        gate.require_enough([0] * 31, 204)
+    gate.require_enough([], 32, 60.0, 1e-6)  # there are no modules
+    gate.require_enough([0] * 32, 204, 60.0, 1e-6)
+    gate.require_enough([0] * 8, 8, 60.0, 1e-6)
+    gate.require_enough([0] * 8, 32, 60.0, 4.0)  # it is the calls that take long
+    with pytest.raises(ContractError, match="only 31 of 204 processes imported them anew in 60 s"):
+        gate.require_enough([0] * 31, 204, 60.0, 1e-6)
 
 
 def test_memory_is_found_where_nothing_is_refuted():
