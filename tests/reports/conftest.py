@@ -72,7 +72,10 @@ def sound():
             "block": 32768,
             "vectorised": True,
             "trust_rows": False,
+            "made_again": True,
             "precision": 0.05,
+            "betting": 0.0,
+            "rng": ["laplace"],
             "search": "given",
         },
     )
