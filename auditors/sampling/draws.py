@@ -21,7 +21,7 @@ from ..bounds.dispersion import Dispersion
 from ..databases.neighbours import pair_source
 from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
-from ..outputs.encoding import canonical
+from ..outputs.encoding import canonical, identity
 from ..workers import Door, Key, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import pickled
@@ -45,6 +45,7 @@ from .gate import (
     LEAST,
     LONE,
     MOST,
+    MOST_ALONE,
     PART,
     Copies,
     alone_for,
@@ -197,7 +198,9 @@ class Draws:
         If the claim holds, a draw that stands alone shows otherwise than what refutes with
         probability `unlike` at least.
         """
-        self._make_again(max(2 * LONE, alone_for(unlike)) if refuted else 0)
+        databases = len({identity(database) for database, *_ in self.counted.entered})
+        lone = max(2 * LONE, min(MOST_ALONE, databases * alone_for(unlike)))
+        self._make_again(lone if refuted else 0)
         if refuted:
             require_inside(self.door)
 
@@ -228,9 +231,9 @@ class Draws:
             _require_same(among, made_alone, asked[place][2] + number)
         if lone:
             seconds = max(PART * counted.seconds, ALLOWED)
-            found = self.door.anew(anew, asked, imports=lone // 2, seconds=seconds)
+            found, importing = self.door.anew(anew, asked, imports=lone // 2, seconds=seconds)
             require_same_anew(found)
-            require_enough(found, lone // 2, seconds, FEWEST * len(asked) * pace)
+            require_enough(found, lone // 2, importing)
 
 
 def _require_same(one: Array, two: Array, start: int) -> None:
@@ -375,7 +378,7 @@ def anew(
             _, key, start, size, rows, _ = asked[place]
             database, block = databases.of(place, new=True), size if rows else 1
             one = array_block(worker, [database], key, start + number, block, rows, True)
-            found[place, number] = packed(one), f"{one[0].tolist()!r:.80}"
+            found[place, number] = blake2b(packed(one)).digest(), f"{one[0].tolist()!r:.80}"
         return found
 
     found = made()

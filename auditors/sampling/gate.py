@@ -88,6 +88,9 @@ order alone often brings it back."""
 ALIKE = 5e-5
 """How often a sound mechanism that remembers one bit is refuted since its bit falls alike in all
 processes in which draws are made alone, or in all that import its modules anew."""
+NEEDED = 16
+"""Processes without which nothing is refuted if imports take long: a coin with odds of e to 1 falls
+alike in so many in 7 of 1,000 cases."""
 MOST_ALONE = 1024
 """Such processes at most: enough for an epsilon of 4.6. One takes 6 ms."""
 FEWEST = 4
@@ -152,6 +155,8 @@ class RemadeCall:
     def of(cls, made: Made, count: int) -> "RemadeCall":
         """The first `count` draws of a block."""
         drawn = made.drawn
+        if drawn.digests and not made.calls.rows:
+            count = min(count, len(drawn.digests))  # of later blocks not all of them were kept
         first = None if drawn.first is None else drawn.first[:count]
         drawn = replace(drawn, first=first, digests=drawn.digests[:count])
         return cls(made.calls, made.event, made.block, count, drawn)
@@ -174,12 +179,16 @@ class Deciding:
     """Draws made alone where a claim is refuted, and processes that import modules anew."""
     again: bool = False
     """Whether that was done once: then fewer are enough."""
+    judged: bool = True
+    """Whether the counts are judged here; of a shard nobody knows yet whether they refute."""
+    plain: bool = False
+    """Whether modules that are imported anew give what was counted."""
     allowed: float = ALLOWED
     """Seconds that processes which import modules anew may take, whatever was spent."""
 
     def within(self, limit: float) -> None:
-        """The audit has so many seconds: a tenth of them for these processes, a second at least."""
-        self.allowed = max(1.0, min(ALLOWED, limit / 10))
+        """The audit has so many seconds: a fifth of them for these processes, two at least."""
+        self.allowed = max(2.0, min(ALLOWED, limit / 5))
 
     def against(self, epsilon: float, delta: float) -> None:
         """What may be refuted is this claim, at its distance."""
@@ -212,9 +221,13 @@ class Deciding:
             encoded = [pickled(one) for one in group[0][0].databases]
             asked = [RemadeCall.of(made, count) for made, count in group]
             lone = (FEWEST if self.again else self.lone) if refuted else 0
-            allowed = max(PART * seconds, self.allowed)
-            pace = seconds / max(sum(made.block.size for made in entered), 1)
-            self._again(door, encoded, asked, lone, allowed, pace)
+            try:
+                self._again(door, encoded, asked, lone, max(PART * seconds, self.allowed))
+            except MechanismRaised as error:
+                raise ContractError(
+                    f"made again in a fresh process, {error}; there it raises and before it did "
+                    f"not, {CAUSES}"
+                ) from None
         self.again = self.again or refuted
 
     def _again(
@@ -224,39 +237,45 @@ class Deciding:
         asked: Sequence[RemadeCall],
         lone: int,
         allowed: float,
-        pace: float,
     ) -> None:
         """Make draws of one pair again, and `lone` alone where a claim is refuted.
 
-        Those may take `allowed` seconds, and a call takes `pace`.
+        Where modules that are imported anew give what was counted, the draws that are made alone
+        come from processes that do so; where somebody patched a module or set it up, from plain
+        copies, and processes that import anew are compared with each other.
         """
-        # Where modules that are imported anew give what was counted, the draws that are made alone
-        # come from processes that do so; where somebody patched a module, from plain copies.
-        first = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed) if lone else []
-        plain = bool(first) and all(same for answer in first for *_, same in answer)
-        try:
-            door.fresh(remake, (), encoded, asked, allowed, 0 if plain else lone)
-        except MechanismRaised as error:
-            raise ContractError(
-                f"made again in a fresh process, {error}; there it raises and before it did "
-                f"not, {CAUSES}"
-            ) from None
-        require_same_anew(first)
+        if lone and not self.again:
+            first, _ = door.anew(anew, encoded, asked, imports=FEWEST, seconds=allowed)
+            self.plain = bool(first) and all(same for answer in first for *_, same in answer)
+        plain = bool(lone) and self.plain
+        door.fresh(remake, (), encoded, asked, allowed, 0 if plain else lone)
         if plain:
             picked = _picked(asked, lone)
-            alone = door.anew(
+            alone, importing = door.anew(
                 alone_anew, encoded, asked, picked, imports=len(picked), seconds=allowed
             )
-            for told in alone:
-                if told:
-                    raise ContractError(told, keywords=("seeded",))
-            require_enough(alone, len(picked), allowed, pace)
-            if not alone:  # a module that cannot be imported so often
-                door.fresh(remake, (), encoded, asked, allowed, lone)
-        elif first:
-            found = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
-            require_same_anew([*first[:1], *found])
-            require_enough(found, lone, allowed, 2 * FEWEST * pace)
+            unlike = [place for place, (*_, words) in enumerate(alone) if words]
+            if alone and not unlike:
+                self._enough(alone, len(picked), importing)
+                return
+            if unlike:
+                # A set-up may show in few draws; noise of an import differs between processes.
+                one, words = [picked[unlike[0]]] * lone, alone[unlike[0]][-1]
+                same, importing = door.anew(
+                    alone_anew, encoded, asked, one, imports=lone, seconds=allowed
+                )
+                require_same_anew([[answer] for answer in (alone[unlike[0]], *same)], words)
+                self.plain = False
+                self._enough(same, lone, importing)
+            door.fresh(remake, (), encoded, asked, allowed, lone)
+        elif lone:
+            found, importing = door.anew(anew, encoded, asked, imports=lone, seconds=allowed)
+            require_same_anew(found)
+            self._enough(found, lone, importing)
+
+    def _enough(self, found: Sequence[Any], wanted: int, importing: float) -> None:
+        if self.judged:
+            require_enough(found, wanted, importing)
 
 
 def require_inside(door: Door) -> None:
@@ -287,36 +306,36 @@ class Copies:
         return self._last[place]
 
 
-def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]]) -> None:
+def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], words: str = "") -> None:
     """ContractError where draws depend on what was drawn while a module was imported.
 
     `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
-    of several processes that import the mechanism's modules anew.
+    of several processes that import the mechanism's modules anew. `words` are in place of those.
     """
     for other in found:
         for was, now in zip(found[0], other, strict=True):
             if was[0] != now[0]:
+                told = words or (
+                    f"one and the same draw is {was[1]} in a process that imports the mechanism's "
+                    f"modules anew, and {now[1]} in another one that does so too"
+                )
                 raise ContractError(
-                    f"the draws refute the claim, but one and the same draw is {was[1]} in a "
-                    f"process that imports the mechanism's modules anew, and {now[1]} in another "
-                    f"one that does so too: {IMPORTED}",
-                    keywords=("seeded",),
+                    f"the draws refute the claim, but {told}: {IMPORTED}", keywords=("seeded",)
                 )
 
 
-def require_enough(found: Sequence[Any], wanted: int, seconds: float, pace: float) -> None:
+def require_enough(found: Sequence[Any], wanted: int, importing: float) -> None:
     """ContractError where so few processes imported the modules that a coin may fall alike.
 
-    There should be `wanted` of them, or `LONE` if that is less, in so many seconds, unless their
-    calls alone took them: those of one process take `pace` seconds.
+    There should be `wanted` of them, or `NEEDED` if that is less, unless it was not the imports
+    that took most of the time: they took the part `importing`.
     """
-    called = max(2 * FEWEST, int(seconds / (2 * max(pace, 1e-9))))
-    if 0 < len(found) < min(wanted, LONE, called):
+    if importing > 0.5 and 0 < len(found) < min(wanted, NEEDED):
         raise ContractError(
             f"the draws refute the claim, but its modules take so long to import that only "
-            f"{len(found)} of {wanted} processes imported them anew in {seconds:.3g} s: nobody can "
-            "tell yet whether noise that is drawn while they are imported makes the difference; "
-            "give the audit more seconds, or let the modules load at the first call what takes long"
+            f"{len(found)} of {wanted} processes imported them anew in the time: nobody can tell "
+            "yet whether noise that is drawn while they are imported makes the difference; give "
+            "the audit more seconds, or let the modules load at the first call what takes long"
         )
 
 
@@ -468,26 +487,32 @@ def anew(
 def alone_anew(
     worker: Worker, _: Sequence[Any], encoded: Sequence[bytes], asked: Sequence[RemadeCall],
     picked: Sequence[tuple[int, int]], process: int,
-) -> str:  # fmt: skip
-    """One draw alone, and what is to be said if it does not come out as it was counted."""
+) -> tuple[bytes, str, str]:  # fmt: skip
+    """One draw alone, as `anew`, and what is to be said if it is not as it was counted."""
     place, draw = picked[process]
     one = asked[place]
     single = replace(one, block=one.block._replace(first=one.block.first + draw), count=1)
     ((value,),) = _reseeded(worker, encoded, [single], [(0, 0)])
+    words: tuple[str, ...] | None
     if one.wide:
+        made, shown = packed(value), "one output"
         same = value[0] == one.drawn.digests[draw]
-        words: tuple[str, ...] | None = ("it gave one output", "it gave another")
-        words = () if same else words
+        words = () if same else ("it gave one output", "it gave another")
     else:
-        made = _as_drawn(worker, one.calls, encoded[one.block.side], [value])
-        words = _otherwise(one, draw, made)
+        outputs = _as_drawn(worker, one.calls, encoded[one.block.side], [value])
+        made, shown = packed(outputs.node), show(_shown(outputs.rows()[0]))
+        words = _otherwise(one, draw, outputs)
     if not words:
-        return ""
+        return made, shown, ""
     number, side = one.block.first + draw, SIDES[one.block.side % 2]
     return (
-        f"the draws refute the claim, but one and the same draw came out in two ways: in draw "
-        f"{number:,} of {side}, {words[0]} when it was counted, and {words[1]} when it was made "
-        f"alone in a process that imports the mechanism's modules anew: {IMPORTED}"
+        made,
+        shown,
+        (
+            f"one and the same draw came out in two ways: in draw {number:,} of {side}, {words[0]} "
+            f"when it was counted, and {words[1]} when it was made alone in a process that imports "
+            "the mechanism's modules anew"
+        ),
     )
 
 

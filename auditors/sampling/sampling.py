@@ -279,9 +279,8 @@ class Sampler:
                 seed=self.seed,
             )  # fmt: skip
         require_alike_anew(
-            self.door, [pickled(one) for one in databases], calls, event, counted,
-            copied_generator=bool(self.tally.copied), processes=deciding.lone, seconds=seconds,
-            pace=self.tally.pace, seed=self.seed,
+            self.door, [pickled(one) for one in databases], calls, event,
+            processes=deciding.lone, seconds=seconds, pace=self.tally.pace, seed=self.seed,
         )  # fmt: skip
 
     def draw(self, pair: Pair, stage: str, chunk: int, draws: int) -> tuple[Outputs, Outputs]:

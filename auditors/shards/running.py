@@ -68,6 +68,7 @@ def _drawn(audit: Audit, shard: Shard, inner: Book | None, progress: Progress | 
     with suppress(ShardDrawn):
         run_audit(booked, progress)
     # Nobody knows yet whether these counts refute, so as many are made again as if they did.
+    booked.sampler.tally.deciding.judged = False
     booked.sampler.gate(refuted=True)
     return book
 

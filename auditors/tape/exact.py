@@ -283,6 +283,10 @@ def closed(sampler: Sampler, database: Database) -> str:
     return str(sampler.door.ask(first_path, (database,), sampler.vectorised, sampler.exceptions))
 
 
+MOST_IMPORTS, IMPORTING = 256, 2.0
+"""Processes that import the modules anew to look at a few paths again, and their seconds."""
+
+
 def laws_of(
     sampler: Sampler,
     databases: Sequence[Database],
@@ -302,10 +306,9 @@ def laws_of(
     if isinstance(found, Laws) and sampler.door.remakes:
         otherwise = sampler.door.fresh(follow_alone, (), encoded, *asked, found.some)
         if not otherwise:
-            deciding = sampler.tally.deciding
-            alike = sampler.door.anew(
-                keys_anew, encoded, *asked, found.some, imports=deciding.lone,
-                seconds=deciding.allowed,
+            alike, _ = sampler.door.anew(
+                keys_anew, encoded, *asked, found.some, seconds=IMPORTING,
+                imports=min(sampler.tally.deciding.lone, MOST_IMPORTS),
             )  # fmt: skip
             if any(one != alike[0] for one in alike):
                 otherwise = OTHERWISE

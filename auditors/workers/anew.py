@@ -3,8 +3,8 @@
 A copy of this process has all that importing a module left there, also noise that was drawn then.
 In two copies that import the modules again such noise is two different ones, and so is whatever
 calls before the audit had left. What the rest of the process set up is not there either (a module
-that was patched, a registry that was filled), so such copies are compared with each other, and
-with nothing that was counted.
+that was patched, a registry that was filled), so if a draw in such a copy differs from what was
+counted, copies are compared with each other, and only if these differ it is a fault.
 
 The modules are those of the user's own, outside the folders of the standard library and of
 installed packages, and those of a package that the mechanism itself comes from, unless it has

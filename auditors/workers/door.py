@@ -181,22 +181,28 @@ class Door:
             self._outside.update(door.outside())
             door.close()
 
-    def anew(self, function: Work, *arguments: Any, imports: int, seconds: float) -> list[Any]:
+    def anew(
+        self, function: Work, *arguments: Any, imports: int, seconds: float
+    ) -> tuple[list[Any], float]:
         """What up to so many processes answer that import the mechanism's modules anew each.
 
+        With the part of their time that the imports took.
+
         The last argument of the function is the number of the process, from 0 on. There are two
-        processes at least, and more until `seconds` have passed. No answers where there are no such
-        modules or importing them again fails, and where the mechanism is a program of its own,
-        which begins anew with each process.
+        processes at least, and more until `seconds` have passed or one fails. No answers where
+        there are no such modules or importing them again fails, and where the mechanism is a
+        program of its own, which begins anew with each process.
         """
         if not CAN_FORK or is_client(self.run) or not has_modules(self.run):
-            return []
+            return [], 0.0
         door = Door(self.run, limit=self.limit)
         try:
-            found: list[Any] = door.ask(_anew, (), function, arguments, imports, seconds)
+            found: tuple[list[Any], float] = door.ask(
+                _anew, (), function, arguments, imports, seconds
+            )
             return found
         except ContractError:
-            return []
+            return [], 0.0
         finally:
             door.close()
 
@@ -260,24 +266,27 @@ def _anew(
     arguments: tuple[Any, ...],
     imports: int,
     seconds: float,
-) -> list[Any]:
+) -> tuple[list[Any], float]:
     def one(number: int) -> Any | None:
+        begun = monotonic()
         try:
             worker.run = modules.imported()
-            return function(worker, (), *arguments, number)
+            importing = monotonic() - begun
+            return function(worker, (), *arguments, number), importing
         except BaseException:  # noqa: BLE001 - whatever a module does when it is imported
             return None
 
     modules = Anew(worker.run)
     found: list[Any] = []
-    began = monotonic()
+    importing, began = 0.0, monotonic()
     while len(found) < 2 or (len(found) < imports and monotonic() - began < seconds):
         worker.beat()
         answer = aside(partial(one, len(found)))
         if answer is None:
-            return []
-        found.append(answer)
-    return found
+            break
+        found.append(answer[0])
+        importing += answer[1]
+    return (found if len(found) > 1 else []), importing / max(monotonic() - began, 1e-9)
 
 
 def _names(worker: Worker, _: Sequence[Any]) -> tuple[str, ...]:

@@ -107,6 +107,17 @@ def test_a_bit_that_fell_alike_in_a_few_processes_refutes_nothing():
             beside_alone(kept_bit(), counted)
 
 
+def test_a_global_generator_is_another_in_each_process():
+    """A constant beside it hides that processes have copies, and none draws as another does."""
+
+    def answered(database, rng):
+        return 100.0 * (bool(database) and np.random.random() < 0.5)  # noqa: NPY002
+
+    for state in range(8):
+        np.random.seed(state)  # noqa: NPY002
+        beside_alone(answered, ((0, 4000), (2000, 4000)))
+
+
 def test_draws_that_remember_nothing_may_refute():
     def answered(database, rng):
         return 100.0 * (np.random.default_rng().random() < (0.75 if database else 0.25))
