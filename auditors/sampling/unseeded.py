@@ -142,14 +142,16 @@ def require_alike_anew(
 
     Of independent draws that has probability at most `LUCK`: see `Dispersion`. Beside the event
     that was counted another one is bet on, since noise of an import may lie where that never
-    happens: outputs beyond the middle one of the first process, in the order of their bytes. The
-    processes may take so many seconds, and a call takes `pace`.
+    happens: outputs beyond the middle one of a quarter of the processes, in the order of their
+    bytes. These processes tell nothing else. All may take so many seconds, and a call takes `pace`.
     """
     each = max(2, min(TOGETHER, int(seconds / (4 * processes * max(pace, 1e-9)))))
     asked = (encoded, calls, event, each, seed)
     found, importing = door.anew(_hits_anew, *asked, imports=processes, seconds=seconds)
-    for side, (first, *others) in enumerate(zip(*found, strict=True)):
-        middle = sorted(first[1])[each // 2]
+    some = max(1, len(found) // 4)
+    for side, made in enumerate(zip(*found, strict=True)):
+        middles = sorted(sorted(outputs)[each // 2] for _, outputs in made[:some])
+        middle, others = middles[some // 2], made[some:]
         hits = [one for one, _ in others]
         beyond = [sum(told > middle for told in outputs) for _, outputs in others]
         sizes = [each] * len(others)
@@ -158,7 +160,7 @@ def require_alike_anew(
                 f"the draws refute the claim, but draws of {SIDES[side]} in processes that import "
                 f"the mechanism's modules anew come in clumps, one for each process "
                 f"({event.describe()} in {min(hits)} to {max(hits)} of {each} draws, and "
-                f"{min(beyond)} to {max(beyond)} lie beyond the middle one of another process): "
+                f"{min(beyond)} to {max(beyond)} lie beyond the middle one of others): "
                 f"{IMPORTED}",
                 keywords=("seeded",),
             )
