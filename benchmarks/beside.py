@@ -151,6 +151,8 @@ def main():
     parser.add_argument("--json", type=Path)
     parser.add_argument("case", nargs="*", default=CASES)
     asked = parser.parse_args()
+    if unknown := sorted(set(asked.case) - set(CASES)):
+        parser.error(f"unknown: {', '.join(unknown)}; the cases are {', '.join(CASES)}")
     last, rows = asked.python[-1], {}
     if asked.json and asked.json.exists():  # cases that are not asked for stay
         known = json.loads(asked.json.read_text("utf-8"))["rows"]

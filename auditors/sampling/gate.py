@@ -94,9 +94,8 @@ alike in so many in 7 of 1,000 cases."""
 MOST_ALONE = 1024
 """Such processes at most: enough for an epsilon of 4.6. One takes 6 ms."""
 FEWEST = 4
-"""The same of a second count, of each side; and of processes that import modules anew where each
-draw gives another output, and where a first call takes long: no more than `PART` of the time spent,
-or `ALLOWED` seconds."""
+"""The same of a second count, of each side; so many processes import modules anew to see whether
+that gives what was counted, and twice as many draws are made alone however long a call takes."""
 ALLOWED = 60.0
 """Seconds that these processes may take whatever was spent: 32 that import a module of 1,100 lines
 take 2 s, and of a module that loads a table for a second they take 32."""

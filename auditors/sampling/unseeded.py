@@ -124,7 +124,8 @@ def _unlike(counted: Sides, alone: Sides) -> bool:
         seen, least = (draws - hits, made - single) if side == more else (hits, single)
         tail = upper_tail(np.array(least), np.array(seen + least), made, draws + made)
         product *= float(tail)
-    return product <= 0 or product * (1 - log(product)) <= LUCK
+    # Half of it: which side has more hits is seen in the counts.
+    return product <= 0 or product * (1 - log(product)) <= LUCK / 2
 
 
 def require_alike_anew(
@@ -153,7 +154,7 @@ def require_alike_anew(
         middles = sorted(sorted(outputs)[each // 2] for _, outputs in made[:some])
         middle, others = middles[some // 2], made[some:]
         hits = [one for one, _ in others]
-        beyond = [sum(told > middle for told in outputs) for _, outputs in others]
+        beyond = [sum(output > middle for output in outputs) for _, outputs in others]
         sizes = [each] * len(others)
         if Dispersion().after(hits, sizes, beyond).log_e >= log(2 / LUCK):
             raise ContractError(

@@ -269,13 +269,18 @@ def tossed(database, rng):
 """
 
 
+def imported(place, monkeypatch, name, text):
+    """A module of a user's own, which processes import anew."""
+    (place / f"{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(place)
+    return import_module(name)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(4))
 def test_a_coin_of_an_import_accuses_nobody_beside_fresh_noise(tmp_path, monkeypatch, number):
     """It falls alike in 33 processes with probability 2e-10; in 4 it does once in 8 cases."""
-    (tmp_path / f"tossed_{number}.py").write_text(TOSSED)
-    monkeypatch.syspath_prepend(tmp_path)
-    module = import_module(f"tossed_{number}")
+    module = imported(tmp_path, monkeypatch, f"tossed_{number}", TOSSED)
     with pytest.raises(ContractError, match="imports the mechanism's modules anew"):
         audit(module.tossed, pair=([], [0]), epsilon=1.0, relation="add-remove", trials=4000)
 
@@ -302,9 +307,7 @@ def seldom(database, rng):
 @pytest.mark.parametrize("seed", range(4))
 def test_a_module_that_was_set_up_is_refuted_as_it_is(tmp_path, monkeypatch, seed):
     """Also where that shows in a tenth of the outputs: it is the same in all that import anew."""
-    (tmp_path / f"set_up_{seed}.py").write_text(SET_UP)
-    monkeypatch.syspath_prepend(tmp_path)
-    module = import_module(f"set_up_{seed}")
+    module = imported(tmp_path, monkeypatch, f"set_up_{seed}", SET_UP)
     module.SHIFT = 50.0
     asked = {"epsilon": 1.0, "relation": "add-remove", "trials": 4000, "seed": seed}
     assert audit(module.seldom, pair=([], [0]), **asked).refuted
