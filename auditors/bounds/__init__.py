@@ -1,7 +1,7 @@
 """The statistics: what counts on fresh draws say, each with its proof in docs/statistics.md.
 
-Read `two_sample` first: the exact test everything rests on. `binomial_tails` is its arithmetic,
-`grid` and `block_bound` turn it into a bound. `e_process` carries evidence from run to run,
-`dispersion` notices draws that come in clumps, and `holm`, `means` and `permutation` serve claims
-of other kinds.
+Read `two_sample` first: the exact test everything rests on, and the bound on epsilon that it gives.
+`power` plans its looks and says what they would have noticed, `wealth` bets on all outputs at once.
+`ranks` judges scores and guesses of others, `tails_and_means` and `one_law` serve claims of other
+kinds; the second also notices draws that come in clumps.
 """

@@ -1,7 +1,9 @@
-"""What a run could have refuted, had the search proposed the right event.
+"""The looks at one event, planned before its draws, and what a run could have refuted by them.
 
-Sampling that finds nothing proves nothing; these numbers say what it would have found. They
-are statements about one event that is handed to the test, at the stated power.
+A plan says how many draws a side each look has and what level it spends. Sampling that finds
+nothing proves nothing; the numbers of power say what it would have found, had the search proposed
+the right event. They are statements about one event that is handed to the test, at the stated
+power.
 """
 
 from collections.abc import Callable
@@ -13,9 +15,14 @@ from numpy.typing import NDArray
 from scipy.special import bdtrc, gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from ..errors import InvalidArgument
-from .binomial_tails import CELL, Floats, confidence_box
-from .two_sample import TIE, at_distance, threshold, z_in_box
+from .two_sample import CELL, TIE, Floats, at_distance, confidence_box, threshold, z_in_box
 
+Plan = tuple[tuple[int, float], ...]
+"""Looks: draws a side in all when it is made, and its level."""
+EARLY = ((0.25, 0.15), (0.5, 0.2), (1.0, 0.35), (2.0, 0.3))
+"""Looks of an early attempt: parts of the draws foreseen, and of its error probability."""
+LAST = ((0.125, 0.05), (0.25, 0.1), (0.5, 0.15), (1.0, 0.7))
+"""Looks of a last attempt that may well end sooner: parts of all its draws."""
 _BETA_SHARE = 50
 """A fiftieth of a level is spent on the confidence box, as in the test whose power this is."""
 _COARSE = 0.1  # a coarser lattice than the test's own only makes the answer larger
@@ -35,6 +42,32 @@ _MOST_EXCESS = 12.0
 """Nats above the claim beyond which what is detected is told as infinite."""
 _DIGITS = 1e-4
 """Part of itself to which an epsilon is found."""
+
+
+# Looks. ------------------------------------------------------------------------------------------
+
+
+def early_looks(draws: float, level: float) -> Plan:
+    """Four looks that double, up to twice the draws foreseen."""
+    sizes = [max(1, ceil(part * draws)) for part, _ in EARLY]
+    return _plan(sizes, [share * level for _, share in EARLY])
+
+
+def last_looks(draws: int, level: float, *, sooner: bool) -> Plan:
+    """One look at all draws, or four where it may well be over `sooner`."""
+    if not sooner:
+        return ((draws, level),)
+    sizes = [max(1, int(part * draws)) for part, _ in LAST]
+    return _plan(sizes, [share * level for _, share in LAST])
+
+
+def _plan(sizes: list[int], levels: list[float]) -> Plan:
+    """Looks of growing size; one that would repeat a size is left out, its level unspent."""
+    merged = {size: level for size, level in zip(sizes, levels, strict=True)}
+    return tuple(sorted(merged.items()))
+
+
+# Power. ------------------------------------------------------------------------------------------
 
 
 def detectable_epsilon(

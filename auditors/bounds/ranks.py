@@ -1,36 +1,45 @@
-"""An exact test of any trade-off claim at a threshold that a rank chooses: no nuisance is left.
+"""Exact tests of any trade-off claim without a nuisance: by ranks of scores, and by guesses.
 
-Two sides have scores. The k-th largest of m scores of one side is the threshold, with k fixed
-beforehand, and x of the n scores of the other lie above it. Whatever the law of a score, the
+**Ranks.** Two sides have scores. The k-th largest of m scores of one side is the threshold, with k
+fixed beforehand, and x of the n scores of the other lie above it. Whatever the law of a score, the
 probability q of the first side above its own k-th largest score is at most a Beta(k, m - k + 1)
-variable, whose law is known; given the threshold, x is binomial with a probability that a claim
-p <= f(q) bounds by f(q). So the chance of x or more under the claim is one integral,
+variable, whose law is known; given the threshold, x is binomial with a probability that a claim p
+<= f(q) bounds by f(q). So the chance of x or more under the claim is one integral,
 
     p-value = E P[Bin(n, f(B)) >= x],    B ~ Beta(k, m - k + 1),
 
 for every increasing f: epsilon and delta, mu, rho, a Renyi bound, a curve. It is bounded from
 above by a sum over cells of B, and f by the least of its lines, each rounded outwards. The proofs,
 and why all refuted f are refuted together at one alpha, are in `docs/statistics.md`, section 1a.
+
+**Guesses** are about which canaries were in the data of one run. Each of m canaries was put in by a
+fair coin of its own. After one run somebody guesses about g of
+them, g fixed beforehand, and is right about v. Two tests, both exact, with proofs in the papers:
+
+* `epsilon_p_value` (Steinke, Nasr and Jagielski, 2023, theorem 5.2): under (epsilon, delta) the
+  number of right guesses is, but for delta, below a binomial with chance 1 / (1 + e^-epsilon);
+* `refutes` (Mahloujifar, Melis and Chaudhuri, 2024, algorithm 3) for any claim p <= f(q), through
+  the least q that f allows for a p.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from math import exp
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv, ndtr
+from scipy.special import bdtrc, betaincinv, ndtr
 
-from ...mechanisms.model import Curve, grouped_line
-from .binomial_tails import Floats, at_least
-from .two_sample import at_distance
+from ...mechanisms.model import Curve, GaussianCurve, grouped_line
+from .two_sample import Floats, at_distance, at_least
 
 Whole = NDArray[np.int64]
 Lines = tuple[Floats, Floats]
 """Slopes and intercepts: f(q) is at most slope q + intercept, for each of them."""
 Family = Callable[[float], Lines]
 """The lines of the claim with this parameter; a larger parameter claims less."""
-
 STEP, REACH = 0.04, 8.5
 """Nodes of the integral over a normal scale: their distance, and how far they reach."""
 _NODES = ndtr(np.arange(-REACH, REACH + STEP / 2, STEP))
@@ -47,6 +56,16 @@ LEAST = 1e-4
 """The smallest parameter that a refutation is looked for at."""
 MOST = 1e4
 """Beyond it the parameter is told as infinite."""
+NORMAL = NormalDist()
+Inverse = Callable[[float], float]
+"""At most the q with p = f(q): what a claim leaves to the other side."""
+INWARDS = 1 - 1e-12
+"""Factor by which a bound on a chance is lowered, so that its rounding accuses nobody."""
+CLOSE = 1e-12
+"""Two sums of chances this close are equal: they differ by rounding."""
+
+
+# Ranks. ------------------------------------------------------------------------------------------
 
 
 def of_epsilon(delta: float, distance: int = 1) -> Family:
@@ -184,3 +203,86 @@ def detectable(
         middle = (low + high) / 2
         low, high = (low, middle) if seen(middle) else (middle, high)
     return high
+
+
+# Guesses. ----------------------------------------------------------------------------------------
+
+
+def epsilon_p_value(
+    canaries: int, guesses: int, right: int, *, epsilon: float, delta: float
+) -> float:
+    """An upper bound of the p-value of (epsilon, delta); it grows with epsilon.
+
+    beta + c max_i P[v - i <= W < v] / i with W binomial, beta = P[W >= v] and c = 2 m delta; the
+    terms with i < c are replaced by c P[W >= v - i] / i, which is more and grows with epsilon.
+    """
+    if right <= 0:
+        return 1.0
+    chance = 1 / (1 + exp(-epsilon))
+    beta = float(bdtrc(right - 1, guesses, chance))
+    if delta == 0:
+        return beta
+    i = np.arange(1, right + 1)
+    above = np.where(i < right, bdtrc(np.maximum(right - i - 1, 0), guesses, chance), 1.0)
+    c = 2 * canaries * delta
+    found = np.maximum(1 - c / i, 0) * beta + (c / i) * above
+    return min(1.0, float(found.max()))
+
+
+def refutes(canaries: int, guesses: int, right: int, inverse: Inverse, level: float) -> bool:
+    """Whether so many right guesses refute a claim about one canary at `level`.
+
+    If they came with a probability above `level`, those that are right and those that are wrong
+    would add up to more than the share of the canaries that is guessed.
+    """
+    r, h = level * right / canaries, level * (guesses - right) / canaries
+    for i in range(right - 1, -1, -1):
+        new = max(h, inverse(r))
+        if new <= h:
+            break
+        r, h = min(r + i / (guesses - i) * (new - h), 1.0), new
+    return r + h > guesses / canaries + CLOSE
+
+
+def inverse_of(curve: Curve, distance: int = 1) -> Inverse:
+    """The inverse of a curve, rounded down: exactly for mu, by the lines of any other."""
+    if isinstance(curve, GaussianCurve):
+        shift = curve.mu * distance
+
+        def gaussian(p: float) -> float:
+            if not 0 < p < 1:
+                return float(p >= 1)
+            return NORMAL.cdf(NORMAL.inv_cdf(p) - shift) * INWARDS
+
+        return gaussian
+    return inverse_by_lines(of_curve(curve, distance), curve.size)
+
+
+def inverse_by_lines(family: Family, size: float) -> Inverse:
+    """The largest q that some line, or its complement in the other order, demands for p."""
+    slopes, intercepts = family(size)
+
+    def demanded(p: float) -> float:
+        most = max(
+            float(((p - intercepts) / slopes).max()),
+            float((1 - (slopes * (1 - p) + intercepts)).max()),
+        )
+        return max(most, 0.0) * INWARDS
+
+    return demanded
+
+
+def largest(refuted: Callable[[float], bool], least: float, most: float = 1e3) -> float:
+    """The largest parameter found refuted, to a thousandth; `least` where that is not refuted.
+
+    What is refuted must be refuted for all that is smaller, as it is by both tests above.
+    """
+    low, high = least, max(2 * least, 0.5)
+    if not refuted(max(low, 1e-6)):
+        return low
+    while high < most and refuted(high):
+        low, high = high, 2 * high
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if refuted(middle) else (low, middle)
+    return low

@@ -11,38 +11,272 @@ for every n, m and every (p, q) in the null: there is no approximation.
 
 Everywhere `hits` = (x, y) and `trials` = (n, m), the first entry for the side whose probability
 is bounded from above by the null, epsilon is in nats and `beta` is the error spent on the box.
+
+Inverting the test gives a lower bound on epsilon, over a grid fixed before the data. The nulls
+"epsilon is enough" are nested: one that holds at epsilon holds at every larger one. The bound is
+the last point of the *initial* rejected segment of the grid, so a bound above the truth needs a
+wrong rejection at one particular point, the first one at or above the truth. Nothing is assumed
+about the verdicts in between, which need not be monotone. Nearly all points of the grid are
+certified many at a time, by rigorous lower bounds of the statistic over a whole block of epsilons;
+only those next to the bound need the statistic itself, so the result is that of evaluating every
+point.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from math import exp, expm1, inf, pi, sin, sqrt
+from math import asin, exp, expm1, inf, log, pi, sin, sqrt
 
 import numpy as np
-from scipy.special import ndtri
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betainc, betaincinv, ndtri
 
 from ..errors import InvalidArgument
-from .binomial_tails import (
-    CELL,
-    CLOSE,
-    Box,
-    Floats,
-    angle,
-    confidence_box,
-    score_above,
-    score_below,
-    stops,
-    widest,
-)
-from .block_bound import bounds, cells_for, coarse_knots, lower_bound_z, span
-from .grid import STEP, epsilon_grid, initial_segment
 
+Floats = NDArray[np.float64]
+CELL = 0.02
+"""Lattice step in units of the standard deviation of either binomial."""
+CLOSE = 1e-15
+"""Lattice edges closer than this are one."""
+_CAP = 37.0  # an underflowed tail counts as this strong and no stronger
+_CELLS = 32
+"""Coarse cells that a range of q, and one of p, is cut into; a short block has four times as
+many."""
+_LARGEST_IN_BLOCK = 20.0
+"""Nats; a block beyond it has no bound."""
 TIE = 1e-9
 """By how much a statistic must pass its threshold, so that rounding decides no tie."""
 _LARGEST_EPSILON = 600.0
 """Nats; its exponential is still a double, and no draws can show so much."""
 _FEW = 300
 """Lattice cells that are worked out one by one; of more, coarse pieces come first."""
+STEP = 0.001
+"""Grid step in nats; COARSE_STEP from FINE_UP_TO on, where a thousandth is of no interest."""
+FINE_UP_TO = 2.0
+"""Nats from which on the grid is coarse."""
+COARSE_STEP = 0.005
+"""Grid step in nats from FINE_UP_TO on."""
+_LARGEST = 10.0
+"""Nats; the grid ends at ln(trials) or here, since draws cannot show more than ln(trials)."""
+_MARGIN = 1.0
+"""Nats by which the grid goes beyond what draws can show."""
+
+
+# Binomial tails, exact and as normal scores, and limits by Clopper and Pearson. ------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Limits that hold (p, q) except with probability beta, from `confidence_box`."""
+
+    p_low: float
+    p_high: float
+    q_low: float
+    q_high: float
+
+
+def confidence_box(hits: tuple[int, int], trials: tuple[int, int], beta: float) -> Box:
+    """Four one-sided Clopper-Pearson limits, each wrong with probability at most beta / 4."""
+    for count, size in zip(hits, trials, strict=True):
+        if not 0 <= count <= size or size < 1:
+            raise InvalidArgument(
+                f"expected 0 <= hits <= trials and trials >= 1, got hits={hits} and "
+                f"trials={trials}; count the event on a positive number of draws"
+            )
+    if not 0 < beta < 1:
+        raise InvalidArgument(f"beta must be in (0, 1), got {beta!r}; use a share of the level")
+    (p_low, p_high), (q_low, q_high) = (
+        map(float, clopper_pearson(count, size, beta / 4))
+        for count, size in zip(hits, trials, strict=True)
+    )
+    return Box(p_low, p_high, q_low, q_high)
+
+
+def clopper_pearson(hits: ArrayLike, trials: ArrayLike, level: float) -> tuple[Floats, Floats]:
+    """Limits of a probability from below and above, each wrong with probability at most `level`.
+
+    Clopper and Pearson (1934), for hits in so many trials; arrays are taken entry by entry.
+    """
+    x, n = np.asarray(hits, dtype=float), np.asarray(trials, dtype=float)
+    misses = n - x
+    low = np.where(x > 0, betaincinv(np.maximum(x, 1), misses + 1, level), 0.0)
+    high = np.where(misses > 0, 1 - betaincinv(np.maximum(misses, 1), x + 1, level), 1.0)
+    return low, high
+
+
+def at_least(hits: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Floats:
+    """P[Bin(trials, p) >= hits], exactly; arrays are taken entry by entry."""
+    x, n = np.asarray(hits, dtype=float), np.asarray(trials, dtype=float)
+    each = np.asarray(p, dtype=float)
+    inside = betainc(np.clip(x, 1, np.maximum(n, 1)), np.maximum(n - x, 0) + 1, each)
+    return np.where(x <= 0, 1.0, np.where(x <= n, inside, 0.0))
+
+
+def at_most(hits: ArrayLike, trials: ArrayLike, p: ArrayLike) -> Floats:
+    """P[Bin(trials, p) <= hits], exactly: so many misses or more."""
+    return at_least(np.subtract(trials, hits), trials, 1 - np.asarray(p, dtype=float))
+
+
+def _score(first: int, second: int, chance: Floats, rest: Floats) -> Floats:
+    """-Phi^-1 of the beta tail at `chance` = 1 - `rest`, always from the smaller tail."""
+    if first == 0:
+        return np.full(chance.shape, -inf)
+    tail = betainc(first, second, chance)
+    score = -ndtri(tail)
+    large = tail > 0.5
+    if large.any():
+        score[large] = ndtri(betainc(second, first, rest[large]))
+    return np.minimum(score, _CAP)
+
+
+def score_above(hits: int, trials: int, p: Floats) -> Floats:
+    """The z of seeing at least `hits` when each draw hits with probability p; decreasing in p."""
+    return _score(hits, trials - hits + 1, p, 1 - p)
+
+
+def score_below(hits: int, trials: int, q: Floats) -> Floats:
+    """The z of seeing at most `hits` when each draw hits with probability q; increasing in q."""
+    return _score(trials - hits, hits + 1, 1 - q, q)
+
+
+def angle(probability: float) -> float:
+    """The arc sine of its root: a proportion has constant variance on this scale."""
+    return asin(sqrt(min(max(probability, 0.0), 1.0)))
+
+
+def stops(low: float, high: float, trials: int, step: float) -> Floats:
+    """Points sin^2(i step / (2 sqrt(trials))) that cover [low, high], two more on each side."""
+    scale = 2 * sqrt(trials) / step
+    first = max(0, int(scale * angle(low)) - 2)
+    last = int(scale * angle(high)) + 4
+    return np.sin(np.minimum(np.arange(first, last) / scale, pi / 2)) ** 2
+
+
+def widest(trials: int, step: float) -> float:
+    """No lattice cell is wider than this in asin sqrt q; the addend is for dropped edges."""
+    return step / (2 * sqrt(trials)) + 4e-8
+
+
+def least_mix(above: Floats, below: Floats, first: Floats, last: Floats) -> Floats:
+    """The least sin(t) above + cos(t) below for t in [first, last], within [0, pi / 2].
+
+    When a score is positive the mix is concave in t or monotone, so least at an end; when
+    neither is, it is least where (sin t, cos t) is as parallel to the scores as t may be.
+    """
+    above, below = np.maximum(above, -1e300), np.maximum(below, -1e300)
+    ends = [np.sin(turn) * above + np.cos(turn) * below for turn in (first, last)]
+    turn = np.clip(np.arctan2(-above, -below), first, last)
+    inside = np.sin(turn) * above + np.cos(turn) * below
+    return np.where((above <= 0) & (below <= 0), inside, np.minimum(*ends))
+
+
+# Lower bounds of the statistic over a block of epsilons. -----------------------------------------
+
+
+def lower_bound_z(
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    box: Box,
+    *,
+    epsilons: tuple[float, float],
+    deltas: tuple[float, float],
+    step: float = CELL,
+    cells: int = _CELLS,
+) -> float:
+    """A number that Z is not below at any epsilon in a block, at the cost of a few dozen tails.
+
+    `epsilons` and `deltas` are the ends of the block (delta may grow with epsilon) and `box` the
+    confidence box of the counts. Infinite when the box misses the null in the whole block.
+    """
+    knots = coarse_knots(trials, box, epsilons[1], deltas[1], step, cells)
+    if knots.size == 0:
+        return inf
+    return float(bounds(hits, trials, box, knots, epsilons, deltas, step).min())
+
+
+def cells_for(points: int) -> int:
+    """How fine a bound over so many grid points is worth: short blocks lie near the verdict."""
+    return 4 * _CELLS if points <= 8 else _CELLS
+
+
+def span(
+    trials: tuple[int, int], box: Box, epsilon: float, delta: float, step: float
+) -> tuple[float, float] | None:
+    """The least and the largest angle asin sqrt q that `coarse_knots` have; None where it is empty.
+
+    No cell of width at most `widest` can meet the box then.
+    """
+    slack, ratio = widest(trials[1], step), exp(epsilon)
+    start = angle(max(box.q_low, (box.p_low - delta) / ratio)) - slack
+    end = angle(box.q_high) + slack
+    return None if start > end - slack else (max(start, 0.0), min(end, pi / 2))
+
+
+def coarse_knots(
+    trials: tuple[int, int],
+    box: Box,
+    epsilon: float,
+    delta: float,
+    step: float,
+    cells: int = _CELLS,
+) -> Floats:
+    """Angles asin sqrt q that cover every lattice cell in use, even in q's angle and in p0's."""
+    ends, ratio = span(trials, box, epsilon, delta, step), exp(epsilon)
+    if ends is None:
+        return np.empty(0)
+    start, end = ends
+    low, high = angle(ratio * sin(start) ** 2 + delta), angle(ratio * sin(end) ** 2 + delta)
+    of_p = (np.sin(np.linspace(low, high, cells + 1)[1:-1]) ** 2 - delta) / ratio
+    of_p = np.arcsin(np.sqrt(np.clip(of_p, 0, 1)))
+    of_q = np.linspace(start, end, cells + 1)
+    return np.unique(np.concatenate([of_q, of_p[(of_p > start) & (of_p < end)]]))
+
+
+def bounds(
+    hits: tuple[int, int],
+    trials: tuple[int, int],
+    box: Box,
+    knots: Floats,
+    epsilons: tuple[float, float],
+    deltas: tuple[float, float],
+    step: float,
+) -> Floats:
+    """For each coarse cell, what no lattice cell with its middle there is below in the block.
+
+    Such a cell reaches at most one fine width beyond the coarse one. z_a falls and z_b grows
+    with q, and p0 grows with q, epsilon and delta: so both scores are bounded by their values at
+    the ends, and the weights (sin t, cos t) have t in an interval (`least_mix`). The coarse
+    cells may depend on the data: they only bound Z, they do not define it.
+    """
+    if deltas[1] >= 1 or epsilons[1] > _LARGEST_IN_BLOCK or hits[0] == 0 or hits[1] == trials[1]:
+        return np.full(knots.size - 1, -inf)
+    slack = widest(trials[1], step)
+    low_ratio, ratio = exp(epsilons[0]), exp(epsilons[1])
+    left, right = np.sin(knots[:-1]) ** 2, np.sin(knots[1:]) ** 2
+    bottom = np.sin(np.maximum(knots[:-1] - slack, knots[0])) ** 2
+    top = ratio * np.sin(np.minimum(knots[1:] + slack, knots[-1])) ** 2 + deltas[1]
+    above = score_above(hits[0], trials[0], np.minimum(top, min(1 - CLOSE, box.p_high)))
+    below = score_below(hits[1], trials[1], np.maximum(bottom, CLOSE))
+    least_p, most_p = _variances(low_ratio * left + deltas[0], ratio * right + deltas[1])
+    least_q, most_q = _variances(left, right)
+    first = np.arctan2(np.sqrt(least_p / trials[0]), ratio * np.sqrt(most_q / trials[1]))
+    last = np.arctan2(np.sqrt(most_p / trials[0]), low_ratio * np.sqrt(least_q / trials[1]))
+    first[top >= 1 - CLOSE] = 0
+    last[bottom == 0] = pi / 2
+    bound = least_mix(above, below, first, last)
+    bound[(bottom == 0) & (top >= 1 - CLOSE)] = -inf
+    return bound
+
+
+def _variances(low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Least and greatest p (1 - p) for p between `low` and `high`, both clipped at 1."""
+    low, high = np.minimum(low, 1), np.minimum(high, 1)
+    ends = low * (1 - low), high * (1 - high)
+    most = np.where((low <= 0.5) & (high >= 0.5), 0.25, np.maximum(*ends))
+    return np.minimum(*ends), most
+
+
+# The test. ---------------------------------------------------------------------------------------
 
 
 def at_distance(epsilon: float, delta: float, distance: int) -> tuple[float, float]:
@@ -306,3 +540,58 @@ def epsilon_upper(
         middle = (low + high) / 2
         low, high = (low, middle) if allows(middle) else (middle, high)
     return high
+
+
+# The grid, and how far it is rejected. -----------------------------------------------------------
+
+
+def epsilon_grid(
+    trials: int, *, distance: int = 1, step: float = STEP, also: Iterable[float] = ()
+) -> NDArray[np.float64]:
+    """Base epsilons (nats, ascending) to be tried, from 0; `also` adds points such as a claim.
+
+    `trials` draws cannot support a log-ratio beyond log(trials), nor is one beyond 10 of
+    interest: the grid ends a nat above the smaller of the two, divided by the distance.
+    """
+    end = (min(_LARGEST, log(max(trials, 1))) + _MARGIN) / distance
+    fine = np.arange(0, min(end, FINE_UP_TO) + step, step)
+    coarse = np.arange(FINE_UP_TO, end, max(step, COARSE_STEP))
+    points = np.round(np.concatenate([fine, coarse]), 9)
+    return np.unique(np.concatenate([points, np.asarray(tuple(also), dtype=np.float64)]))
+
+
+def initial_segment(
+    size: int,
+    rejected: Callable[[int], bool],
+    certified: Callable[[int, int], bool],
+    likely: Callable[[int], bool],
+) -> int:
+    """How many of the points 0, 1, .. size - 1 are rejected before the first that is not.
+
+    `rejected(i)` is the verdict at a point. `certified(i, j)` may be True only when every point
+    from i to j is rejected; False says nothing. `likely(i)` is a guess of the verdict that
+    decides the order of the work, never the answer.
+    """
+    hint, high = 0, size
+    while hint < high:
+        middle = (hint + high) // 2
+        if likely(middle):
+            hint = middle + 1
+        else:
+            high = middle
+    done, streak, stride = 0, 0, 3 * hint // 4
+    while done < size:
+        if stride > 1:
+            stop = min(done + stride, size)
+            if certified(done, stop - 1):
+                done = stop
+                stride = max(3 * (hint - done) // 4, 2) if done < hint else 2 * stride
+            else:
+                stride //= 4
+        elif rejected(done):
+            done, streak = done + 1, streak + 1
+            # A poor guess must not cost a fine evaluation at each of thousands of points.
+            stride = 8 if streak % 4 == 0 else 1
+        else:
+            break
+    return done

@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 
 from ...mechanisms.model import Array, FiniteLaw
-from ..bounds.binomial_tails import at_least, at_most
+from ..bounds.two_sample import at_least, at_most
 from ..errors import HarnessError
 from ..outputs.cells import codes
 

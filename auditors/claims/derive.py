@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bounds.holm import detectable, intervals, looks, rejected
-from ..bounds.permutation import largest_log_ratio, p_value, total_variation_upper
+from ..bounds.one_law import largest_log_ratio, p_value, total_variation_upper
+from ..bounds.tails_and_means import detectable, intervals, looks, rejected
 from ..errors import EvidenceFormatError
 from ..evidence.record import (
     CellsRecord,
@@ -134,7 +134,7 @@ def _known(value: Any) -> float | None:
 
 
 def _of_tails(counts: ClaimCountsRecord, tails: TailsRecord, budget: Budget) -> Finding:
-    """Exact binomial tests with Holm's correction, at the look where the draws ended (`holm`)."""
+    """Exact binomial tests with Holm's correction, at the look where the draws ended."""
     rows, made, alpha = tails["rows"], tails["draws"], budget.alpha
     sizes, hits = tails["databases"], [row["hits"] for row in tails["rows"]]
     if sum(sizes) != len(rows) or max(hits) > made:
@@ -395,7 +395,7 @@ def _of_points(counts: ClaimCountsRecord, told: PointsRecord, budget: Budget) ->
 
 
 def _of_comparisons(counts: ClaimCountsRecord, told: ComparisonsRecord, budget: Budget) -> Finding:
-    """Permutations or Fisher's test on each database, at its share of alpha (`permutation`)."""
+    """Permutations or Fisher's test on each database, at its share of alpha (`one_law`)."""
     found, alpha = told["databases"], budget.alpha
     share = alpha / len(found)
     hits = [np.array([cell["hits"] for cell in one["cells"]]).T for one in found]

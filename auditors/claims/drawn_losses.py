@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Array, Mechanism, Pair, PrivacyClaim
-from ..bounds.means import betting_lower
+from ..bounds.tails_and_means import betting_lower
 from ..bounds.two_sample import at_distance
 from ..databases.neighbours import pair_source
 from ..sampling.draws import Draws

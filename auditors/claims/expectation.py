@@ -3,7 +3,7 @@
 Refuting needs a lower confidence bound above the claim: by betting when the quantity is bounded
 below, which may stop at any time, else by Catoni's bound from a variance. An upper confidence
 bound below the claim confirms it; it exists when the quantity is bounded above or its variance
-is. Both are proved in `means`.
+is. Both are proved in `tails_and_means`.
 """
 
 from dataclasses import replace
@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, Mechanism
-from ..bounds.holm import looks
-from ..bounds.means import Wealth, betting_lower, betting_upper, catoni_upper
+from ..bounds.tails_and_means import Wealth, betting_lower, betting_upper, catoni_upper, looks
 from ..errors import HarnessError, UnsupportedClaim
 from ..evidence.record import MeanRecord, MeansRecord
 from ..evidence.write import number

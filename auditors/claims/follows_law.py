@@ -51,8 +51,7 @@ from ...mechanisms.model import (
     Pair,
     PrivacyClaim,
 )
-from ..bounds.holm import intervals
-from ..bounds.means import betting_lower, betting_upper
+from ..bounds.tails_and_means import betting_lower, betting_upper, intervals
 from ..databases.neighbours import pair_source
 from ..errors import HarnessError, InvalidArgument
 from ..outputs.cells import codes

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...mechanisms.model import GrowthClaim
-from ..bounds.means import betting_lower, betting_upper
+from ..bounds.tails_and_means import betting_lower, betting_upper
 from ..errors import HarnessError, InvalidArgument
 from ..evidence.record import PointRecord, PointsRecord
 from ..privacy.budget import Budget

@@ -1,6 +1,6 @@
 """Utility claims: P[loss >= bound(beta)] <= beta, by counting and, where the law is known, exactly.
 
-The counting and its proof are in `holm`; here a row is a database with a level beta.
+The counting and its proof are in `tails_and_means`; here a row is a database with a level beta.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from numbers import Real
 import numpy as np
 
 from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, Output, UtilityClaim
-from ..bounds.holm import looks, rejected
+from ..bounds.tails_and_means import looks, rejected
 from ..errors import InvalidArgument
 from ..evidence.record import TailsRecord
 from ..evidence.write import number

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..asked import require
-from ..bounds.binomial_tails import at_least, at_most
+from ..bounds.two_sample import at_least, at_most
 from ..errors import InvalidArgument
 from ..results.results import Verdict
 from .sampled_laws import Bracket, Floats, SampledLaw

@@ -8,12 +8,14 @@ the history, a notebook) calls `derive`, as the audit itself does at its end.
 from collections.abc import Sequence
 from dataclasses import fields, replace
 from itertools import accumulate, groupby
-from math import ceil, floor, inf, log, log10, nan
+from math import ceil, exp, floor, inf, log, log10, nan
 from typing import Any
+
+import numpy as np
 
 from ...mechanisms.model import Moment, Pair, PrivacyClaim, moments_of
 from ..bounds import power, two_sample
-from ..bounds.looks import LAST, last_looks
+from ..bounds.power import LAST, last_looks
 from ..bounds.wealth import log_gain
 from ..events.learners.impossible import Noticing
 from ..results.results import (
@@ -44,12 +46,15 @@ NOT_READ = (
 )
 UNSAID = (OUT_OF_TIME, NO_RETURN, ONLY_NAN, NOT_READ)
 """Remarks of an audit that can say nothing, whatever its power."""
-
 USEFUL = (2.0, 0.5)
 """A run says something useful if it could have refuted 2 epsilon + 0.5 by a usual event."""
 LARGE_DELTA = 0.25
 """From it on an event of probability 1/2 cannot show what is claimed, and a likelier one is
 supposed."""
+BET = "bet"
+"""The stage of counts that show what bets won on, and give no bound themselves."""
+LEVELS = 0.4 * 0.8 ** np.arange(140)
+"""Levels tried for a p-value, down to 1e-14."""
 
 
 def derive(facts: AuditFacts) -> AuditResult:
@@ -163,10 +168,6 @@ def looks_at(counts: Sequence[Count], bets: Bets | None, claim: PrivacyClaim) ->
                 )
             )
     return tuple(looks)
-
-
-BET = "bet"
-"""The stage of counts that show what bets won on, and give no bound themselves."""
 
 
 def totals(counts: Sequence[Count]) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -350,3 +351,41 @@ def _log_ratio(hits: tuple[int, int], trials: tuple[int, int], delta: float) -> 
     """Observed ln((p - delta) / q); NaN where it is not a number."""
     p, q = hits[0] / trials[0] - delta, hits[1] / trials[1]
     return log(p / q) if p > 0 and q > 0 else nan
+
+
+# A p-value, for procedures over many audits. -----------------------------------------------------
+
+
+def p_value(result: AuditResult) -> float:
+    """A number that a true claim makes smaller than any a with probability at most a.
+
+    Every look k of every attempt j was planned with a part v_jk of alpha, and the parts add up to
+    at most 1. With p_jk the p-value of the look, min p_jk / v_jk over the looks made is at most a
+    only if some p_jk <= v_jk a, which has probability at most a in all. It is computed as the least
+    level a, on a grid tried from above, at which the look would have rejected with v_jk a; only
+    grid points above which everything is rejected count. The same for refuted claims: the parts
+    were planned, whatever alpha was. Of bets p is 1 over the largest wealth, which a true claim
+    makes at most a with probability at most a. 1 where nothing was looked at; 0 where the exact
+    laws refute.
+    """
+    if result.exact is not None and result.exact.verdict is Verdict.REFUTED:
+        return 0.0
+    evidence, claim = result.evidence, result.claim
+    found, looks = [1.0], evidence.looks
+    if evidence.bets is not None:
+        won, looks = log_wealth(evidence.bets.batches, claim), looks[1:]
+        found.append(exp(-won) * evidence.alpha / evidence.bets.level)
+    return min(found + [_least(look, look.level / evidence.alpha, claim) for look in looks])
+
+
+def _least(look: Look, part: float, claim: PrivacyClaim) -> float:
+    """The least level of the grid at which this look rejects, 1 if none."""
+    epsilon, delta = two_sample.at_distance(claim.epsilon, claim.delta, claim.steps)
+    best = 1.0
+    for level in LEVELS.tolist():
+        if not two_sample.rejects(
+            look.hits, look.trials, epsilon=epsilon, delta=delta, level=min(part, 1.0) * level
+        ):
+            break
+        best = level
+    return best

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from math import isfinite
 
 from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
-from ..bounds.moments import Part
-from ..bounds.wealth import Bet
+from ..bounds.wealth import Bet, Part
 from ..errors import EvidenceFormatError
 from ..events.events import event_from_json
 from ..events.partition import Partition, partition_from_json

@@ -1,5 +1,5 @@
 """One audit of a privacy claim from end to end.
 
 Read `run`, then in the order of the steps: `request`, `budget`, `judge`, `attempt`, `verdicts`,
-`power`. `replay`, `recheck`, `p_value` and `accumulate` use what an audit left behind.
+`cause`. `replay`, `recheck` and `accumulate` use what an audit left behind.
 """

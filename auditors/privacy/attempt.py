@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from ...mechanisms.model import Pair, PrivacyClaim
 from ..bounds import two_sample
-from ..bounds.looks import Plan, last_looks
+from ..bounds.power import Plan, last_looks
 from ..choosing.choose import Choice
 from ..events.events import Event
 from ..evidence.derive import looks_at

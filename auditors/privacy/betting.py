@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import ConcentratedCurve, Moment, Pair, PrivacyClaim, RenyiCurve
-from ..bounds.moments import experts
-from ..bounds.wealth import Bettor, ends, log_gain
+from ..bounds.wealth import Bettor, ends, experts, log_gain
 from ..events.partition import Partition, promised
 from ..results.results import Batch, Bets
 from ..sampling.sampling import Sampler

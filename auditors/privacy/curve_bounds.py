@@ -15,7 +15,7 @@ hold together except with probability alpha. Whatever is computed from them hold
   grows as p rises above q; so rho >= max over j and a of D_a(p_j^L || q_j^U) / a.
 
 Where rho is asked for, half of alpha goes to a moment of the likelihood ratio, of all outputs at
-once, which is bounded by bets on the same draws (`bounds/moments.py`). An event tells .7 of the rho
+once, which is bounded by bets on the same draws (`bounds/wealth.py`). An event tells .7 of the rho
 of Gaussian noise, a moment all of it.
 """
 
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv, ndtri
 
 from ...mechanisms.model import Pair
-from ..bounds.moments import rho_lower, telling
+from ..bounds.wealth import rho_lower, telling
 from ..choosing.choose import Lesson
 from ..events.events import Event
 from ..events.partition import Partition, promised

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from ...mechanisms.model import Pair
-from ..bounds.looks import Plan, early_looks
+from ..bounds.power import Plan, early_looks
 from ..choosing.choose import Choice, Lesson, promised, softly
 from ..events.events import Event
 from ..evidence.derive import BET, evidence_of, looks_at, moments_bet_on

@@ -26,8 +26,7 @@ from ...mechanisms.model import (
 )
 from ..arguments import checked
 from ..asked import require
-from ..bounds.looks import LAST
-from ..bounds.power import other_probability, power_of
+from ..bounds.power import LAST, other_probability, power_of
 from ..bounds.two_sample import at_distance
 from ..errors import InvalidArgument
 from ..sampling.gate import FEWEST, LEAST, LONE, MOST, PART

@@ -13,7 +13,7 @@ from math import isclose
 from typing import Any
 
 from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
-from ..bounds.looks import Plan, early_looks
+from ..bounds.power import Plan, early_looks
 from ..choosing.choose import Choice
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument

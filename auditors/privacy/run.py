@@ -10,7 +10,7 @@ from ...mechanisms.model import Histogram, Pair, PrivacyClaim, Relation, Value
 from ..arguments import asking
 from ..asked import KEYWORDS, require
 from ..attackers import seen_by
-from ..bounds.looks import LAST
+from ..bounds.power import LAST
 from ..choosing.choose import Lesson, learn
 from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs

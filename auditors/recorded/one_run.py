@@ -17,7 +17,7 @@ from scipy.special import bdtr
 from ...mechanisms.model import Curve, GaussianCurve, PrivacyClaim
 from ..arguments import checked
 from ..asked import require
-from ..bounds.guesses import (
+from ..bounds.ranks import (
     epsilon_p_value,
     inverse_of,
     largest,

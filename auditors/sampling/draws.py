@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Array, Database, Histogram, Mechanism, Pair, Rows, Value
-from ..bounds.dispersion import Dispersion
+from ..bounds.one_law import Dispersion
 from ..databases.neighbours import pair_source
 from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ...mechanisms.model import Database, Pair
-from ..bounds.dispersion import Dispersion
+from ..bounds.one_law import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
 from ..errors import ContractError

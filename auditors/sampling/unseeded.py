@@ -15,8 +15,7 @@ from time import monotonic
 import numpy as np
 
 from ...mechanisms.model import Database
-from ..bounds.dispersion import Dispersion
-from ..bounds.permutation import upper_tail
+from ..bounds.one_law import Dispersion, upper_tail
 from ..engines.book import Block
 from ..errors import ContractError
 from ..events.counted_event import CountedEvent

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b, sha256
 
 from ...mechanisms.model import Pair
-from ..bounds import looks
+from ..bounds import power
 from ..outputs.encoding import canonical
 from ..privacy import budget, judge
 from ..privacy.verdicts import Audit
@@ -99,6 +99,6 @@ def _rules() -> str:
     """The rules by which blocks and levels are planned, as their constants."""
     learnt = (budget.LEARNING, judge.FAR, judge.HOPELESS)
     early = (judge.EARLY_SHARE, judge.HASTY_SHARE)
-    planned = (looks.EARLY, looks.LAST, *learnt, *early)
+    planned = (power.EARLY, power.LAST, *learnt, *early)
     constants = [dataclasses.astuple(p) if dataclasses.is_dataclass(p) else p for p in planned]
     return "rules " + blake2b(repr(constants).encode(), digest_size=8).hexdigest()

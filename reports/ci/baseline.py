@@ -81,8 +81,7 @@ def _upper(result: AuditResult) -> float:
 
     Of a curve in its own parameter, at whatever point of it the event is looked at.
     """
-    from ...auditors.bounds.binomial_tails import confidence_box
-    from ...auditors.bounds.two_sample import epsilon_upper
+    from ...auditors.bounds.two_sample import confidence_box, epsilon_upper
 
     evidence, claim, level = result.evidence, result.claim, result.alpha
     if not evidence.counts:

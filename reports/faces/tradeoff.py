@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...auditors.bounds.binomial_tails import confidence_box
-from ...auditors.bounds.two_sample import at_distance
+from ...auditors.bounds.two_sample import at_distance, confidence_box
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import PrivacyClaim, lines_of
 from ..drawing.svg import CLAIM, FIRST, INK, SECOND, figure, legend_above, svg

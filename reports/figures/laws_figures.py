@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...auditors.bounds.holm import intervals
+from ...auditors.bounds.tails_and_means import intervals
 from ...auditors.outputs.encoding import show
 from ...mechanisms.model import EqualityClaim, ExpectationClaim, IdentityClaim, Parameter
 from ..drawing.svg import few_ticks, label_text

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...auditors.bounds.means import betting_lower, betting_upper
+from ...auditors.bounds.tails_and_means import betting_lower, betting_upper
 from ...mechanisms.model import Axis, ExpectationClaim, Plot, Series, Subject
 from ..drawing.svg import INK, few_ticks
 from ..statements.statements import Statement

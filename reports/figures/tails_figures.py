@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from ...auditors.bounds.holm import intervals
+from ...auditors.bounds.tails_and_means import intervals
 from ...auditors.errors import DpWitnessError
 from ...auditors.outputs.encoding import show
 from ...auditors.sampling.draws import some_databases

@@ -11,8 +11,7 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Verdict
-from dpwitness.auditors.bounds.holm import looks, rejected
-from dpwitness.auditors.bounds.means import Wealth
+from dpwitness.auditors.bounds.tails_and_means import Wealth, looks, rejected
 from dpwitness.auditors.claims.equality import audit_equality
 from dpwitness.auditors.claims.expectation import audit_expectation
 from dpwitness.auditors.claims.utility import audit_utility

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors.bounds.e_process import event_log_es
 from dpwitness.auditors.bounds.two_sample import TIE, epsilon_lower, threshold, z_statistic
+from dpwitness.auditors.privacy.accumulate import event_log_es
 
 pytestmark = pytest.mark.quality
 

@@ -13,7 +13,7 @@ import pytest
 from scipy.special import bdtrc
 
 from dpwitness import Pair, PrivacyClaim, Relation
-from dpwitness.auditors.bounds.looks import early_looks, last_looks
+from dpwitness.auditors.bounds.power import early_looks, last_looks
 from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
 from dpwitness.auditors.outputs.features import Feature

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...bounds.binomial_tails import at_least
+from ...bounds.two_sample import at_least
 from ...outputs.features import ABSENT, Column, Feature
 from ...outputs.outputs import Outputs
 from ..bins import MINUS_ZERO, numbers_of, tidy

@@ -5,7 +5,7 @@ from math import comb, exp, factorial, log, prod
 import numpy as np
 import pytest
 
-from dpwitness.auditors.bounds.dispersion import Dispersion, _split
+from dpwitness.auditors.bounds.one_law import Dispersion, _split
 
 
 @pytest.mark.parametrize(("n", "m", "hits"), [(5, 5, 3), (32, 17, 30), (40, 200, 1), (100, 100, 3)])

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import minimize_scalar
 from scipy.stats import entropy
 
-from dpwitness.auditors.bounds.e_process import event_log_es
+from dpwitness.auditors.privacy.accumulate import event_log_es
 
 
 def log_e_of(hits, trials, rates, *, epsilon, delta=0.0):

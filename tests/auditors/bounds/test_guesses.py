@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from dpwitness.auditors.bounds.guesses import (
+from dpwitness.auditors.bounds.ranks import (
     epsilon_p_value,
     inverse_by_lines,
     inverse_of,
     largest,
+    of_curve,
+    of_epsilon,
     refutes,
 )
-from dpwitness.auditors.bounds.ranks import of_curve, of_epsilon
 from dpwitness.mechanisms.model import ConcentratedCurve, GaussianCurve
 
 

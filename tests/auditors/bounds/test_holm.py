@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors.bounds.holm import detectable, intervals, looks, p_values, rejected
+from dpwitness.auditors.bounds.tails_and_means import (
+    detectable,
+    intervals,
+    looks,
+    p_values,
+    rejected,
+)
 from dpwitness.auditors.errors import InvalidArgument
 
 BETAS = (0.5, 0.2, 0.1, 0.05, 0.01, 0.001)

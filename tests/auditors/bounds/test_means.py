@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import bdtrc
 
-from dpwitness.auditors.bounds.means import (
+from dpwitness.auditors.bounds.tails_and_means import (
     Wealth,
     betting_lower,
     betting_upper,

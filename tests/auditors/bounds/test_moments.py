@@ -7,18 +7,20 @@ import pytest
 from scipy.special import bdtrc
 from scipy.stats import norm
 
-from dpwitness.auditors.bounds.moments import (
+from dpwitness.auditors.bounds.wealth import (
+    Bet,
+    Bettor,
     Part,
     Telling,
     conjugate,
     experts,
     kinds,
+    log_gain,
     price,
     rho_lower,
     rho_of,
     telling,
 )
-from dpwitness.auditors.bounds.wealth import Bet, Bettor, log_gain
 from dpwitness.mechanisms.model.curves import (
     ConcentratedCurve,
     GaussianCurve,

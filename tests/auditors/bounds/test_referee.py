@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from dpwitness.auditors.bounds.binomial_tails import (
+from dpwitness.auditors.bounds.tails_and_means import intervals, p_values, rejected
+from dpwitness.auditors.bounds.two_sample import (
     at_least,
     at_most,
     clopper_pearson,
     confidence_box,
 )
-from dpwitness.auditors.bounds.holm import intervals, p_values, rejected
 from dpwitness.reports.ci.ledger import holm
 
 proportion = pytest.importorskip("statsmodels.stats.proportion")

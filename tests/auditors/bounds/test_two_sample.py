@@ -7,19 +7,19 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpwitness.auditors.bounds.binomial_tails import (
-    confidence_box,
-    least_mix,
-    score_above,
-    score_below,
-)
-from dpwitness.auditors.bounds.block_bound import cells_for, lower_bound_z
-from dpwitness.auditors.bounds.grid import epsilon_grid, initial_segment
 from dpwitness.auditors.bounds.two_sample import (
     TIE,
     at_distance,
+    cells_for,
+    confidence_box,
+    epsilon_grid,
     epsilon_lower,
+    initial_segment,
+    least_mix,
+    lower_bound_z,
     rejects,
+    score_above,
+    score_below,
     threshold,
     z_in_box,
     z_statistic,

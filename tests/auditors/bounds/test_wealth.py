@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from dpwitness.auditors.bounds.moments import Part
-from dpwitness.auditors.bounds.wealth import Bet, Bettor, bets_of_all, log_gain
+from dpwitness.auditors.bounds.wealth import Bet, Bettor, Part, bets_of_all, log_gain
 from dpwitness.mechanisms.model import Moment
 
 

@@ -7,7 +7,7 @@ from scipy.special import bdtrc
 from scipy.stats import hypergeom
 
 from dpwitness import HarnessError, Verdict
-from dpwitness.auditors.bounds.permutation import (
+from dpwitness.auditors.bounds.one_law import (
     fisher_p_value,
     largest_log_ratio,
     p_value,

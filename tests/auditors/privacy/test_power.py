@@ -8,8 +8,8 @@ import pytest
 from scipy.special import bdtrc, ndtri
 
 from dpwitness import audit
-from dpwitness.auditors.bounds.looks import LAST
 from dpwitness.auditors.bounds.power import (
+    LAST,
     detectable_epsilon,
     detectable_probability,
     one_look_level,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpwitness import Pair, PrivacyClaim, Relation, audit
-from dpwitness.auditors.bounds.looks import early_looks, last_looks
+from dpwitness.auditors.bounds.power import early_looks, last_looks
 from dpwitness.auditors.bounds.two_sample import rejects
 from dpwitness.auditors.choosing.choose import Choice
 from dpwitness.auditors.events.events import Among
