@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..events.counted_event import CountedEvent
+from ..outputs.outputs import CountedEvent
 from ..workers.streams import Key
 
 Counted = Callable[[Sequence["Block"]], Iterator[tuple[int, int]]]

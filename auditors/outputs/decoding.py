@@ -5,10 +5,14 @@ Enum is rebuilt only if its class is already loaded, which it is once the mechan
 been, and its fields are set without calling it. Any other object is rebuilt if its class is loaded,
 is no part of Python itself and does nothing when objects come or go; else it comes back as a
 `StandIn` with the same name and attributes, equal to others of the same.
+
+The libraries of tables are named here and not by the file: reading imports pandas, polars or scipy
+where a file has a value of theirs, and nothing that a file could choose.
 """
 
 import base64
 import dataclasses
+import importlib
 import math
 import re
 import sys
@@ -24,9 +28,8 @@ from uuid import UUID
 import numpy as np
 
 from ..errors import EvidenceFormatError
-from .encoding import DEEPEST, StandIn, harmless
-from .encoding_tables import TAGS, table_from_json
-from .foreign import foreign
+from .encoding import DEEPEST, EXTENSION, POLARS, SPARSE, ZONE, ZONED, Encode, StandIn, harmless
+from .kinds import foreign
 
 MOST_PADDED = 2**24
 """Bytes that an array in a file may need beyond 64 for each of its characters."""
@@ -38,6 +41,12 @@ LONGEST_RANGE = 10_000_000
 """Numbers of a range in a file, which is three numbers long and is listed by whoever reads it."""
 WHOLE = re.compile(r"-?[0-9]+", re.ASCII)
 FRACTION = re.compile(r"-?[0-9]+(/[0-9]+)?", re.ASCII)
+MOST_ROWS = 10_000_000
+"""Rows of a table, or of a sparse matrix, that a file may ask for in a few characters."""
+TAGS = (
+    "$dataframe", "$series", "$pandas.Timestamp", "$pandas.Timedelta", "$pandas.missing", "$polars",
+    "$polars.series", "$sparse",
+)  # fmt: skip
 
 
 def from_json(data: Any, depth: int = 0) -> Any:
@@ -250,3 +259,105 @@ _READERS: dict[str, Callable[[Any, int], Any]] = {
     "$dataclass": _read_dataclass,
     "$namedtuple": _read_namedtuple,
 }
+
+
+def table_from_json(tag: str, data: Any, decode: Encode) -> Any:
+    """The table that `table_to_json` wrote. Raises EvidenceFormatError without its library."""
+    match tag:
+        case "$dataframe":
+            pandas = _library("pandas")
+            columns = [_column_from_json(column, pandas, decode) for column in data["data"]]
+            index = _index_from_json(data["index"], pandas, decode)
+            frame = pandas.DataFrame(dict(enumerate(columns)), index=range(len(index)))
+            frame.index = index
+            frame.columns = _index_from_json(data["columns"], pandas, decode)
+            return frame
+        case "$series":
+            pandas = _library("pandas")
+            column = _column_from_json(data["data"], pandas, decode)
+            index = _index_from_json(data["index"], pandas, decode)
+            return pandas.Series(column, index=index, name=decode(data["name"]), copy=False)
+        case "$pandas.Timestamp":
+            stamp = _library("pandas").Timestamp(int(data[0]))
+            if data[1] is None:
+                return stamp
+            if not ZONE.fullmatch(str(data[1])):
+                raise EvidenceFormatError(f"{data[1]!r:.60} is no name of a time zone")
+            return stamp.tz_localize("UTC").tz_convert(str(data[1]))
+        case "$pandas.Timedelta":
+            return _library("pandas").Timedelta(int(data[0]))
+        case "$pandas.missing":
+            return {"NaTType": _library("pandas").NaT, "NAType": _library("pandas").NA}[data]
+        case "$polars":
+            return _library("polars").DataFrame([_polars_from_json(c, decode) for c in data])
+        case "$polars.series":
+            return _polars_from_json(data, decode)
+        case "$sparse":
+            return _sparse_from_json(data, decode)
+    raise EvidenceFormatError(f"no table is written as {tag!r:.40}")
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise EvidenceFormatError(
+            f"the file holds a table of {name}, which is not installed; install {name} to read it"
+        ) from None
+
+
+def _index_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
+    names = [decode(name) for name in data["names"]]
+    if "range" in data:
+        start, stop, step = (int(number) for number in data["range"])
+        if len(range(start, stop, step)) > MOST_ROWS:
+            raise EvidenceFormatError(f"a table may have at most {MOST_ROWS} rows")
+        return pandas.RangeIndex(start, stop, step, name=names[0])
+    if "tuples" in data:
+        return pandas.MultiIndex.from_tuples([decode(t) for t in data["tuples"]], names=names)
+    return pandas.Index(_column_from_json(data["data"], pandas, decode), name=names[0])
+
+
+def _column_from_json(data: Any, pandas: Any, decode: Encode) -> Any:
+    if "numpy" in data:
+        found = decode(data["numpy"])
+        if not isinstance(found, np.ndarray) or found.ndim != 1:
+            raise EvidenceFormatError("a column of a table must be an array of one axis")
+        return found
+    if "categories" in data:
+        categories = pandas.Index(_column_from_json(data["categories"], pandas, decode))
+        return pandas.Categorical.from_codes(
+            [int(code) for code in data["codes"]], categories, ordered=data["ordered"] is True
+        )
+    dtype = str(data["dtype"])
+    if "counts" in data and ZONED.fullmatch(dtype):
+        unit, zone = dtype[len("datetime64[") : -1].split(", ")
+        counts = np.array([int(count) for count in data["counts"]], dtype=np.int64)
+        stamps = pandas.DatetimeIndex(counts.view(f"M8[{unit}]"))
+        return stamps.tz_localize("UTC").tz_convert(zone).array
+    if not EXTENSION.fullmatch(dtype):
+        raise EvidenceFormatError(f"columns of dtype {dtype!r:.40} are not read")
+    return pandas.array([decode(cell) for cell in data["cells"]], dtype=dtype)
+
+
+def _polars_from_json(data: Any, decode: Encode) -> Any:
+    polars = _library("polars")
+    name, dtype, cells = data
+    if dtype not in POLARS:
+        raise EvidenceFormatError(f"polars columns of type {dtype!r:.40} are not read")
+    return polars.Series(str(name), [decode(c) for c in cells], dtype=getattr(polars, str(dtype)))
+
+
+def _sparse_from_json(data: Any, decode: Encode) -> Any:
+    if data["kind"] not in SPARSE:
+        raise EvidenceFormatError(f"sparse matrices of kind {data['kind']!r:.40} are not read")
+    build = getattr(_library("scipy.sparse"), data["kind"])
+    values, (one, two) = decode(data["data"]), [decode(places) for places in data["places"]]
+    shape = tuple(int(size) for size in data["shape"])
+    if len(shape) != 2 or not all(0 <= size <= MOST_ROWS for size in shape):
+        raise EvidenceFormatError(f"a sparse matrix may have up to {MOST_ROWS} rows and columns")
+    if data["kind"].startswith("coo"):
+        return build((values, (one, two)), shape=shape)
+    matrix = build((values, one, two), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix

@@ -2,12 +2,15 @@
 
 Plain JSON values stand for themselves. Everything else is an object with one key that starts
 with a dollar sign: `{"$tuple": [...]}`, `{"$float": "nan"}`, `{"$ndarray": {...}}` and so on.
+Columns of tables are written with the dtype they have; those that are not in a list of harmless
+ones are refused.
 """
 
 import base64
 import dataclasses
 import json
 import math
+import re
 import sys
 import types
 from array import array as packed
@@ -23,8 +26,7 @@ from uuid import UUID
 import numpy as np
 
 from ..errors import InvalidArgument
-from .encoding_tables import table_to_json
-from .foreign import Foreign
+from .kinds import Foreign
 from .tables import attributes
 
 DEEPEST = 60
@@ -46,6 +48,20 @@ LARGE = 10_000
 """Rows from which a database is long: its JSON form takes a good part of a second."""
 LONG_LOOK = 4_000
 """Fields of all records from which the repr of a list of records takes a millisecond."""
+Encode = Callable[[Any], Any]
+EXTENSION = re.compile(r"(U?Int(8|16|32|64)|Float(32|64)|boolean|string|str)")
+ZONE = re.compile(r"[A-Z][A-Za-z0-9_+:-]{0,30}(/[A-Z][A-Za-z0-9_+-]{0,30}){0,2}")
+"""A key of the time zones. To pandas other names mean a path, such as what follows dateutil/."""
+ZONED = re.compile(rf"datetime64\[(s|ms|us|ns), {ZONE.pattern}\]")
+POLARS = frozenset(
+    {
+        "Int8", "Int16", "Int32", "Int64", "UInt8", "UInt16", "UInt32", "UInt64", "Float32",
+        "Float64", "Boolean", "String", "Date", "Time", "Binary", "Null",
+    }
+)  # fmt: skip
+SPARSE = frozenset(
+    {f"{name}_{form}" for name in ("csr", "csc", "coo") for form in ("matrix", "array")}
+)
 
 
 def to_json(value: Any, depth: int = 0) -> object:
@@ -419,3 +435,91 @@ def _show_runs(items: Any) -> str:
     if len(runs) > len(items) / 2:
         return repr(items)
     return " + ".join(f"[{item!r}]" + (f" * {times}" if times > 1 else "") for item, times in runs)
+
+
+def table_to_json(value: Any, encode: Encode) -> dict[str, Any] | None:
+    """The JSON form of a table; None for what is no table.
+
+    Raises InvalidArgument for a column of a dtype that is not written.
+    """
+    kind = type(value)
+    library = kind.__module__.partition(".")[0]
+    name = (library, kind.__name__)
+    if library == "pandas" and hasattr(value, "iloc") and kind.__name__ == "DataFrame":
+        columns = [value.iloc[:, place] for place in range(value.shape[1])]
+        return {
+            "$dataframe": {
+                "columns": _index_to_json(value.columns, encode),
+                "index": _index_to_json(value.index, encode),
+                "data": [_column_to_json(column.array, encode) for column in columns],
+            }
+        }
+    if name == ("pandas", "Series"):
+        return {
+            "$series": {
+                "name": encode(value.name),
+                "index": _index_to_json(value.index, encode),
+                "data": _column_to_json(value.array, encode),
+            }
+        }
+    if library == "pandas" and kind.__name__ in ("Timestamp", "Timedelta"):
+        zone = getattr(value, "tzinfo", None)
+        return {f"$pandas.{kind.__name__}": [int(value.value), None if zone is None else str(zone)]}
+    if library == "pandas" and kind.__name__ in ("NaTType", "NAType"):
+        return {"$pandas.missing": kind.__name__}
+    if library == "polars" and kind.__name__ == "DataFrame":
+        return {"$polars": [_polars_to_json(column, encode) for column in value.get_columns()]}
+    if library == "polars" and kind.__name__ == "Series":
+        return {"$polars.series": _polars_to_json(value, encode)}
+    if library == "scipy" and kind.__name__ in SPARSE:
+        parts = ("row", "col") if value.format == "coo" else ("indices", "indptr")
+        return {
+            "$sparse": {
+                "kind": kind.__name__,
+                "shape": [int(size) for size in value.shape],
+                "data": encode(value.data),
+                "places": [encode(np.asarray(getattr(value, part))) for part in parts],
+            }
+        }
+    return None
+
+
+def _index_to_json(index: Any, encode: Encode) -> object:
+    names = [encode(name) for name in index.names]
+    if type(index).__name__ == "RangeIndex":
+        return {"range": [index.start, index.stop, index.step], "names": names}
+    if index.nlevels > 1:
+        return {"tuples": [encode(tuple(entry)) for entry in index], "names": names}
+    return {"data": _column_to_json(index.array, encode), "names": names}
+
+
+def _column_to_json(array: Any, encode: Encode) -> object:
+    dtype = array.dtype
+    if hasattr(dtype, "categories"):
+        return {
+            "categories": _column_to_json(dtype.categories.array, encode),
+            "codes": [int(code) for code in array.codes],
+            "ordered": bool(dtype.ordered),
+        }
+    if isinstance(dtype, np.dtype) or type(array).__name__ == "NumpyExtensionArray":
+        return {"numpy": encode(np.asarray(array))}
+    if ZONED.fullmatch(str(dtype)):
+        return {"dtype": str(dtype), "counts": [int(count) for count in array.asi8]}
+    if EXTENSION.fullmatch(str(dtype)):
+        missing = np.asarray(array.isna())
+        cells = [None if gone else encode(v) for v, gone in zip(array, missing, strict=True)]
+        return {"dtype": str(dtype), "cells": cells}
+    raise InvalidArgument(
+        f"a column of dtype {dtype} cannot be written as JSON; use numbers, strings, booleans, "
+        "dates or categories"
+    )
+
+
+def _polars_to_json(series: Any, encode: Encode) -> object:
+    dtype = str(series.dtype)
+    if dtype not in POLARS:
+        raise InvalidArgument(
+            f"a polars column of type {dtype} cannot be written as JSON; use one of "
+            f"{', '.join(sorted(POLARS))}"
+        )
+    return [series.name, dtype, [encode(cell) for cell in series.to_list()]]

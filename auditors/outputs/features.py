@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import EvidenceFormatError
-
-Step = int | tuple[str, str]
-"""An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
-for a member
-of a set; ("read", how) for what a text says, see `readings`."""
-Path = tuple[Step, ...]
+from .nodes import Path, Step
+from .texts import BETWEEN, END, START
 
 ABSENT = "absent"
 """Label of an entry whose path the output does not have."""
-
 KINDS = (
     "value", "exact", "length", "type", "keys", "has", "missing", "difference", "equal",
     "residue", "first", "count", "labelled", "after", "sum", "max", "min", "argmax",
@@ -174,12 +169,6 @@ class Feature:
         if self.place:
             data["place"] = self.place
         return data
-
-
-START, END = "\x02", "\x03"
-"""Stand for the ends of a text among its letters."""
-BETWEEN = 3
-"""Most characters that separate two letters, as in `Q -> S` without its spaces or in `Q, S`."""
 
 
 def _counted(argument: str) -> bool:

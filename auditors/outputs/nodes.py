@@ -7,18 +7,25 @@ of its values depends on that value alone: how values were packed together shows
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Step
-
+Step = int | tuple[str, str]
+"""An index, or ("key", text) for a dict entry, ("field", name) for an attribute, ("member", text)
+for a member
+of a set; ("read", how) for what a text says, see `texts`."""
+Path = tuple[Step, ...]
 Places = NDArray[np.intp]
 Index = slice | NDArray[Any]
-
 MANY_SHAPES = 4
 """Vectors of more lengths than this are kept as one ragged node."""
+NARROW = ("i1", "i2", "i4", "f4")
+FEW = 64
+"""Values that are tried before all of them."""
+MISSING = frozenset({"NoneType"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +56,7 @@ class Texts:
     `lengths` are those of the values behind the names, -1 where they have none. `unread` says
     what was not compared: "" for nothing, "text" if only the printed text was, "all" if the
     values were not looked at. What the names say is `read` when somebody asks first, see
-    `readings`, and kept for all who share them: empty before, else one node or None.
+    `packing.reading`, and kept for all who share them: empty before, else one node or None.
     """
 
     kind: str
@@ -142,11 +149,6 @@ class Grid:
         if inner.ndim == 1:
             return Numbers(self.inner, inner)
         return Grid(self.kind, self.inner, inner)
-
-
-NARROW = ("i1", "i2", "i4", "f4")
-FEW = 64
-"""Values that are tried before all of them."""
 
 
 def narrowed(values: NDArray[Any]) -> NDArray[Any]:
@@ -463,3 +465,132 @@ def ragged(node: Ragged | Fixed | Grid) -> Ragged:
         return Ragged(node.kind, lengths, content, sized=node.sized)
     codes = np.tile(np.arange(width, dtype=np.int32), size)
     return Ragged(node.kind, lengths, content, codes, tuple(node.parts), node.sized)
+
+
+def of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
+    """Nodes of several forms as one, nested mixtures included."""
+    if len(found) == 1:
+        return found[0][1]
+    order = np.argsort(np.concatenate([places for places, _ in found]), kind="stable")
+    return joined([node for _, node in found]).take(order)
+
+
+def plain_rows(node: Node) -> list[Any]:
+    """The values as numbers, texts, and (type, parts) of the rest."""
+    match node:
+        case Numbers():
+            return node.values.tolist() if _builtin(node) else [
+                (node.kind, value) for value in node.values.tolist()
+            ]  # fmt: skip
+        case Texts():
+            named = [name if _builtin(node) else (node.kind, name) for name in node.names]
+            return [named[code] for code in node.codes.tolist()]
+        case Exact():
+            return [(node.kind, text) for text in plain_rows(node.texts)]
+        case Grid():
+            return [_nested(node.kind, value) for value in node.values.tolist()]
+        case Fixed():
+            columns = [plain_rows(part) for part in node.parts.values()]
+            if not columns:
+                return [(node.kind, ())] * node.size
+            rows = zip(*columns, strict=True)
+            if node.listed:
+                return [(node.kind, row) for row in rows]
+            names = [step[1] for step in node.parts if not isinstance(step, int)]
+            return [(node.kind, dict(zip(names, row, strict=True))) for row in rows]
+        case Ragged():
+            return _plain_ragged(node)
+    found: list[Any] = [None] * node.count
+    for rows_, inner in pieces_of(node):
+        places = range(node.count) if rows_ is None else rows_.tolist()
+        for place, value in zip(places, plain_rows(inner), strict=True):
+            found[place] = value
+    return found
+
+
+def _nested(kind: str, value: Any) -> object:
+    """An array of several axes as lists of lists of one type, as those are written elsewhere."""
+    if type(value) is list and value and type(value[0]) is list:
+        value = tuple(_nested(kind, part) for part in value)
+    return kind, value
+
+
+def _builtin(node: Numbers | Texts) -> bool:
+    return node.kind in ("number", "text", "NoneType")
+
+
+def _plain_ragged(node: Ragged) -> list[object]:
+    content = plain_rows(node.content)
+    ends = np.cumsum(node.lengths).tolist()
+    starts = [0, *ends][:-1]
+    if node.codes is None:
+        return [(node.kind, tuple(content[a:b])) for a, b in zip(starts, ends, strict=True)]
+    names = [step if isinstance(step, int) else step[1] for step in node.names]
+    keys = [names[code] for code in node.codes.tolist()]
+    return [
+        (node.kind, dict(zip(keys[a:b], content[a:b], strict=True)))
+        for a, b in zip(starts, ends, strict=True)
+    ]
+
+
+def missing_in(node: Node) -> NDArray[np.int64]:
+    """How many entries of each value are None or not a number."""
+    found = np.zeros(node.count, dtype=np.int64)
+    match node:
+        case Numbers():
+            if node.values.dtype.kind == "f":
+                return np.isnan(node.values).astype(np.int64)
+        case Exact():
+            if node.values is not None:
+                return np.isnan(node.values).astype(np.int64)
+        case Texts():
+            return np.full(node.count, int(node.kind in MISSING), dtype=np.int64)
+        case Grid():
+            if node.values.dtype.kind == "f":
+                return np.isnan(flat(node.values)).sum(axis=1)
+        case Fixed():
+            for part in node.parts.values():
+                found += missing_in(part)
+        case Ragged():
+            inner = missing_in(node.content)
+            if inner.any():
+                found += np.bincount(node.rows(), inner, node.count).astype(np.int64)
+        case Mixed():
+            for tag, inner_node in enumerate(node.nodes):
+                places = np.flatnonzero(node.tags == tag)
+                found[places] = missing_in(inner_node.take(node.where[places]))
+    return found
+
+
+def flat(values: NDArray[Any]) -> NDArray[Any]:
+    """One row for each output, also where there is none."""
+    return values.reshape(len(values), prod(values.shape[1:]))
+
+
+def nothing_but_missing(node: Node) -> bool:
+    """Whether there is something in the values, and all of it is NaN or None."""
+    match node:
+        case Numbers() | Grid():
+            return node.values.size > 0 and bool((node.values != node.values).all())
+        case Texts():
+            return node.kind == "NoneType"
+        case Exact():
+            return node.values is not None and bool(np.isnan(node.values).all())
+        case Fixed():
+            return bool(node.parts) and all(map(nothing_but_missing, node.parts.values()))
+        case Ragged():
+            return node.content.count > 0 and nothing_but_missing(node.content)
+    return all(nothing_but_missing(inner) for _, inner in pieces_of(node))
+
+
+def entries_of(node: Node) -> tuple[NDArray[np.intp], Node] | None:
+    """The entries of lists in order of the lists, and the list that each is of."""
+    if isinstance(node, Grid) and node.values.ndim > 2:
+        size, width, *inner = node.values.shape
+        content = replace(node, values=node.values.reshape(size * width, *inner))
+        return np.repeat(np.arange(size), width), content
+    if isinstance(node, Fixed) and node.listed:
+        node = ragged(node)
+    if isinstance(node, Ragged) and node.codes is None:
+        return node.rows(), node.content
+    return None

@@ -1,34 +1,59 @@
 """A batch of outputs of any kind, asked for one column at a time.
 
 Outputs are taken apart once, when they come in; arrays are never walked in Python. Columns are
-kept, so that asking again costs nothing.
+read off their nodes, and are kept, so that asking again costs nothing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import Any
+from fractions import Fraction
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ContractError
-from .columns import answer
-from .features import Column, Feature, Path
-from .kinds import kind_of, type_name
-from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, joined, pieces_of
-from .packing import array_node, packed, scalars
-from .readings import many, reading, unread
+from .features import ABSENT, Column, Feature, path_name
+from .nodes import (
+    Exact,
+    Fixed,
+    Grid,
+    Mixed,
+    Node,
+    Numbers,
+    Path,
+    Places,
+    Ragged,
+    Texts,
+    entries_of,
+    flat,
+    joined,
+    leaf_numbers,
+    missing_in,
+    nothing_but_missing,
+    pieces_of,
+    plain_rows,
+)
+from .packing import at, packed, paths_of, reading, unread, vectorised
+from .texts import number_after, times
 from .untyped import types_of, untyped
 
-MOST_PATHS = 256
-"""Parts of an output that are looked at; an array of more numbers is looked at in part."""
+Floats = NDArray[np.float64]
+
 ROOM = 1 << 22
 FEWEST = 64
 """Bytes of the outputs that are kept as they are, and how many are kept whatever they take: as many
 as tens of bins need. With 10,000 numbers each, 16,384 of them took 2.4 GB."""
 FEW = 16
 """Outputs that tell how much one takes."""
-MOST_READ = 6
-"""Texts within texts that are read."""
+MOST_DISTINCT = 0.5
+"""Share of different texts above which a part is none that repeats, and is not read."""
+FEWEST_TEXTS = 50
+"""Texts below which their share says nothing."""
+EXACT = 2**53
+"""Whole numbers beyond it are not all doubles, so that two different ones may look the same."""
+STRETCH = 1 << 20
+"""Numbers that are aggregated at a time: what works on them takes several times their room."""
 
 
 class Outputs:
@@ -60,7 +85,7 @@ class Outputs:
         An array with leading axis `count`, a list of `count` outputs, or a tuple, dict or
         dataclass of such arrays. Raises ContractError when the leading shape is another.
         """
-        return cls._of_types(_vectorised(raw, count))
+        return cls._of_types(vectorised(raw, count))
 
     @classmethod
     def of_list(cls, outputs: Sequence[Any]) -> "Outputs":
@@ -106,7 +131,7 @@ class Outputs:
         Equal exactly where the outputs are equal, as far as they are compared.
         """
         node = self.node if most is None else self.node.take(slice(most))
-        return _plain(node)
+        return plain_rows(node)
 
     def room(self, count: int) -> int:
         """So many outputs like these, or fewer if those take more than ROOM, but at least FEWEST.
@@ -123,9 +148,7 @@ class Outputs:
 
     def paths(self) -> list[Path]:
         """Paths of the numbers and labels in the outputs, in order, at most 256."""
-        found: dict[Path, None] = {}
-        _collect(self.node, (), found)
-        return list(found)[:MOST_PATHS] if self.count else []
+        return paths_of(self.node) if self.count else []
 
     def column(self, feature: Feature) -> Column:
         """The feature of every output: of each a function of that output alone."""
@@ -157,7 +180,7 @@ class Outputs:
     @property
     def nothing_but_nan(self) -> bool:
         """Whether every number in every output is NaN and nothing else is in them."""
-        return self.count > 0 and not self.nothing_but_none and _missing(self.node)
+        return self.count > 0 and not self.nothing_but_none and nothing_but_missing(self.node)
 
 
 def _received(node: Node, count: int, types: Texts | str | None) -> Outputs:
@@ -166,169 +189,7 @@ def _received(node: Node, count: int, types: Texts | str | None) -> Outputs:
     return Outputs(node, count, types)
 
 
-def _vectorised(raw: Any, count: int) -> Node:
-    if isinstance(raw, list):
-        if len(raw) != count:
-            raise _wrong_shape(f"a list of {len(raw)}", count)
-        return packed(raw)
-    if isinstance(raw, np.ndarray) and type(raw) is not np.ma.MaskedArray:
-        if raw.ndim == 0 or raw.shape[0] != count:
-            raise _wrong_shape(f"an array of shape {raw.shape}", count)
-        if raw.ndim == 1:
-            return scalars(raw, 0)
-        if raw.dtype.kind == "O":
-            return packed([row.tolist() for row in raw])
-        return array_node(raw, type_name(type(raw)), 0)
-    kind = kind_of(type(raw))
-    parts: Any = None
-    if kind.how == "list" and isinstance(raw, tuple):
-        parts = dict(enumerate(raw))
-    elif kind.how in ("mapping", "object"):
-        parts = kind.read(raw)
-    if not parts:
-        raise _wrong_shape(f"a single {type(raw).__name__}", count)
-    inner = {step: _vectorised(part, count) for step, part in parts.items()}
-    return Fixed(kind.name, inner, count, listed=kind.how == "list", sized=kind.sized)
-
-
-def _wrong_shape(found: str, count: int) -> ContractError:
-    if found == "a single NoneType":
-        return ContractError(
-            f"the mechanism was asked for size={count} and returned None; does it lack a return?"
-        )
-    return ContractError(
-        f"the mechanism was asked for size={count} and returned {found}, a wrong leading shape; "
-        "with size=n the result must have a leading axis of n draws"
-    )
-
-
-def _plain(node: Node) -> list[Any]:
-    match node:
-        case Numbers():
-            return node.values.tolist() if _builtin(node) else [
-                (node.kind, value) for value in node.values.tolist()
-            ]  # fmt: skip
-        case Texts():
-            named = [name if _builtin(node) else (node.kind, name) for name in node.names]
-            return [named[code] for code in node.codes.tolist()]
-        case Exact():
-            return [(node.kind, text) for text in _plain(node.texts)]
-        case Grid():
-            return [_nested(node.kind, value) for value in node.values.tolist()]
-        case Fixed():
-            columns = [_plain(part) for part in node.parts.values()]
-            if not columns:
-                return [(node.kind, ())] * node.size
-            rows = zip(*columns, strict=True)
-            if node.listed:
-                return [(node.kind, row) for row in rows]
-            names = [step[1] for step in node.parts if not isinstance(step, int)]
-            return [(node.kind, dict(zip(names, row, strict=True))) for row in rows]
-        case Ragged():
-            return _plain_ragged(node)
-    found: list[Any] = [None] * node.count
-    for rows_, inner in pieces_of(node):
-        places = range(node.count) if rows_ is None else rows_.tolist()
-        for place, value in zip(places, _plain(inner), strict=True):
-            found[place] = value
-    return found
-
-
-def _nested(kind: str, value: Any) -> object:
-    """An array of several axes as lists of lists of one type, as those are written elsewhere."""
-    if type(value) is list and value and type(value[0]) is list:
-        value = tuple(_nested(kind, part) for part in value)
-    return kind, value
-
-
-def _builtin(node: Numbers | Texts) -> bool:
-    return node.kind in ("number", "text", "NoneType")
-
-
-def _plain_ragged(node: Ragged) -> list[object]:
-    content = _plain(node.content)
-    ends = np.cumsum(node.lengths).tolist()
-    starts = [0, *ends][:-1]
-    if node.codes is None:
-        return [(node.kind, tuple(content[a:b])) for a, b in zip(starts, ends, strict=True)]
-    names = [step if isinstance(step, int) else step[1] for step in node.names]
-    keys = [names[code] for code in node.codes.tolist()]
-    return [
-        (node.kind, dict(zip(keys[a:b], content[a:b], strict=True)))
-        for a, b in zip(starts, ends, strict=True)
-    ]
-
-
-def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
-    if len(found) >= MOST_PATHS:
-        return
-    if isinstance(node, (Numbers, Texts, Exact)):
-        found.setdefault(path)
-        if isinstance(node, Exact) and node.parts is not None:
-            _collect(node.parts, path, found)
-        within = sum(not isinstance(step, int) and step[0] == "read" for step in path)
-        if isinstance(node, Texts) and within < MOST_READ and many(node):
-            inside = reading(node.compact())
-            if inside is not None:
-                _collect_parts(inside, path, found)
-    elif isinstance(node, Mixed):
-        found.setdefault(path)
-        for _, inner in pieces_of(node):
-            _collect(inner, path, found)
-    elif isinstance(node, Grid):
-        for index in np.ndindex(node.values.shape[1:]):
-            found.setdefault((*path, *map(int, index)))
-            if len(found) >= MOST_PATHS:
-                return
-    elif isinstance(node, Fixed):
-        if not node.parts:
-            found.setdefault(path)
-        _collect_parts(node, path, found)
-    elif isinstance(node, Ragged):
-        found.setdefault(path)
-        _collect_parts(node, path, found)
-
-
-def _collect_parts(node: Node, path: Path, found: dict[Path, None]) -> None:
-    if isinstance(node, Fixed):
-        for step, part in node.parts.items():
-            _collect(part, (*path, step), found)
-    if not isinstance(node, Ragged):
-        return
-    steps = node.names or range(min(int(node.lengths.max(initial=0)), MOST_PATHS))
-    for step in steps:
-        if len(found) >= MOST_PATHS:
-            return
-        inner = node.step(step)
-        if inner is not None and len(inner[0]):
-            _collect(inner[1], (*path, step), found)
-
-
-def _missing(node: Node) -> bool:
-    """Whether there is something in the values, and all of it is NaN or None."""
-    match node:
-        case Numbers() | Grid():
-            return node.values.size > 0 and bool((node.values != node.values).all())
-        case Texts():
-            return node.kind == "NoneType"
-        case Exact():
-            return node.values is not None and bool(np.isnan(node.values).all())
-        case Fixed():
-            return bool(node.parts) and all(map(_missing, node.parts.values()))
-        case Ragged():
-            return node.content.count > 0 and _missing(node.content)
-    return all(_missing(inner) for _, inner in pieces_of(node))
-
-
-MOST_DISTINCT = 0.5
-"""Share of different texts above which a part is none that repeats, and is not read."""
-FEWEST_TEXTS = 50
-"""Texts below which their share says nothing."""
-
-
 def _unread(node: Node, path: Path, *, distinct: bool = True) -> str:
-    from .features import path_name
-
     name = path_name(path)
     match node:
         case Texts():
@@ -375,3 +236,376 @@ def _bytes_of(part: Any) -> int:
     return (
         sum(_bytes_of(getattr(part, one.name)) for one in fields(part)) if is_dataclass(part) else 0
     )
+
+
+def answer(node: Node, feature: Feature) -> Column:
+    """The feature of every value: a function of that value alone."""
+    match feature.kind:
+        case "difference":
+            return _difference(node, feature)
+        case "equal":
+            return _equal(node, feature)
+        case "has":
+            return _has(node, feature)
+        case "labelled":
+            return _labelled(node, feature)
+    pieces = at(node, feature.path)
+    ask = _ASKED[feature.kind]
+    return _assembled(node.count, [(rows, ask(inner, feature)) for rows, inner in pieces])
+
+
+def _assembled(count: int, found: Sequence[tuple[NDArray[np.intp] | None, Column]]) -> Column:
+    """Columns of some of the outputs as one of all; the others get the label "absent"."""
+    if len(found) == 1 and found[0][0] is None:
+        return found[0][1]
+    values = np.full(count, np.nan)
+    codes = np.zeros(count, dtype=np.int32)
+    places = {ABSENT: 0}
+    for rows, column in found:
+        where: Any = slice(None) if rows is None else rows
+        values[where] = column.values
+        if column.codes is None:
+            codes[where] = -1
+            continue
+        new = [places.setdefault(name, len(places)) for name in column.names]
+        codes[where] = np.array([*new, -1], dtype=np.int32)[column.codes]
+    if not (codes >= 0).any():
+        return Column(values)
+    return _compact(values, codes, tuple(places))
+
+
+def _compact(values: NDArray[Any], codes: NDArray[Any], names: tuple[str, ...]) -> Column:
+    """The column with the names that occur, in no other order than that of the names."""
+    used = np.bincount(codes + 1, minlength=len(names) + 1)[1:] > 0
+    if used.all():
+        return Column(values, codes, names)
+    if not used.any():
+        return Column(values)
+    new = np.append(np.cumsum(used) - 1, -1).astype(np.int32)
+    keep = tuple(name for name, inside in zip(names, used.tolist(), strict=True) if inside)
+    return Column(values, new[codes], keep)
+
+
+def _but_for(missing: NDArray[np.bool_], values: NDArray[Any], label: str) -> Column:
+    """The numbers, with a label in the place of those that are missing."""
+    if not missing.any():
+        return Column(values)
+    codes = np.where(missing, 0, -1).astype(np.int32)
+    return Column(np.where(missing, np.nan, values), codes, (label,))
+
+
+def _constant(label: str, count: int) -> Column:
+    return Column(np.broadcast_to(np.nan, count), np.zeros(count, dtype=np.int32), (label,))
+
+
+def _numbers(values: NDArray[Any]) -> Column:
+    """Numbers as they are where a double holds them, else the nearest double."""
+    kind = values.dtype.kind
+    if kind == "f":
+        return Column(np.asarray(values, dtype=np.float64))
+    if kind in "iu" and values.dtype.itemsize == 8 and len(values) and _large(values).any():
+        return Column(values.astype(np.float64))
+    return Column(values)
+
+
+def _large(values: NDArray[Any]) -> NDArray[np.bool_]:
+    if values.dtype.kind == "u":
+        return values > EXACT
+    return (values > EXACT) | (values < -EXACT)
+
+
+def _labels(texts: Texts) -> Column:
+    return _compact(np.broadcast_to(np.nan, texts.count), texts.codes, texts.names)
+
+
+def _value(node: Node, _: Feature) -> Column:
+    match node:
+        case Numbers():
+            return _numbers(node.values)
+        case Texts():
+            return _labels(node)
+        case Exact():
+            return _labels(node.texts) if node.values is None else Column(node.values)
+    return _constant(f"a {_kind(node)}", node.count)
+
+
+def _exact(node: Node, feature: Feature) -> Column:
+    """As the value, but with the text of numbers that no double holds."""
+    if isinstance(node, Exact):
+        return _labels(node.texts)
+    if isinstance(node, Numbers) and node.values.dtype.kind in "iu" and len(node.values):
+        large = _large(node.values)
+        if large.any():
+            distinct, places = np.unique(node.values[large], return_inverse=True)
+            codes = np.full(node.count, -1, dtype=np.int32)
+            codes[large] = places
+            return Column(
+                np.where(large, np.nan, node.values), codes, tuple(map(str, distinct.tolist()))
+            )
+    return _value(node, feature)
+
+
+def _kind(node: Node) -> str:
+    assert not isinstance(node, Mixed)
+    return node.kind
+
+
+def _length(node: Node, _: Feature) -> Column:
+    none = "no length"
+    match node:
+        case Fixed() if node.sized:
+            return Column(np.full(node.count, len(node.parts), dtype=np.int64))
+        case Ragged() if node.sized:
+            return Column(node.lengths)
+        case Grid():
+            return Column(np.full(node.count, node.values.shape[1], dtype=np.int64))
+        case Texts() if node.lengths:
+            lengths = np.array(node.lengths)[node.codes]
+            return _but_for(lengths < 0, lengths, none)
+    return _constant(none, node.count)
+
+
+def _keys(node: Node, _: Feature) -> Column:
+    """Names of the parts, in their order."""
+    if isinstance(node, Fixed) and not node.listed:
+        return _constant(_named(list(node.parts)), node.count)
+    if isinstance(node, Ragged) and node.codes is not None:
+        codes = node.codes.tolist()
+        ends = np.cumsum(node.lengths).tolist()
+        places: dict[tuple[int, ...], int] = {}
+        found = [
+            places.setdefault(tuple(codes[start:end]), len(places))
+            for start, end in zip([0, *ends], ends, strict=False)
+        ]
+        names = tuple(_named([node.names[code] for code in keys]) for keys in places)
+        return Column(np.broadcast_to(np.nan, node.count), np.array(found, dtype=np.int32), names)
+    return _constant("no keys", node.count)
+
+
+def _named(steps: Sequence[Any]) -> str:
+    return f"keys {', '.join(step[1] for step in steps)}" if steps else "no entries"
+
+
+def _difference(node: Node, feature: Feature) -> Column:
+    """First minus second where both are numbers."""
+    one, two = (answer(node, Feature("value", path)) for path in (feature.path, feature.other))
+    with np.errstate(invalid="ignore"):
+        values = np.asarray(one.values, dtype=float) - np.asarray(two.values, dtype=float)
+    if one.codes is None and two.codes is None:
+        return Column(values)
+    return _but_for(one.labelled() | two.labelled(), values, ABSENT)
+
+
+def _equal(node: Node, feature: Feature) -> Column:
+    """Whether two places hold the same number or label."""
+    one, two = (answer(node, Feature("exact", path)) for path in (feature.path, feature.other))
+    a, b = (np.asarray(column.values, dtype=float) for column in (one, two))
+    same = (a == b) & (np.signbit(a) == np.signbit(b)) | np.isnan(a) & np.isnan(b)
+    labelled = one.labelled(), two.labelled()
+    same &= labelled[0] == labelled[1]
+    both = labelled[0] & labelled[1]
+    if both.any():
+        assert one.codes is not None
+        assert two.codes is not None
+        names = {name: code for code, name in enumerate(one.names)}
+        shared = np.array([names.get(name, -2) for name in (*two.names, "")])
+        same &= ~both | (shared[two.codes] == one.codes)
+        if ABSENT in names:
+            same &= ~(both & (one.codes == names[ABSENT]))
+    return Column(same)
+
+
+def _has(node: Node, feature: Feature) -> Column:
+    """Whether there is anything at the path."""
+    found = np.zeros(node.count, dtype=bool)
+    for rows, _ in at(node, feature.path):
+        found[slice(None) if rows is None else rows] = True
+    return Column(found)
+
+
+def _residue(node: Node, feature: Feature) -> Column:
+    """Whole numbers modulo the step."""
+    step = int(feature.argument) if isinstance(feature.argument, (int, float)) else 0
+    if step < 1:
+        return _constant("no residue", node.count)
+    none = "not whole"
+    if isinstance(node, Numbers):
+        values = node.values
+        if values.dtype.kind in "biu":
+            whole = values.astype(np.int64) if values.dtype.itemsize < 8 else values
+            return Column(_modulo(whole, step))
+        with np.errstate(invalid="ignore"):
+            broken = ~np.isfinite(values) | (np.floor(values) != values)
+            rest = np.mod(np.where(broken, 0, values).astype(np.float64), float(step))
+        return _but_for(broken, rest, none)
+    if isinstance(node, Exact) and node.values is not None:
+        rests = np.array([_rest(name, step) for name in node.texts.names])[node.texts.codes]
+        return _but_for(np.isnan(rests), rests, none)
+    return _constant("no number", node.count)
+
+
+def _modulo(values: NDArray[Any], step: int) -> NDArray[Any]:
+    if step > np.iinfo(values.dtype).max:
+        return np.array([value % step for value in values.tolist()], dtype=np.float64)
+    found: NDArray[Any] = values % values.dtype.type(step)
+    return found
+
+
+def _rest(text: str, step: int) -> float:
+    try:
+        value = Fraction(int(text, 16)) if text.lstrip("-").startswith("0x") else Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return float("nan")
+    return float(value % step) if value.denominator == 1 else float("nan")
+
+
+def _first(node: Node, feature: Feature) -> Column:
+    """Index of the first entry that is the argument."""
+    places: NDArray[Any] = np.full(node.count, -1)
+    if isinstance(node, Grid):
+        values = node.values
+        if values.ndim == 2 and values.shape[1] and not isinstance(feature.argument, str):
+            hit = _is(Column(values.reshape(-1)), feature.argument).reshape(values.shape)
+            places = np.where(hit.any(axis=1), hit.argmax(axis=1), -1)
+    elif isinstance(node, Ragged) and node.codes is None:
+        hit = _is(answer(node.content, Feature()), feature.argument)
+        items = np.flatnonzero(hit)
+        rows = node.rows()[items]
+        # Written from the back, so that the first one stays.
+        places[rows[::-1]] = (items - node.starts[rows])[::-1]
+    elif isinstance(node, Fixed) and node.listed:
+        for index in reversed(range(len(node.parts))):
+            places[_is(answer(node.parts[index], Feature()), feature.argument)] = index
+    return _but_for(places < 0, places, "nowhere")
+
+
+def _is(column: Column, wanted: Any) -> NDArray[np.bool_]:
+    if isinstance(wanted, str):
+        if column.codes is None or wanted not in column.names:
+            return np.zeros(len(column.values), dtype=bool)
+        return np.asarray(column.codes == column.names.index(wanted))
+    values = np.asarray(column.values, dtype=np.float64)
+    number = float(wanted or 0.0)
+    found = np.isnan(values) if np.isnan(number) else values == number
+    return found if column.codes is None else found & ~column.labelled()
+
+
+def _count(node: Node, feature: Feature) -> Column:
+    """How often two letters follow each other in a text, or are separated so."""
+    if isinstance(node, Texts) and isinstance(feature.argument, str):
+        return Column(times(node, feature.argument))
+    return _constant("no text", node.count)
+
+
+def _after(node: Node, feature: Feature) -> Column:
+    """A number after a word of a text, or the one before it."""
+    if not isinstance(node, Texts) or not isinstance(feature.argument, str):
+        return _constant("no text", node.count)
+    values = number_after(node, feature.argument, feature.place)
+    return _but_for(np.isnan(values), values, ABSENT)
+
+
+def _labelled(node: Node, feature: Feature) -> Column:
+    """A part of an entry that has the label, by the place of labels and of the part."""
+    label, inner = feature.other[:1], feature.other[1:]
+    found = []
+    for rows, listed in at(node, feature.path):
+        entries = entries_of(listed)
+        if entries is None:
+            continue
+        owners, content = entries
+        hit = np.flatnonzero(_is(answer(content, Feature("value", label)), feature.argument))
+        _, first, times = np.unique(owners[hit], return_index=True, return_counts=True)
+        enough = times > feature.place
+        places = hit[(first + feature.place % times)[enough]]
+        values = answer(content.take(places), Feature("value", inner))
+        mine = owners[places]
+        found.append((mine if rows is None else rows[mine], values))
+    return _assembled(node.count, found)
+
+
+def _aggregate(node: Node, feature: Feature) -> Column:
+    """The sum, largest, smallest or place of the largest of all numbers in each value."""
+    if isinstance(node, (Numbers, Texts)) or (isinstance(node, Exact) and node.parts is None):
+        if feature.kind == "argmax":
+            return _constant(ABSENT, node.count)
+    if isinstance(node, Grid) and node.values[:1].size and feature.kind in ("max", "min"):
+        return Column(_extreme(flat(node.values), feature.kind))
+    if isinstance(node, Grid) and node.values.size > STRETCH and node.count > 1:
+        step = max(1, STRETCH * node.count // node.values.size)
+        parts = [node.take(slice(at, at + step)) for at in range(0, node.count, step)]
+        return Column(np.concatenate([_aggregate(part, feature).values for part in parts]))
+    rows, values = leaf_numbers(node)
+    sizes = np.bincount(rows, minlength=node.count)
+    empty = sizes == 0
+    found = np.full(node.count, np.nan)
+    if len(rows):
+        starts = (np.cumsum(sizes) - sizes)[~empty]
+        found[~empty] = _AGGREGATES[feature.kind](rows, values, sizes, starts)[~empty]
+    return _but_for(empty, found, ABSENT)
+
+
+def _extreme(values: NDArray[Any], kind: str) -> NDArray[np.float64]:
+    found = values.max(axis=1) if kind == "max" else values.min(axis=1)
+    # Which zero of -0.0 and 0.0 is the largest would depend on the order of comparisons.
+    return found.astype(np.float64) + 0.0
+
+
+def _sums(rows: Places, values: Floats, sizes: Places, starts: Places) -> Floats:
+    # Added one after the other: pairwise sums would round as the packing has it.
+    return np.bincount(rows, values, len(sizes)).astype(np.float64, copy=False)
+
+
+def _spread(sizes: Places, inside: NDArray[np.float64 | np.intp]) -> Floats:
+    found = np.full(len(sizes), np.nan)
+    found[sizes > 0] = inside
+    return found
+
+
+def _largest(rows: Places, values: Floats, sizes: Places, starts: Places) -> Floats:
+    return _spread(sizes, np.maximum.reduceat(values, starts) + 0.0)
+
+
+def _smallest(rows: Places, values: Floats, sizes: Places, starts: Places) -> Floats:
+    return _spread(sizes, np.minimum.reduceat(values, starts) + 0.0)
+
+
+def _place_of_largest(rows: Places, values: Floats, sizes: Places, starts: Places) -> Floats:
+    top = _largest(rows, values, sizes, starts)[rows]
+    ranks = np.arange(len(rows)) - np.repeat(starts, sizes[sizes > 0])
+    hit = (values == top) | np.isnan(values) & np.isnan(top)
+    return _spread(sizes, np.minimum.reduceat(np.where(hit, ranks, len(rows)), starts))
+
+
+_AGGREGATES: dict[str, Callable[[Places, Floats, Places, Places], Floats]] = {
+    "sum": _sums,
+    "max": _largest,
+    "min": _smallest,
+    "argmax": _place_of_largest,
+}
+_ASKED: dict[str, Callable[[Node, Feature], Column]] = {
+    "value": _value,
+    "exact": _exact,
+    "type": lambda node, _: _constant(_kind(node), node.count),
+    "length": _length,
+    "keys": _keys,
+    "residue": _residue,
+    "first": _first,
+    "missing": lambda node, _: Column(missing_in(node)),
+    "count": _count,
+    "after": _after,
+    **dict.fromkeys(_AGGREGATES, _aggregate),
+}
+
+
+class CountedEvent(Protocol):
+    """A set of outputs that a batch can be counted in, told in words and written as plain data."""
+
+    def contains(self, outputs: Outputs) -> NDArray[np.bool_]:
+        """Which outputs lie in the event, shape (n,)."""
+
+    def describe(self) -> str:
+        """The event in words."""
+
+    def to_json(self) -> Mapping[str, object]:
+        """Plain data that `event_from_json` rebuilds the event from."""

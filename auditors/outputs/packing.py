@@ -1,4 +1,9 @@
-"""From Python values to nodes: every value is taken apart once, whole columns at a time."""
+"""From Python values to nodes, and to what lies at a path of them.
+
+Every value is taken apart once, whole columns at a time. What a text says is a value like any
+other, so that paths lead on into it: `output.json['count']`, `output.numbers[0]`. Read are the
+different texts of a node, once for all questions about them.
+"""
 
 from dataclasses import replace
 from itertools import chain
@@ -9,14 +14,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ContractError
-from .features import Step
 from .kinds import Kind, key_text, kind_of, nearest, number_text, text_of_last_resort, type_name
-from .nodes import MANY_SHAPES, Exact, Fixed, Grid, Node, Numbers, Ragged, Texts, joined, mixed
+from .nodes import (
+    MANY_SHAPES,
+    Exact,
+    Fixed,
+    Grid,
+    Mixed,
+    Node,
+    Numbers,
+    Path,
+    Piece,
+    Ragged,
+    Step,
+    Texts,
+    joined,
+    mixed,
+    of_forms,
+    pieces_of,
+)
 from .tables import attributes
+from .texts import said, spelled
+from .untyped import untyped
 
 AXES = 32
 """Axes of an array that is read; numpy stacks at most 63."""
-
 DEEPEST = 60
 """Levels of an output. Python is left 1,000 frames, and a level takes several."""
 CHECKED_AT = 2
@@ -30,6 +52,54 @@ BIGGEST = 2**63
 SAFE_KEYS = ({str}, {int}, {bytes})
 FEW_KEYS = 64
 """Entries of a dict or tuple up to which the outputs are taken apart column by column."""
+FLAT = frozenset({bool, int, float, str, bytes, type(None)})
+FEW = 16
+"""Different strings that are found by comparing before all are sorted."""
+CATEGORIES = 32
+"""Texts of more different spellings than this are read."""
+AT_ONCE = 512
+"""Texts read at once: what they say takes far more room than what is kept of it."""
+MOST_PATHS = 256
+"""Parts of an output that are looked at; an array of more numbers is looked at in part."""
+MOST_READ = 6
+"""Texts within texts that are read."""
+
+
+def vectorised(raw: Any, count: int) -> Node:
+    """What run(database, rng, size=count) returned, see `Outputs.of`."""
+    if isinstance(raw, list):
+        if len(raw) != count:
+            raise _wrong_shape(f"a list of {len(raw)}", count)
+        return packed(raw)
+    if isinstance(raw, np.ndarray) and type(raw) is not np.ma.MaskedArray:
+        if raw.ndim == 0 or raw.shape[0] != count:
+            raise _wrong_shape(f"an array of shape {raw.shape}", count)
+        if raw.ndim == 1:
+            return scalars(raw, 0)
+        if raw.dtype.kind == "O":
+            return packed([row.tolist() for row in raw])
+        return array_node(raw, type_name(type(raw)), 0)
+    kind = kind_of(type(raw))
+    parts: Any = None
+    if kind.how == "list" and isinstance(raw, tuple):
+        parts = dict(enumerate(raw))
+    elif kind.how in ("mapping", "object"):
+        parts = kind.read(raw)
+    if not parts:
+        raise _wrong_shape(f"a single {type(raw).__name__}", count)
+    inner = {step: vectorised(part, count) for step, part in parts.items()}
+    return Fixed(kind.name, inner, count, listed=kind.how == "list", sized=kind.sized)
+
+
+def _wrong_shape(found: str, count: int) -> ContractError:
+    if found == "a single NoneType":
+        return ContractError(
+            f"the mechanism was asked for size={count} and returned None; does it lack a return?"
+        )
+    return ContractError(
+        f"the mechanism was asked for size={count} and returned {found}, a wrong leading shape; "
+        "with size=n the result must have a leading axis of n draws"
+    )
 
 
 def packed(values: list[Any], depth: int = 0) -> Node:
@@ -55,17 +125,6 @@ def packed(values: list[Any], depth: int = 0) -> Node:
         inner = _alike(kind_of(kind), [values[i] for i in places.tolist()], depth)
         found.append((places, inner))
     return of_forms(len(values), found)
-
-
-def of_forms(count: int, found: list[tuple[NDArray[np.intp], Node]]) -> Node:
-    """Nodes of several forms as one, nested mixtures included."""
-    if len(found) == 1:
-        return found[0][1]
-    order = np.argsort(np.concatenate([places for places, _ in found]), kind="stable")
-    return joined([node for _, node in found]).take(order)
-
-
-FLAT = frozenset({bool, int, float, str, bytes, type(None)})
 
 
 def _check_depth(values: list[Any], depth: int) -> None:
@@ -394,10 +453,6 @@ def scalars(array: NDArray[Any], depth: int) -> Node:
     return packed(list(array), depth + 1)
 
 
-FEW = 16
-"""Different strings that are found by comparing before all are sorted."""
-
-
 def _text_array(array: NDArray[Any]) -> Texts:
     kind = kind_of(array.dtype.type)
     left = np.ones(len(array), dtype=bool)
@@ -419,3 +474,128 @@ def _text_array(array: NDArray[Any]) -> Texts:
     pairs = [kind.read(value) for value in found] or [("", 0)]
     names, lengths = zip(*pairs, strict=True)
     return Texts(kind.name, codes, names, lengths)
+
+
+def unread(texts: Texts) -> Texts:
+    """Those of the texts off which nothing could be read."""
+    said_of = reading(texts)
+    if said_of is None:
+        return texts
+    silent = np.zeros(texts.count, dtype=bool)
+    for rows, inner in pieces_of(said_of):
+        places = slice(None) if rows is None else rows
+        if isinstance(inner, Ragged):
+            silent[places] = inner.lengths == 0
+        else:
+            silent[places] = isinstance(inner, Fixed) and not inner.parts
+    return texts.take(np.flatnonzero(silent)).compact()
+
+
+def many(texts: Texts) -> bool:
+    """Whether the texts have so many spellings that what they say is asked for."""
+    return len(texts.compact().names) > CATEGORIES
+
+
+def reading(texts: Texts) -> Node | None:
+    """What the texts say, as one node of parts; None if nothing of any could be read."""
+    if not texts.read:
+        texts.read.append(_read(texts.names))
+    node = texts.read[0]
+    return None if node is None else node.take(texts.codes)
+
+
+def _read(names: tuple[str, ...]) -> Node | None:
+    found: list[Node] = []
+    some = False
+    # A few at once, since what they say is let go as soon as it is packed.
+    for start in range(0, len(names), AT_ONCE):
+        parts: list[dict[Step, Any]] = [
+            {("read", how): value for how, value in said(spelled(name)).items()}
+            for name in names[start : start + AT_ONCE]
+        ]
+        some = some or any(parts)
+        found.append(named_parts(kind_of(dict), parts, CHECKED_AT))
+    # In what type a parser holds a number is no part of what the text says.
+    return untyped(joined(found)) if some else None
+
+
+def at(node: Node, path: Path) -> list[Piece]:
+    """What the outputs have at the path, by form; outputs without it are in no piece."""
+    pieces = list(pieces_of(node))
+    for step in path:
+        pieces = [new for rows, inner in pieces for new in _stepped(rows, inner, step)]
+    return pieces
+
+
+def _stepped(rows: NDArray[np.intp] | None, node: Node, step: Step) -> list[Piece]:
+    if isinstance(node, Exact) and node.parts is not None:
+        node = node.parts
+    if isinstance(node, Texts) and not isinstance(step, int) and step[0] == "read":
+        found = reading(node)
+        if found is None:
+            return []
+        node = found
+    if isinstance(node, Fixed):
+        part = node.parts.get(step)
+        return [] if part is None else list(pieces_of(part, rows))
+    if isinstance(node, Grid):
+        part = node.step(step)
+        return [] if part is None else list(pieces_of(part, rows))
+    if isinstance(node, Ragged):
+        inside = node.step(step)
+        if inside is not None and len(inside[0]):
+            places, part = inside
+            return list(pieces_of(part, places if rows is None else rows[places]))
+    return []
+
+
+def paths_of(node: Node) -> list[Path]:
+    """Paths of the numbers and labels in the values, in order, as many as are looked at."""
+    found: dict[Path, None] = {}
+    _collect(node, (), found)
+    return list(found)[:MOST_PATHS]
+
+
+def _collect(node: Node, path: Path, found: dict[Path, None]) -> None:
+    if len(found) >= MOST_PATHS:
+        return
+    if isinstance(node, (Numbers, Texts, Exact)):
+        found.setdefault(path)
+        if isinstance(node, Exact) and node.parts is not None:
+            _collect(node.parts, path, found)
+        within = sum(not isinstance(step, int) and step[0] == "read" for step in path)
+        if isinstance(node, Texts) and within < MOST_READ and many(node):
+            inside = reading(node.compact())
+            if inside is not None:
+                _collect_parts(inside, path, found)
+    elif isinstance(node, Mixed):
+        found.setdefault(path)
+        for _, inner in pieces_of(node):
+            _collect(inner, path, found)
+    elif isinstance(node, Grid):
+        for index in np.ndindex(node.values.shape[1:]):
+            found.setdefault((*path, *map(int, index)))
+            if len(found) >= MOST_PATHS:
+                return
+    elif isinstance(node, Fixed):
+        if not node.parts:
+            found.setdefault(path)
+        _collect_parts(node, path, found)
+    elif isinstance(node, Ragged):
+        found.setdefault(path)
+        _collect_parts(node, path, found)
+
+
+def _collect_parts(node: Node, path: Path, found: dict[Path, None]) -> None:
+    if isinstance(node, Fixed):
+        for step, part in node.parts.items():
+            _collect(part, (*path, step), found)
+    if not isinstance(node, Ragged):
+        return
+    steps = node.names or range(min(int(node.lengths.max(initial=0)), MOST_PATHS))
+    for step in steps:
+        if len(found) >= MOST_PATHS:
+            return
+        inner = node.step(step)
+        if inner is not None and len(inner[0]):
+            _collect(inner[1], (*path, step), found)

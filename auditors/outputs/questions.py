@@ -11,11 +11,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .columns import entries_of
-from .features import ABSENT, PLACES, Column, Feature, Path, Step
-from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, pieces_of
+from .features import ABSENT, PLACES, Column, Feature
+from .nodes import (
+    Exact,
+    Fixed,
+    Grid,
+    Mixed,
+    Node,
+    Numbers,
+    Path,
+    Ragged,
+    Step,
+    Texts,
+    entries_of,
+    pieces_of,
+)
 from .outputs import Outputs
-from .readings import alphabet, at, many, naming_words, reading, telling_letters
+from .packing import at, many, reading
+from .texts import alphabet, naming_words, telling_letters
 
 MOST_VALUES = 64
 """Numbers of an output that are compared, those first that differ most."""

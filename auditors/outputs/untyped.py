@@ -14,9 +14,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import Step
-from .nodes import Exact, Fixed, Grid, Mixed, Node, Numbers, Ragged, Texts, mixed, pieces_of
-from .packing import of_forms
+from .nodes import (
+    Exact,
+    Fixed,
+    Grid,
+    Mixed,
+    Node,
+    Numbers,
+    Ragged,
+    Step,
+    Texts,
+    mixed,
+    of_forms,
+    pieces_of,
+)
 
 EXACT = 2**53
 """Whole numbers beyond this may be no doubles."""

@@ -17,7 +17,7 @@ from ..errors import ContractError, EvidenceFormatError, InvalidArgument
 from ..outputs import tables
 from ..outputs.decoding import from_json
 from ..outputs.encoding import to_json
-from ..outputs.foreign import Foreign
+from ..outputs.kinds import Foreign
 from . import libraries
 from .process import Program
 from .said import claims_of

@@ -28,11 +28,10 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
-from ..events.counted_event import CountedEvent
 from ..outputs.encoding import identity, looks_long, show, stamp, to_json, told
 from ..outputs.kinds import Raised
 from ..outputs.nodes import Grid
-from ..outputs.outputs import Outputs
+from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Key, Stream, Worker
 from ..workers.children import __file__ as workers_file
 from ..workers.streams import (

@@ -35,9 +35,8 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Database, Pair
 from ..engines.book import Block
 from ..errors import ContractError, UsesOutside
-from ..events.counted_event import CountedEvent
 from ..outputs.encoding import show, told
-from ..outputs.outputs import Outputs
+from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Stream, Worker
 from ..workers.children import aside
 from ..workers.door import copied, pickled

@@ -22,10 +22,9 @@ from ..bounds.one_law import Dispersion
 from ..engines.book import Block, Book
 from ..engines.engine import Engine
 from ..errors import ContractError
-from ..events.counted_event import CountedEvent
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
-from ..outputs.outputs import Outputs
+from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Key, Worker, is_client
 from ..workers.door import pickled
 from ..workers.wire import packed

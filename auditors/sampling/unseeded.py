@@ -18,8 +18,8 @@ from ...mechanisms.model import Database
 from ..bounds.one_law import Dispersion, upper_tail
 from ..engines.book import Block
 from ..errors import ContractError
-from ..events.counted_event import CountedEvent
 from ..outputs.encoding import told
+from ..outputs.outputs import CountedEvent
 from ..workers import Door, Key, Worker
 from ..workers.children import aside
 from ..workers.door import copied

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outputs.features import Column, Feature, Path
+from ..outputs.features import Column, Feature
+from ..outputs.nodes import Path
 from ..outputs.outputs import Outputs
 
 MOST_COLUMNS = 64

@@ -21,9 +21,9 @@ from zlib import crc32
 
 from ..engines.book import Block, Counted
 from ..errors import DpWitnessError, EvidenceFormatError, InvalidArgument
-from ..events.counted_event import CountedEvent
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, to_json
+from ..outputs.outputs import CountedEvent
 from .counts import BlockRow, Counts, row_of
 from .identity import Identity
 

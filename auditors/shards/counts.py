@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from ..engines.book import Block, name_of
 from ..errors import HarnessError
-from ..events.counted_event import CountedEvent
 from ..outputs.encoding import canonical
+from ..outputs.outputs import CountedEvent
 
 UNKNOWN = -1
 """Stands for a block that was not drawn; no count of hits is negative."""

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..engines.book import Block, Book, Counted
 from ..errors import HarnessError, InvalidArgument
-from ..events.counted_event import CountedEvent
+from ..outputs.outputs import CountedEvent
 from .counts import BlockRow, Contradiction, Counts
 from .shard import Shard
 

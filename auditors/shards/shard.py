@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engines.book import Block, Book, Counted
 from ..errors import EvidenceFormatError, InvalidArgument
-from ..events.counted_event import CountedEvent
+from ..outputs.outputs import CountedEvent
 from .counts import BlockRow, Counts
 
 

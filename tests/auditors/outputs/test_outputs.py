@@ -24,17 +24,11 @@ from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.events import Outcomes
 from dpwitness.auditors.outputs.encoding import told
-from dpwitness.auditors.outputs.features import (
-    END,
-    KINDS,
-    PAIRED,
-    START,
-    Feature,
-    feature_from_json,
-)
+from dpwitness.auditors.outputs.features import KINDS, PAIRED, Feature, feature_from_json
 from dpwitness.auditors.outputs.kinds import Raised
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
+from dpwitness.auditors.outputs.texts import END, START
 
 from .strategies import Holder, Release, Slotted, blocks, outputs
 

@@ -10,17 +10,10 @@ from hypothesis import strategies as st
 
 from dpwitness.auditors.choosing.choose import learn
 from dpwitness.auditors.errors import EvidenceFormatError
-from dpwitness.auditors.outputs.features import (
-    ABSENT,
-    END,
-    PLACES,
-    START,
-    Feature,
-    feature_from_json,
-)
+from dpwitness.auditors.outputs.features import ABSENT, PLACES, Feature, feature_from_json
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.outputs.questions import questions
-from dpwitness.auditors.outputs.readings import said, spelled
+from dpwitness.auditors.outputs.texts import END, START, said, spelled
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**20), 10**20) | st.floats(allow_nan=False)

@@ -169,14 +169,14 @@ def test_digests_are_equal_where_outputs_are():
 
 
 def test_aggregates_of_wide_outputs_are_the_same_in_stretches(monkeypatch):
-    from dpwitness.auditors.outputs import columns
+    from dpwitness.auditors.outputs import outputs
     from dpwitness.auditors.outputs.features import Feature
 
     made = np.random.default_rng(1).laplace(size=(101, 30))
     made[3, 7] = np.nan
     whole = {kind: Outputs.of(made, 101).column(Feature(kind, ())).values
              for kind in ("sum", "argmax")}  # fmt: skip
-    monkeypatch.setattr(columns, "STRETCH", 100)
+    monkeypatch.setattr(outputs, "STRETCH", 100)
     for kind, values in whole.items():
         found = Outputs.of(made, 101).column(Feature(kind, ())).values
         assert found.tobytes() == values.tobytes()

@@ -1,8 +1,8 @@
 """What a text says: JSON, lines, fields, numbers and words, each read off that text alone.
 
 A text of a kind that few others are equal to is of no use as a category. What it says is a value
-like any other, so that paths lead on into it: `output.json['count']`, `output.numbers[0]`. Read
-are the different texts of a node, once for all questions about them.
+like any other; besides, letters that follow each other are counted in it, and numbers are looked
+up by the words before them.
 """
 
 import csv
@@ -17,21 +17,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .features import BETWEEN, END, START, Path, Step
-from .kinds import kind_of
-from .nodes import Exact, Fixed, Grid, Node, Piece, Ragged, Texts, joined, pieces_of
-from .packing import CHECKED_AT, named_parts
-from .untyped import untyped
+from .nodes import Texts
 
-CATEGORIES = 32
-"""Texts of more different spellings than this are read."""
-DEEPEST = 16
-"""Brackets in one another beyond which a text is no JSON to read."""
+START, END = "\x02", "\x03"
+"""Stand for the ends of a text among its letters."""
+BETWEEN = 3
+"""Most characters that separate two letters, as in `Q -> S` without its spaces or in `Q, S`."""
 KEPT = 4
 """Lists of texts whose reading is kept: both sides are read more than once."""
-AT_ONCE = 512
-"""Texts read at once: what they say takes far more room than what is kept of it."""
-
+DEEPEST = 16
+"""Brackets in one another beyond which a text is no JSON to read."""
 NUMBER = re.compile(
     r"(?<![\w.])([-+]?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][-+]?\d{1,3})?)"
     r"(?!\.?\d|[A-Za-z_]+\d)"
@@ -42,6 +37,8 @@ SEPARATED = re.compile(r"[^\s,;=:|]+([,;\t|])[^\s,;|]")
 FIELD = re.compile(r"([A-Za-z_][\w.-]*)\s*[=:]\s*(\"[^\"]*\"|'[^']*'|[^\s,;&#\"'=:][^\s,;&]*)")
 WORD = re.compile(r"(?<!\w)[^\W\d]\w*")
 """What may name the number after it, or the one before."""
+BITS = 21
+"""Of one character: Unicode ends below 2^21. Three characters are one number."""
 
 
 def said(text: str) -> dict[str, Any]:
@@ -73,21 +70,6 @@ def said(text: str) -> dict[str, Any]:
         found["numbers"] = [float(number) for number in apart[1::2]]
         text = "#".join(apart[::2])
     return {**found, "words": text} if found else {}
-
-
-def unread(texts: Texts) -> Texts:
-    """Those of the texts off which nothing could be read."""
-    said_of = reading(texts)
-    if said_of is None:
-        return texts
-    silent = np.zeros(texts.count, dtype=bool)
-    for rows, inner in pieces_of(said_of):
-        places = slice(None) if rows is None else rows
-        if isinstance(inner, Ragged):
-            silent[places] = inner.lengths == 0
-        else:
-            silent[places] = isinstance(inner, Fixed) and not inner.parts
-    return texts.take(np.flatnonzero(silent)).compact()
 
 
 def _json(text: str) -> object:
@@ -123,68 +105,6 @@ def spelled(name: str) -> str:
         return name[start:-1]
     printed = name[start:-1].encode("latin-1", "backslashreplace")
     return printed.decode("unicode_escape", "surrogatepass")
-
-
-def many(texts: Texts) -> bool:
-    """Whether the texts have so many spellings that what they say is asked for."""
-    return len(texts.compact().names) > CATEGORIES
-
-
-def reading(texts: Texts) -> Node | None:
-    """What the texts say, as one node of parts; None if nothing of any could be read."""
-    if not texts.read:
-        texts.read.append(_read(texts.names))
-    node = texts.read[0]
-    return None if node is None else node.take(texts.codes)
-
-
-def _read(names: tuple[str, ...]) -> Node | None:
-    found: list[Node] = []
-    some = False
-    # A few at once, since what they say is let go as soon as it is packed.
-    for start in range(0, len(names), AT_ONCE):
-        parts: list[dict[Step, Any]] = [
-            {("read", how): value for how, value in said(spelled(name)).items()}
-            for name in names[start : start + AT_ONCE]
-        ]
-        some = some or any(parts)
-        found.append(named_parts(kind_of(dict), parts, CHECKED_AT))
-    # In what type a parser holds a number is no part of what the text says.
-    return untyped(joined(found)) if some else None
-
-
-def at(node: Node, path: Path) -> list[Piece]:
-    """What the outputs have at the path, by form; outputs without it are in no piece."""
-    pieces = list(pieces_of(node))
-    for step in path:
-        pieces = [new for rows, inner in pieces for new in _stepped(rows, inner, step)]
-    return pieces
-
-
-def _stepped(rows: NDArray[np.intp] | None, node: Node, step: Step) -> list[Piece]:
-    if isinstance(node, Exact) and node.parts is not None:
-        node = node.parts
-    if isinstance(node, Texts) and not isinstance(step, int) and step[0] == "read":
-        found = reading(node)
-        if found is None:
-            return []
-        node = found
-    if isinstance(node, Fixed):
-        part = node.parts.get(step)
-        return [] if part is None else list(pieces_of(part, rows))
-    if isinstance(node, Grid):
-        part = node.step(step)
-        return [] if part is None else list(pieces_of(part, rows))
-    if isinstance(node, Ragged):
-        inside = node.step(step)
-        if inside is not None and len(inside[0]):
-            places, part = inside
-            return list(pieces_of(part, places if rows is None else rows[places]))
-    return []
-
-
-BITS = 21
-"""Of one character: Unicode ends below 2^21. Three characters are one number."""
 
 
 @dataclass(frozen=True, slots=True)
