@@ -13,13 +13,11 @@ import numpy as np
 
 from dpwitness import Histogram, Interval, Relation, Rows, Session
 from dpwitness.mechanisms.boosting.boosting import boosting
-from dpwitness.mechanisms.gradient_descent.losses import Loss
+from dpwitness.mechanisms.gradient_descent.gradient_descent import Loss, onto_ball
 from dpwitness.mechanisms.gradient_descent.noisy_gradient_descent import noisy_gradient_descent
-from dpwitness.mechanisms.gradient_descent.projections import onto_ball
 from dpwitness.mechanisms.gradient_descent.vector_sum import vector_sum_mechanism
 from dpwitness.mechanisms.interior_points.boxes import boxes_mechanism
-from dpwitness.mechanisms.interior_points.interior_point import interior_point
-from dpwitness.mechanisms.interior_points.rec_concave import rec_concave
+from dpwitness.mechanisms.interior_points.interior_point import interior_point, rec_concave
 from dpwitness.mechanisms.learning.conjunctions import deletion_threshold, noisy_conjunction
 from dpwitness.mechanisms.learning.finite_class import finite_class, thresholds
 from dpwitness.mechanisms.multiplicative_weights.pmw import private_multiplicative_weights
@@ -27,8 +25,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_session import pmw_interact
 from dpwitness.mechanisms.noise.laplace import laplace_mechanism
 from dpwitness.mechanisms.queries import histogram
 from dpwitness.mechanisms.selection.exponential import exponential
-from dpwitness.mechanisms.selection.permute_and_flip import permute_and_flip
-from dpwitness.mechanisms.selection.report_noisy_max import report_noisy_max
+from dpwitness.mechanisms.selection.report_noisy_max import permute_and_flip, report_noisy_max
 from dpwitness.mechanisms.sparse_vector.above_threshold import above_threshold
 
 RNG = np.random.default_rng(0)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .model import Array, Database, NotListable, Size
-from .model.domains import short
+from .model.claims import NotListable
+from .model.domains import Array, Database, Size, short
 
 MOST_LISTED = 2**22
 """The longest list of outcomes that a law or a class is spelt out to."""

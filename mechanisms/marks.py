@@ -4,7 +4,7 @@
     def noisy_sum(database, rng): ...
 
 The function stays as it is, but for one attribute. Nothing but the standard library is loaded here,
-so that code which marks its functions costs nothing where nobody audits it; `model.marked` makes a
+so that code which marks its functions costs nothing where nobody audits it; `model.carried` makes a
 mechanism of what is marked.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Literal, ParamSpec, TypeVar, get_args
 
 Neighbours = Literal["add-remove", "replace-one", "declared"]
 MARK = "__dpwitness_claims__"
-"""Where they are put; `model.marked` reads it."""
+"""Where they are put; `model.carried` reads it."""
 F = TypeVar("F", bound=Callable[..., Any])
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -57,3 +57,15 @@ def revenue(database: Database, *, prices: tuple[float, ...]) -> Array:
     bids = table_of_numbers(database, columns=1, what="bid")[:, 0]
     offered = np.asarray(prices, dtype=float)
     return offered * np.count_nonzero(bids[:, None] >= offered, axis=0)
+
+
+def shares_of(database: Database) -> tuple[Array, float]:
+    """The counts as a distribution, shape (bins,), and the number of records.
+
+    Raises ValueError without records and on a count that is negative or no finite number.
+    """
+    held = counts(database)
+    records = float(held.sum())
+    if not records > 0:
+        raise ValueError("database must have at least one record")
+    return held / records, records

@@ -275,7 +275,7 @@ THEOREMS += tuple(
 
 def add_two_statements(scratch):
     """Two statements of the new kind, so that there is something to reproduce."""
-    place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
+    place = scratch / "mechanisms" / "noise" / "theorems_noise.py"
     place.write_text(place.read_text(encoding="utf-8") + RANGE, encoding="utf-8")
 
 
@@ -300,7 +300,7 @@ def test_a_kind_of_claim_is_five_files_as_contributing_says(scratch, tmp_path):
     assert "On [] an output is larger." in page
     code = (
         "import dpwitness\n"
-        "from dpwitness.mechanisms.noise.theorems_tails import THEOREMS\n"
+        "from dpwitness.mechanisms.noise.theorems_noise import THEOREMS\n"
         "from dpwitness.reports.formats.statements_as_json import schema\n"
         "print(*(dpwitness.check(one, trials=200).verdict.value for one in THEOREMS[-2:]))\n"
         "print(*dpwitness.check(THEOREMS[-1], trials=200).finding.counts)\n"
@@ -322,7 +322,7 @@ def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):
         done = run(
             scratch, "-m", "mypy", *cache, "-m", "dpwitness.auditors.claims.check",
             "-m", "dpwitness.reports.faces.claim_faces",
-            "-m", "dpwitness.mechanisms.noise.theorems_tails", folder=scratch.parent,
+            "-m", "dpwitness.mechanisms.noise.theorems_noise", folder=scratch.parent,
         )  # fmt: skip
         return done.stdout.replace(str(scratch.parent), "")
 
@@ -341,7 +341,7 @@ def test_mypy_names_every_forgotten_place_of_a_new_kind(scratch, tmp_path):
 
 @pytest.mark.slow
 def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
-    place = scratch / "mechanisms" / "noise" / "theorems_tails.py"
+    place = scratch / "mechanisms" / "noise" / "theorems_noise.py"
     row = (
         "    Theorem(\n"
         '        identifier="T-NEW",\n'
@@ -353,7 +353,7 @@ def test_a_theorem_is_one_row_in_one_file(scratch, tmp_path):
     text = place.read_text(encoding="utf-8")
     head, opening, rest = text.partition("THEOREMS: tuple[Theorem, ...] = (\n")
     place.write_text(head + opening + row + rest, encoding="utf-8")
-    assert touched(scratch) == ([], {"mechanisms/noise/theorems_tails.py": 6})
+    assert touched(scratch) == ([], {"mechanisms/noise/theorems_noise.py": 6})
     words = ("reproduce", "T-NEW", "--trials", "10_000", "--json", "found.json")
     run(scratch, "-m", "dpwitness", *words, folder=tmp_path)
     (result,) = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))["results"]

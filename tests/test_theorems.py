@@ -12,7 +12,7 @@ import pytest
 from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.mechanisms.accounting.composition import advanced_calibration, zcdp_root
 from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, CATALOGUE, NEGATIVE_CONTROLS, THEOREMS
-from dpwitness.mechanisms.learning.greedy_bounds import round_privacy
+from dpwitness.mechanisms.learning.greedy_conjunctions import round_privacy
 from dpwitness.mechanisms.model import (
     EqualityClaim,
     ExpectationClaim,

@@ -8,18 +8,22 @@ condition. The rho of a composition is the sum of the rhos of its parts.
 
 `optimal_delta` and `response_delta` are exact: no theorem about all mechanisms with the given
 parameters can promise less, because randomized response attains them.
+
+Whether the steps of a mechanism spend its budget, no more and no less, is asked by `Spending`.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from functools import reduce
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
 from math import exp, expm1, inf, lgamma, log, log1p, prod, sqrt
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
 from .._checks import require_positive
-from ..model import Array, LossLaw
+from ..model import Array, IdentityClaim, LossLaw, Mechanism
 from .privacy_loss import hockey_stick
 
 # Some 100 MB of numbers.
@@ -206,3 +210,37 @@ def _logarithm(delta: float) -> float:
     if not (isinstance(delta, Real) and 0 < delta < 1):
         raise ValueError(f"delta must be between 0 and 1, got {delta}")
     return -log(delta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """The epsilons, in nats, of pure steps and of steps whose loss has a range of epsilon."""
+
+    pure: Sequence[float] = ()
+    ranged: Sequence[float] = ()
+    delta: float = 0.0
+
+    @property
+    def epsilon(self) -> float:
+        """What all steps lose together: their sum without delta, else by zero concentration."""
+        if self.delta == 0:
+            return sum(self.pure) + sum(self.ranged)
+        rho = sum(map(pure_to_zcdp, self.pure)) + sum(map(bounded_range_to_zcdp, self.ranged))
+        return zcdp_to_epsilon(rho, self.delta)
+
+
+def bound(mechanism: Mechanism) -> Mapping[str, Any]:
+    """The parameters that the mechanism's function is bound to, as it ships."""
+    assert isinstance(mechanism.run, partial)
+    return mechanism.run.keywords
+
+
+def spends(spendings: Callable[[], Sequence[Spending]], *, epsilon: float) -> IdentityClaim:
+    """That each of these, made when the claim is checked, loses just `epsilon`."""
+    return IdentityClaim(
+        compute=lambda: max(
+            (one.epsilon for one in spendings()), key=lambda found: abs(found - epsilon)
+        ),
+        stated=epsilon,
+        tolerance=1e-9,
+    )

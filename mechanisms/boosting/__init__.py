@@ -1,5 +1,5 @@
 """Boosting for queries: from a weak synopsis of many queries to a strong one.
 
-Read `base_synopsis`, then `boosting`; `query_weights` has one round of reweighting, and
-`sampled_queries` the two lemmas about samples of queries.
+Read `query_weights` (one round of reweighting, and the two lemmas about samples of queries), then
+`boosting`, the base synopses first. `boosting_cases` feeds the theorems and the broken twins.
 """

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, BrokenStatement, InvariantClaim, NegativeControl
-from .base_synopsis import base_mechanism
-from .boosting import BOOK, SOURCE, mean_answers
+from .boosting import BOOK, SOURCE, base_mechanism, mean_answers
 from .boosting_cases import (
     answer_margin,
     case_domain,
@@ -17,11 +16,20 @@ from .boosting_cases import (
     normaliser_margin,
     potential_margin,
 )
-from .query_weights import indicator_queries, lower_agreement
-from .sampled_queries import sampled_query_counts_mechanism, sampled_query_mechanism
-from .theorems_boosting import favouring_weights
-from .theorems_boosting_privacy import one_against_many
-from .theorems_query_weights import EDGES, ERRORS, accurate_as_inaccurate, agreements_margin
+from .query_weights import (
+    indicator_queries,
+    lower_agreement,
+    sampled_query_counts_mechanism,
+    sampled_query_mechanism,
+)
+from .theorems_base_synopsis import favouring_weights
+from .theorems_boosting_privacy import (
+    EDGES,
+    ERRORS,
+    accurate_as_inaccurate,
+    agreements_margin,
+    one_against_many,
+)
 
 QUERIES, ADVANTAGE, ROUNDS = 64, 0.25, 15
 

@@ -1,20 +1,38 @@
-"""Re-weighting of queries, the heart of boosting for queries.
+"""Re-weighting of queries, the heart of boosting for queries, and what sampled queries reveal.
 
 A query on which the synopses so far agree with the data loses weight, one on which they do not
 gains weight. Attenuation lets the agreement fall slowly from +1 to -1, so that one record moves
 it little. With agreements a_1, ..., a_t of a query its weight is exp(-rate (a_1 + ... + a_t)).
+
+The mechanisms release queries sampled by such weights. The synopses of earlier rounds are fixed and
+public there. The weights of the queries still depend on the data, through the errors of those
+synopses, and so does every query sampled by them.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import combinations
 from math import atanh, floor, log, sqrt
 from numbers import Real
+from typing import Any
 
 import numpy as np
 
+from .._checks import require_number, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
-from ..model import Array, Database
-from ..multiplicative_weights.pmw_updates import shares_of
-from ..selection.categorical import normalised
+from ..model import (
+    Array,
+    Database,
+    FiniteLaw,
+    Histogram,
+    Mechanism,
+    PrivacyClaim,
+    ProductLaw,
+    Relation,
+    Size,
+)
+from ..queries import shares_of
+from ..selection.exponential import normalised
 
 Agreement = Callable[..., Array]
 """(errors, *, accuracy, attenuation) -> agreements of the same shape."""
@@ -134,3 +152,232 @@ def attenuation_for(
 def rounds_needed(*, queries: int, advantage: float) -> int:
     """The least number of rounds T with (1 - 4 eta^2)^(T / 2) < 1 / queries."""
     return floor(2 * log(queries) / -log(1 - 4 * advantage**2)) + 1
+
+
+SOURCE = "Dwork and Roth (2014), section 6.1"
+
+
+def sampled_query(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    queries: Callable[[Database], Array],
+    synopses: Array,
+    accuracy: float,
+    attenuation: float,
+    advantage: float,
+    agreement: Agreement = attenuated_agreement,
+    reweight: Reweighting = exponential_weights,
+    size: Size = None,
+) -> Array:
+    """Sample one query by the weights that follow after the rounds of `synopses`.
+
+    `queries` maps a database to the answers of all queries, shape (m,); `synopses`, shape
+    (t, m), are the answers of the earlier synopses. The other parameters are those of
+    `boosting`. Returns numbers of queries in [0, m), whole numbers of shape `size`. Raises
+    ValueError on a parameter out of range.
+    """
+    require_positive(attenuation=attenuation)
+    law = reweight(
+        total_agreement(
+            np.asarray(synopses, dtype=float),
+            queries(database),
+            accuracy=accuracy,
+            attenuation=attenuation,
+            agreement=agreement,
+        ),
+        weight_rate(advantage),
+    )
+    return np.asarray(rng.choice(len(law), size=sample_shape(size), p=law))[()]
+
+
+def sampled_query_counts(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    queries: Callable[[Database], Array],
+    synopses: Array,
+    samples: int,
+    accuracy: float,
+    attenuation: float,
+    advantage: float,
+    size: Size = None,
+) -> Array:
+    """Count how often each query is among the samples of each round but the first.
+
+    Parameters as in `sampled_query`. Round j + 2 draws `samples` queries by the weights after
+    `synopses[: j + 1]`. The first round draws from the uniform law whatever the data; in the
+    others the order of independent draws tells nothing that the counts do not.
+    Returns whole numbers of shape `size` + (t, m). Raises ValueError on a parameter out of range.
+    """
+    require_positive(attenuation=attenuation, samples=samples)
+    laws = _laws(queries(database), synopses, accuracy, attenuation, advantage)
+    shape = sample_shape(size)
+    # Each round has a law of its own: numpy broadcasts over the leading axes of the laws.
+    return rng.multinomial(samples, laws, size=(*shape, len(laws)))
+
+
+def multinomial_law(probabilities: Array, samples: int) -> FiniteLaw:
+    """Counts of `samples` independent draws: outcomes (ways, m), all ways to fill m cells."""
+    cells = len(probabilities)
+    bars = np.array(list(combinations(range(samples + cells - 1), cells - 1)), dtype=np.int64)
+    bars = bars.reshape(-1, cells - 1)
+    ends = np.pad(bars, ((0, 0), (0, 1)), constant_values=samples + cells - 1)
+    counts = np.diff(ends, prepend=-1, axis=1) - 1
+    factorials = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, samples + 1)))])
+    logs = factorials[samples] - factorials[counts].sum(axis=1) + counts @ np.log(probabilities)
+    return FiniteLaw(outcomes=counts, log_probabilities=logs)
+
+
+def sampled_query_mechanism(
+    *,
+    weights: Sequence[Sequence[float]],
+    synopses: Sequence[Sequence[float]],
+    records: int,
+    accuracy: float,
+    attenuation: float,
+    advantage: float = 0.25,
+    agreement: Agreement = attenuated_agreement,
+    reweight: Reweighting = exponential_weights,
+    name: str = "sampled-query",
+    identifier: str = "",
+) -> Mechanism:
+    """`sampled_query` on linear queries with weights in [0, 1], shape (queries, bins)."""
+    require_positive(attenuation=attenuation)
+    require_whole(records=records)
+    require_number(accuracy=accuracy)
+    answers = partial(linear_answers, weights=weights)
+    public = np.asarray(synopses, dtype=float)
+    reweighting: dict[str, Any] = {"accuracy": accuracy, "attenuation": attenuation}
+
+    def law(database: Database) -> FiniteLaw:
+        agreed = total_agreement(public, answers(database), agreement=agreement, **reweighting)
+        chances = reweight(agreed, weight_rate(advantage))
+        return FiniteLaw(outcomes=np.arange(len(chances)), log_probabilities=np.log(chances))
+
+    return Mechanism(
+        trust_rows=True,
+        name=name,
+        identifier=identifier,
+        run=partial(
+            sampled_query,
+            queries=answers,
+            synopses=public,
+            advantage=advantage,
+            agreement=agreement,
+            reweight=reweight,
+            **reweighting,
+        ),
+        databases=Histogram(bins=len(weights[0]), total=records),
+        claims=(
+            PrivacyClaim(
+                epsilon=sampling_loss(
+                    advantage=advantage,
+                    sensitivity=1 / records,
+                    attenuation=attenuation,
+                    earlier=len(public),
+                ),
+                relation=Relation.REPLACE_ONE,
+                identifier="BQ-6.4",
+                statement="a query sampled after t rounds loses at most 4 alpha t rho / mu",
+                reference=f"{SOURCE}, Claim 6.4 with its constant",
+            ),
+        ),
+        reference=SOURCE,
+        law=law,
+    )
+
+
+def sampled_query_counts_mechanism(
+    *,
+    weights: Sequence[Sequence[float]],
+    synopses: Sequence[Sequence[float]],
+    records: int,
+    samples: int,
+    epsilon: float,
+    delta: float,
+    accuracy: float,
+    advantage: float = 0.25,
+    calibration_delta: float | None = None,
+    name: str = "sampled-query-counts",
+    identifier: str = "",
+) -> Mechanism:
+    """`sampled_query_counts` on linear queries, attenuated enough to be (epsilon, delta)-private.
+
+    `calibration_delta` is what the attenuation is calculated from, `delta` unless given.
+    """
+    require_positive(epsilon=epsilon)
+    require_whole(records=records, samples=samples)
+    require_number(accuracy=accuracy)
+    answers = partial(linear_answers, weights=weights)
+    public = np.asarray(synopses, dtype=float)
+    attenuation = attenuation_for(
+        advantage=advantage,
+        sensitivity=1 / records,
+        samples=samples,
+        rounds=len(public) + 1,
+        epsilon=epsilon,
+        delta=calibration_delta or delta,
+    )
+
+    def law(database: Database) -> ProductLaw:
+        laws = _laws(answers(database), public, accuracy, attenuation, advantage)
+        return ProductLaw(parts=tuple(multinomial_law(one, samples) for one in laws))
+
+    return Mechanism(
+        trust_rows=True,
+        name=name,
+        identifier=identifier,
+        run=partial(
+            sampled_query_counts,
+            queries=answers,
+            synopses=public,
+            samples=samples,
+            accuracy=accuracy,
+            attenuation=attenuation,
+            advantage=advantage,
+        ),
+        databases=Histogram(bins=len(weights[0]), total=records),
+        claims=(
+            PrivacyClaim(
+                epsilon=epsilon,
+                delta=delta,
+                relation=Relation.REPLACE_ONE,
+                identifier="BQ-MU",
+                statement="with mu from zCDP the samples of all rounds are private together",
+                reference=f"{SOURCE}, with constants",
+            ),
+        ),
+        reference=SOURCE,
+        law=law,
+    )
+
+
+def _laws(
+    truth: Array, synopses: Array, accuracy: float, attenuation: float, advantage: float
+) -> Array:
+    """The law of a sample in every round but the first, shape (t, queries)."""
+    errors = np.abs(np.asarray(synopses, dtype=float) - truth)
+    agreed = attenuated_agreement(errors, accuracy=accuracy, attenuation=attenuation)
+    return exponential_weights(agreed.cumsum(axis=0), weight_rate(advantage))
+
+
+# Replacing a record of element 0 by one of element 1 moves the first query down, all others up.
+SAMPLED_QUERY = sampled_query_mechanism(
+    weights=((1, 0, 0, 0), (0, 1, 0, 0), (0, 1, 1, 0), (0, 1, 0, 1), (0, 1, 1, 1)),
+    synopses=((0.0,) * 5,) * 4,
+    records=20,
+    accuracy=0.08,
+    attenuation=0.5,
+    identifier="BQ-6.4",
+)
+SAMPLED_QUERY_COUNTS = sampled_query_counts_mechanism(
+    weights=((1, 0, 0, 0), (0, 1, 0, 0), (0, 1, 1, 0)),
+    synopses=((0.0,) * 3,) * 2,
+    records=20,
+    samples=6,
+    epsilon=1.0,
+    delta=1e-3,
+    accuracy=0.08,
+    identifier="BQ-MU",
+)

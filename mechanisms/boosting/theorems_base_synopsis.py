@@ -1,4 +1,9 @@
-"""Base synopsis generator: how many sampled queries are enough, and how small a database."""
+"""Base synopses and boosting: how many samples, how small a database, why the median is right.
+
+The statements about runs of boosting hold whenever the base generator keeps its promise in every
+round. They are tested against a generator that promises no more than it must and follows a script
+of errors.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,24 +34,44 @@ from ..model import (
     number,
     whole,
 )
-from .base_synopsis import (
+from .boosting import (
+    BOOK,
+    SECTION_6_2,
     SOURCE,
     answer_table,
     base_mechanism,
     base_scale,
+    boosting_mechanism,
     coverage,
+    draw_queries,
     nearest_synopsis,
     samples_needed,
 )
-from .boosting import BOOK, boosting_mechanism, draw_queries
-from .query_weights import attenuation_for, indicator_queries, linear_answers, rounds_needed
+from .boosting_cases import (
+    ADVANTAGE,
+    QUERIES,
+    advantage_margin,
+    answer_margin,
+    case_domain,
+    majority_margin,
+    near_edge,
+    normaliser_margin,
+    potential_margin,
+    potential_plot,
+)
+from .query_weights import (
+    attenuation_for,
+    exponential_weights,
+    indicator_queries,
+    linear_answers,
+    rounds_needed,
+)
 
-ADVANTAGE = 0.25
-BAD = 0.5 - ADVANTAGE + 1e-4
+GENERATOR_ADVANTAGE = 0.25
+BAD = 0.5 - GENERATOR_ADVANTAGE + 1e-4
 """Just over the weight that a synopsis may be wrong on."""
 BOOSTED_ADVANTAGE = 0.36
 """With two queries two rounds are enough, and the median of two is spoilt by one of them."""
-
 RECORDS = whole(200_000, 1000, 10**7, "records, n")
 EPSILON = number(0.1, 0.01, 1, "loss of one synopsis, in nats")
 BETA = number(0.05, 0.001, 0.5, "failure probability")
@@ -85,7 +110,7 @@ def _misleading_law(database: Database, *, bad: float, synopses: int, samples: i
 
 
 def _generalisation(synopses: int, beta: float) -> Subject:
-    samples = samples_needed(synopses=synopses, advantage=ADVANTAGE, beta=beta)
+    samples = samples_needed(synopses=synopses, advantage=GENERATOR_ADVANTAGE, beta=beta)
     shape: dict[str, Any] = {"synopses": synopses, "samples": samples}
     claim = UtilityClaim(
         loss=lambda database, output: np.asarray(output, dtype=float),
@@ -100,7 +125,7 @@ def _generalisation(synopses: int, beta: float) -> Subject:
             name="misleading-sample",
             run=partial(misleading_sample, bad_share=BAD, **shape),
             claims=(claim,),
-            reference=SOURCE,
+            reference=SECTION_6_2,
             law=partial(_misleading_law, bad=BAD, **shape),
         ),
     )
@@ -174,7 +199,7 @@ def _generator(bins: int, records: int, epsilon: float, beta: float) -> Threshol
     law = np.full(bins, BAD)
     law[-1] -= law.sum() - 1
     table = answer_table(weights, records=1)
-    needed = samples_needed(synopses=len(table), advantage=ADVANTAGE, beta=beta / 2)
+    needed = samples_needed(synopses=len(table), advantage=GENERATOR_ADVANTAGE, beta=beta / 2)
     noise = partial(base_scale, sensitivity=1 / records, epsilon=epsilon)
     accuracy = coverage(bins=bins, records=1) + 2 * noise(samples=needed) * log(2 * needed / beta)
 
@@ -199,7 +224,7 @@ def _generator(bins: int, records: int, epsilon: float, beta: float) -> Threshol
         counted="samples",
         instance=instance,
         loss=unserved,
-        level=0.5 - ADVANTAGE,
+        level=0.5 - GENERATOR_ADVANTAGE,
         beta=beta,
     )
 
@@ -328,12 +353,49 @@ def _sampled_answers(epsilon: float, queries: int, searched: int) -> Subject:
     return Subject(claim=replace(claim, databases=hard), mechanism=made)
 
 
+ROUNDS = whole(15, 1, 60, "rounds, T")
+
+
+def favouring_weights(agreed: Array, rate: float) -> Array:
+    """Weights that grow where the synopses agree with the data."""
+    return exponential_weights(-agreed, rate)
+
+
+def _about_runs(
+    identifier: str,
+    statement: str,
+    margin: Callable[..., float],
+    *,
+    parameters: tuple[str, ...] = ("queries", "advantage", "rounds"),
+    queries: int = 16,
+    **rest: Any,
+) -> Theorem:
+    """A statement about runs; `margin(case, **parameters)` is that of a script."""
+
+    def subject(queries: int, **given: float) -> InvariantClaim:
+        return InvariantClaim(
+            cases=case_domain(queries=queries),
+            margin=partial(margin, queries=queries, **given),
+            examples=near_edge(queries=queries),
+        )
+
+    known = {"queries": replace(QUERIES, default=queries), "advantage": ADVANTAGE, "rounds": ROUNDS}
+    return Theorem(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE,
+        subject=subject,
+        parameters={name: known[name] for name in parameters},
+        **rest,
+    )
+
+
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-BASE-ERR",
         statement="P[one of k noisy answers errs by b ln(k / beta)] <= beta, and the best synopsis "
         "for them by the coverage and twice as much",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=_sampled_answers,
         parameters={
             "epsilon": number(1.0, 0.01, 4, "loss of the answers, in nats"),
@@ -344,7 +406,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-BASE-ERR-CLAIM",
         statement="the synopsis claims to err by bins / (4 m) + 2 b ln(k / beta), b = k / (n e)",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=_errors_claimed,
         parameters={
             "epsilon": number(1.0, 0.01, 4, "loss of the answers, e, in nats"),
@@ -383,7 +445,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-GEN",
         statement="ln(|Y| / beta) / -ln(1/2 + eta) samples speak for all queries, but for beta",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=_generalisation,
         parameters={
             "synopses": whole(3, 1, 3, "bad synopses"),
@@ -393,7 +455,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-COVER",
         statement="every data has m records that answer all queries to sqrt(ln(2 |Q|) / (2 m))",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=partial(_cover, _sampled_cover),
         parameters=(
             sizes := {
@@ -405,7 +467,7 @@ THEOREMS: tuple[Theorem, ...] = (
     Theorem(
         identifier="BQ-COVER-ROUNDING",
         statement="every data has m records that answer all queries to bins / (4 m)",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=partial(_cover, _rounded_cover),
         parameters=sizes,
     ),
@@ -413,7 +475,7 @@ THEOREMS: tuple[Theorem, ...] = (
         identifier="BQ-BASE-ACC",
         statement="with ln(2 |Y| / beta) / -ln(1/2 + eta) samples the synopsis serves 1/2 + eta of "
         "the distribution to lambda, but for beta",
-        reference=SOURCE,
+        reference=SECTION_6_2,
         subject=partial(_generator, 3),
         parameters={"records": RECORDS, "epsilon": EPSILON, "beta": BETA},
     ),
@@ -427,5 +489,42 @@ THEOREMS: tuple[Theorem, ...] = (
         weak="no samples can: T rounds fail a query only if they miss 1/2 - eta of the weight on "
         "average, by BQ-POT and the inequality of the means, and all together that has chance "
         "(beta / 2 T)^T; T-LAP-1 reaches the bound on the noise, BQ-6.1-ACC-EVENT that on errors",
+    ),
+    _about_runs(
+        "BQ-6.3",
+        "in every round the weighted lower agreement is 2 eta or more",
+        advantage_margin,
+    ),
+    _about_runs(
+        "BQ-Z",
+        "in every round the normaliser is at most sqrt(1 - 4 eta^2)",
+        normaliser_margin,
+    ),
+    _about_runs(
+        "BQ-POT",
+        "bad queries <= potential = product of normalisers <= (1 - 4 eta^2)^(T/2)",
+        potential_margin,
+        queries=64,
+        plot=potential_plot,
+    ),
+    _about_runs(
+        "BQ-MAJ",
+        "where upper agreements add up to more than 0 the median errs by less than lambda + mu",
+        majority_margin,
+    ),
+    _about_runs(
+        "BQ-6.1-ACC-EVENT",
+        "after T rounds no median errs by more than lambda + mu",
+        answer_margin,
+        parameters=("queries", "advantage"),
+        queries=64,
+    ),
+    _about_runs(
+        "ERR-BQ-4",
+        "a query's weight is increased when its answer is accurate, decreased when it is not",
+        partial(potential_margin, reweight=favouring_weights),
+        plot=partial(potential_plot, reweight=favouring_weights),
+        corrected="BQ-POT",
+        remark="the words are exchanged: inaccurate queries gain weight, accurate ones lose it",
     ),
 )

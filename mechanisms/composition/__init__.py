@@ -1,4 +1,4 @@
 """Mechanisms made of mechanisms: a fixed list of them, or an analyst who adapts.
 
-Read `composed` first, then `drill_down`. `theorems_composition` and `broken_composed` follow.
+Read `composed` first. `theorems_composition` and `broken_composed` follow.
 """

@@ -17,9 +17,14 @@ from ..model import (
     NegativeControl,
     SessionOver,
 )
-from ..noise.leaky_response import leaky_response_mechanism
-from .budgeted_stream import StreamState, budgeted_counts, budgeted_stream
-from .drill_down import DRILL_DOWN, drill_down_mechanism
+from ..noise.randomized_response import leaky_response_mechanism
+from .composed import (
+    DRILL_DOWN,
+    StreamState,
+    budgeted_counts,
+    budgeted_stream,
+    drill_down_mechanism,
+)
 
 REFERENCE = "Dwork, Rothblum and Vadhan (2010), Theorem III.3, printed wrongly"
 

@@ -41,11 +41,9 @@ from ..model import (
 )
 from ..noise.geometric import geometric_mechanism
 from ..noise.laplace import laplace_mechanism
-from ..noise.leaky_response import leaky_response, leaky_response_mechanism
+from ..noise.randomized_response import leaky_response, leaky_response_mechanism
 from ..queries import count, histogram
-from .budgeted_stream import ROGERS, budgeted_counts, cost_of
-from .composed import compose
-from .drill_down import drill_down_mechanism
+from .composed import ROGERS, budgeted_counts, compose, cost_of, drill_down_mechanism
 
 BUN = "Bun and Steinke (2016)"
 DRV = "Dwork, Rothblum and Vadhan (2010), Theorem III.3"

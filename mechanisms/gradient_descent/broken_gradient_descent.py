@@ -1,4 +1,4 @@
-"""Noisy gradient descents and vector sums with one part wrong: they lose privacy or accuracy."""
+"""Descents, vector sums and statements on them with one part wrong: a noise, sign, step or set."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,30 +11,47 @@ import numpy as np
 from .._checks import sample_shape
 from ..model import (
     Array,
+    BrokenStatement,
     Database,
     Interval,
+    InvariantCase,
+    InvariantClaim,
     LaplaceLaw,
     Mechanism,
     NegativeControl,
     PrivacyClaim,
+    Record,
     Relation,
     Rows,
     Size,
 )
-from .broken_gradient_statements import as_they_are
-from .descent_claims import expected_square_norm
-from .gradient_descent import SOURCE, projected_gradient_descent
-from .losses import DISTANCE, LINEAR, as_points, point_rows
-from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
-from .noisy_gradient_law import l2_multiplier, noise_scale
-from .projections import onto_ball
-from .vector_sum import (
-    l2_scale,
-    spread_rows,
-    vector_sum,
-    vector_sum_law,
-    vector_sum_mechanism,
+from .gradient_cases import (
+    contained_margin,
+    descent_domain,
+    excess_margin,
+    far_starts,
+    nonexpansive_margin,
+    progress_margin,
+    set_domain,
+    set_edges,
 )
+from .gradient_descent import (
+    DISTANCE,
+    LINEAR,
+    SOURCE,
+    as_points,
+    onto_ball,
+    point_rows,
+    projected_gradient_descent,
+)
+from .noisy_gradient_descent import (
+    every_gradient,
+    expected_square_norm,
+    l2_multiplier,
+    noise_scale,
+    noisy_gradient_descent_mechanism,
+)
+from .vector_sum import l2_scale, spread_rows, vector_sum, vector_sum_law, vector_sum_mechanism
 
 
 def reused_noise(rng: np.random.Generator, scale: float, shape: tuple[int, ...]) -> Iterator[Array]:
@@ -42,6 +59,11 @@ def reused_noise(rng: np.random.Generator, scale: float, shape: tuple[int, ...])
     drawn = rng.laplace(scale=scale, size=shape)
     while True:
         yield drawn
+
+
+def as_they_are(points: Array) -> Array:
+    """The points as they are."""
+    return points
 
 
 def noisy_average(
@@ -94,7 +116,6 @@ def _scaled(factor: float) -> Callable[..., float]:
 
 
 STEPS = 8
-
 # One coordinate and many steps: the sound noise is then nearly needed.
 _gradients = partial(
     noisy_gradient_descent_mechanism,
@@ -116,27 +137,22 @@ HALF_THE_SENSITIVITY = _privacy(
     _gradients(calibration=_scaled(1 / 2), name="noisy-gradients-half-the-sensitivity"),
     "noise for gradients that move by G / n, the norm of one row's share; they move by 2 G / n",
 )
-
 NOISE_OF_ONE_STEP = _privacy(
     "MUT-GD-5",
     _gradients(calibration=_scaled(1 / sqrt(STEPS)), name="noisy-gradients-noise-of-one-step"),
     "the noise does not grow with the root of the number of steps",
 )
-
 _two_steps = _gradients(loss=DISTANCE, start=(0.0,), steps=2, name="noisy-gradients-reused-noise")
-
 REUSED_NOISE = _privacy(
     "MUT-GD-6",
     replace(_two_steps, run=partial(_two_steps.run, noise=reused_noise), log_probability=None),
     "all steps share their noise, which the differences of the gradients cancel",
 )
-
 _unclipped: dict[str, Any] = {
     "dimension": 2,
     "scale": l2_scale(norm=1.0, epsilon=2.0, delta=1e-3),
     "clip": as_they_are,
 }
-
 ROWS_NOT_CLIPPED = _privacy(
     "MUT-GD-7",
     replace(
@@ -148,7 +164,6 @@ ROWS_NOT_CLIPPED = _privacy(
     ),
     "rows longer than the norm the noise is for are summed as they are: the loss grows with them",
 )
-
 CONSTANT_ONE = _privacy(
     "MUT-GD-8",
     vector_sum_mechanism(
@@ -161,12 +176,10 @@ CONSTANT_ONE = _privacy(
     ),
     "noise of scale D sqrt(ln(1 / delta)) / epsilon, without the constant of the theorem",
 )
-
 _once: dict[str, Any] = {
     "average": partial(average_of_descent, step_size=0.5, steps=9),
     "epsilon": 1.0,
 }
-
 NOISE_ON_THE_AVERAGE = _privacy(
     "MUT-GD-9",
     Mechanism(
@@ -187,7 +200,6 @@ NOISE_ON_THE_AVERAGE = _privacy(
     ),
     "the average point moves by step_size (steps + 1) / n, a gradient by 2 / n: the loss is 2.5",
 )
-
 _wrong_variance = expected_square_norm(
     lipschitz=1.0,
     dimension=3,
@@ -196,11 +208,85 @@ _wrong_variance = expected_square_norm(
     per_noise=1.0,
 )
 _one_step = _gradients(start=(0.0,) * 3, steps=1, name="noisy-gradient-variance-of-a-gaussian")
-
 GAUSSIAN_VARIANCE = NegativeControl(
     mechanism=replace(
         _one_step, identifier="MUT-GD-10", claims=(*_one_step.claims, _wrong_variance)
     ),
     claim=-1,
     defect="the variance of the noise is taken for scale^2, as if Gaussian, and is twice that",
+)
+DIAMETER, LIPSCHITZ, DESCENT_STEPS = 2.0, 1.0, 100
+
+
+def onto_two_points(points: Array) -> Array:
+    """The nearest points of {-1, 1}^d, which is not convex."""
+    return np.where(points < 0, -1.0, 1.0)
+
+
+def _broken(
+    number: str,
+    statement: str,
+    defect: str,
+    margin: Callable[[InvariantCase], float],
+    cases: Record,
+    examples: tuple[Any, ...],
+) -> BrokenStatement:
+    identifier = f"MUT-GD-{number}"
+    claim = InvariantClaim(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE,
+        cases=cases,
+        margin=margin,
+        examples=examples,
+    )
+    return BrokenStatement(identifier=identifier, claim=claim, defect=defect)
+
+
+_on_descents: dict[str, Any] = {
+    "cases": descent_domain(dimension=1),
+    "examples": far_starts(dimension=1),
+}
+_setting: dict[str, Any] = {"diameter": DIAMETER, "lipschitz": LIPSCHITZ}
+_excess = partial(
+    excess_margin,
+    steps=DESCENT_STEPS,
+    bound=lambda **_: DIAMETER * LIPSCHITZ / DESCENT_STEPS**0.5,
+    **_setting,
+)
+NOT_PROJECTED = _broken(
+    "1",
+    "all points lie in the set",
+    "the points are not projected",
+    partial(contained_margin, steps=4, projection=as_they_are, **_setting),
+    **_on_descents,
+)
+ASCENT = _broken(
+    "2",
+    "L(w_t) - L(w) <= (eta / 2) ||g||^2 + (||w_t - w||^2 - ||w_(t+1) - w||^2) / (2 eta)",
+    "every step goes up the gradient instead of down",
+    partial(progress_margin, steps=4, sign=-1.0, **_setting),
+    **_on_descents,
+)
+STEPS_TOO_SMALL = _broken(
+    "3",
+    "L(average) - L(w*) <= R G / sqrt(T)",
+    "step size R / (G T): the descent crosses the set once at most, and its average is half way",
+    partial(_excess, step_size=DIAMETER / (LIPSCHITZ * DESCENT_STEPS)),
+    **_on_descents,
+)
+STEPS_TOO_LARGE = _broken(
+    "3b",
+    "L(average) - L(w*) <= R G / sqrt(T)",
+    "step size R sqrt(T) / G: the descent jumps from end to end",
+    partial(_excess, step_size=DIAMETER * DESCENT_STEPS**0.5 / LIPSCHITZ),
+    **_on_descents,
+)
+NOT_CONVEX = _broken(
+    "11",
+    "projecting onto a set brings no point farther from one of the set",
+    "the set is {-1, 1}, which is not convex",
+    partial(nonexpansive_margin, radius=1.0, only=onto_two_points),
+    set_domain(dimension=1),
+    set_edges(dimension=1),
 )

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.composition import zcdp_root
-from ..accounting.spending import Spending, bound, spends
+from ..accounting.composition import Spending, bound, spends, zcdp_root
 from ..model import (
     Array,
     Database,
@@ -25,12 +24,16 @@ from ..model import (
     number,
     whole,
 )
-from .descent_claims import expected_progress, expected_square_norm
-from .descent_pictures import mean_excess_plot
-from .gradient_descent import SOURCE, balanced_step_size, excess_bound
-from .losses import DISTANCE, LINEAR
-from .noisy_gradient_descent import every_gradient, noisy_gradient_descent_mechanism
-from .noisy_gradient_law import coordinate_multiplier, l2_multiplier
+from .gradient_cases import mean_excess_plot
+from .gradient_descent import DISTANCE, LINEAR, SOURCE, balanced_step_size, excess_bound
+from .noisy_gradient_descent import (
+    coordinate_multiplier,
+    every_gradient,
+    expected_progress,
+    expected_square_norm,
+    l2_multiplier,
+    noisy_gradient_descent_mechanism,
+)
 
 EPSILON = number(1.0, 0.1, 4, "nats, of all steps")
 # No default is 1 here: what is multiplied by 1, or is its own square, would not be looked at.

@@ -30,9 +30,7 @@ from ..model import (
     Size,
     UtilityClaim,
 )
-from .gradient_descent import SOURCE
-from .losses import as_points, point_rows
-from .projections import Projection, onto_ball
+from .gradient_descent import SOURCE, Projection, as_points, onto_ball, point_rows
 
 
 def vector_sum(

@@ -1,4 +1,4 @@
 """Finding a point between the smallest and the largest record, and learning boxes from such points.
 
-Read `interior_point`, then `rec_concave`, then `boxes`.
+Read `interior_point`, then `boxes`.
 """

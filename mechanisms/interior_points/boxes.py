@@ -22,7 +22,7 @@ from .._checks import (
     sample_shape,
 )
 from ..accounting.composition import zcdp_root
-from ..accounting.tails import log_laplace_cdf
+from ..accounting.privacy_loss import log_laplace_cdf
 from ..learning.labelled import grid_points
 from ..model import (
     Array,
@@ -40,8 +40,15 @@ from ..model import (
     Size,
     UtilityClaim,
 )
-from .interior_point import SOURCE, failure_bound, interior_point, interior_point_law
-from .rec_concave import failure_promised, rec_concave, rec_concave_law
+from .interior_point import (
+    SOURCE,
+    failure_bound,
+    failure_promised,
+    interior_point,
+    interior_point_law,
+    rec_concave,
+    rec_concave_law,
+)
 
 EMPTY = -1
 """Both ends of an axis of the hypothesis that calls nothing positive."""

@@ -1,7 +1,10 @@
-"""Theorems on learning boxes, as margins over labelled points with adversarial interior points.
+"""Theorems on learning boxes, as margins over labelled points, and how the records needed grow.
 
 In the conditional statements every call returns an interior point of its block; which one is
 part of the case, as a fraction of the way from the block's smallest number to its largest.
+
+Growth with the dimension: every axis has two blocks of positives of its own, one at each end, which
+lie in the middle of all other axes, so that what is lost on one axis is lost on no other.
 """
 
 from collections.abc import Callable
@@ -12,15 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, bound, spends
+from ..accounting.composition import Spending, bound, spends
 from ..model import (
     Array,
     Choices,
+    Database,
+    GrowthClaim,
     IdentityClaim,
     Interval,
     InvariantCase,
     InvariantClaim,
     Mechanism,
+    Output,
     PrivacyClaim,
     Product,
     Record,
@@ -32,10 +38,11 @@ from ..model import (
     number,
     whole,
 )
-from .boxes import block_needed as block_of
 from .boxes import (
+    block_needed,
     blocks,
     boxes_mechanism,
+    call_privacy,
     errors,
     hard_records,
     hull,
@@ -43,9 +50,9 @@ from .boxes import (
     predict,
     records_needed,
 )
+from .boxes import block_needed as block_of
 from .broken_boxes import unpadded_mechanism
-from .interior_point import SOURCE
-from .rec_concave import lopsided_points
+from .interior_point import SOURCE, interior_point, lopsided_points
 
 GRID = 8
 PLACE = Interval(low=0, high=GRID - 1, integer=True)
@@ -334,6 +341,50 @@ MAIN = {
     "beta": number(0.1, 1e-3, 0.5, "chance of failure"),
 }
 
+
+def _apart(dimension: int, grid: int, block: int) -> Database:
+    """Positives [x_1, ..., x_d, 1], `block` at each end of each axis, spread over a quarter."""
+    place = np.arange(block) * (grid // 4) // block
+    points = np.full((2 * dimension, block, dimension + 1), grid // 2)
+    for axis in range(dimension):
+        points[2 * axis, :, axis] = place
+        points[2 * axis + 1, :, axis] = grid - 1 - place
+    points[..., -1] = 1
+    return points.reshape(-1, dimension + 1).tolist()
+
+
+def _wrong(x: float, database: Database, output: Output) -> Array:
+    return errors(database, output).sum(axis=-1)
+
+
+def _in_dimension(epsilon: float, delta: float, beta: float, grid: int) -> GrowthClaim:
+    def block(dimension: float) -> int:
+        return block_needed(
+            dimension=int(dimension), grid=grid, epsilon=epsilon, beta=beta, delta=delta
+        )
+
+    def instance(dimension: float) -> tuple[Callable[..., Array], Database]:
+        each, block_size = call_privacy(int(dimension), epsilon, delta), block(dimension)
+        run = partial(
+            learn_box,
+            grid=grid,
+            block=block_size,
+            interior=partial(interior_point, grid=grid, epsilon=each),
+        )
+        return run, _apart(int(dimension), grid, block_size)
+
+    return GrowthClaim(
+        trust_rows=True,
+        points=(1, 2, 4, 8),
+        instance=instance,
+        quantity=_wrong,
+        bound=lambda dimension: 2 * dimension * block(dimension),
+        high=lambda dimension: 2 * dimension * block(dimension),
+        grows="positives lost",
+        over="d",
+    )
+
+
 THEOREMS: tuple[Theorem, ...] = (
     _plain(
         "PAC-ERR",
@@ -469,5 +520,19 @@ THEOREMS: tuple[Theorem, ...] = (
         corrected="PAC-BOX-TEST",
         remark="a noiseless test of |S| < m answers with certainty on one side of m; pad, or "
         "pay for a noisy count",
+    ),
+    Theorem(
+        identifier="PAC-BOX-GROW-D",
+        costly=20,
+        statement="positives lost, alpha n, grow as d^1.5 ln d with delta, and are 2 d m at most",
+        reference=f"{SOURCE}, with constants",
+        subject=_in_dimension,
+        constant=2,
+        parameters={
+            "epsilon": number(4.0, 0.5, 8, "nats"),
+            "delta": number(0.01, 1e-6, 0.05, "of all calls"),
+            "beta": number(0.1, 0.01, 0.5, "chance of failure"),
+            "grid": whole(64, 16, 256, "places of an axis"),
+        },
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.spending import Spending, spends
+from ..accounting.composition import Spending, spends
 from ..model import (
     Array,
     Database,
@@ -34,16 +34,14 @@ from ..model import (
 from .interior_point import (
     SOURCE,
     balanced_points,
-    depth_scores,
-    interior_point_mechanism,
-    not_interior,
-    points_needed,
-)
-from .rec_concave import (
     depth,
+    depth_scores,
     failures_added,
+    interior_point_mechanism,
     lopsided_points,
+    not_interior,
     partitions,
+    points_needed,
     points_promised,
     rec_concave_law,
     rec_concave_mechanism,

@@ -1,5 +1,5 @@
 """Private learners: finite classes and conjunctions.
 
-Read `labelled` (examples with labels), `finite_class`, then `conjunctions` and
-`greedy_conjunctions`, whose transcripts and invariants have files of their own.
+Read `labelled` (examples with labels, and conjunctions), `finite_class`, then `conjunctions` and
+`greedy_conjunctions`, whose invariants have a file of their own.
 """

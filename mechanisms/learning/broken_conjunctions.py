@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, BrokenStatement, Database, NegativeControl, Size
-from .conjunction_class import literals
 from .conjunctions import (
     noisy_conjunction,
     noisy_conjunction_law,
@@ -17,14 +16,16 @@ from .conjunctions import (
 )
 from .greedy_conjunctions import (
     GREEDY_CONJUNCTION,
+    Sums,
     greedy_conjunction,
+    greedy_conjunction_law,
+    greedy_conjunction_log_probability,
     greedy_conjunction_mechanism,
     greedy_conjunction_of_counts,
     greedy_conjunction_threshold,
 )
 from .greedy_invariants import best_score_is_zero, few_negatives_left
-from .greedy_transcripts import Sums, greedy_conjunction_law, greedy_conjunction_log_probability
-from .labelled import labelled_counts
+from .labelled import labelled_counts, literals
 
 # beta 0.5 keeps the threshold within reach of small databases.
 _one_count = noisy_conjunction_mechanism(

@@ -28,7 +28,7 @@ from ..model import (
 from ..selection.exponential import log_probabilities
 from .labelled import grid_points, labelled_counts, labelled_row, mistakes
 
-SOURCE = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011)"
+KASIVISWANATHAN = "Kasiviswanathan, Lee, Nissim, Raskhodnikova and Smith (2011)"
 
 
 def finite_class(
@@ -136,7 +136,7 @@ def finite_class_mechanism(
                 relation=relation,
                 identifier="PAC-EML",
                 statement="The exponential mechanism over a finite class is epsilon-private",
-                reference=f"{SOURCE}, Theorem 3.4",
+                reference=f"{KASIVISWANATHAN}, Theorem 3.4",
             ),
             UtilityClaim(
                 loss=regret,
@@ -147,10 +147,10 @@ def finite_class_mechanism(
                 ),
                 identifier="PAC-EML-REGRET",
                 statement="Mistakes exceed the best by less than (2/epsilon) ln(|C| / beta)",
-                reference=f"{SOURCE}, Theorem 3.4",
+                reference=f"{KASIVISWANATHAN}, Theorem 3.4",
             ),
         ),
-        reference=SOURCE,
+        reference=KASIVISWANATHAN,
     )
 
 
@@ -196,7 +196,7 @@ def finite_class_threshold(
         beta=beta,
         identifier=identifier,
         statement="n >= (2 / (alpha epsilon)) ln(|C| / beta) rows give error at most alpha",
-        reference=f"{SOURCE}, Theorem 3.4",
+        reference=f"{KASIVISWANATHAN}, Theorem 3.4",
     )
 
 

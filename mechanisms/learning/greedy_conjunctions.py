@@ -1,20 +1,28 @@
 """Learning a conjunction of at most k literals greedily, each by the exponential mechanism.
 
-Stemmer, lecture notes on differential privacy, lecture 12, conjunctions, take 2. The literal
-TRUE stands among the candidates: without it no literal is good when all points are positive.
+Stemmer, lecture notes on differential privacy, lecture 12, conjunctions, take 2, with the
+constants written out: k is the most literals of a conjunction, J the number of rounds. The
+literal TRUE stands among the candidates: without it no literal is good when all points are
+positive.
+
+In order: how many rounds and rows are needed, as arithmetic in nats; transcripts (lists of chosen
+literals, numbered as in `labelled` with TRUE last), their scores, what is left after them and their
+exact laws; the learner.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
-from math import ceil, exp, prod
+from math import ceil, exp, log, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from .._checks import require_delta, require_positive, require_whole, sample_shape
+from ..accounting.composition import zcdp_root
 from ..model import (
     Array,
     Database,
+    FiniteLaw,
     Mechanism,
     Output,
     PrivacyClaim,
@@ -25,30 +33,187 @@ from ..model import (
     UtilityClaim,
 )
 from ..selection.exponential import log_probabilities
-from .conjunction_class import (
+from .labelled import (
+    SOURCE,
+    conjoined,
     cube_dimension,
     falsified_sums,
+    grid_points,
+    kept_literals,
+    labelled_points,
+    labelled_row,
     literals,
     literals_at,
+    mistakes,
+    packed_rows,
     some_conjunction_fits,
 )
-from .greedy_bounds import greedy_rounds, greedy_sample_size, round_privacy, score_shortfall
-from .greedy_transcripts import (
-    Sums,
-    all_alive,
-    chosen_mistakes,
-    greedy_conjunction_law,
-    greedy_conjunction_log_probability,
-    literal_scores,
-    remove_falsified,
-    worst_shortfall,
-)
-from .labelled import grid_points, labelled_points, labelled_row
 
-SOURCE = "Stemmer, lecture notes on differential privacy, lecture 12"
+
+def greedy_rounds(most_literals: int, rows: int) -> int:
+    """Rounds that leave few negatives: ceil(2 k ln n), at least 1. n is public."""
+    return max(1, ceil(2 * most_literals * log(rows)))
+
+
+def round_privacy(epsilon: float, rounds: int, delta: float = 0.0) -> float:
+    """The epsilon of each round that makes all of them together (epsilon, delta)-private.
+
+    With delta it uses that the exponential mechanism's loss has a range of epsilon only, Cesar
+    and Rogers (2021), and zero-concentrated differential privacy.
+    """
+    require_positive(epsilon=epsilon, rounds=rounds)
+    return sqrt(8 / rounds) * zcdp_root(epsilon, delta) if delta else epsilon / rounds
+
+
+def score_shortfall(dimension: int, rounds: int, round_epsilon: float, beta: float) -> float:
+    """With probability 1 - beta no chosen score is this far below the best one of its round."""
+    return 2 / round_epsilon * log((2 * dimension + 1) * rounds / beta)
+
+
+def greedy_sample_size(
+    *,
+    dimension: int,
+    most_literals: int,
+    epsilon: float,
+    alpha: float,
+    beta: float,
+    delta: float = 0.0,
+) -> int:
+    """The least n with n >= (J + 2 k) shortfall / alpha, where the J rounds depend on n."""
+    rows, needed = 1, 2
+    while rows < needed:
+        # The right side grows with n, so going up from below ends at the least solution.
+        rows = needed
+        rounds = greedy_rounds(most_literals, rows)
+        each = round_privacy(epsilon, rounds, delta)
+        shortfall = score_shortfall(dimension, rounds, each, beta)
+        needed = ceil((rounds + 2 * most_literals) * shortfall / alpha)
+    return rows
+
+
+Sums = Callable[[Array], Array]
+"""Weights (sets, m) to their sums over what makes each literal false, (sets, k)."""
+
+
+def literal_scores(alive: Array, counts: Array, sums: Sums, most_literals: int) -> Array:
+    """Score of every literal on the rows left, for several sets of them.
+
+    `alive` of shape (sets, m) says which of m points are left, `counts` has shape (m, 2) and `sums`
+    are the `falsified_sums` of the k literals. Returns floats of shape (sets, k), at most 0; 0 is
+    reached when a conjunction of at most `most_literals` fits.
+    """
+    negatives, positives = alive * counts[:, 0], alive * counts[:, 1]
+    share = negatives.sum(axis=1, keepdims=True) / most_literals
+    return np.minimum(sums(negatives) - share, -sums(positives))
+
+
+def all_alive(counts: Array, runs: int) -> tuple[Array, Array]:
+    """The one set of all points, and its number for each run."""
+    return np.ones((1, len(counts)), dtype=bool), np.zeros(runs, dtype=np.int64)
+
+
+def remove_falsified(
+    alive: Array, group: Array, chosen: Array, survivors: Array
+) -> tuple[Array, Array]:
+    """The sets of points left after each run's choice, and which of them each run has."""
+    keys = group * len(survivors) + chosen
+    occurs = np.bincount(keys, minlength=len(alive) * len(survivors)) > 0
+    before, literal = np.divmod(np.flatnonzero(occurs), len(survivors))
+    left = alive[before] & survivors[literal]
+    _, first, place = np.unique(packed_rows(left), return_index=True, return_inverse=True)
+    renumbered = np.zeros(len(occurs), dtype=np.int64)
+    renumbered[occurs] = place
+    return left[first], renumbered[keys]
+
+
+def _replay(
+    counts: Array, table: Array, chosen: Array, most_literals: int
+) -> Iterator[tuple[Array, Array]]:
+    """For each round of given transcripts (runs, rounds): all scores, and the one chosen.
+
+    A point is left if no literal chosen before is false on it: this shares no step with the
+    learner, so that one who removes other points, or none, is found out by the law.
+    """
+    sums = falsified_sums(table)
+    left = np.ones((len(chosen), len(counts)), dtype=bool)
+    for choice in chosen.T:
+        _, first, place = np.unique(packed_rows(left), return_index=True, return_inverse=True)
+        yield literal_scores(left[first], counts, sums, most_literals)[np.ravel(place)], choice
+        left &= table[choice]
+
+
+def worst_shortfall(
+    counts: Array, chosen: Array, *, most_literals: int, table: Array | None = None
+) -> Array:
+    """How far below 0 the worst score of a chosen literal is; shape of the leading axes.
+
+    `table` are the literals at the points that `counts` counts, by default all of the cube.
+    """
+    chosen = np.asarray(chosen)
+    table = literals(cube_dimension(counts), constant=True) if table is None else table
+    worst = np.zeros(prod(chosen.shape[:-1]))
+    for scores, choice in _replay(counts, table, _runs(chosen), most_literals):
+        worst = np.maximum(worst, -np.take_along_axis(scores, choice[:, None], axis=1)[:, 0])
+    return worst.reshape(chosen.shape[:-1])
+
+
+def _runs(chosen: Array) -> Array:
+    return chosen.reshape(prod(chosen.shape[:-1]), chosen.shape[-1])
+
+
+def chosen_mistakes(counts: Array, chosen: Array, table: Array | None = None) -> Array:
+    """How many of the counted labels the AND of the chosen literals gets wrong.
+
+    `table` as in `worst_shortfall`.
+    """
+    table = literals(cube_dimension(counts), constant=True) if table is None else table
+    return mistakes(counts, conjoined(kept_literals(chosen, len(table)), table))
+
+
+def greedy_conjunction_log_probability(
+    database: Database,
+    outputs: Any,
+    *,
+    dimension: int,
+    most_literals: int,
+    rounds: int,
+    round_epsilon: float,
+) -> Array:
+    """Log-probability, in nats, of transcripts of `greedy_conjunction` of shape (..., rounds)."""
+    points, counts = labelled_points(database, dimension=dimension)
+    table = literals_at(points, constant=True)
+    chosen = np.asarray(outputs)
+    total = np.zeros(prod(chosen.shape[:-1]))
+    for scores, choice in _replay(counts, table, _runs(chosen), most_literals):
+        logs = log_probabilities(scores, sensitivity=1.0, epsilon=round_epsilon)
+        total += np.take_along_axis(logs, choice[:, None], axis=1)[:, 0]
+    return total.reshape(chosen.shape[:-1])
+
+
+def greedy_conjunction_law(
+    database: Database,
+    *,
+    dimension: int,
+    most_literals: int,
+    rounds: int,
+    round_epsilon: float,
+) -> FiniteLaw:
+    """The exact law of `greedy_conjunction`, all (2 d + 1)**rounds transcripts listed."""
+    outcomes = grid_points((2 * dimension + 1,) * rounds)
+    logs = greedy_conjunction_log_probability(
+        database,
+        outcomes,
+        dimension=dimension,
+        most_literals=most_literals,
+        rounds=rounds,
+        round_epsilon=round_epsilon,
+    )
+    return FiniteLaw(outcomes=outcomes, log_probabilities=logs)
+
+
+TAKE_2 = f"{SOURCE}, conjunctions, take 2"
 MOST_LISTED = 4096
 """Up to this many transcripts the law lists them all."""
-
 Score = Callable[[Array, Array, Sums, int], Array]
 
 
@@ -177,7 +342,7 @@ def greedy_conjunction_mechanism(
                 relation=relation,
                 identifier="CONJ-P2-PRIV",
                 statement="Choosing the literals one after the other is private",
-                reference=f"{SOURCE}, conjunctions, take 2",
+                reference=TAKE_2,
             ),
             UtilityClaim(
                 loss=shortfall,
@@ -185,7 +350,7 @@ def greedy_conjunction_mechanism(
                 databases=tuple(all_positive(bound_at(beta)) for beta in (0.1, 0.5)),
                 identifier="CONJ-P2-STEP",
                 statement="On realizable data no chosen score is below - the bound",
-                reference=f"{SOURCE}, conjunctions, take 2",
+                reference=TAKE_2,
             ),
         ),
         reference=SOURCE,
@@ -311,7 +476,7 @@ def greedy_conjunction_threshold(
         beta=beta,
         identifier="CONJ-P2-MAIN",
         statement="n >= (J + 2 k) shortfall / alpha rows give error at most alpha",
-        reference=f"{SOURCE}, conjunctions, take 2",
+        reference=TAKE_2,
     )
 
 

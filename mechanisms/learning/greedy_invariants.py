@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, Interval, InvariantCase, InvariantClaim, Record, Rows
-from .conjunction_class import conjoined, falsified_sums, kept_literals, literals
-from .conjunctions import SOURCE
-from .greedy_bounds import greedy_rounds
-from .greedy_transcripts import literal_scores
-
-TAKE_2 = f"{SOURCE}, conjunctions, take 2"
+from .greedy_conjunctions import TAKE_2, greedy_rounds, literal_scores
+from .labelled import conjoined, falsified_sums, kept_literals, literals
 
 
 def score_sensitivity(*, dimension: int, most_literals: int) -> InvariantClaim:

@@ -1,5 +1,9 @@
-"""Theorems about learning a conjunction greedily, literal by literal."""
+"""Theorems about learning a conjunction greedily, literal by literal, and about growth.
 
+Growth is that of what is lost with records, of a class, and with literals, of conjunctions.
+"""
+
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, log, sqrt
@@ -7,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.composition import zcdp_root
-from ..accounting.spending import Spending, bound, spends
+from ..accounting.composition import Spending, bound, spends, zcdp_root
 from ..model import (
     Array,
     Database,
     EqualityClaim,
+    GrowthClaim,
     IdentityClaim,
     Interval,
     Output,
@@ -24,22 +28,28 @@ from ..model import (
     number,
     whole,
 )
-from .conjunctions import SOURCE
-from .greedy_bounds import greedy_rounds, greedy_sample_size
-from .greedy_conjunctions import greedy_conjunction_mechanism, greedy_conjunction_threshold
+from .finite_class import KASIVISWANATHAN, finite_class, thresholds
+from .greedy_conjunctions import (
+    TAKE_2,
+    chosen_mistakes,
+    greedy_conjunction_mechanism,
+    greedy_conjunction_of_counts,
+    greedy_conjunction_threshold,
+    greedy_rounds,
+    greedy_sample_size,
+    round_privacy,
+    score_shortfall,
+    worst_shortfall,
+)
 from .greedy_invariants import (
     best_score_is_zero,
     few_negatives_left,
     few_positives_lost,
     score_sensitivity,
 )
-from .greedy_transcripts import worst_shortfall
-from .labelled import grid_points, labelled_counts, labelled_rows
+from .labelled import grid_points, labelled_counts, labelled_rows, literals_at
 
-TAKE_2 = f"{SOURCE}, conjunctions, take 2"
 PRINTED = f"{TAKE_2}, as printed"
-
-
 _epsilon = number(1.0, 0.05, 8.0, "privacy of the whole, in nats")
 _delta = number(1e-6, 1e-12, 0.1, "the delta")
 _alpha = number(0.3, 0.05, 0.45, "error allowed")
@@ -185,6 +195,79 @@ _three_bounds = (
 _slack = number(2.0, 1.0, 10.0, "the shortfall Delta")
 _too_small = "Each round has epsilon / J only: the bound is (2 J / epsilon) ln((2 d + 1) J / beta)"
 _no_true = "No literal scores 0 when all points are positive: the constant TRUE is missing"
+BETA = 0.1
+
+
+def _in_records(epsilon: float, points: int) -> GrowthClaim:
+    """Of `points` thresholds one is right, and every step away from it costs a record."""
+
+    def instance(records: float) -> tuple[Callable[..., Array], Database]:
+        # One record at every point, and all others where no threshold near the right one errs.
+        each = [(place, int(place >= points // 2)) for place in range(points)]
+        more = [(0, 0), (points - 1, 1)]
+        database = each + [more[place % 2] for place in range(int(records) - points)]
+        run = partial(finite_class, grid=(points,), hypotheses=thresholds(points), epsilon=epsilon)
+        return run, database
+
+    def excess(records: float, database: Database, output: Output) -> Array:
+        labels = np.array(database)
+        said = thresholds(points)[:, labels[:, 0]]
+        return (said != labels[:, 1]).sum(axis=1)[np.asarray(output)] / records
+
+    return GrowthClaim(
+        trust_rows=True,
+        points=tuple(points * factor for factor in (2, 4, 8, 16)),
+        instance=instance,
+        quantity=excess,
+        # The tail exp(-epsilon x / 2) of what is lost beyond ln |C|, summed up.
+        bound=lambda records: 2 * (log(points + 1) + 1) / (epsilon * records),
+        high=lambda records: 1.0,
+        grows="share of records lost",
+        over="n",
+    )
+
+
+def _in_literals(epsilon: float, delta: float, rows: int, variables: int) -> GrowthClaim:
+    """Every variable loses the same number of rows, as many as half of the choices risk."""
+
+    def budget(most_literals: float) -> tuple[int, float]:
+        rounds = greedy_rounds(int(most_literals), rows)
+        return rounds, round_privacy(epsilon, rounds, delta)
+
+    ones = np.ones((1, variables), dtype=np.int64)
+    points = np.vstack([ones, ones - np.eye(variables, dtype=np.int64)])
+    table = literals_at(points, constant=True)
+
+    def instance(most_literals: float) -> tuple[Callable[..., Array], Database]:
+        rounds, each = budget(most_literals)
+        lost = int(2 / each * (log(variables) + 0.5))
+        counts = np.zeros((variables + 1, 2), dtype=np.int64)
+        counts[:, 1] = [variables * lost, *[lost] * variables]
+        run = partial(
+            greedy_conjunction_of_counts,
+            most_literals=int(most_literals),
+            rounds=rounds,
+            round_epsilon=each,
+            table=table,
+        )
+        return run, counts
+
+    def allowed(most_literals: float) -> float:
+        rounds, each = budget(most_literals)
+        return (rounds + 2 * most_literals) * score_shortfall(variables, rounds, each, BETA)
+
+    return GrowthClaim(
+        trust_rows=True,
+        points=(1, 2, 4),
+        instance=instance,
+        quantity=lambda most_literals, database, output: chosen_mistakes(database, output, table),
+        bound=allowed,
+        high=allowed,
+        grows="rows lost",
+        over="k",
+        attained=False,
+    )
+
 
 THEOREMS: tuple[Theorem, ...] = (
     Theorem(
@@ -321,5 +404,31 @@ THEOREMS: tuple[Theorem, ...] = (
         parameters=_big,
         corrected="CONJ-P2-MAIN",
         remark=_no_true,
+    ),
+    Theorem(
+        identifier="PAC-EML-GROW-N",
+        costly=5,
+        statement="the error above the best falls as 1 / n, and is 2 (ln |C| + 1) / (epsilon n) "
+        "at most on average",
+        reference=f"{KASIVISWANATHAN}, Theorem 3.4",
+        subject=_in_records,
+        constant=2,
+        parameters={
+            "epsilon": number(0.5, 0.1, 2, "nats"),
+            "points": whole(32, 8, 128, "places of the line"),
+        },
+    ),
+    Theorem(
+        identifier="CONJ-P2-GROW-K",
+        costly=50,
+        statement="rows lost, alpha n, grow no faster than k^1.5 and its logarithms with delta",
+        reference=TAKE_2,
+        subject=_in_literals,
+        parameters={
+            "epsilon": number(4.0, 0.5, 8, "nats"),
+            "delta": number(0.01, 1e-6, 0.05, "of all rounds"),
+            "rows": whole(20, 10, 200, "n of the rounds 2 k ln n"),
+            "variables": whole(32, 16, 128, "d"),
+        },
     ),
 )

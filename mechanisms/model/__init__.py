@@ -1,16 +1,27 @@
 """What a mechanism is, over which databases it works, and what it claims: plain, frozen data."""
 
-from .accountants import points_of
 from .claims import (
+    BrokenStatement,
     Claim,
     EqualityClaim,
     ExpectationClaim,
+    FiniteLaw,
+    GaussianLaw,
     GrowthClaim,
     IdentityClaim,
     InvariantClaim,
+    LaplaceLaw,
+    Law,
+    LossLaw,
+    Mechanism,
+    NegativeControl,
+    NotListable,
     PrivacyClaim,
+    ProductLaw,
+    Subject,
     ThresholdClaim,
     UtilityClaim,
+    carried,
 )
 from .curves import (
     ORDERS,
@@ -26,6 +37,7 @@ from .curves import (
     grouped_line,
     lines_of,
     moments_of,
+    points_of,
     size_lower,
     size_upper,
 )
@@ -49,12 +61,8 @@ from .domains import (
     Value,
     misfit,
 )
-from .laws import FiniteLaw, GaussianLaw, LaplaceLaw, Law, LossLaw, NotListable, ProductLaw
-from .marked import carried
-from .mechanism import BrokenStatement, Mechanism, NegativeControl, Subject
-from .plots import Axis, Plot, Series
 from .sessions import Analyst, Interaction, Session, SessionOver, asked_mechanism, play, told
-from .theorem import Parameter, Theorem, number, whole
+from .theorem import Axis, Parameter, Plot, Series, Theorem, number, whole
 
 __all__ = [
     "ORDERS",

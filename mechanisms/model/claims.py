@@ -1,11 +1,12 @@
-"""What a mechanism, or a statement about mechanisms, claims.
+"""What a mechanism is, which law its outputs have, and what is claimed of it.
 
 Everything here is plain, frozen data. The meaning of a published claim type never changes:
 a different promise gets a different type, so that an old evidence file keeps its meaning.
 
 Every claim type says its `kind`, the word for it in every report. Every claim has an `identifier`,
 the catalogue's short code such as EM-3.12, a `statement` in one line, and a `reference`, the
-theorem that promises it.
+theorem that promises it. A function that carries its claims (`marks.py`) becomes a mechanism at
+the end.
 """
 
 from collections.abc import Callable
@@ -14,9 +15,66 @@ from math import inf
 from numbers import Real
 from typing import Any, ClassVar
 
-from .curves import Curve, lines_of
-from .domains import Array, Database, Domain, InvariantCase, Output, Relation, Row
-from .laws import FiniteLaw
+import numpy as np
+
+from .curves import Curve, curve_of, lines_of
+from .domains import Array, Database, Domain, InvariantCase, Output, Relation, Row, misfit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiniteLaw:
+    """Output `outcomes[i]` with log-probability `log_probabilities[i]`, in nats.
+
+    `outcomes` has shape (m, *output shape), as m draws would have, and the same entries in the
+    same order for every database; the log-probabilities have shape (m,), -inf allowed.
+    """
+
+    outcomes: Array
+    log_probabilities: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceLaw:
+    """`centres` plus independent Laplace noise of one `scale`, the same for every database."""
+
+    centres: Array
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianLaw:
+    """`centres` plus independent Gaussian noise of one standard deviation `scale`."""
+
+    centres: Array
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProductLaw:
+    """Independent parts of one output, each with a law of its own."""
+
+    parts: "tuple[FiniteLaw | LaplaceLaw | GaussianLaw, ...]"
+
+
+class NotListable(ValueError):
+    """An exact law has more outcomes than are listed; whoever asks goes on without the law."""
+
+
+Law = FiniteLaw | LaplaceLaw | GaussianLaw | ProductLaw
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LossLaw:
+    """Law of the privacy loss ln(p/q) of outputs drawn from p, where it takes finitely many values.
+
+    `losses` in nats and `probabilities` under p have shape (m,); with probability `infinite`
+    the loss is infinite. The three together make up probability 1.
+    """
+
+    losses: Array
+    probabilities: Array
+    infinite: float = 0.0
+
 
 USUAL = 6
 """Place, among the lines of a curve, of the one that touches it at a probability near .1."""
@@ -235,3 +293,130 @@ Claim = (
     | GrowthClaim
     | IdentityClaim
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mechanism:
+    """A randomised function of a database, with what it promises.
+
+    `run(database, rng)` or `run(database, rng, *, size=None)`: with `size` the result has that
+    leading shape. `databases` is a `Domain`, a Hypothesis strategy of databases or of pairs, or
+    None. `seeded` is False when the mechanism draws from the operating system instead of `rng`.
+    With `trust_rows` the author declares that a call with `size=n` is n independent single calls;
+    auditors then count its rows, and single calls otherwise.
+    `identifier` is the catalogue's short code for the entry, such as EM-3.10.
+
+    Where the law of the output is known exactly, one of three says so, all in nats:
+    `law(database)`; `privacy_loss(database, neighbour)`, the law of the privacy loss; and
+    `log_probability(database, outputs)`, the log-probability or log-density of given outputs
+    (with any leading shape) with respect to a measure that is the same for all databases,
+    Lebesgue or counting, and -inf for outputs that cannot come.
+    """
+
+    name: str
+    run: Callable[..., Any]
+    claims: tuple[Claim, ...] = ()
+    databases: Any = None
+    reference: str = ""
+    seeded: bool = True
+    trust_rows: bool = False
+    identifier: str = ""
+    law: Callable[[Database], Law] | None = None
+    privacy_loss: Callable[[Database, Database], LossLaw] | None = None
+    log_probability: Callable[[Database, Output], Array] | None = None
+
+    def __call__(self, database: Database, rng: np.random.Generator, **keywords: Any) -> Any:
+        """Run the mechanism once, or `size` times.
+
+        Raises ValueError on a record outside the stated domain, before anything is released: the
+        privacy claims are about databases of that domain.
+        """
+        if isinstance(self.databases, Domain):
+            wrong = misfit(self.databases, database)
+            if wrong:
+                raise ValueError(f"{self.name}: {wrong}")
+        return self.run(database, rng, **keywords)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NegativeControl:
+    """A mechanism known to break one of its claims, kept to test the auditors.
+
+    `claim` is the place, among the mechanism's claims, of the one that must be refuted; -1 is the
+    last. `defect` says in a line what is wrong. `identifier` is that of the mechanism where no
+    other is given. `detectable` is False where sampling at the default budget cannot show the
+    defect and only an exact method does.
+    """
+
+    mechanism: Mechanism
+    defect: str
+    claim: int = 0
+    identifier: str = ""
+    detectable: bool = True
+
+    def __post_init__(self) -> None:
+        """Take the identifier of the mechanism where no other is given."""
+        object.__setattr__(self, "identifier", self.identifier or self.mechanism.identifier)
+
+    @property
+    def breaks(self) -> Claim:
+        """The claim that must be refuted."""
+        return self.mechanism.claims[self.claim]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenStatement:
+    """A false statement without a mechanism, an invariant or an identity, kept for the same end."""
+
+    identifier: str
+    claim: Claim
+    defect: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What is checked: a claim, and the mechanism it is about, if it is about one."""
+
+    claim: Claim
+    mechanism: Mechanism | None = None
+
+
+MARK = "__dpwitness_claims__"
+"""Where `claims` puts them; `mechanisms.marks`, which loads nothing, has the same word."""
+
+
+def carried(function: Any, name: str = "") -> Mechanism | None:
+    """The mechanism that a marked function is; None for one that carries no mark.
+
+    Raises ValueError for numbers that are no claim, or marks that name different databases.
+    """
+    marks: tuple[Any, ...] = getattr(function, MARK, ())
+    if not marks:
+        return None
+    made = []
+    for one in marks:
+        relation = Relation(one.relation)
+        points = {"points" if key == "curve" else key: value for key, value in one.curve.items()}
+        curve = curve_of(**points, delta=one.delta) if points else None
+        if curve is not None:
+            made.append(PrivacyClaim.of_curve(curve, relation, distance=one.distance))
+        else:
+            made.append(
+                PrivacyClaim(
+                    epsilon=one.epsilon if one.epsilon is not None else 0.0,
+                    delta=one.delta or 0.0,
+                    relation=relation,
+                    distance=one.distance,
+                )
+            )
+    found = [one.databases for one in marks if one.databases is not None]
+    if any(one is not found[0] for one in found):
+        raise ValueError(f"the claims of {name or function.__name__} name different databases")
+    return Mechanism(
+        name=name or getattr(function, "__name__", "mechanism"),
+        run=function,
+        claims=tuple(made),
+        databases=found[0] if found else None,
+        seeded=all(one.seeded for one in marks),
+        trust_rows=all(one.trust_rows for one in marks),
+    )

@@ -9,19 +9,21 @@ curve does, so who refutes the line has refuted the curve.
 `line(q)` touches f near q; `scaled(size)` is the curve of the same family with another parameter,
 and the curves of a family grow with it. `size` is the parameter claimed: mu, rho, or for curves
 that are given by several numbers the factor 1 that multiplies every epsilon.
+
+An accountant's word is a curve too: `points_of` asks it for epsilon at many deltas.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from math import erfc, exp, expm1, inf, isfinite, log, log1p, sqrt
+from functools import lru_cache, partial
+from importlib import import_module
+from inspect import isroutine
+from math import erfc, exp, expm1, inf, isfinite, isnan, log, log1p, sqrt
 from numbers import Real
 from statistics import NormalDist
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-
-from .accountants import points_of
 
 NORMAL = NormalDist()
 OUTWARDS = 1e-13
@@ -30,7 +32,6 @@ ORDERS = 1 + np.geomspace(1e-3, 1e3, 73)
 """Orders of Renyi divergence at which a bound for all orders is used: fewer promise less."""
 LEAST = 1e-9
 """A part of the size claimed below which none is looked for."""
-
 MOMENTS = (1.0, 1.5, 2.0, 4.0, 8.0)
 """Orders at which a rho bounds a moment that is bet on."""
 MOST_MOMENTS = 6
@@ -38,7 +39,6 @@ STEEP = 27.0
 """A line with a larger epsilon touches its curve below 1e-12."""
 LARGEST_LOG = 20.0
 """Moments with a larger logarithm are left to events: no sample shows them."""
-
 Line = tuple[float, float]
 """(epsilon, delta): p <= exp(epsilon) q + delta."""
 
@@ -442,3 +442,58 @@ def _normal_cdf(z: float) -> float:
 
 def _outwards(delta: float) -> float:
     return min(max(delta, 0.0) + OUTWARDS, 1.0)
+
+
+DELTAS = tuple(10.0 ** (k / 2) for k in range(-20, 0))
+"""Deltas at which epsilon is asked for: 1e-10, two for each power of ten, up to .32."""
+
+
+def points_of(found: object) -> tuple[tuple[float, float], ...] | None:
+    """The points of an accountant, an event, a distribution or a function; None for others.
+
+    Raises ValueError if what was asked fails, answers no number, or knows no finite epsilon.
+    """
+    ask = _epsilon_at(found)
+    if ask is None:
+        return None
+    name = getattr(found, "__name__", type(found).__name__)
+    known = [(_number(ask, delta, name), delta) for delta in DELTAS]
+    points = tuple((max(epsilon, 0.0), delta) for epsilon, delta in known if epsilon < inf)
+    if not points:
+        raise ValueError(f"{name} bounds epsilon at no delta; expected a finite one")
+    # Of those where nothing is lost the least delta says it.
+    free = [point for point in points if not point[0]]
+    return (*(point for point in points if point[0]), *free[:1])
+
+
+def _number(ask: Callable[[float], Any], delta: float, name: str) -> float:
+    """Epsilon at a delta; NaN is no bound, so it says nothing, as infinity does."""
+    try:
+        epsilon = float(ask(delta))
+    except Exception as error:
+        raise ValueError(
+            f"{name} was asked for epsilon at delta {delta:.3g} and raised {type(error).__name__}: "
+            f"{str(error)[:200]}; expected a finite number, or infinity if nothing is known"
+        ) from error
+    return inf if isnan(epsilon) else epsilon
+
+
+def _epsilon_at(found: object) -> Callable[[float], Any] | None:
+    """Epsilon at a delta, as the object tells it."""
+    for name in ("get_epsilon_for_delta", "get_epsilon"):
+        if callable(ask := getattr(found, name, None)):
+            told: Callable[[float], Any] = ask
+            return told
+    if isroutine(found) or isinstance(found, partial):
+        asked: Callable[[float], Any] = found
+        return asked
+    event = getattr(found, "dp_event", found)
+    if not any(one.__module__.startswith("dp_accounting.") for one in type(event).__mro__):
+        return None
+    pld, rdp = import_module("dp_accounting.pld"), import_module("dp_accounting.rdp")
+    for accountant in (pld.PLDAccountant, rdp.RdpAccountant):
+        if (made := accountant()).supports(event):
+            made.compose(event)
+            told = made.get_epsilon
+            return told
+    raise ValueError(f"no accountant of dp_accounting knows {type(event).__name__}")

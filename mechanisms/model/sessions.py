@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .claims import Claim, PrivacyClaim
+from .claims import Claim, Mechanism, PrivacyClaim
 from .domains import Array, Asked, Database, Relation, Size, misfit, short
-from .mechanism import Mechanism
 
 
 class SessionOver(Exception):

@@ -1,5 +1,6 @@
 """Private multiplicative weights: many linear queries on one histogram.
 
-Read `pmw` (the algorithm), then `pmw_updates` (one step and its potential), `pmw_bounds`
-(the numbers of the theorem) and `pmw_law`. `pmw_adversaries` and `pmw_cases` feed the theorems.
+Read `pmw_updates` (one step, its potential, and how likely noise spoils it), then `pmw` (who asks,
+the algorithm, its exact law and the numbers of the theorem) and `pmw_session`. `pmw_cases` feeds
+the theorems.
 """

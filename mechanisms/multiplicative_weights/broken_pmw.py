@@ -1,4 +1,4 @@
-"""Private multiplicative weights with one part wrong: they lose privacy or accuracy."""
+"""Private multiplicative weights with one part wrong, and statements with one constant wrong."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,9 +7,23 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Array, Interaction, Mechanism, NegativeControl
-from .pmw import PMW_ITERATION, private_multiplicative_weights_mechanism
-from .pmw_adversaries import asked_in_turn, no_query_noise
+from ..model import (
+    Array,
+    BrokenStatement,
+    Interaction,
+    InvariantCase,
+    InvariantClaim,
+    Mechanism,
+    NegativeControl,
+)
+from .pmw import (
+    PMW_ITERATION,
+    SOURCE,
+    asked_in_turn,
+    no_query_noise,
+    private_multiplicative_weights_mechanism,
+)
+from .pmw_cases import accuracy_margin, case_domain, drop_margin, mass_margin, near_edge
 from .pmw_session import PmwState, pmw_interaction, pmw_session_mechanism
 
 
@@ -63,14 +77,12 @@ UNNOISED_COMPARISONS = _control(
     "comparisons have no noise of their own: the order of two gaps is revealed, infinite loss",
     noise=no_query_noise,
 )
-
 ANSWER_REUSES_NOISE = _control(
     "MUT-PMW-2",
     replace(PMW_ITERATION, name="pmw-answer-reuses-noise"),
     "the noisy gap that was compared is the answer: 5 times noise_epsilon after five below",
     release=reused_answers,
 )
-
 ANSWERS_BELOW = _control(
     "MUT-PMW-3",
     private_multiplicative_weights_mechanism(
@@ -86,7 +98,6 @@ ANSWERS_BELOW = _control(
     "queries below the threshold get a noisy answer too, each at the cost of noise_epsilon",
     release=answers_below,
 )
-
 BUDGET_OF_ONE_NOISE = _control(
     "MUT-PMW-4",
     private_multiplicative_weights_mechanism(
@@ -102,7 +113,6 @@ BUDGET_OF_ONE_NOISE = _control(
     ),
     "an iteration is charged noise_epsilon and costs up to 4 times that",
 )
-
 NOISE_OF_ONE_RECORD = _control(
     "MUT-PMW-8",
     replace(PMW_ITERATION, name="pmw-noise-of-one-record"),
@@ -110,7 +120,6 @@ NOISE_OF_ONE_RECORD = _control(
     claim=1,
     noise_epsilon=1.0 / 40,
 )
-
 # So much noise that a query without any error is often found above the threshold.
 DIRECTION_FROM_TRUTH = _control(
     "MUT-PMW-10",
@@ -160,4 +169,53 @@ SLOW_SESSION = NegativeControl(
     ),
     claim=1,
     defect="a session learns sixteen times too slowly",
+)
+BINS, ACCURACY = 4, 0.5
+SHARP_DROP = 15 * ACCURACY**2 / 512
+
+
+def not_normalised(synthetic: Array, query: Array, direction: Array, learning_rate: float) -> Array:
+    """The multiplicative update without its normalisation; arrays of shape (runs, bins)."""
+    return synthetic * np.exp(learning_rate * direction[:, None] * query)
+
+
+def _broken(
+    number: int, statement: str, defect: str, margin: Callable[[InvariantCase], float]
+) -> BrokenStatement:
+    identifier = f"MUT-PMW-{number}"
+    claim = InvariantClaim(
+        identifier=identifier,
+        statement=statement,
+        reference=SOURCE,
+        cases=case_domain(bins=BINS),
+        margin=margin,
+        examples=near_edge(bins=BINS),
+    )
+    return BrokenStatement(identifier=identifier, claim=claim, defect=defect)
+
+
+_drop = partial(drop_margin, bins=BINS, accuracy=ACCURACY, least=SHARP_DROP)
+SIGN_FLIPPED = _broken(
+    5,
+    "an update lowers KL(X || Xh) by 15 alpha^2 / 512 or more",
+    "the distribution is moved away from the answer: the divergence rises",
+    partial(_drop, learning_rate=-ACCURACY / 8),
+)
+HALF_LEARNING_RATE = _broken(
+    6,
+    "an update lowers KL(X || Xh) by 15 alpha^2 / 512 or more",
+    "learning rate alpha / 16: the worst drop is 31 alpha^2 / 2048",
+    partial(_drop, learning_rate=ACCURACY / 16),
+)
+THRESHOLD_TOO_HIGH = _broken(
+    7,
+    "no answer errs by more than 3 alpha / 4",
+    "threshold alpha instead of alpha / 2: errors reach 5 alpha / 4",
+    partial(accuracy_margin, bins=BINS, accuracy=ACCURACY, threshold=ACCURACY),
+)
+NOT_NORMALISED = _broken(
+    9,
+    "the public distribution adds up to 1",
+    "the weights are not normalised after an update",
+    partial(mass_margin, bins=BINS, accuracy=ACCURACY, update=not_normalised),
 )

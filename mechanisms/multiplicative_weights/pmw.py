@@ -1,20 +1,35 @@
 """Private multiplicative weights, Hardt and Rothblum (2010).
 
-As in Stemmer, lecture notes on differential privacy, lecture 13, with the constants made
-explicit. The number of records n is public and neighbours replace one record. A public
-distribution, uniform at first, answers the queries it is good at; on the others the data answer,
-with noise, and the distribution learns from the answer.
+As in Stemmer, lecture notes on differential privacy, lecture 13, with the constants made explicit.
+The number of records n is public and neighbours replace one record. A public distribution, uniform
+at first, answers the queries it is good at; on the others the data answer, with noise, and the
+distribution learns from the answer.
+
+Who asks: a stream of queries is a function (step, synthetic, truth): `synthetic` of shape (runs,
+bins) is the public distribution of every run, `truth` of shape (bins,) the private one. It
+returns 0/1 queries of shape (bins,) or (runs, bins). Privacy is promised against streams that
+leave `truth` alone, accuracy against every stream. A source of noise is a function (rng, step,
+scale, part, count) that returns `count` noises for the part "threshold", "query" or "answer" at a
+step.
+
+The exact law: given the transcript so far everything public is known, so the iterations are
+independent sparse vectors of one positive answer each.
+
+The constants of the accuracy theorem stand last. The event behind it: no noise of the run exceeds
+accuracy / 8. Then an update lowers the divergence of the data from the public distribution by a
+fixed amount, and it starts at no more than ln(bins), which bounds the number of updates.
 """
 
-from functools import partial
-from math import ceil, floor, log, prod, sqrt
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from math import ceil, floor, inf, log, prod, sqrt
 from typing import Any
 
 import numpy as np
 
 from .._checks import require_delta, require_positive, require_whole, sample_shape
 from ..accounting.composition import zcdp_root
-from ..accounting.tails import least_distance
+from ..accounting.privacy_loss import least_distance
 from ..model import (
     Array,
     Database,
@@ -26,29 +41,217 @@ from ..model import (
     Size,
     UtilityClaim,
 )
-from ..sparse_vector.sparse_vector_law import HALTED
-from .pmw_adversaries import Noise, asked_in_turn, laplace_noise, lightest_element
-from .pmw_chances import (
+from ..queries import shares_of
+from ..sparse_vector.above_threshold import ABOVE, BELOW, HALTED, log_bits
+from .pmw_updates import (
     DROP,
     ROUNDING,
-    cost_of_updates,
-    excess_error,
-    little_update,
-    per_nat,
-)
-from .pmw_law import log_probability
-from .pmw_updates import (
     Direction,
     Queries,
     Release,
     Update,
     answer_errors,
     away_from_estimate,
+    cost_of_updates,
+    excess_error,
     expected,
     fresh_answers,
+    little_update,
     multiplicative_update,
-    shares_of,
+    per_nat,
+    replay,
 )
+
+Noise = Callable[..., Array]
+"""(rng, step, scale, part, count) -> noises of shape (count,)."""
+
+
+def asked_in_turn(step: int, synthetic: Array, truth: Array, *, elements: Sequence[int]) -> Array:
+    """Ask for the share of one element of the domain, `elements[step]`."""
+    query = np.zeros(truth.shape)
+    query[elements[step]] = 1.0
+    return query
+
+
+def lightest_element(step: int, synthetic: Array, truth: Array) -> Array:
+    """Ask for the share of the element that has least public weight, the first of several.
+
+    It adapts to the answers and knows nothing else.
+    """
+    return np.eye(synthetic.shape[-1])[synthetic.argmin(axis=-1)]
+
+
+def worst_query(step: int, synthetic: Array, truth: Array) -> Array:
+    """Ask the counting query, of all 2^bins, on which the public distribution errs most.
+
+    The largest sum of differences over a set is that of all positive ones, or, with the same
+    size, of all negative ones.
+    """
+    return (truth > synthetic).astype(float)
+
+
+def query_of_gap(step: int, synthetic: Array, truth: Array, *, gap: float) -> Array:
+    """Ask a query on which the public distribution errs by nearly `gap`.
+
+    Of the elements that it undervalues the query has the least undervalued ones, as many as keep
+    the error within `gap`, and one at least. Until an update is made the query is the same, so
+    that the noises of the comparisons get one chance after another.
+    """
+    short = np.maximum(truth - synthetic, 0.0)
+    order = np.argsort(short, axis=-1)
+    rising = np.take_along_axis(short, order, axis=-1)
+    error = np.cumsum(rising, axis=-1)
+    taken = (rising > 0) & ((error <= gap) | (error == rising))
+    query = np.zeros(short.shape)
+    np.put_along_axis(query, order, taken.astype(float), axis=-1)
+    return query
+
+
+def shaving_query(step: int, synthetic: Array, truth: Array, *, gap: float) -> Array:
+    """Ask for all elements but the most overvalued ones, as few as err by `gap` together.
+
+    With many elements the error is little above `gap` until the public distribution is good
+    everywhere, so that every update helps as little as it can.
+    """
+    over = np.maximum(synthetic - truth, 0.0)
+    order = np.argsort(-over, axis=-1)
+    falling = np.take_along_axis(over, order, axis=-1)
+    query = np.ones(over.shape)
+    left_out = np.cumsum(falling, axis=-1) - falling < gap
+    np.put_along_axis(query, order, 1.0 - left_out, axis=-1)
+    return query
+
+
+def scripted_queries(step: int, synthetic: Array, truth: Array, *, masks: Sequence[int]) -> Array:
+    """Ask the queries with these bit masks, over and over; a mask of 2^bins asks `worst_query`."""
+    mask = masks[step % len(masks)]
+    if mask >= 2 ** len(truth):
+        return worst_query(step, synthetic, truth)
+    return ((mask >> np.arange(len(truth))) & 1).astype(float)
+
+
+def laplace_noise(
+    rng: np.random.Generator, step: int, scale: float, part: str, count: int
+) -> Array:
+    """Fresh Laplace noise of the given scale for every part."""
+    return rng.laplace(scale=scale, size=count)
+
+
+def no_query_noise(
+    rng: np.random.Generator, step: int, scale: float, part: str, count: int
+) -> Array:
+    """Laplace noise on the thresholds and answers, none on the comparisons."""
+    return np.zeros(count) if part == "query" else laplace_noise(rng, step, scale, part, count)
+
+
+def scripted_noise(
+    rng: np.random.Generator,
+    step: int,
+    scale: float,
+    part: str,
+    count: int,
+    *,
+    script: dict[str, Any],
+    limit: float,
+) -> Array:
+    """Noise read from `script[part]`, numbers in [-1, 1] in units of `limit`, over and over."""
+    shares = script[part]
+    return np.full(count, limit * shares[step % len(shares)])
+
+
+SAME_ANSWER = 1e-9
+KEPT = 1 << 15
+"""Iterations whose integral is remembered."""
+
+
+def log_probability(
+    database: Database,
+    outputs: Any,
+    *,
+    queries: Queries,
+    threshold: float,
+    learning_rate: float,
+    noise_epsilon: float,
+    updates: int,
+    compared_with_noise: bool = True,
+) -> Array:
+    """Log-density of transcripts (..., k, 2) of private multiplicative weights, in nats.
+
+    The measure counts kinds and public answers and is Lebesgue on noisy answers; -inf for what
+    no run can give. `compared_with_noise` is False for comparisons without noise of their own.
+    """
+    outputs = np.asarray(outputs, dtype=float)
+    flat = outputs.reshape(-1, *outputs.shape[-2:])
+    truth, records = shares_of(database)
+    scale = 1 / (noise_epsilon * records)
+    kinds, answers = flat[..., 0].astype(np.int64), flat[..., 1]
+    margins = np.empty(kinds.shape)
+    logs = np.zeros(len(flat))
+    shares = replay(truth, flat, queries=queries, learning_rate=learning_rate)
+    for step, (query, synthetic) in zip(range(kinds.shape[1]), shares, strict=False):
+        estimate, exact = expected(query, synthetic), expected(query, truth)
+        margins[:, step] = np.abs(exact - estimate) - threshold
+        noise = np.abs(answers[:, step] - exact) / scale
+        public = np.where(np.abs(answers[:, step] - estimate) <= SAME_ANSWER, 0.0, -inf)
+        answered = np.nan_to_num(-noise - np.log(2 * scale), nan=-inf)
+        kind = kinds[:, step]
+        logs += np.select(
+            [kind == ABOVE, kind == BELOW, kind == HALTED], [answered, public, 0.0], -inf
+        )
+    iteration = partial(
+        _iteration, threshold_scale=scale, query_scale=scale if compared_with_noise else 0.0
+    )
+    bits = _log_bits_of_runs(kinds, margins.round(12), iteration, updates)
+    return (logs + bits).reshape(outputs.shape[:-2])
+
+
+@lru_cache(maxsize=KEPT)
+def _iteration(
+    below: tuple[float, ...],
+    above: tuple[float, ...],
+    *,
+    threshold_scale: float,
+    query_scale: float,
+) -> float:
+    """`log_bits`, kept: few iterations differ in bits and margins, whatever the transcripts."""
+    return log_bits(below, above, threshold_scale=threshold_scale, query_scale=query_scale)
+
+
+def _log_bits_of_runs(
+    kinds: Array, margins: Array, iteration: Callable[..., float], updates: int
+) -> Array:
+    """Log-probabilities of the kinds of runs (runs, k), given their margins gap - threshold.
+
+    `iteration(below, above)` is that of one outer iteration with these margins; it is asked once
+    for all iterations alike. -inf for runs that halt too early or too late.
+    """
+    runs, steps = kinds.shape
+    logs, used = np.zeros(runs), np.zeros(runs, dtype=np.int64)
+    # Runs with the same number have had the same margins since their iterations `began`.
+    began, since = np.zeros(runs, dtype=np.int64), np.zeros(runs, dtype=np.int64)
+    values, codes = np.unique(margins, return_inverse=True)
+    codes = codes.reshape(margins.shape)
+    for step in range(steps):
+        kind, going = kinds[:, step], used < updates
+        logs[(kind == HALTED) == going] = -inf
+        top = going & (kind == ABOVE)
+        since = np.unique(since * len(values) + codes[:, step], return_inverse=True)[1]
+        # An iteration ends with its only positive answer, or goes on to the end of the run.
+        ended = np.flatnonzero((top | (step == steps - 1)) & going & np.isfinite(logs))
+        _, first, alike = np.unique(
+            2 * since[ended] + top[ended], return_index=True, return_inverse=True
+        )
+        found = []
+        for run in ended[first].tolist():
+            asked = margins[run, began[run] : step + 1].tolist()
+            last = len(asked) - int(top[run])
+            found.append(iteration(tuple(sorted(asked[:last])), tuple(asked[last:])))
+        logs[ended] += np.array(found)[alike] if found else 0.0
+        used += kind == ABOVE
+        began[top] = step + 1
+        since = np.where(top, 0, since + 1)
+    return logs
+
 
 SOURCE = "Stemmer, lecture notes on differential privacy, lecture 13"
 
@@ -267,7 +470,6 @@ PMW_ITERATION = private_multiplicative_weights_mechanism(
     name="pmw-iteration",
     identifier="PMW-ITER",
 )
-
 PRIVATE_MULTIPLICATIVE_WEIGHTS = private_multiplicative_weights_mechanism(
     queries=lightest_element,
     length=6,
@@ -279,3 +481,47 @@ PRIVATE_MULTIPLICATIVE_WEIGHTS = private_multiplicative_weights_mechanism(
     identifier="PMW-PRIV",
 )
 """So few updates are charged by plain addition, which is then the cheaper way."""
+
+
+def most_updates(*, bins: int, accuracy: float) -> int:
+    """The most updates a run makes in the event: floor(64 ln(bins) / accuracy^2)."""
+    require_positive(bins=bins, accuracy=accuracy)
+    return floor(64 * log(bins) / accuracy**2)
+
+
+def updates_needed(*, bins: int, accuracy: float) -> int:
+    """Outer iterations with which a run never halts in the event: one more than its updates."""
+    return most_updates(bins=bins, accuracy=accuracy) + 1
+
+
+def records_needed(
+    *, bins: int, accuracy: float, epsilon: float, delta: float, length: int, beta: float
+) -> int:
+    """Records from which a private run over `length` queries is accurate but for chance `beta`.
+
+    Accurate: no answer errs by more than 3 accuracy / 4 and the run does not halt.
+    """
+    updates = updates_needed(bins=bins, accuracy=accuracy)
+    noise_epsilon = noise_epsilon_for(epsilon=epsilon, delta=delta, updates=updates)
+    noises = noises_drawn(length=length, updates=updates)
+    return ceil(8 * log(noises / beta) / (accuracy * noise_epsilon))
+
+
+def largest_noise(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    noises: int,
+    noise_epsilon: float,
+    size: Size = None,
+) -> Array:
+    """The largest of `noises` absolute values of Laplace noise of scale 1 / (noise_epsilon n).
+
+    `database` holds the counts of n records. Returns floats of shape `size`.
+    """
+    require_positive(noises=noises, noise_epsilon=noise_epsilon)
+    _, records = shares_of(database)
+    # Each is below t with probability 1 - exp(-t / scale); the uniform is that to the power.
+    below = rng.uniform(size=(prod(sample_shape(size)))) ** (1 / noises)
+    largest = -np.log1p(-below) / (noise_epsilon * records)
+    return largest.reshape(sample_shape(size))[()]

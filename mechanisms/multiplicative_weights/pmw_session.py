@@ -26,9 +26,9 @@ from ..model import (
     asked_mechanism,
     told,
 )
-from ..sparse_vector.sparse_vector_law import log_bits
-from .pmw_chances import DROP, little_update
-from .pmw_updates import away_from_estimate, expected, multiplicative_update, shares_of
+from ..queries import shares_of
+from ..sparse_vector.above_threshold import log_bits
+from .pmw_updates import DROP, away_from_estimate, expected, little_update, multiplicative_update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ from ..model import (
     Size,
     UtilityClaim,
 )
-from .discrete_laplace import discrete_laplace, discrete_laplace_log_probability
+from .geometric import discrete_laplace, discrete_laplace_log_probability
 
 # Answers stop here, in grid steps: the noise added to them still fits 64 bits.
 FARTHEST = 2**60

@@ -1,4 +1,4 @@
 """Choosing a candidate: the exponential mechanism and its relatives with noisy scores.
 
-Read `selection` (candidates, utilities, sensitivities), then `exponential`, then the noisy maxima.
+Read `exponential` (candidates, utilities, sensitivities, the mechanism), then `report_noisy_max`.
 """

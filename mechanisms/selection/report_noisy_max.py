@@ -1,7 +1,10 @@
-"""Report noisy max, with Laplace noise and with Gumbel noise.
+"""Selection by noisy scores: Laplace, Gumbel or exponential noise, and permute-and-flip.
 
-Dwork and Roth (2014), Section 3.3. With Gumbel noise it is the exponential mechanism. Only the
-index may be released: the noisy maximum itself is not covered by the privacy claimed here.
+Report noisy max is that of Dwork and Roth (2014), Section 3.3. With Gumbel noise it is the
+exponential mechanism. Only the index may be released: the noisy maximum itself is not covered by
+the privacy claimed here. With one-sided noise (Section 3.4) its law is that of permute-and-flip,
+Ding et al. (2021), and not, as printed there, that of the exponential mechanism; permute-and-flip,
+McKenna and Sheldon (2020), never selects worse than the exponential mechanism.
 """
 
 from collections.abc import Callable
@@ -12,10 +15,10 @@ from math import ceil, inf, log
 import numpy as np
 
 from .._checks import require_listable, sample_shape
-from ..accounting.tails import laplace_difference_tail, log_laplace_cdf
+from ..accounting.privacy_loss import laplace_difference_tail, log_laplace_cdf
 from ..model import Array, Database, Mechanism, Size
-from ..sparse_vector.sparse_vector_law import log_bits
-from .selection import Selection, by_occurrences, by_votes, noise_scale, scaled_scores
+from ..sparse_vector.above_threshold import log_bits
+from .exponential import Selection, by_occurrences, by_votes, noise_scale, scaled_scores
 
 BOOK = "Dwork and Roth (2014)"
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(20)
@@ -186,5 +189,154 @@ def report_gumbel_max_mechanism(
 REPORT_NOISY_MAX = report_noisy_max_mechanism(
     by_occurrences(3, monotone=True), epsilon=1.0, identifier="EM-RNM"
 )
-
 REPORT_GUMBEL_MAX = report_gumbel_max_mechanism(by_votes(3), epsilon=1.0, identifier="EM-3.13a")
+SECTION = "Dwork and Roth (2014), Section 3.4"
+
+
+def one_sided_noisy_arg_max(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    size: Size = None,
+) -> Array:
+    """Draw the candidate with the greatest score after Exponential noise, never negative.
+
+    The noise has mean 2 sensitivity / epsilon. `score` maps a database to one number per
+    candidate, shape (m,); no entry moves by more than `sensitivity` between neighbours. With
+    `monotone` scores, which adding a record never lowers, the factor 2 is left out; add-remove
+    only. `epsilon` is in nats.
+    Returns candidate indices in [0, m), whole numbers of shape `size`. Raises ValueError on a
+    parameter that is not positive.
+    """
+    scale = noise_scale(sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    scores = np.asarray(score(database), dtype=float)
+    noise = rng.exponential(scale=scale, size=sample_shape(size) + scores.shape)
+    return np.argmax(scores + noise, axis=-1)
+
+
+def one_sided_log_probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Log-probability of each candidate under the law of `one_sided_noisy_arg_max`.
+
+    Shape (m,), nats. With q_s = exp(-(gap of s) / scale), candidate r wins with probability q_r
+    times the integral over t from 0 to 1 of the product of 1 - t q_s over the others.
+    """
+    scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    behind = scaled - scaled.max()
+    # The integrand is a polynomial of degree m - 1, which m / 2 nodes integrate exactly, and
+    # without the cancellation of inclusion-exclusion, its expansion.
+    nodes, weights = np.polynomial.legendre.leggauss((scaled.size + 1) // 2)
+    factors = 1 - (nodes[:, None] + 1) / 2 * np.exp(behind)
+    others = np.array(
+        [np.delete(factors, index, axis=1).prod(axis=1) for index in range(scaled.size)]
+    )
+    return behind + np.log(others @ (weights / 2))
+
+
+def one_sided_noisy_arg_max_mechanism(
+    problem: Selection,
+    *,
+    epsilon: float,
+    name: str = "one-sided-noisy-arg-max",
+    identifier: str = "",
+) -> Mechanism:
+    """`one_sided_noisy_arg_max` on one selection problem, with its privacy and its regret.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
+    # Noise is never negative: the regret is at most the noise of the selected one.
+    union = problem.regret_claim(epsilon, reference=f"{SECTION}, and a union bound")
+    return problem.mechanism(
+        one_sided_noisy_arg_max,
+        one_sided_log_probabilities,
+        union,
+        epsilon=epsilon,
+        proof=SECTION,
+        name=name,
+        identifier=identifier,
+        reference=SECTION,
+    )
+
+
+ONE_SIDED_NOISY_ARG_MAX = one_sided_noisy_arg_max_mechanism(
+    by_occurrences(3, monotone=True), epsilon=1.0, identifier="EM-OSNM"
+)
+SOURCE = "McKenna and Sheldon (2020)"
+
+
+def permute_and_flip(
+    database: Database,
+    rng: np.random.Generator,
+    *,
+    score: Callable[[Database], Array],
+    sensitivity: float,
+    epsilon: float,
+    monotone: bool = False,
+    size: Size = None,
+) -> Array:
+    """Visit candidates in random order, flip a coin for each and stop at the first head.
+
+    Heads come up for r with probability exp(-epsilon (best score - score_r) / (2 sensitivity)).
+    `score` maps a database to one number per candidate, shape (m,); no entry moves by more
+    than `sensitivity` between neighbours. With `monotone` scores, which adding a record never
+    lowers, the factor 2 is left out; add-remove only. `epsilon` is in nats.
+    Returns candidate indices in [0, m), whole numbers of shape `size`. Raises ValueError on a
+    parameter that is not positive.
+    """
+    scaled = scaled_scores(
+        score(database), sensitivity=sensitivity, epsilon=epsilon, monotone=monotone
+    )
+    shape = sample_shape(size) + scaled.shape
+    heads = rng.random(shape) < np.exp(scaled - scaled.max())
+    # The candidates are visited by rising `visit`. The best one always gets a head.
+    visit = rng.random(shape)
+    return np.argmin(np.where(heads, visit, 2.0), axis=-1)
+
+
+def permute_and_flip_log_probabilities(
+    scores: Array, *, sensitivity: float, epsilon: float, monotone: bool = False
+) -> Array:
+    """Log-probability of each candidate under the law of `permute_and_flip`; shape (m,), nats.
+
+    Exact over all orders. A random order is that of independent uniform times, and by the time u of
+    r another candidate with heads probability q was visited and got a head with probability u q.
+    So r is reached with probability the integral over u of the product of 1 - u q, a polynomial of
+    degree m - 1 that Gauss's rule with m / 2 nodes integrates exactly.
+    """
+    scaled = scaled_scores(scores, sensitivity=sensitivity, epsilon=epsilon, monotone=monotone)
+    behind = scaled - scaled.max()
+    require_listable(scaled.size**2, "pairs of candidates")
+    nodes, weights = np.polynomial.legendre.leggauss(scaled.size // 2 + 1)
+    missed = np.log1p(-np.outer((nodes + 1) / 2, np.exp(behind)))
+    others = missed.sum(axis=1, keepdims=True) - missed
+    return behind + np.log((weights / 2) @ np.exp(others))
+
+
+def permute_and_flip_mechanism(
+    problem: Selection, *, epsilon: float, name: str = "permute-and-flip", identifier: str = ""
+) -> Mechanism:
+    """`permute_and_flip` on one selection problem, with its privacy and its regret.
+
+    `epsilon` is in nats. Raises ValueError where it is not positive.
+    """
+    no_worse = problem.regret_claim(
+        epsilon, reference=f"{SOURCE}, with Dwork and Roth (2014), Corollary 3.12"
+    )
+    return problem.mechanism(
+        permute_and_flip,
+        permute_and_flip_log_probabilities,
+        no_worse,
+        epsilon=epsilon,
+        proof=SOURCE,
+        name=name,
+        identifier=identifier,
+        reference=SOURCE,
+    )
+
+
+PERMUTE_AND_FLIP = permute_and_flip_mechanism(by_votes(3), epsilon=1.0, identifier="EM-3.13b")

@@ -17,8 +17,7 @@ from .above_threshold import (
     noise_scales,
     take,
 )
-from .numeric_sparse_vector import numeric_sparse_vector
-from .sparse_vector_session import sparse_vector_session_mechanism
+from .sparse_vector_variants import numeric_sparse_vector, sparse_vector_session_mechanism
 
 # What `SPARSE_VECTOR` runs with; its three positives scale the noise of the queries to 6.
 SOUND: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.tails import log_laplace_cdf
+from ..accounting.privacy_loss import log_laplace_cdf
 from ..model import (
     Analyst,
     Array,
@@ -27,10 +27,16 @@ from ..model import (
     number,
     whole,
 )
-from .above_threshold import above_threshold_mechanism, take
-from .numeric_sparse_vector import numeric_sparse_vector_mechanism
-from .sparse_vector_law import ABOVE, BELOW, HALTED, log_transcripts, transcripts
-from .sparse_vector_session import sparse_vector_session_mechanism
+from .above_threshold import (
+    ABOVE,
+    BELOW,
+    HALTED,
+    above_threshold_mechanism,
+    log_transcripts,
+    take,
+    transcripts,
+)
+from .sparse_vector_variants import numeric_sparse_vector_mechanism, sparse_vector_session_mechanism
 
 POSITIVES = whole(2, 1, 3, "answers above after which it halts, c")
 MISSED = 9

@@ -31,7 +31,7 @@ from dpwitness.auditors.errors import DpWitnessError
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.auditors.privacy.run import audit_claims
-from dpwitness.mechanisms.sparse_vector.sparse_vector_session import sparse_vector_interaction
+from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import sparse_vector_interaction
 from dpwitness.reports.auditing.replaying import replay
 from dpwitness.reports.auditing.replaying_claims import claims_again, claims_of, findings_of
 from dpwitness.reports.formats.audited import claims_part

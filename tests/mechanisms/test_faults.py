@@ -9,12 +9,12 @@ import pytest
 from dpwitness import HarnessError, check
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.catalogue import THEOREMS
-from dpwitness.mechanisms.composition import budgeted_stream
-from dpwitness.mechanisms.interior_points import rec_concave
-from dpwitness.mechanisms.learning import greedy_bounds
+from dpwitness.mechanisms.composition import composed
+from dpwitness.mechanisms.interior_points import interior_point
+from dpwitness.mechanisms.learning import greedy_conjunctions
 from dpwitness.mechanisms.multiplicative_weights import pmw_session
-from dpwitness.mechanisms.noise import discrete_laplace, theorems_laplace
-from dpwitness.mechanisms.sparse_vector import above_threshold, sparse_vector_session
+from dpwitness.mechanisms.noise import geometric, theorems_noise
+from dpwitness.mechanisms.sparse_vector import above_threshold, sparse_vector_variants
 
 BY_NAME = {theorem.identifier: theorem for theorem in THEOREMS}
 ROOM = "dpwitness.mechanisms."
@@ -33,8 +33,8 @@ def scaled(place, name, factor):
 
 CALIBRATIONS = [
     ("multiplicative_weights.pmw", "noise_epsilon_for", "PMW-SPENT"),
-    ("boosting.sampled_queries", "attenuation_for", "BQ-MU-SPENT"),
-    ("boosting.base_synopsis", "base_scale", "BQ-BASE-SPENT"),
+    ("boosting.query_weights", "attenuation_for", "BQ-MU-SPENT"),
+    ("boosting.boosting", "base_scale", "BQ-BASE-SPENT"),
     ("interior_points.boxes", "call_privacy", "PAC-BOX-SPENT"),
     ("interior_points.theorems_interior_point", "step_budget", "PAC-IP-REC-SPENT"),
     ("learning.conjunctions", "laplace_scale", "CONJ-P1-SPENT"),
@@ -65,7 +65,7 @@ def twice_the_zeros(rng, scale, count):
     return np.where(rng.random(count) < 0.5, noise, -noise)
 
 
-FIRST_SIZE = greedy_bounds.greedy_sample_size
+FIRST_SIZE = greedy_conjunctions.greedy_sample_size
 SCALES = above_threshold.noise_scales
 
 
@@ -86,8 +86,8 @@ def fewer_rows(**named):
 FAULTS = [
     (f"{ROOM}learning.theorems_greedy_conjunctions.greedy_sample_size", fewer_rows, "CONJ-P2-SIZE"),
     (f"{ROOM}interior_points.theorems_interior_point.partitions", narrow, "PAC-IP-REC-BLOCKS"),
-    (f"{rec_concave.__name__}._bar", low_bar, "PAC-IP-CHOOSE"),
-    (f"{discrete_laplace.__name__}._attempts", twice_the_zeros, "T-GRID-LAW"),
+    (f"{interior_point.__name__}._bar", low_bar, "PAC-IP-CHOOSE"),
+    (f"{geometric.__name__}._attempts", twice_the_zeros, "T-GRID-LAW"),
     (f"{above_threshold.__name__}.noise_scales", quiet, "SVT-STREAM"),
 ]
 
@@ -100,10 +100,10 @@ def test_a_fault_in_a_branch_breaks_its_own_theorem(monkeypatch, place, fault, t
     assert check(BY_NAME[theorem], trials=20_000).verdict is Verdict.REFUTED
 
 
-REAL_INTERACTION = sparse_vector_session.sparse_vector_interaction
-REAL_COST = budgeted_stream.cost_of
+REAL_INTERACTION = sparse_vector_variants.sparse_vector_interaction
+REAL_COST = composed.cost_of
 REAL_UPDATE = pmw_session.multiplicative_update
-REAL_GEOMETRIC = theorems_laplace.geometric_mechanism
+REAL_GEOMETRIC = theorems_noise.geometric_mechanism
 
 
 def smaller(place, name, factor):
@@ -151,14 +151,14 @@ PLANTED = [
         scaled("gradient_descent.vector_sum", "gaussian_delta", 0.9),
         "GD-T3-NEC",
     ),
-    ("noise.theorems_laplace.geometric_mechanism", other_noise(2), "T-GEO"),
-    ("noise.theorems_laplace.geometric_mechanism", other_noise(0.5), "T-GEO-TAIL"),
+    ("noise.theorems_noise.geometric_mechanism", other_noise(2), "T-GEO"),
+    ("noise.theorems_noise.geometric_mechanism", other_noise(0.5), "T-GEO-TAIL"),
     (
-        "sparse_vector.sparse_vector_session.sparse_vector_interaction",
+        "sparse_vector.sparse_vector_variants.sparse_vector_interaction",
         noise_of_one_positive,
         "SVT-SESSION",
     ),
-    ("composition.budgeted_stream.cost_of", lambda query: REAL_COST(query) / 2, "COMP-FILTER"),
+    ("composition.composed.cost_of", lambda query: REAL_COST(query) / 2, "COMP-FILTER"),
     ("multiplicative_weights.pmw_session.multiplicative_update", slow, "PMW-SESSION-KL"),
 ]
 

@@ -11,7 +11,7 @@ import dpwitness
 from dpwitness import InvalidArgument, Relation
 from dpwitness.mechanisms.marks import MARK
 from dpwitness.mechanisms.model import carried
-from dpwitness.mechanisms.model import marked as reading
+from dpwitness.mechanisms.model import claims as reading
 
 AGES = st.lists(st.integers(0, 100), max_size=5)
 

@@ -10,15 +10,13 @@ import pytest
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.mutants.sources import recipe_of
 from dpwitness.mechanisms._checks import MOST_LISTED, grid_numbers, table_of_numbers
-from dpwitness.mechanisms.boosting.base_synopsis import histograms
+from dpwitness.mechanisms.boosting.boosting import histograms
 from dpwitness.mechanisms.catalogue import CATALOGUE
-from dpwitness.mechanisms.gradient_descent.losses import DISTANCE, LINEAR, Loss
+from dpwitness.mechanisms.gradient_descent.gradient_descent import DISTANCE, LINEAR, UNIT_BALL, Loss
 from dpwitness.mechanisms.gradient_descent.noisy_gradient_descent import noisy_gradient_descent
-from dpwitness.mechanisms.gradient_descent.projections import UNIT_BALL
 from dpwitness.mechanisms.gradient_descent.vector_sum import vector_sum
 from dpwitness.mechanisms.interior_points.boxes import counted_boxes_law, learn_box
-from dpwitness.mechanisms.interior_points.interior_point import interior_point
-from dpwitness.mechanisms.interior_points.rec_concave import rec_concave
+from dpwitness.mechanisms.interior_points.interior_point import interior_point, rec_concave
 from dpwitness.mechanisms.learning.finite_class import boxes
 from dpwitness.mechanisms.model import (
     Choices,
@@ -32,12 +30,12 @@ from dpwitness.mechanisms.model import (
     misfit,
 )
 from dpwitness.mechanisms.queries import column_totals, counts, histogram, revenue
-from dpwitness.mechanisms.selection.permute_and_flip import permute_and_flip_log_probabilities
+from dpwitness.mechanisms.selection.exponential import scaled_scores
 from dpwitness.mechanisms.selection.report_noisy_max import (
     laplace_max_by_quadrature,
     noisy_max_log_probabilities,
+    permute_and_flip_log_probabilities,
 )
-from dpwitness.mechanisms.selection.selection import scaled_scores
 
 
 @pytest.mark.parametrize(
@@ -168,7 +166,7 @@ def test_laws_of_many_candidates_are_laws(rng):
 
 @pytest.mark.parametrize(("block", "shape"), [(1, (3,)), (7, (5, 3)), (2**18, (2, 4, 3))])
 def test_the_distance_loss_is_the_mean_of_distances(monkeypatch, rng, block, shape):
-    monkeypatch.setattr("dpwitness.mechanisms.gradient_descent.losses.BLOCK", block)
+    monkeypatch.setattr("dpwitness.mechanisms.gradient_descent.gradient_descent.BLOCK", block)
     rows, weights = rng.integers(-2, 3, size=(9, 3)).astype(float), rng.normal(size=shape)
     gaps = weights[..., None, :] - rows
     lengths = np.linalg.norm(gaps, axis=-1)

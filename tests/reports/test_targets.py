@@ -99,7 +99,7 @@ def test_mechanisms_and_controls_come_whole():
     found = targets.find_target("dpwitness.mechanisms.noise.laplace:LAPLACE")
     assert isinstance(found.mechanism, Mechanism)
     assert found.name == found.mechanism.name
-    control = targets.find_target("dpwitness.mechanisms.selection.broken_exponential:NAIVE")
+    control = targets.find_target("dpwitness.mechanisms.selection.broken_selection:NAIVE")
     assert isinstance(control.mechanism, Mechanism)
 
 

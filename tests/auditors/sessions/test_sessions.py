@@ -28,7 +28,7 @@ from dpwitness.auditors.claims.follows_law import follows_law
 from dpwitness.auditors.databases.analysts import all_analysts
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
-from dpwitness.mechanisms.composition.budgeted_stream import budgeted_stream, cost_of
+from dpwitness.mechanisms.composition.composed import budgeted_stream, cost_of
 from dpwitness.mechanisms.model import play
 from dpwitness.mechanisms.multiplicative_weights.broken_pmw import SLOW_SESSION
 from dpwitness.mechanisms.multiplicative_weights.pmw import private_multiplicative_weights
@@ -39,7 +39,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_session import (
 )
 from dpwitness.mechanisms.noise.laplace import laplace_mechanism
 from dpwitness.mechanisms.queries import total
-from dpwitness.mechanisms.sparse_vector.sparse_vector_session import (
+from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import (
     SPARSE_VECTOR_SESSION,
     sparse_vector_interaction,
 )

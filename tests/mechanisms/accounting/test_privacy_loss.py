@@ -6,17 +6,18 @@ import pytest
 from dpwitness.mechanisms.accounting.privacy_loss import (
     compose_losses,
     hockey_stick,
+    laplace_difference_tail,
     laplace_hockey_stick,
+    laplace_tail,
+    log_sum_gap,
     loss_of,
     renyi_divergence,
 )
-from dpwitness.mechanisms.accounting.tails import (
-    laplace_difference_tail,
-    laplace_tail,
-    log_sum_gap,
-)
 from dpwitness.mechanisms.model import FiniteLaw, LossLaw
-from dpwitness.mechanisms.noise.leaky_response import leaky_response_law, leaky_response_mechanism
+from dpwitness.mechanisms.noise.randomized_response import (
+    leaky_response_law,
+    leaky_response_mechanism,
+)
 
 
 def finite(*chances):

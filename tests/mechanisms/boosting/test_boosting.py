@@ -7,39 +7,35 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.accounting.composition import zcdp_root
-from dpwitness.mechanisms.boosting.base_synopsis import (
+from dpwitness.mechanisms.boosting.boosting import (
     BASE_SYNOPSIS,
+    BOOSTING,
     answer_table,
     base_mechanism,
     base_scale,
-    coverage,
-    histograms,
-    samples_needed,
-)
-from dpwitness.mechanisms.boosting.boosting import (
-    BOOSTING,
     boosting,
+    coverage,
     draw_queries,
     every_synopsis,
+    histograms,
+    samples_needed,
     synopsis_base,
 )
-from dpwitness.mechanisms.boosting.boosting_adversaries import wronged_queries
+from dpwitness.mechanisms.boosting.boosting_cases import wronged_queries
 from dpwitness.mechanisms.boosting.query_weights import (
+    SAMPLED_QUERY,
+    SAMPLED_QUERY_COUNTS,
     attenuated_agreement,
     attenuation_for,
     exponential_weights,
     indicator_queries,
     linear_answers,
     log_ratios,
+    multinomial_law,
     rounds_needed,
     weight_rate,
 )
-from dpwitness.mechanisms.boosting.sampled_queries import (
-    SAMPLED_QUERY,
-    SAMPLED_QUERY_COUNTS,
-    multinomial_law,
-)
-from dpwitness.mechanisms.boosting.theorems_boosting import favouring_weights
+from dpwitness.mechanisms.boosting.theorems_base_synopsis import favouring_weights
 
 from ..laplace_loss import laplace_delta
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 
 from dpwitness import Verdict, check
-from dpwitness.mechanisms.boosting import theorems_base_synopsis as base_synopsis
-from dpwitness.mechanisms.boosting import theorems_boosting as boosting
+from dpwitness.mechanisms.boosting import theorems_base_synopsis as boosting
 from dpwitness.mechanisms.boosting import theorems_boosting_privacy as boosting_privacy
-from dpwitness.mechanisms.boosting import theorems_query_weights as query_weights
-from dpwitness.mechanisms.boosting.boosting_cases import answer_margin, near_edge, potential_margin
-from dpwitness.mechanisms.boosting.boosting_pictures import (
-    ADVANTAGE,
+from dpwitness.mechanisms.boosting.boosting_cases import (
     ATTENUATION,
     SENSITIVITY,
+    SHOWN_ADVANTAGE,
+    answer_margin,
     log_ratio_width,
+    near_edge,
+    potential_margin,
 )
 from dpwitness.mechanisms.boosting.query_weights import (
     attenuated_agreement,
@@ -28,7 +28,7 @@ from dpwitness.mechanisms.catalogue import BROKEN_STATEMENTS, NEGATIVE_CONTROLS
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (query_weights, boosting, boosting_privacy, base_synopsis)
+    for module in (boosting_privacy, boosting)
     for theorem in module.THEOREMS
 }
 CONTROLS = {
@@ -114,11 +114,11 @@ def test_samples_speak_for_all_queries_but_for_beta():
 
 @pytest.mark.parametrize("earlier", [1, 7, 15])
 def test_synopses_at_the_steepest_place_reach_the_bound_on_the_log_ratios(earlier):
-    setting = {"advantage": ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
+    setting = {"advantage": SHOWN_ADVANTAGE, "sensitivity": SENSITIVITY, "attenuation": ATTENUATION}
     allowed = sampling_loss(earlier=earlier, **setting)
     assert log_ratio_width(attenuated_agreement, earlier) == pytest.approx(allowed)
     # One step of -1 to +1 a round, whatever the sensitivity.
-    jump = 2 * weight_rate(ADVANTAGE) * earlier
+    jump = 2 * weight_rate(SHOWN_ADVANTAGE) * earlier
     assert log_ratio_width(lower_agreement, earlier) == pytest.approx(jump)
 
 
@@ -130,7 +130,7 @@ def test_the_generator_fails_where_no_sample_shows_a_bad_synopsis(identifier, ba
     samples = int(claim.needed * share)
     run, database = claim.instance(samples)
     losses = claim.loss(database, run(database, np.random.default_rng(0), size=40_000))
-    weight = base_synopsis.BAD
+    weight = boosting.BAD
     exact = bad * (1 - weight) ** samples - (bad - 1) * (1 - 2 * weight) ** samples
     assert (losses > claim.level).mean() == pytest.approx(exact, abs=5 * (exact / 40_000) ** 0.5)
     assert (exact > claim.beta) == (share < 1)

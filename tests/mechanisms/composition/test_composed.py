@@ -14,20 +14,23 @@ from dpwitness.mechanisms.composition.broken_composed import (
     ONES_FOR_TWOS,
     ONES_FOR_TWOS_EVERYWHERE,
 )
-from dpwitness.mechanisms.composition.composed import COMPOSED, compose, compose_adaptively
-from dpwitness.mechanisms.composition.drill_down import DRILL_DOWN
+from dpwitness.mechanisms.composition.composed import (
+    COMPOSED,
+    DRILL_DOWN,
+    compose,
+    compose_adaptively,
+)
 from dpwitness.mechanisms.model import LaplaceLaw, Relation
 from dpwitness.mechanisms.noise.geometric import GEOMETRIC
 from dpwitness.mechanisms.noise.grid_laplace import GRID_LAPLACE
-from dpwitness.mechanisms.noise.laplace import LAPLACE, LAPLACE_VECTOR
-from dpwitness.mechanisms.noise.leaky_response import (
+from dpwitness.mechanisms.noise.laplace import LAPLACE, LAPLACE_VECTOR, post_process
+from dpwitness.mechanisms.noise.randomized_response import (
     LEAKY_RESPONSE,
+    RANDOMIZED_RESPONSE,
     leaky_response,
     leaky_response_law,
     leaky_response_mechanism,
 )
-from dpwitness.mechanisms.noise.post_processing import post_process
-from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE
 
 SIZES = [None, (), 0, 5, (2, 3)]
 

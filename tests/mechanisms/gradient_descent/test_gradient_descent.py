@@ -6,9 +6,8 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.gradient_descent import theorems_gradient_descent as progress
-from dpwitness.mechanisms.gradient_descent import theorems_gradient_lemmas as lemmas
-from dpwitness.mechanisms.gradient_descent.broken_gradient_statements import (
+from dpwitness.mechanisms.gradient_descent import theorems_gradient_descent as statements
+from dpwitness.mechanisms.gradient_descent.broken_gradient_descent import (
     ASCENT,
     NOT_CONVEX,
     NOT_PROJECTED,
@@ -21,15 +20,19 @@ from dpwitness.mechanisms.gradient_descent.gradient_cases import (
     printed_bound,
 )
 from dpwitness.mechanisms.gradient_descent.gradient_descent import (
+    DISTANCE,
+    LINEAR,
     balanced_step_size,
+    directions,
     excess_bound,
+    norms,
+    onto_ball,
+    onto_box,
     projected_gradient_descent,
 )
-from dpwitness.mechanisms.gradient_descent.losses import DISTANCE, LINEAR
-from dpwitness.mechanisms.gradient_descent.projections import directions, norms, onto_ball, onto_box
 from dpwitness.mechanisms.model import Choices, Product, Record, Rows
 
-THEOREMS = {t.identifier: t for t in (*lemmas.THEOREMS, *progress.THEOREMS)}
+THEOREMS = {theorem.identifier: theorem for theorem in statements.THEOREMS}
 BROKEN = (NOT_PROJECTED, ASCENT, STEPS_TOO_SMALL, STEPS_TOO_LARGE, NOT_CONVEX)
 
 

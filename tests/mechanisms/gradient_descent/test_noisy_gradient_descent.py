@@ -14,23 +14,26 @@ from dpwitness.mechanisms.gradient_descent.broken_gradient_descent import (
     NOISE_ON_THE_AVERAGE,
     REUSED_NOISE,
 )
-from dpwitness.mechanisms.gradient_descent.gradient_descent import excess_bound
-from dpwitness.mechanisms.gradient_descent.losses import DISTANCE, LINEAR
+from dpwitness.mechanisms.gradient_descent.gradient_descent import (
+    DISTANCE,
+    LINEAR,
+    UNIT_BALL,
+    excess_bound,
+    norms,
+    onto_ball,
+)
 from dpwitness.mechanisms.gradient_descent.noisy_gradient_descent import (
     NOISY_GRADIENT_DESCENT,
     NOISY_GRADIENTS,
     average_point,
-    every_gradient,
-    noisy_gradient_descent,
-    noisy_gradient_descent_mechanism,
-)
-from dpwitness.mechanisms.gradient_descent.noisy_gradient_law import (
     coordinate_multiplier,
+    every_gradient,
     l2_multiplier,
     mean_square_norm,
     noise_scale,
+    noisy_gradient_descent,
+    noisy_gradient_descent_mechanism,
 )
-from dpwitness.mechanisms.gradient_descent.projections import UNIT_BALL, norms, onto_ball
 from dpwitness.mechanisms.model import ExpectationClaim, IdentityClaim, PrivacyClaim
 
 from ..laplace_loss import laplace_delta

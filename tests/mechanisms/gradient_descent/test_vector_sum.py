@@ -10,7 +10,7 @@ from dpwitness.mechanisms.gradient_descent.broken_gradient_descent import (
     CONSTANT_ONE,
     ROWS_NOT_CLIPPED,
 )
-from dpwitness.mechanisms.gradient_descent.projections import UNIT_BALL
+from dpwitness.mechanisms.gradient_descent.gradient_descent import UNIT_BALL
 from dpwitness.mechanisms.gradient_descent.vector_sum import (
     gaussian_delta,
     l2_scale,

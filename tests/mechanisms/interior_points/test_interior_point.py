@@ -9,17 +9,15 @@ import pytest
 from dpwitness.mechanisms.interior_points.broken_boxes import DOUBLED_WEIGHTS, TOO_FEW_POINTS
 from dpwitness.mechanisms.interior_points.interior_point import (
     INTERIOR_POINT,
+    REC_CONCAVE,
     balanced_points,
+    depth,
     depth_scores,
     failure_bound,
     interior_point_law,
     not_interior,
-    points_needed,
-)
-from dpwitness.mechanisms.interior_points.rec_concave import (
-    REC_CONCAVE,
-    depth,
     one_level_failure,
+    points_needed,
     points_promised,
     rec_concave,
     rec_concave_law,
@@ -27,7 +25,7 @@ from dpwitness.mechanisms.interior_points.rec_concave import (
     stepped_points,
     terraced_points,
 )
-from dpwitness.mechanisms.selection.categorical import draw_index, normalised
+from dpwitness.mechanisms.selection.exponential import draw_index, normalised
 
 
 def probabilities(law):

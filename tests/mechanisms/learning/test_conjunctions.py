@@ -6,34 +6,32 @@ import pytest
 
 from dpwitness.mechanisms.accounting.composition import zcdp_root
 from dpwitness.mechanisms.learning.broken_conjunctions import SCALE_OF_ONE_COUNT, ZERO_THRESHOLD
-from dpwitness.mechanisms.learning.conjunction_class import (
-    conjoined,
-    conjunctions,
-    falsified_sums,
-    kept_literals,
-    literals,
-    literals_at,
-    number_of_conjunctions,
-    some_conjunction_fits,
-)
-from dpwitness.mechanisms.learning.conjunction_invariants import noisy_counts_event
 from dpwitness.mechanisms.learning.conjunctions import (
     NOISY_CONJUNCTION,
     noisy_conjunction,
     noisy_conjunction_law,
     noisy_conjunction_mechanism,
+    noisy_counts_event,
     violations,
     violations_at,
     without_violated_literals,
 )
 from dpwitness.mechanisms.learning.greedy_conjunctions import greedy_conjunction_mechanism
 from dpwitness.mechanisms.learning.labelled import (
+    conjoined,
+    conjunctions,
+    falsified_sums,
     grid_points,
+    kept_literals,
     labelled_counts,
     labelled_points,
+    literals,
+    literals_at,
     mistakes,
+    number_of_conjunctions,
+    some_conjunction_fits,
 )
-from dpwitness.mechanisms.learning.theorems_conjunctions import THEOREMS
+from dpwitness.mechanisms.learning.theorems_learning import THEOREMS
 from dpwitness.mechanisms.model import (
     IdentityClaim,
     PrivacyClaim,
@@ -332,6 +330,6 @@ def test_packed_sums_are_the_sums(monkeypatch, rng):
     table = rng.random((11, 50)) < 0.5
     weights = rng.integers(0, 1000, size=(4, 50))
     plain = falsified_sums(table)(weights)
-    monkeypatch.setattr("dpwitness.mechanisms.learning.conjunction_class.LARGE", 0)
+    monkeypatch.setattr("dpwitness.mechanisms.learning.labelled.LARGE", 0)
     assert falsified_sums(table)(weights).tolist() == plain.tolist()
     assert plain.tolist() == (weights @ ~table.T).tolist()

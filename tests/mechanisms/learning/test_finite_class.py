@@ -19,7 +19,7 @@ from dpwitness.mechanisms.learning.labelled import (
     labelled_rows,
     mistakes,
 )
-from dpwitness.mechanisms.learning.theorems_finite_class import THEOREMS
+from dpwitness.mechanisms.learning.theorems_learning import THEOREMS
 from dpwitness.mechanisms.model import Relation
 from dpwitness.mechanisms.selection.exponential import probabilities
 

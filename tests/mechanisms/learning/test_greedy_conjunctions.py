@@ -10,25 +10,26 @@ from dpwitness.mechanisms.learning.broken_conjunctions import (
     STOPS_WITHOUT_NEGATIVES,
     WHOLE_BUDGET_EVERY_ROUND,
 )
-from dpwitness.mechanisms.learning.conjunction_class import falsified_sums, literals, literals_at
-from dpwitness.mechanisms.learning.greedy_bounds import (
-    greedy_rounds,
-    greedy_sample_size,
-    round_privacy,
-    score_shortfall,
-)
 from dpwitness.mechanisms.learning.greedy_conjunctions import (
     GREEDY_CONJUNCTION,
     _chance_of_losses,
     greedy_conjunction,
+    greedy_conjunction_law,
     greedy_conjunction_mechanism,
     greedy_conjunction_of_counts,
-)
-from dpwitness.mechanisms.learning.greedy_transcripts import (
-    greedy_conjunction_law,
+    greedy_rounds,
+    greedy_sample_size,
     literal_scores,
+    round_privacy,
+    score_shortfall,
 )
-from dpwitness.mechanisms.learning.labelled import grid_points, labelled_counts
+from dpwitness.mechanisms.learning.labelled import (
+    falsified_sums,
+    grid_points,
+    labelled_counts,
+    literals,
+    literals_at,
+)
 from dpwitness.mechanisms.learning.theorems_greedy_conjunctions import THEOREMS
 from dpwitness.mechanisms.selection.exponential import probabilities
 

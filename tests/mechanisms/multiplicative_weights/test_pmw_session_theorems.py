@@ -8,7 +8,7 @@ import pytest
 
 from dpwitness.auditors.claims.check import check
 from dpwitness.mechanisms.model import Interaction
-from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_session as statements
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_privacy as statements
 from dpwitness.mechanisms.multiplicative_weights.pmw_session import (
     pmw_interaction,
     pmw_session_mechanism,

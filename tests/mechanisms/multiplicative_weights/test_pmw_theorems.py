@@ -17,25 +17,19 @@ from dpwitness.mechanisms.model import (
     Subject,
 )
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_accuracy as pmw_accuracy
-from dpwitness.mechanisms.multiplicative_weights import (
-    theorems_pmw_privacy as private_multiplicative_weights,
-)
-from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_records as pmw_records
-from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_runs as pmw_runs
-from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_session as pmw_session
+from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_privacy as pmw_privacy
 from dpwitness.mechanisms.multiplicative_weights import theorems_pmw_tails as pmw_tails
-from dpwitness.mechanisms.multiplicative_weights.broken_pmw_statements import (
+from dpwitness.mechanisms.multiplicative_weights.broken_pmw import (
     HALF_LEARNING_RATE,
     NOT_NORMALISED,
     SIGN_FLIPPED,
     THRESHOLD_TOO_HIGH,
 )
 from dpwitness.mechanisms.multiplicative_weights.pmw import (
-    private_multiplicative_weights_mechanism,
-)
-from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import asked_in_turn, query_of_gap
-from dpwitness.mechanisms.multiplicative_weights.pmw_bounds import (
+    asked_in_turn,
     most_updates,
+    private_multiplicative_weights_mechanism,
+    query_of_gap,
     records_needed,
     updates_needed,
 )
@@ -44,14 +38,7 @@ from dpwitness.mechanisms.multiplicative_weights.pmw_updates import expected, mu
 
 THEOREMS = {
     theorem.identifier: theorem
-    for module in (
-        pmw_accuracy,
-        pmw_records,
-        pmw_tails,
-        pmw_runs,
-        private_multiplicative_weights,
-        pmw_session,
-    )
+    for module in (pmw_accuracy, pmw_tails, pmw_privacy)
     for theorem in module.THEOREMS
 }
 INVARIANTS = [n for n, t in THEOREMS.items() if isinstance(t.at().claim, InvariantClaim)]

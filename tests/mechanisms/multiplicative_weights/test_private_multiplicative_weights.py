@@ -17,19 +17,17 @@ from dpwitness.mechanisms.multiplicative_weights.broken_pmw import (
 from dpwitness.mechanisms.multiplicative_weights.pmw import (
     PMW_ITERATION,
     PRIVATE_MULTIPLICATIVE_WEIGHTS,
-    noise_epsilon_for,
-    noises_drawn,
-    private_multiplicative_weights,
-)
-from dpwitness.mechanisms.multiplicative_weights.pmw_adversaries import (
     asked_in_turn,
     laplace_noise,
     lightest_element,
+    log_probability,
+    noise_epsilon_for,
+    noises_drawn,
+    private_multiplicative_weights,
     worst_query,
 )
-from dpwitness.mechanisms.multiplicative_weights.pmw_law import log_probability
 from dpwitness.mechanisms.multiplicative_weights.pmw_updates import answer_errors, potentials
-from dpwitness.mechanisms.sparse_vector.sparse_vector_law import log_bits
+from dpwitness.mechanisms.sparse_vector.above_threshold import log_bits
 
 DYNAMICS = {"queries": worst_query, "learning_rate": 0.4 / 8}
 RUN = partial(private_multiplicative_weights, threshold=0.2, noise_epsilon=1.0, **DYNAMICS)

@@ -7,8 +7,8 @@ import pytest
 
 from dpwitness.mechanisms.accounting.privacy_loss import hockey_stick, laplace_hockey_stick
 from dpwitness.mechanisms.model import Interval, Relation, Rows
-from dpwitness.mechanisms.noise.broken_grid_laplace import ANSWER_OFF_GRID, ROUNDING_UNACCOUNTED
-from dpwitness.mechanisms.noise.discrete_laplace import discrete_laplace
+from dpwitness.mechanisms.noise.broken_noise import ANSWER_OFF_GRID, ROUNDING_UNACCOUNTED
+from dpwitness.mechanisms.noise.geometric import discrete_laplace
 from dpwitness.mechanisms.noise.grid_laplace import (
     GRID_LAPLACE,
     default_granularity,

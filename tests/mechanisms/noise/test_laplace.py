@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.model import Interval, Relation, Rows
-from dpwitness.mechanisms.noise.broken_laplace import (
+from dpwitness.mechanisms.noise.broken_noise import (
     EMPTY_DATABASE_UNNOISED,
     ONE_SIDED_NOISE,
     SHARED_NOISE,

@@ -11,13 +11,13 @@ from dpwitness.mechanisms.selection.exponential import (
     AUCTION,
     EXPONENTIAL,
     MONOTONE_EXPONENTIAL,
+    Selection,
     exponential,
     exponential_by_weights,
     exponential_mechanism,
     log_probabilities,
     probabilities,
 )
-from dpwitness.mechanisms.selection.selection import Selection
 
 
 def as_scores(rows):

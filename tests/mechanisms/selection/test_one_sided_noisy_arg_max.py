@@ -4,7 +4,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from dpwitness.mechanisms.selection.one_sided_noisy_arg_max import (
+from dpwitness.mechanisms.selection.report_noisy_max import (
     ONE_SIDED_NOISY_ARG_MAX,
     one_sided_log_probabilities,
     one_sided_noisy_arg_max,

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from dpwitness.mechanisms.selection.exponential import probabilities
-from dpwitness.mechanisms.selection.one_sided_noisy_arg_max import one_sided_log_probabilities
-from dpwitness.mechanisms.selection.permute_and_flip import (
+from dpwitness.mechanisms.selection.report_noisy_max import (
     PERMUTE_AND_FLIP,
+    one_sided_log_probabilities,
     permute_and_flip,
     permute_and_flip_log_probabilities,
 )

@@ -15,14 +15,10 @@ from dpwitness.mechanisms.model import (
     Rows,
     UtilityClaim,
 )
-from dpwitness.mechanisms.selection import theorems_exponential as exponential
-from dpwitness.mechanisms.selection import theorems_exponential_utility as exponential_utility
-from dpwitness.mechanisms.selection import theorems_noisy_arg_max as noisy_arg_max
-from dpwitness.mechanisms.selection.broken_exponential import WORST_CANDIDATE
-from dpwitness.mechanisms.selection.broken_noisy_arg_max import NOISE_OF_THE_WRONG_KIND
+from dpwitness.mechanisms.selection import theorems_selection as statements
+from dpwitness.mechanisms.selection.broken_selection import NOISE_OF_THE_WRONG_KIND, WORST_CANDIDATE
 
-MODULES = (exponential, exponential_utility, noisy_arg_max)
-THEOREMS = {theorem.identifier: theorem for module in MODULES for theorem in module.THEOREMS}
+THEOREMS = {theorem.identifier: theorem for theorem in statements.THEOREMS}
 
 
 def of(kind):

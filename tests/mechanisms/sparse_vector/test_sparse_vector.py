@@ -12,12 +12,16 @@ from dpwitness.auditors.claims.follows_law import follows_law
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.model import Histogram, NotListable, Relation, Subject
 from dpwitness.mechanisms.sparse_vector.above_threshold import (
+    ABOVE,
     ABOVE_THRESHOLD,
     SPARSE_VECTOR,
     above_threshold,
     above_threshold_law,
     above_threshold_mechanism,
+    log_bits,
+    log_transcripts,
     take,
+    transcripts,
 )
 from dpwitness.mechanisms.sparse_vector.broken_above_threshold import (
     NO_CUT_OFF,
@@ -25,15 +29,9 @@ from dpwitness.mechanisms.sparse_vector.broken_above_threshold import (
     UNNOISED_QUERIES,
     UNSCALED_NOISE,
 )
-from dpwitness.mechanisms.sparse_vector.numeric_sparse_vector import (
+from dpwitness.mechanisms.sparse_vector.sparse_vector_variants import (
     NUMERIC_SPARSE_VECTOR,
     numeric_sparse_vector_mechanism,
-)
-from dpwitness.mechanisms.sparse_vector.sparse_vector_law import (
-    ABOVE,
-    log_bits,
-    log_transcripts,
-    transcripts,
 )
 
 SCALES = {"threshold_scale": 1.0, "query_scale": 1.0}

@@ -19,7 +19,7 @@ from dpwitness.mechanisms.model import (
     Theorem,
     ThresholdClaim,
 )
-from dpwitness.mechanisms.model.plots import Meaning, Style
+from dpwitness.mechanisms.model.theorem import Meaning, Style
 from dpwitness.reports.drawing.svg import CLAIM, FIRST
 from dpwitness.reports.figures.marks import EXACT
 from dpwitness.reports.figures.tails_figures import records_figure

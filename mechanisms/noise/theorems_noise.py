@@ -1,17 +1,27 @@
-"""Theorems on the Laplace mechanism: its error, its privacy, and what can be made of it."""
+"""Theorems on Laplace and Gaussian noise.
+
+How far Laplace noise reaches, and the inequality that entropies rest on; the Laplace mechanism:
+its error, its privacy, and what can be made of it; and what Gaussian noise loses: its mu and its
+rho, both attained.
+"""
 
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import ceil, exp
+from typing import Any
 
 import numpy as np
 
+from .._checks import sample_shape
 from ..accounting.privacy_loss import (
     discrete_laplace_loss,
     hockey_stick,
+    laplace_difference_tail,
     laplace_hockey_stick,
+    laplace_tail,
+    log_sum_gap,
 )
 from ..model import (
     Array,
@@ -22,9 +32,12 @@ from ..model import (
     FiniteLaw,
     IdentityClaim,
     Interval,
+    InvariantCase,
+    InvariantClaim,
     Mechanism,
     Output,
     PrivacyClaim,
+    Product,
     Relation,
     Rows,
     Size,
@@ -37,15 +50,119 @@ from ..model import (
 from ..queries import count, histogram
 from .geometric import ROUNDING, geometric_mechanism
 from .grid_laplace import grid_laplace_mechanism, grid_total
-from .laplace import laplace_mechanism
-from .post_processing import post_process
-from .theorems_tails import density, integral, noisy_counts
+from .laplace import gaussian_mechanism, laplace_mechanism, post_process
 
 BOOK = "Dwork and Roth (2014)"
+CONVOLUTION = "Kotz, Kozubowski and Podgorski (2001), chapter 2"
+SCALE = number(2.0, 0.01, 100, "of the noise")
+NOISES = whole(3, 1, 64, "number of noises")
+THRESHOLD = number(3.0, 0, 30, "distance, in scales of the noise")
+# Laplace noise beyond 60 scales has probability 1e-26.
+FAR = 60.0
+NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
+
+
+def integral(function: Any, low: float, high: float) -> float:
+    """Gauss-Legendre quadrature, exact to rounding where `function` has no kink inside."""
+    half = (high - low) / 2
+    return float(half * (WEIGHTS @ function(low + half * (NODES + 1))))
+
+
+def density(noise: Array) -> Array:
+    """Density of Laplace(1)."""
+    return np.exp(-np.abs(noise)) / 2
+
+
+def noisy_counts(*, coordinates: int, sensitivity: float, epsilon: float) -> Mechanism:
+    """Counts of `coordinates` kinds of rows, in units of `sensitivity`, with Laplace noise."""
+
+    def query(database: Database) -> Array:
+        return sensitivity * histogram(database, categories=coordinates)
+
+    return laplace_mechanism(
+        query=query,
+        sensitivity=sensitivity,
+        epsilon=epsilon,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=coordinates - 1, integer=True)),
+        coordinates=coordinates,
+    )
+
+
+def _noise(*, scale: float, coordinates: int = 1) -> Mechanism:
+    return noisy_counts(coordinates=coordinates, sensitivity=1.0, epsilon=1 / scale)
+
+
+def _largest(*, scale: float, coordinates: int = 1) -> Subject:
+    mechanism = _noise(scale=scale, coordinates=coordinates)
+    utility = next(claim for claim in mechanism.claims if isinstance(claim, UtilityClaim))
+    claim = replace(utility, databases=([],))
+    return Subject(claim=claim, mechanism=mechanism)
+
+
+def _tail_number(*, threshold: float) -> IdentityClaim:
+    return IdentityClaim(
+        compute=lambda: 2 * integral(density, threshold, threshold + FAR),
+        stated=laplace_tail(threshold, 1.0),
+        tolerance=1e-12,
+    )
+
+
+def _difference_number(*, threshold: float) -> IdentityClaim:
+    def joint(noise: Array) -> Array:
+        above = noise + threshold
+        tail = np.exp(-np.abs(above)) / 2
+        return density(noise) * np.where(above > 0, tail, 1 - tail)
+
+    def compute() -> float:
+        edges = (-threshold - FAR, -threshold, 0.0, FAR)
+        return sum(integral(joint, *edges[i : i + 2]) for i in range(3))
+
+    return IdentityClaim(
+        compute=compute, stated=laplace_difference_tail(threshold, 1.0), tolerance=1e-12
+    )
+
+
+def _exponential_difference(
+    database: Database, rng: np.random.Generator, *, scale: float, size: Size = None
+) -> Array:
+    shape = (*sample_shape(size), 1)
+    return (
+        histogram(database, categories=1)
+        + rng.exponential(scale, size=shape)
+        - rng.exponential(scale, size=shape)
+    )
+
+
+def _difference_law(*, scale: float) -> Subject:
+    mechanism = _noise(scale=scale)
+    claim = EqualityClaim(
+        other=partial(_exponential_difference, scale=scale), databases=([], [0, 0])
+    )
+    return Subject(claim=claim, mechanism=mechanism)
+
+
+def _log_sum() -> InvariantClaim:
+    number = Interval(low=0, high=10)
+
+    def margin(case: InvariantCase) -> float:
+        return log_sum_gap([a for a, _ in case], [b for _, b in case])
+
+    return InvariantClaim(
+        cases=Rows(row=Product(parts=(number, number)), min_size=1, max_size=12),
+        margin=margin,
+        examples=(
+            [[0, 0]],
+            [[0, 1], [1, 0]],
+            [[1, 2], [2, 4]],
+            [[1e-300, 1e300], [1e300, 1e-300]],
+            [[0, 3], [0, 0], [5, 1e-9]],
+        ),
+    )
+
+
 GHOSH = "Ghosh, Roughgarden and Sundararajan (2012)"
 DMNS = "Dwork, McSherry, Nissim and Smith (2006)"
-
-SCALE = number(2.0, 0.01, 100, "of the noise")
 EPSILON = number(1.0, 0.01, 8, "in nats")
 # No default is 1: what is multiplied by 1, or is its own square, would not be looked at.
 SENSITIVITY = number(2.0, 0.01, 10, "of the query, in L1")
@@ -256,7 +373,73 @@ def _geometric_tail(*, epsilon: float, steps: int) -> Subject:
     return Subject(claim=replace(tail, levels=levels, databases=([], [1] * 8)), mechanism=made)
 
 
+MU = number(0.8, 0.05, 4, "of Gaussian differential privacy")
+EUCLIDEAN = number(2.0, 0.01, 10, "of the query, in Euclidean length")
+
+
+def _noisy_counts(*, mu: float, sensitivity: float, coordinates: int) -> Mechanism:
+    """Counts of kinds of rows, in units of `sensitivity`."""
+    return gaussian_mechanism(
+        query=lambda database: sensitivity * histogram(database, categories=coordinates),
+        sensitivity=sensitivity,
+        mu=mu,
+        relation=Relation.ADD_REMOVE,
+        databases=Rows(row=Interval(low=0, high=coordinates - 1, integer=True)),
+        coordinates=coordinates,
+        name="gaussian-counts",
+    )
+
+
+def _claim(place: int, mu: float, sensitivity: float, coordinates: int) -> Subject:
+    made = _noisy_counts(mu=mu, sensitivity=sensitivity, coordinates=coordinates)
+    return Subject(claim=made.claims[place], mechanism=made)
+
+
+PARAMETERS = {"mu": MU, "sensitivity": EUCLIDEAN, "coordinates": COORDINATES}
+
+
 THEOREMS: tuple[Theorem, ...] = (
+    Theorem(
+        identifier="T-LAP-1",
+        statement="|Laplace(b)| is above b ln(1/beta) with probability beta",
+        reference=f"{BOOK}, Fact 3.7",
+        subject=_largest,
+        parameters={"scale": SCALE},
+    ),
+    Theorem(
+        identifier="T-LAP-1-NUM",
+        statement="the Laplace density integrates to exp(-t) outside [-t, t]",
+        reference=f"{BOOK}, Fact 3.7",
+        subject=_tail_number,
+        parameters={"threshold": THRESHOLD},
+    ),
+    Theorem(
+        identifier="T-LAP-4",
+        statement="the difference of two Laplace(1) is above t with probability (2 + t) e^-t / 4",
+        reference=CONVOLUTION,
+        subject=_difference_number,
+        parameters={"threshold": THRESHOLD},
+    ),
+    Theorem(
+        identifier="T-LAP-4-EXP",
+        statement="the difference of two exponential variables of mean b is Laplace(b)",
+        reference=CONVOLUTION,
+        subject=_difference_law,
+        parameters={"scale": SCALE},
+    ),
+    Theorem(
+        identifier="T-UB",
+        statement="the largest of N noises |Laplace(b)| is above b ln(N/beta) at most beta often",
+        reference=f"{BOOK}, Theorem 3.8",
+        subject=_largest,
+        parameters={"scale": SCALE, "coordinates": NOISES},
+    ),
+    Theorem(
+        identifier="T-KL-0",
+        statement="sum a ln(a/b) >= A ln(A/B), where A and B are the sums of the a and b",
+        reference="Cover and Thomas (2006), Theorem 2.7.1",
+        subject=_log_sum,
+    ),
     Theorem(
         identifier="T-LAP-2",
         statement="d noises Laplace(b) have 2 d b^2 as the mean of their sum of squares",
@@ -367,5 +550,27 @@ THEOREMS: tuple[Theorem, ...] = (
         reference=GHOSH,
         subject=_geometric_tail,
         parameters={"epsilon": EPSILON, "steps": whole(3, 1, 100, "t")},
+    ),
+    Theorem(
+        identifier="T-GAUSS",
+        statement="noise N(0, (D / mu)^2) on each coordinate, D the Euclidean sensitivity, is "
+        "mu-Gaussian differentially private",
+        reference="Dong, Roth and Su (2022), Theorem 2.7",
+        subject=partial(_claim, 0),
+        parameters=PARAMETERS,
+    ),
+    Theorem(
+        identifier="T-GAUSS-RHO",
+        statement="noise N(0, (D / mu)^2) on each coordinate is (mu^2 / 2)-zCDP",
+        reference="Bun and Steinke (2016), Proposition 1.6",
+        subject=partial(_claim, 1),
+        parameters=PARAMETERS,
+    ),
+    Theorem(
+        identifier="T-GAUSS-TAIL",
+        statement="no coordinate errs by more than sigma Phi^-1(1 - beta / (2 k))",
+        reference="tail of the normal law, union bound",
+        subject=partial(_claim, 2),
+        parameters={**PARAMETERS, "coordinates": replace(COORDINATES, default=1)},
     ),
 )
