@@ -117,8 +117,8 @@ __all__ = [  # noqa: RUF022 - the six that most people need come first
 ]
 
 if TYPE_CHECKING:
+    from .auditors.claims.check import check_purity
     from .auditors.claims.claim_results import ClaimResult, Estimate, Table
-    from .auditors.claims.purity import check_purity
     from .auditors.databases.neighbours import add_remove, replace_one
     from .auditors.engines.engine import Engine
     from .auditors.errors import (
@@ -218,8 +218,8 @@ if TYPE_CHECKING:
     __version__: str
 
 _HOMES = {
+    "auditors.claims.check": ("check_purity",),
     "auditors.claims.claim_results": ("ClaimResult", "Estimate", "Table"),
-    "auditors.claims.purity": ("check_purity",),
     "auditors.databases.neighbours": ("add_remove", "replace_one"),
     "auditors.engines.engine": ("Engine",),
     "auditors.errors": (

@@ -1,5 +1,6 @@
 """Auditors for claims of every kind, and the one way in, `check`.
 
-Read `check`, then a kind: `privacy_claim`, `utility`, `expectation`, `invariant`, `equality`,
-`sample_size`, `identity`. `exact` and `loss_laws` are the methods without draws.
+Read `check`, which has the privacy claim and purity too, then a kind: `tails` (utility, sample
+size), `means` (expectation, growth), `invariant` (and identity), `equality`. `exact` is the method
+without draws, `follows_law` sets draws against the law.
 """

@@ -35,8 +35,7 @@ from ..evidence.record import (
 from ..privacy.budget import Budget
 from ..results.results import Verdict
 from ..workers.streams import generator
-from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table
-from .edge import edge_of, hardest
+from .claim_results import ClaimCheck, ClaimResult, Edge, Estimate, Finding, Table, edge_of, hardest
 
 WEAK = 1 / 20
 """A check whose exact probability is below this share of the bound says little."""
@@ -340,7 +339,7 @@ def slope_weights(points: Floats) -> Floats:
 
 
 def _of_points(counts: ClaimCountsRecord, told: PointsRecord, budget: Budget) -> Finding:
-    """The slope and its interval, of which `growth` has the proof."""
+    """The slope and its interval, of which `means` has the proof."""
     points, bounds, means, lows, highs = (
         np.array([point[name] for point in told["points"]], dtype=float)
         for name in ("x", "bound", "mean", "low", "high")

@@ -10,9 +10,9 @@ from ..outputs.cells import Cells, codes, learn_cells
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..sampling.draws import Draws
-from .agreement import require_law
 from .claim_results import Finding
 from .derive import derive, p_of_cells
+from .follows_law import require_law
 
 PILOT = 0.1
 """Part of the draws that choose the cells and are not counted."""

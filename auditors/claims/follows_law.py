@@ -27,6 +27,11 @@ of the density, by exact binomial tests.
 of the outputs or their density. Its largest loss and the delta at two epsilons are compared: with
 those of the two laws exactly, with the log-ratios of drawn outputs by bounds on the mean of
 (1 - exp(epsilon - L))+, which lies in [0, 1].
+
+**Alarms.** Whoever has draws and an exact law of the same mechanism compares them: they must agree,
+or the harness is wrong. These are not tests of a claim. Each is wrong with probability at most
+ERROR, so a failure means that the sampler, the law or the auditor has a defect, and no verdict is
+worth printing.
 """
 
 from collections.abc import Callable, Sequence
@@ -52,16 +57,21 @@ from ...mechanisms.model import (
     PrivacyClaim,
 )
 from ..bounds.tails_and_means import betting_lower, betting_upper, intervals
+from ..bounds.two_sample import at_least, at_most
 from ..databases.neighbours import pair_source
 from ..errors import HarnessError, InvalidArgument
 from ..outputs.cells import codes
 from ..outputs.encoding import canonical, show
 from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
-from .agreement import CLOSE, ERROR, credible
 from .claim_results import ClaimResult, Finding, Table
-from .loss_laws import Loss, delta_bounds, epsilon_of, losses_of
+from .exact import Loss, delta_bounds, epsilon_of, losses_of
 
+ERROR = 1e-9
+"""Probability that a comparison of draws with an exact law raises an alarm although both are
+right."""
+CLOSE = 1e-12
+"""Rounding of a sum of chances."""
 COLUMNS = ("database", "what", "stated", "drawn", "contradicted")
 MOST_OUTCOMES = 64
 """Outcomes of a law that are counted each by itself, the likeliest; all others are one."""
@@ -84,9 +94,53 @@ MOST_DRAWS = 50_000
 """Draws that are compared, at most, where a claim or an audit has them beside its own. Of 58
 planted faults that contradict a law or a density (docs/planted.md) 57 show with 10,000."""
 STATEMENT = "draws follow the stated law"
-
 Row = tuple[str, str, float, float, bool]
 """(database, what, stated, measured, contradicted)."""
+
+
+# Alarms. -----------------------------------------------------------------------------------------
+
+
+def credible(hits: int, draws: int, chance: float, level: float) -> bool:
+    """Whether neither tail of the count, at an exact probability, is below half of `level`."""
+    # Exact laws are sums of rounded terms: a chance of 1 - 1e-16 is certain, one of 1e-17 is not.
+    above = at_least(hits, draws, min(chance + CLOSE, 1.0))
+    below = at_most(hits, draws, max(chance - CLOSE, 0.0))
+    return min(float(above), float(below)) >= level / 2
+
+
+def require_frequency(hits: int, draws: int, chance: float, what: str) -> None:
+    """Raise HarnessError unless `hits` of `draws` is credible for an exact probability `chance`."""
+    p = min(max(chance, 0.0), 1.0)
+    if not credible(hits, draws, p, ERROR):
+        raise HarnessError(
+            f"{what} is {chance:.6g} by the exact law but happened {hits} times in {draws} draws; "
+            "the sampler, the law or the loss is wrong"
+        )
+
+
+def require_law(law: FiniteLaw, outputs: Array, what: str) -> None:
+    """Raise HarnessError unless the draws are credible for the law.
+
+    The total variation between the frequencies of n draws and a law on K outcomes has mean at
+    most sqrt(K / n) / 2 and passes it by t with probability at most exp(-2 n t^2) (McDiarmid).
+    """
+    known, drawn = codes(np.asarray(law.outcomes), np.asarray(outputs))
+    size, n = int(known.max()) + 1, len(drawn)
+    chances = np.zeros(max(size, int(drawn.max()) + 1))
+    np.add.at(chances, known, np.exp(np.asarray(law.log_probabilities, dtype=float)))
+    frequencies = np.bincount(drawn, minlength=len(chances)) / n
+    distance = float(np.abs(frequencies - chances).sum()) / 2
+    allowed = sqrt(len(chances) / n) / 2 + sqrt(log(1 / ERROR) / (2 * n))
+    strange = float(frequencies[chances < CLOSE].sum())
+    if distance > allowed or strange > 0:
+        raise HarnessError(
+            f"{what}: {n} draws are {distance:.3g} in total variation from the exact law "
+            f"({strange:.3g} of them impossible under it); the sampler or the law is wrong"
+        )
+
+
+# The test of a law or a density. -----------------------------------------------------------------
 
 
 def follows_law(

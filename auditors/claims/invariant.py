@@ -7,6 +7,8 @@ The same seed visits the same cases.
 
 Hypothesis could steer towards small margins itself; the adversary, which knows where the numbers
 are, comes as near in half of the time (docs/decisions.md).
+
+An identity, arithmetic that comes out as stated or does not, has one case and needs no search.
 """
 
 from collections.abc import Sequence
@@ -18,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from ...mechanisms.model import InvariantCase, InvariantClaim, Rows
+from ...mechanisms.model import IdentityClaim, InvariantCase, InvariantClaim, Rows
 from ..databases.cases import case_strategy, moves, places, replaced, simpler
 from ..databases.examples import harvest
 from ..errors import ContractError
-from ..evidence.record import MarginsRecord
+from ..evidence.record import IdentityRecord, MarginsRecord
 from ..evidence.write import number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
@@ -215,3 +217,18 @@ def _shrunk(seen: _Seen, failing: Any) -> object:
             if found is not None:
                 failing, moved = found, True
     return failing
+
+
+# Identities. -------------------------------------------------------------------------------------
+
+
+def audit_identity(claim: IdentityClaim, budget: Budget) -> Finding:
+    """Compute and compare."""
+    computed = claim.compute()
+    told: IdentityRecord = {
+        "stated": number(claim.stated),
+        "computed": number(computed),
+        "tolerance": float(claim.tolerance),
+    }
+    found = derive({"identity": told}, budget)
+    return replace(found, witness=computed if found.shown else None)

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...auditors.bounds.two_sample import at_distance
-from ...auditors.claims.exact import pair_losses
-from ...auditors.claims.loss_laws import delta_curve
+from ...auditors.claims.exact import delta_curve, pair_losses
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import PrivacyClaim, lines_of
 from ..drawing.svg import confirmed_bound, draw_sketch, few_ticks, thousands

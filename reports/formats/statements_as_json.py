@@ -8,8 +8,7 @@ from typing import Annotated, Any, TypedDict
 import numpy as np
 from msgspec import Meta
 
-from ...auditors.claims.claim_results import ClaimResult, Edge
-from ...auditors.claims.edge import edge_to_json
+from ...auditors.claims.claim_results import ClaimResult, Edge, edge_to_json
 from ...auditors.evidence.record import EdgeRecord, FoundRecord, Size, Whole, one_of
 from ...auditors.evidence.write import number
 from ...auditors.outputs.encoding import show

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from dpwitness.auditors.claims.exact import exact_privacy
-from dpwitness.auditors.claims.loss_laws import LaplaceShift, delta_bounds
+from dpwitness.auditors.claims.exact import LaplaceShift, delta_bounds, exact_privacy
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.outputs.cells import codes
 from dpwitness.auditors.results.results import Verdict

@@ -10,16 +10,17 @@ from scipy.stats import norm
 
 from dpwitness import ConcentratedCurve, GaussianCurve, PointsCurve, PrivacyClaim, RenyiCurve
 from dpwitness.auditors.claims.check import check
-from dpwitness.auditors.claims.curve_laws import divergence, size_bounds
-from dpwitness.auditors.claims.exact import exact_privacy
-from dpwitness.auditors.claims.follows_law import follows_law
-from dpwitness.auditors.claims.loss_laws import (
+from dpwitness.auditors.claims.exact import (
     GaussianShift,
     LaplaceShift,
     delta_bounds,
+    divergence,
+    exact_privacy,
     losses_of,
+    size_bounds,
     smallest_epsilon,
 )
+from dpwitness.auditors.claims.follows_law import follows_law
 from dpwitness.auditors.results.results import Verdict
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import FiniteLaw, GaussianLaw, LaplaceLaw, ProductLaw, Subject

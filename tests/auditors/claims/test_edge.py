@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dpwitness.auditors.claims.check import check
-from dpwitness.auditors.claims.edge import hardest, level_by_law, level_of, records_edge
+from dpwitness.auditors.claims.claim_results import hardest, level_by_law, level_of, records_edge
 from dpwitness.mechanisms.model import (
     ExpectationClaim,
     Interval,

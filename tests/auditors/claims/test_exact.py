@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpwitness import HarnessError, Pair, Verdict, check
-from dpwitness.auditors.claims.drawn_losses import drawn_losses
+from dpwitness.auditors.claims.check import drawn_losses
 from dpwitness.auditors.claims.exact import exact_privacy
 from dpwitness.mechanisms.model import (
     Choices,

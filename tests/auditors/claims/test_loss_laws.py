@@ -3,7 +3,7 @@ from math import comb, exp, inf, log
 import numpy as np
 import pytest
 
-from dpwitness.auditors.claims.loss_laws import (
+from dpwitness.auditors.claims.exact import (
     LaplaceShift,
     delta_bounds,
     delta_curve,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dpwitness import HarnessError, Verdict, check
-from dpwitness.auditors.claims.sample_size import audit_threshold
-from dpwitness.auditors.claims.utility import audit_utility
+from dpwitness.auditors.claims.tails import audit_threshold, audit_utility
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.privacy.budget import Budget
 from dpwitness.mechanisms.model import FiniteLaw, Mechanism, Subject, ThresholdClaim, UtilityClaim

@@ -1,9 +1,18 @@
-"""Expectation claims: E[quantity] <= bound, by betting or Catoni, and exactly where possible.
+"""Claims about means: E[quantity] <= bound, and the exponent by which a mean grows.
 
-Refuting needs a lower confidence bound above the claim: by betting when the quantity is bounded
-below, which may stop at any time, else by Catoni's bound from a variance. An upper confidence
-bound below the claim confirms it; it exists when the quantity is bounded above or its variance
-is. Both are proved in `tails_and_means`.
+**Expectation.** A mean is bounded by betting or Catoni, and is exact where possible. Refuting needs
+a lower confidence bound above the claim: by betting when the quantity is bounded below, which may
+stop at any time, else by Catoni's bound from a variance. An upper confidence bound below the claim
+confirms it; it exists when the quantity is bounded above or its variance is. Both are proved in
+`tails_and_means`.
+
+**Growth.** The exponent is the slope of a line through logarithms. At each point the mean has a
+lower and an upper bound by betting, and all of them hold together with probability 1 - alpha by the
+union bound. The slope of the line of least squares through (ln x, ln mean) is a sum of the
+logarithms with fixed weights, so that the worst ends of the intervals give an interval of the slope
+which holds at the same alpha. It needs no model of how the draws scatter about the line. The
+exponent of the stated bound is the slope of the same line through (ln x, ln bound) at the same
+points, logarithmic factors included.
 """
 
 from dataclasses import replace
@@ -12,22 +21,25 @@ from math import inf, isfinite, log
 import numpy as np
 from numpy.typing import NDArray
 
-from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, Mechanism
+from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, GrowthClaim, Mechanism
 from ..bounds.tails_and_means import Wealth, betting_lower, betting_upper, catoni_upper, looks
-from ..errors import HarnessError, UnsupportedClaim
-from ..evidence.record import MeanRecord, MeansRecord
+from ..errors import HarnessError, InvalidArgument, UnsupportedClaim
+from ..evidence.record import MeanRecord, MeansRecord, PointRecord, PointsRecord
 from ..evidence.write import number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
+from ..results.results import Verdict
 from ..sampling.draws import Draws
-from .agreement import ERROR
 from .claim_results import Finding
 from .derive import derive
+from .follows_law import ERROR
 
 ROUNDING = 1e-9
 """Part of itself by which a value or a mean may leave its range by rounding."""
-
 Floats = NDArray[np.float64]
+
+
+# Expectation. ------------------------------------------------------------------------------------
 
 
 def audit_expectation(
@@ -178,3 +190,63 @@ def _exact(
     chances = np.exp(np.asarray(law.log_probabilities, dtype=float))
     values = claim.quantity(database, law.outcomes)
     return float(values[chances > 0] @ chances[chances > 0])
+
+
+# Growth. -----------------------------------------------------------------------------------------
+
+
+def audit_growth(claim: GrowthClaim, budget: Budget) -> Finding:
+    """Fit the exponent, the budget's trials in all shared out evenly among the points.
+
+    Refuted where the interval of the exponent lies beyond the slack, or a mean above its bound;
+    a true claim with probability at most alpha.
+    """
+    points = np.array(claim.points, dtype=float)
+    if len(points) < 2 or (points <= 0).any() or len(np.unique(points)) < len(points):
+        raise InvalidArgument(
+            f"a growth claim needs two points or more, positive and all different; got "
+            f"{claim.points}"
+        )
+    each = max(1, budget.trials // len(points))
+    error = budget.alpha / (2 * len(points))
+    sources: list[Draws] = []
+    rows: list[PointRecord] = []
+    for place, x in enumerate(claim.points):
+        run, database = claim.instance(x)
+        source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
+        parts = [
+            claim.quantity(x, database, outputs)
+            for outputs in source.blocks(database, "claim", place, each)
+        ]
+        values, high = np.concatenate(parts), claim.high(x)
+        if not ((values >= -ROUNDING) & (values <= high * (1 + ROUNDING))).all():
+            raise HarnessError(
+                f"the claim says its quantity is in [0, {high:g}] at {x:g}, but draws gave values "
+                f"from {values.min():.6g} to {values.max():.6g}"
+            )
+        values = np.clip(values, 0.0, high)
+        low = betting_lower(values, 0.0, error)
+        upper = min(betting_upper(values, high, error), high)
+        rows.append(
+            {
+                "x": float(x),
+                "bound": claim.bound(x),
+                "mean": float(values.mean()),
+                "low": float(low),
+                "high": float(upper),
+            }
+        )
+        sources.append(source)
+    told: PointsRecord = {
+        "points": rows,
+        "draws": each,
+        "slack": float(claim.slack),
+        "attained": claim.attained,
+        "grows": claim.grows,
+        "over": claim.over,
+    }
+    found = derive({"points": told}, budget)
+    refuted = found.verdict is Verdict.REFUTED
+    for source in sources:
+        source.gate(refuted=refuted)
+    return replace(found, witness=float(found.shown) if refuted else None)

@@ -1,6 +1,8 @@
-"""Utility claims: P[loss >= bound(beta)] <= beta, by counting and, where the law is known, exactly.
+"""Utility and sample-size claims: P[loss is bad] <= beta, by counting, and exactly by a known law.
 
-The counting and its proof are in `tails_and_means`; here a row is a database with a level beta.
+The counting and its proof are in `tails_and_means`; here a row is a database with a level beta. A
+sample-size claim, P[loss > level] <= beta with n = `needed` records, is one row of its own
+instance.
 """
 
 from collections.abc import Callable
@@ -9,18 +11,28 @@ from numbers import Real
 
 import numpy as np
 
-from ...mechanisms.model import Array, Database, FiniteLaw, Mechanism, Output, UtilityClaim
+from ...mechanisms.model import (
+    Array,
+    Database,
+    FiniteLaw,
+    Mechanism,
+    Output,
+    ThresholdClaim,
+    UtilityClaim,
+)
 from ..bounds.tails_and_means import looks, rejected
 from ..errors import InvalidArgument
 from ..evidence.record import TailsRecord
 from ..evidence.write import number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
+from ..results.results import Verdict
 from ..sampling.draws import Draws, some_databases
-from .agreement import require_frequency
-from .claim_results import Finding
+from .claim_results import Finding, edge_to_json, level_by_law, level_of, records_edge
 from .derive import derive
-from .edge import level_by_law, level_of
+from .follows_law import require_frequency
+
+# Utility. ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,3 +205,40 @@ def _count(
             hits[place] += int(np.count_nonzero(rows[place].bad(losses)))
         made.append(losses)
     return made
+
+
+# Sample size. ------------------------------------------------------------------------------------
+
+
+def audit_threshold(claim: ThresholdClaim, budget: Budget) -> Finding:
+    """Test the claim on its own instance at the smallest n it is made for.
+
+    A true claim is refuted with probability at most the budget's alpha.
+    """
+    run, database = claim.instance(claim.needed)
+    row = TailBound(
+        database=database,
+        beta=claim.beta,
+        bound=claim.level,
+        bad=lambda losses: ~(losses <= claim.level),  # a loss that is no number is bad
+    )
+    source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
+    tails: TailsRecord = {
+        **count_rows([row], [source], claim.loss, budget),
+        "needed": int(claim.needed),
+        "counted": claim.counted,
+    }
+
+    def fails(records: int, step: int, draws: int) -> float:
+        run, database = claim.instance(records)
+        source = Draws(run=run, seed=budget.seed, trust_rows=claim.trust_rows)
+        outputs = source.array(database, "pilot", step, draws)
+        return float(np.mean(row.bad(claim.loss(database, outputs))))
+
+    found = found_of([row], tails, budget)
+    if found.verdict is Verdict.REFUTED:
+        return found
+    # What is stated is the number of records; the level is a second thing that could be smaller.
+    edge = records_edge(claim.needed, fails, claim.beta, budget.trials, claim.counted)
+    tails["edge"] = edge_to_json(edge)
+    return found_of([row], tails, budget)
