@@ -28,6 +28,7 @@ from ..search.constants import constants_of
 from ..search.hunt import hunt
 from ..search.scout import Found
 from ..tape.exact import LONG, Wanted, with_exact
+from ..tape.weighing import asked_draws
 from . import request as asked
 from .betting import share
 from .budget import Allowance, Budget
@@ -359,8 +360,6 @@ def _randomness(audit: Audit, pair: Pair) -> dict[str, list[str] | str | None]:
         return {}
     if audit.clock.late():
         return {"rng": UNKNOWN}
-    from ..tape.asked_draws import asked_draws
-
     try:
         given, others = sampler.door.ask(asked_draws, (pair.database, pair.neighbour), sampler.seed)
     except ContractError:

@@ -1,9 +1,11 @@
-"""Draws of two databases that count for both: the labels of the held tape.
+"""What the held tape tells where a mechanism runs: draws that count for both of two databases.
 
 A draw of D is 1 draw of D and, if it is held, w draws of D'; so is one of D' the other way round.
 A draw that is not held stands for none of the other side, and by the identity of `held` counts
 twice for its own. So of n draws each, the counts of both sides in any event A have the means
 2 n P_D(A) and 2 n P_D'(A). They teach events and rank pairs; they judge nothing.
+
+`asked_draws` tells which randomness a call asks for: what it draws, and from which generator.
 """
 
 from collections.abc import Sequence
@@ -11,17 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...mechanisms.model import Database
 from ..outputs.outputs import Outputs
-from ..sampling.calls import Calls, like_rows
+from ..sampling.calls import Calls, guarded, like_rows
 from ..sampling.capture import captured
 from ..workers import Key, Worker
-from .generator import bits_of
+from ..workers.streams import prime_globals, untouched
+from .generator import Draw, Floats, Seam, bits_of, plain_like, through
 from .held import hold, single
 
-Floats = NDArray[np.float64]
 FIRST, FIRST_CALLS = 509, 24
 """Draws a side after which it shows what weights teach, of rows and where each is a call."""
 CHUNK = 1021
@@ -43,6 +44,8 @@ HEAVY = (
 LITTLE = "weighted runs would add too little to the ordinary ones that choose events"
 HEAVIEST = 30.0
 """Log weights above which a weight is no larger."""
+BITS = "bits"
+"""Stands for draws of which only the generator's new state tells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,3 +248,43 @@ def _joined(sides: Sequence[_Side]) -> Weighed:
     counts = np.stack([np.concatenate([own[0], parts[1]]), np.concatenate([parts[0], own[1]])])
     outputs = Outputs.concatenate([one for side in sides for one in side.outputs])
     return Weighed(outputs, counts, len(parts[0]))
+
+
+class _Noting(Seam):
+    """A generator that remembers the names of the laws it was asked for, and draws from them."""
+
+    def __init__(self, bits: Any) -> None:
+        super().__init__(bits)
+        self.laws: set[str] = set()
+
+    def asked(self, name: str, parameters: Any, draw: Draw, *, scalar: bool) -> Any:
+        """What is drawn by the law of this name."""
+        self.laws.add(name)
+        return plain_like(draw(self.inner), scalar)
+
+
+def asked_draws(
+    worker: Worker, databases: Sequence[Database], seed: int
+) -> tuple[list[str], list[str]]:
+    """The laws that a call on each database asks of its rng, and of global generators.
+
+    Runs where the mechanism runs. A law is a method of numpy's Generator, such as "normal".
+    ContractError if a call raises.
+    """
+    words = Key(seed, 0, "explain", 0).words
+    laws: tuple[set[str], set[str]] = (set(), set())
+    for number, database in enumerate(databases):
+        worker.beat()
+        given, others = (_Noting(bits_of(words, 2 * number + side)) for side in (0, 1))
+        before = str(given.bit_generator.state)
+        with guarded(worker, database):
+            prime_globals()
+            with through(others):
+                single(worker.run)(database, given)
+            if not untouched():
+                others.laws.add(BITS)
+        if not given.laws and str(given.bit_generator.state) != before:
+            given.laws.add(BITS)
+        for found, one in zip(laws, (given, others), strict=True):
+            found |= one.laws
+    return sorted(laws[0]), sorted(laws[1])

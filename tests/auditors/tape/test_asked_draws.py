@@ -7,7 +7,7 @@ import pytest
 from numpy.random import laplace as taken_before
 
 from dpwitness.auditors.sampling.sampling import Sampler
-from dpwitness.auditors.tape.asked_draws import BITS, asked_draws
+from dpwitness.auditors.tape.weighing import BITS, asked_draws
 
 
 def _own_child(database, rng):

@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 import pytest
 
-from dpwitness.auditors.tape.densities import LOG_DENSITY
+from dpwitness.auditors.tape.generator import LOG_DENSITY
 from dpwitness.auditors.tape.held import hold
 
 ROWS = 20_011
