@@ -16,8 +16,7 @@ from ..results.results import AuditFacts, Count, Sketch, Smaller
 from ..sampling.fingerprint import fingerprint
 from ..sampling.kept import Keeping
 from ..sampling.sampling import OutOfTime, Sampler
-from ..search.plan import SearchPlan
-from ..search.scout import Found
+from ..search.scout import Found, SearchPlan
 from ..search.shrink import shrink
 from .attempt import Test
 from .betting import moments_beyond, share

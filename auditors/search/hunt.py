@@ -16,19 +16,16 @@ from ..errors import InvalidArgument
 from ..events.quick_score import quick_score
 from ..outputs.encoding import canonical
 from ..outputs.outputs import Outputs
+from ..results.results import Reach
 from ..sampling.sampling import Sampler
 from ..tape.weighing import HOLDING
-from .bank import length_of
 from .choices import choice_space
 from .constants import walked
-from .corners import every, listed_examples
-from .plan import SearchPlan
-from .probe import Shift, probe, rare_moves, shift
-from .promise import promise
-from .reach import Lines, reached, searched
-from .scout import Enough, Found, Gross, Scout, Seen, sides_of, sizes_of
-from .slopes import moves_of, proposed
-from .stages import Stages
+from .probe import Lines, Shift, probe, rare_moves, searched, shift
+from .promise import moves_of, promise, proposed
+from .proposals import every, listed_examples
+from .scout import Enough, Found, Gross, Scout, SearchPlan, Seen, sides_of, sizes_of
+from .stages import Stages, length_of
 
 PLATEAU = 4
 """Pairs of one and the same score that enter the shortlist on account of it."""
@@ -120,7 +117,19 @@ def hunt(
         found = found or _of_few(scout)
     found = found or _best(scout, source, stages)
     passed_over = 0 if all_run else max(0, listed - len(scout.seen) - scout.equal)
-    return replace(found, scout=scout, reach=reached(scout, passed_over))
+    return replace(found, scout=scout, reach=_reached(scout, passed_over))
+
+
+def _reached(scout: Scout, passed_over: int) -> Reach:
+    """The record of a finished search, which passed over so many listed examples."""
+    return Reach(
+        databases=len({key for pair in scout.seen for key in pair}),
+        pairs=len(scout.seen),
+        smallest=min(scout.sizes, default=None),
+        largest=max(scout.sizes, default=None),
+        unreached=scout.lines.unreached() if scout.lines.looked else None,
+        passed_over=passed_over,
+    )
 
 
 def _drawn(scout: Scout, seen: Seen) -> Found:

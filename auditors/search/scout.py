@@ -1,9 +1,16 @@
-"""What the hunt has seen: each pair visited once, by a frozen run on either side."""
+"""What the hunt has seen: its budget, the pairs it visited, and the examples that made them.
 
-from collections.abc import Callable, Mapping, Sequence
+A `SearchPlan` says how much a search may spend. The `Scout` visits each pair once, by a frozen run
+on either side, and rates it by draws if it stands out. `Tries` makes examples from choices, each
+once, has them looked at, and remembers which of them showed something new.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from math import sqrt
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -17,11 +24,10 @@ from ..results.results import Reach
 from ..sampling.sampling import Sampler
 from ..tape.weighing import HOLDING, MovedWeights, moved, weighed
 from ..workers import Key
-from .choices import Example
-from .plan import SearchPlan
-from .probe import Probe, Shift, probe, shift
+from .choices import ChoiceSpace, Example, Suggest
+from .probe import Lines, Probe, Shift, followed_draws, probe, shift
 from .promise import promise, weighed_promise
-from .reach import Lines, followed_draws
+from .suggestions import marks
 
 FROZEN = {True: 64, False: 24}
 """Outputs of a frozen run, where one call gives many and where it gives one."""
@@ -43,8 +49,6 @@ MOST_READ = 10**8
 million. It bounds time and memory where a database has a million rows."""
 CERTAIN = 5.0
 """Deviations by which a pair must break the claim for a look to end the search."""
-
-
 TOGETHER = {True: 16, False: 4}
 """Pairs whose frozen runs are asked for at once."""
 HELD, KEPT, FEWEST = 1 << 23, 1 << 24, 64
@@ -53,6 +57,65 @@ several databases, and how many are drawn at once of one whatever they take; hal
 several. Of up to some tens of numbers draws are as many as without: of 10,000 they took 600 MB."""
 EXECUTIONS = 2 * HOLDING
 """Runs of the mechanism for a draw of each database that is weighed."""
+NEWS = (1.05, 0.05)
+"""A score is new if it is so many times the largest so far, and so much more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """Examples to look at, draws a side for an ordinary score, and draws of both sides in all.
+
+    A `thorough` search goes on to the worst pair where others stop at the first gross violation:
+    for a bound and not for a verdict. A `brief` one hands on the draws that showed a gross
+    violation and makes no more of them: for a verdict and not for a bound.
+    """
+
+    examples: int = 700
+    draws: int = 500
+    shortlist: int = 64
+    finalists: int = 8
+    most: int = 600_000
+    thorough: bool = False
+    brief: bool = False
+    few: bool = False
+    """Whether calls are so slow that the draws are few and frozen runs short."""
+
+    @property
+    def total(self) -> int:
+        """About how many outputs the search draws, on both sides together."""
+        return min(self.most, 2 * self.draws * (self.shortlist + 6 * self.finalists) + 60_000)
+
+    @property
+    def counted(self) -> int:
+        """About how many draws a side will be counted on the pair that is found."""
+        return max(self.draws, 3 * self.most // 8)
+
+    @property
+    def climbing(self) -> int:
+        """Outputs, of both sides, that climbing from the best pairs may draw."""
+        return self.most // (4 if self.thorough else 20)
+
+    def within(self, most: int) -> "SearchPlan":
+        """The same search with `most` outputs of both sides, where calls are slow.
+
+        Frozen runs of few draws are enough to see what moves, and leave room for more pairs. The
+        event of a leak may not come in so few, on any pair if all share their noise: pairs without
+        a database in common have noise of their own.
+        """
+        draws = min(self.draws, max(4, most // 64))
+        return replace(self, draws=draws, most=min(self.most, most), few=True)
+
+    @classmethod
+    def for_trials(
+        cls, trials: int, *, thorough: bool = False, brief: bool = False
+    ) -> "SearchPlan":
+        """A search that costs less than judging one pair with `trials` draws a side.
+
+        It never draws more than `trials` a side, so that all of an audit stays within four times
+        that number.
+        """
+        draws = min(1000, max(16, trials // 400))
+        return cls(draws=draws, most=2 * trials, thorough=thorough, brief=brief)
 
 
 class Enough(Exception):
@@ -437,3 +500,116 @@ def sizes_of(pair: Pair) -> list[int]:
 def sides_of(pair: Pair) -> tuple[Any, Any]:
     """Both databases of a pair."""
     return pair.database, pair.neighbour
+
+
+class Tries:
+    """What was tried of one strategy, and what came of it."""
+
+    def __init__(self, space: ChoiceSpace, scout: Scout) -> None:
+        """Nothing is tried yet."""
+        self.space, self.scout = space, scout
+        self.made = 0
+        self.telling: list[Seen] = []
+        """Examples that showed something new when they were made."""
+        self._tried: set[object] = set()
+        self._best = [0.0] * 4
+
+    def try_(self, choices: Sequence[object]) -> Seen | None:
+        """The example of these choices, looked at; None if there is none, or it is no new pair."""
+        return self._visit(self.space.made(choices)) if self._is_new(choices) else None
+
+    def again(self, choices: Sequence[object]) -> Seen | None:
+        """The example of these choices, also where they were tried before."""
+        self._tried.add(marks(choices))
+        return self._visit(self.space.made(choices))
+
+    def at_random(self, random: Random, suggest: Suggest, most: int) -> Iterator[Seen | None]:
+        """Examples at random, looked at."""
+        yield from self._together(self.space.random(random, suggest) for _ in range(most))
+
+    def all_of(self, proposals: Iterable[Sequence[object]], most: int) -> None:
+        """The examples of the first of many proposals; nothing is made twice."""
+        for _ in self._together(
+            self.space.made(choices) for choices in islice(proposals, most) if self._is_new(choices)
+        ):
+            pass
+
+    def each_of(self, proposals: Iterable[Sequence[object]]) -> Iterator[Seen | None]:
+        """The examples of all proposals, also where they were tried before."""
+        yield from self._together(map(self.space.made, proposals))
+
+    def _is_new(self, choices: Sequence[object]) -> bool:
+        key = marks(choices)
+        if key in self._tried:
+            return False
+        self._tried.add(key)
+        return True
+
+    def _together(self, made: Iterable[Example | None]) -> Iterator[Seen | None]:
+        """Look at examples, those of several asked of the mechanism together."""
+        left = iter(made)
+        while some := self._next(left):
+            self.scout.ahead([one.value for one in some if one and isinstance(one.value, Pair)])
+            yield from map(self._visit, some)
+
+    def _next(self, made: Iterator[Example | None]) -> list[Example | None]:
+        most = self.scout.together
+        if most > 1 and self.scout.sampler.seeded:
+            return self.space.at_once(made, most)
+        # Proposals may ask for draws, and a mechanism that draws its own randomness needs it.
+        return list(islice(made, most))
+
+    def _visit(self, example: Example | None) -> Seen | None:
+        self.made += 1
+        if example is None or not isinstance(example.value, Pair):
+            return None
+        before = len(self.scout.seen)
+        seen = self.scout.visit(example.value, example)
+        if seen is None:
+            return None
+        if seen.example is None:
+            # A template that the strategy can yield too can be changed and shrunk from now on.
+            seen.example = example
+        if len(self.scout.seen) > before:
+            factor, more = NEWS
+            both = list(zip(seen.shift, self._best, strict=True))
+            if any(new > factor * old + more for new, old in both):
+                self._best = [max(pair) for pair in both]
+                self.telling.append(seen)
+        return seen
+
+    @property
+    def known(self) -> int:
+        """Different pairs seen."""
+        return len(self.scout.seen)
+
+    def examples(self) -> list[Seen]:
+        """The pairs that the strategy was seen to yield."""
+        return [seen for seen in self.scout.seen.values() if seen.example is not None]
+
+    def by_size(self) -> list[Seen]:
+        """The same, those of fewest choices first."""
+        return sorted(self.examples(), key=lambda seen: (choices_made(seen), seen.size))
+
+    def shapes(self, most: int) -> list[Example]:
+        """The smallest examples of different shape."""
+        found: dict[tuple[str, ...], Seen] = {}
+        for seen in self.by_size():
+            shape = tuple(kind for kind, *_ in seen.example.made) if seen.example else ()
+            found.setdefault(shape, seen)
+        return [seen.example for seen in list(found.values())[:most] if seen.example is not None]
+
+    def inside(self) -> list[Example]:
+        """The smallest example with a collection, not an empty one, inside another."""
+        found = (seen.example for seen in self.by_size())
+        return list(islice((one for one in found if one is not None and one.inner is not None), 1))
+
+    def longest(self, most: int) -> list[Example]:
+        """The examples of most choices."""
+        order = sorted(self.examples(), key=lambda seen: -choices_made(seen))
+        return [seen.example for seen in order[:most] if seen.example is not None]
+
+
+def choices_made(seen: Seen) -> int:
+    """How many choices made a pair; none made a template."""
+    return len(seen.example.made) if seen.example is not None else 0

@@ -2,8 +2,7 @@
 
 import pytest
 
-from dpwitness.auditors.search.comparisons import solutions
-from dpwitness.auditors.search.constants import constants_of
+from dpwitness.auditors.search.constants import constants_of, solutions
 
 LIMIT = 1909
 

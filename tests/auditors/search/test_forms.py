@@ -14,8 +14,15 @@ from hypothesis import strategies as st
 from dpwitness import Pair
 from dpwitness.auditors.search.choices import ChoiceSpace, ExampleChoice
 from dpwitness.auditors.search.constants import constants_of
-from dpwitness.auditors.search.corners import corners, exhausted
-from dpwitness.auditors.search.dictionary import conjunctions, inner, repeated, runs, shaped
+from dpwitness.auditors.search.proposals import (
+    conjunctions,
+    corners,
+    exhausted,
+    inner,
+    repeated,
+    runs,
+    shaped,
+)
 from dpwitness.auditors.search.suggestions import Suggestions, forms_of, in_turn
 
 CITIES = ("Bergen", "Oslo", "Vaduz", "Rome")

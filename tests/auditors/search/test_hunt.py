@@ -12,10 +12,10 @@ from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search import hunt as hunt_module
 from dpwitness.auditors.search.choices import choice_space
-from dpwitness.auditors.search.corners import every, listed_examples
 from dpwitness.auditors.search.hunt import hunt
-from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves, shift
+from dpwitness.auditors.search.proposals import every, listed_examples
+from dpwitness.auditors.search.scout import SearchPlan
 from dpwitness.mechanisms.model import Relation
 from dpwitness.reports.faces.wording import reach_sentences
 

@@ -14,9 +14,9 @@ from dpwitness.auditors.privacy.budget import LEARNING
 from dpwitness.auditors.sampling.calls import Calls
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt
-from dpwitness.auditors.search.plan import SearchPlan
 from dpwitness.auditors.search.probe import probe, rare_moves
 from dpwitness.auditors.search.promise import promise, weighed_promise
+from dpwitness.auditors.search.scout import SearchPlan
 from dpwitness.auditors.tape.weighing import weighed
 from dpwitness.auditors.workers import Key, Worker
 from dpwitness.mechanisms.model import Relation

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt
-from dpwitness.auditors.search.plan import SearchPlan
+from dpwitness.auditors.search.scout import SearchPlan
 from dpwitness.auditors.search.shrink import shrink
 from dpwitness.mechanisms.model import Relation
 

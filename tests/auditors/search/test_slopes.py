@@ -14,7 +14,7 @@ from dpwitness import Pair
 from dpwitness.auditors.outputs.encoding import canonical
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.search.choices import choice_space
-from dpwitness.auditors.search.slopes import moves_of, proposed
+from dpwitness.auditors.search.promise import moves_of, proposed
 from dpwitness.auditors.tape.weighing import HOLDING, moved
 from dpwitness.auditors.workers import Key
 from dpwitness.auditors.workers.door import Worker

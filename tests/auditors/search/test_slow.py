@@ -9,7 +9,7 @@ from dpwitness import Relation
 from dpwitness.auditors.databases.neighbours import pair_source
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.search.hunt import hunt
-from dpwitness.auditors.search.plan import SearchPlan
+from dpwitness.auditors.search.scout import SearchPlan
 
 LISTS = st.lists(st.integers(0, 20), max_size=20)
 PEOPLE = st.lists(
