@@ -19,8 +19,7 @@ from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Verdict
 from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 from dpwitness.reports.cli import main
-from dpwitness.reports.history.entry import entries_of
-from dpwitness.reports.history.recorder import record
+from dpwitness.reports.history.recorder import entries_of, record
 from dpwitness.reports.history.store import add, open_store
 
 

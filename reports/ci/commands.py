@@ -21,7 +21,7 @@ from ..formats.audited import claims_part, judged, judged_beside
 from ..formats.entries import Entry, read_entries
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
-from ..history.last import Last, last_of
+from ..history.recorder import Last, last_of
 from ..record import evidence
 from ..settings.settings import Settings, SettingsError, read_settings
 from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, count

@@ -13,8 +13,7 @@ from pathlib import Path
 from ...auditors.evidence.write import claim_record
 from ...auditors.results.results import AuditResult
 from ..formats.told import Case, ToldClaim
-from ..history.entry import numbered
-from ..history.last import Last
+from ..history.recorder import Last, numbered
 from ..writing.terminal import one_line
 from .gate import Gated
 from .summary import WORDS

@@ -12,21 +12,23 @@ from ...auditors.privacy.accumulate import ALPHA
 from ..settings.settings import SettingsError, read_settings
 from ..shell.console import FAILED, UNUSABLE, Console, count, save
 from ..writing.files import require_writable
-from .export import export_text, kind_of, statement, write_parquet
-from .heads import FILE
 from .reading import (
     AuditedClaim,
     audit_rows,
     bound_text,
     claim_text,
     count_rows,
+    export_text,
+    kind_of,
     opened,
     refuted_before,
     refuted_together,
+    statement,
     subjects,
+    write_parquet,
 )
 from .store import Store
-from .verify import head
+from .verify import FILE, head
 
 
 def history(

@@ -1,40 +1,321 @@
 """The embedded store: sqlite with a write-ahead log, one transaction for each audit.
 
+    audits       one row for each claim judged by a test in a run
+    counts       one row for each side of each judged chunk; written with its audit or not at all
+    definitions  the JSON text behind a digest: claims, pairs and events
+    arrivals     when each audit was stored, and the definitions that came with it
+    capital      evidence accumulated after each audit; written with it
+
+Every row but those of `definitions` holds a digest of itself and of the row before it in its
+table. Each audit holds a digest of its own counts; the digests of `arrivals` and `capital` are
+over that of their audit too, and a definition is named by its digest. The tables are made by
+migrations, written by hand and kept in the order they are applied.
+
+Evidence adds up over the audits of one mechanism name, one source and one claim: one version of
+the code. What `capital` keeps follows from the chained rows by `auditors.privacy.accumulate`.
+
 An entry is acknowledged when `add` returns; from then on neither a kill nor another writer can
 lose it, and adding it again changes nothing. What is damaged is set aside under another name and
 said so; it is never overwritten.
 """
 
+import json
 import os
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from ...auditors.errors import DpWitnessError
-from .growth import grow
-from .schema import (
-    APPLICATION,
-    COLUMNS,
-    KEYS,
-    MIGRATIONS,
-    WITH_ARRIVALS,
-    arrive,
-    migrate,
-    row_digest,
-    values,
+from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
+from ...auditors.privacy.accumulate import (
+    Capital,
+    FixedCount,
+    capital_from_json,
+    carried,
+    epsilon_lower,
+    log_wealth,
+    start,
+)
+from ...mechanisms.model import PrivacyClaim, Relation, curve_from_json
+
+APPLICATION = 0x64705769
+"""The `application_id` that tells our files from those of others: "dpWi"."""
+
+MIGRATIONS = (
+    """
+    CREATE TABLE audits (
+      run TEXT NOT NULL, test TEXT NOT NULL, recorded TEXT NOT NULL, mechanism TEXT NOT NULL,
+      target TEXT NOT NULL, claim TEXT NOT NULL, source TEXT NOT NULL, verdict TEXT NOT NULL,
+      epsilon_lower REAL NOT NULL, detectable_epsilon REAL NOT NULL, alpha REAL NOT NULL,
+      draws INTEGER NOT NULL, seconds REAL NOT NULL, seed TEXT NOT NULL, version TEXT NOT NULL,
+      note TEXT NOT NULL, evidence TEXT NOT NULL,
+      sequence INTEGER NOT NULL UNIQUE, previous TEXT NOT NULL, digest TEXT NOT NULL,
+      PRIMARY KEY (run, test)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE counts (
+      run TEXT NOT NULL, test TEXT NOT NULL, pair TEXT NOT NULL, event TEXT NOT NULL,
+      side INTEGER NOT NULL, chunk INTEGER NOT NULL, hits INTEGER NOT NULL,
+      trials INTEGER NOT NULL, rate REAL NOT NULL, reversed INTEGER NOT NULL,
+      sequence INTEGER NOT NULL UNIQUE, previous TEXT NOT NULL, digest TEXT NOT NULL,
+      PRIMARY KEY (run, test, pair, event, side, chunk),
+      CHECK (side IN (0, 1) AND 0 <= hits AND hits <= trials)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE definitions (
+      digest TEXT PRIMARY KEY, text TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE capital (
+      sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, counted INTEGER NOT NULL,
+      remark TEXT NOT NULL, log_wealth REAL NOT NULL, epsilon_lower REAL NOT NULL,
+      state TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX capital_key ON capital (key, sequence);
+    """,
+    """
+    DROP TABLE capital;
+    CREATE TABLE capital (
+      sequence INTEGER PRIMARY KEY, key TEXT NOT NULL, counted INTEGER NOT NULL,
+      remark TEXT NOT NULL, log_wealth REAL NOT NULL, epsilon_lower REAL NOT NULL,
+      state TEXT NOT NULL, state_digest TEXT NOT NULL, digest TEXT NOT NULL
+    ) STRICT;
+    CREATE INDEX capital_key ON capital (key, sequence);
+    CREATE TABLE arrivals (
+      sequence INTEGER PRIMARY KEY, stored TEXT NOT NULL, definitions TEXT NOT NULL,
+      digest TEXT NOT NULL
+    ) STRICT;
+    """,
 )
 
+WITH_ARRIVALS = 2
+"""The version from which every audit has a row in `arrivals` and, from its start, in `capital`."""
+
+KEYS = {
+    "audits": ("run", "test"),
+    "counts": ("run", "test", "pair", "event", "side", "chunk"),
+}
+"""Primary keys: what is recorded twice under one key must be the same."""
+
+COLUMNS = {
+    "audits": (
+        *KEYS["audits"], "recorded", "mechanism", "target", "claim", "source", "verdict",
+        "epsilon_lower", "detectable_epsilon", "alpha", "draws", "seconds", "seed", "version",
+        "note", "evidence",
+    ),
+    "counts": (*KEYS["counts"], "hits", "trials", "rate", "reversed"),
+}  # fmt: skip
+"""What a row says, in the order it is hashed; the chain's own columns are not among them."""
+
+NUMBERS = {"epsilon_lower", "detectable_epsilon", "alpha", "seconds", "rate"}
+WHOLE = {"draws", "side", "chunk", "hits", "trials", "reversed"}
+REPEATED = "repeated seed"
+UNKNOWN_SOURCE = "unknown source"
 NAME = "history.db"
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
 DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 HEAD = "-head"
-"""Ending of the file that says how far the history beside it had come; see `heads`."""
+"""Ending of the file that says how far the history beside it had come; see `verify`."""
 COMPANIONS = ("-wal", "-shm", HEAD)
+
+
+def values(table: str, row: Mapping[str, Any]) -> tuple[Any, ...]:
+    """The row as it is stored and hashed: every number of the type of its column."""
+
+    def typed(name: str) -> float | int | str:
+        if name in NUMBERS:
+            return float(row[name])
+        return int(row[name]) if name in WHOLE else str(row[name])
+
+    return tuple(typed(name) for name in COLUMNS[table])
+
+
+def digest(data: Any) -> str:
+    """32 hex digits that name JSON data; equal data, equal name."""
+    text = data if isinstance(data, str) else json.dumps(data, sort_keys=True)
+    return blake2b(text.encode("utf-8", errors="backslashreplace"), digest_size=16).hexdigest()
+
+
+def row_digest(previous: str, sequence: int, row: Sequence[object]) -> str:
+    """The link of the chain: what the row says, its place and the link before it."""
+    return digest([previous, sequence, *row])
+
+
+def evidence_digest(counts: Sequence[Mapping[str, object]]) -> str:
+    """The digest of the counts of one audit, whatever order they come in."""
+    return digest(sorted([row[name] for name in COLUMNS["counts"]] for row in counts))
+
+
+def now() -> str:
+    """The time of the clock, to the second, in a form whose order is that of time."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def arrive(connection: sqlite3.Connection, sequence: int, names: Sequence[str]) -> None:
+    """Note that an audit is stored now, with these definitions."""
+    (link,) = connection.execute(
+        "SELECT digest FROM audits WHERE sequence = ?", (sequence,)
+    ).fetchone()
+    head = connection.execute("SELECT digest FROM arrivals ORDER BY sequence DESC LIMIT 1")
+    (previous,) = head.fetchone() or ("",)
+    said = (now(), " ".join(sorted(names)))
+    connection.execute(
+        "INSERT INTO arrivals (sequence, stored, definitions, digest) VALUES (?, ?, ?, ?)",
+        (sequence, *said, row_digest(previous, sequence, [link, *said])),
+    )
+
+
+def _note_arrivals(connection: sqlite3.Connection) -> None:
+    """What an older version stored arrives now, all definitions with the first of it."""
+    names = [name for (name,) in connection.execute("SELECT digest FROM definitions")]
+    for (sequence,) in connection.execute("SELECT sequence FROM audits ORDER BY sequence"):
+        arrive(connection, sequence, names)
+        names = []
+
+
+def migrate(connection: sqlite3.Connection) -> int:
+    """Bring the store to the newest version, all in the transaction that is open.
+
+    Returns the version it was found at; one above the newest is left alone.
+    """
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    for number, script in enumerate(MIGRATIONS[version:], start=version + 1):
+        for statement in script.split(";"):
+            if statement.strip():
+                connection.execute(statement)
+        if number == WITH_ARRIVALS:
+            _note_arrivals(connection)
+        connection.execute(f"PRAGMA user_version = {number}")
+    if version == 0:
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    return int(version)
+
+
+def grow(connection: sqlite3.Connection) -> int:
+    """Add every recorded audit that is not in the evidence yet, in order; how many there were.
+
+    In the transaction that recorded them, so that no audit is ever without its row.
+    """
+    added = 0
+    while row := _next_audit(connection):
+        _add(connection, row)
+        added += 1
+    return added
+
+
+def _next_audit(connection: sqlite3.Connection) -> Mapping[str, object] | None:
+    (last,) = connection.execute("SELECT coalesce(max(sequence), 0) FROM capital").fetchone()
+    names = ("sequence", "run", "test", "mechanism", "source", "claim", "seed", "digest")
+    row = connection.execute(
+        f"SELECT {', '.join(names)} FROM audits WHERE sequence > ? ORDER BY sequence LIMIT 1",
+        (last,),
+    ).fetchone()
+    return dict(zip(names, row, strict=True)) if row else None
+
+
+def _add(connection: sqlite3.Connection, audit: Mapping[str, Any]) -> None:
+    key = digest([audit["mechanism"], audit["source"], audit["claim"]])
+    capital, remark = _latest(connection, key) or _beginning(connection, audit["claim"]), ""
+    if capital is None:
+        remark = "unknown claim"
+    elif not audit["source"]:
+        remark = UNKNOWN_SOURCE
+    else:
+        try:
+            capital = carried(
+                capital, _bets(connection, audit["run"], audit["test"]), seed=audit["seed"]
+            )
+        except InvalidArgument:
+            remark = REPEATED
+    figures = (log_wealth(capital), epsilon_lower(capital)) if capital else (0.0, float("-inf"))
+    state = json.dumps(capital.to_json()) if capital else ""
+    said = (key, int(not remark), remark, *figures)
+    head = connection.execute("SELECT digest FROM capital ORDER BY sequence DESC LIMIT 1")
+    (previous,) = head.fetchone() or ("",)
+    link = capital_digest(previous, audit["sequence"], audit["digest"], said, digest(state))
+    # Only the newest state of a key is ever read.
+    connection.execute(
+        "UPDATE capital SET state = '' WHERE sequence = "
+        "(SELECT max(sequence) FROM capital WHERE key = ?)",
+        (key,),
+    )
+    connection.execute(
+        "INSERT INTO capital (sequence, key, counted, remark, log_wealth, epsilon_lower, state, "
+        "state_digest, digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (audit["sequence"], *said, state, digest(state), link),
+    )
+
+
+def capital_digest(
+    previous: str, sequence: int, audit: str, said: Sequence[Any], state: str
+) -> str:
+    """The link of one row of `capital`: over the one before it, its audit and all it says."""
+    return row_digest(previous, sequence, [audit, *said, state])
+
+
+def _latest(connection: sqlite3.Connection, key: str) -> Capital | None:
+    row = connection.execute(
+        "SELECT state, state_digest FROM capital WHERE key = ? ORDER BY sequence DESC LIMIT 1",
+        (key,),
+    ).fetchone()
+    if row is None or row == ("", digest("")):
+        return None
+    if digest(row[0]) != row[1]:
+        raise EvidenceFormatError(
+            "the evidence accumulated in the history was changed after it was written, so nothing "
+            "is added to it; `dpwitness history` names the row"
+        )
+    try:
+        return capital_from_json(json.loads(row[0]))
+    except ValueError as error:
+        raise EvidenceFormatError(
+            f"the evidence accumulated in the history cannot be read ({error!r:.80}), so nothing "
+            "is added to it"
+        ) from None
+
+
+def _beginning(connection: sqlite3.Connection, claim: str) -> Capital | None:
+    row = connection.execute("SELECT text FROM definitions WHERE digest = ?", (claim,)).fetchone()
+    if row is None:
+        return None
+    data = json.loads(row[0])
+    return start(
+        PrivacyClaim(
+            epsilon=float(data["epsilon"]),
+            delta=float(data["delta"]),
+            relation=Relation(data["relation"]),
+            distance=int(data["distance"]),
+            curve=curve_from_json(data["curve"]) if "curve" in data else None,
+        )
+    )
+
+
+def _bets(connection: sqlite3.Connection, run: str, test: str) -> list[FixedCount]:
+    """The judged counts of one audit in the order they were made, likelier side first."""
+    rows = connection.execute(
+        "SELECT first.pair, first.event, first.reversed, first.hits, first.trials, first.rate, "
+        "second.hits, second.trials, second.rate FROM counts AS first JOIN counts AS second "
+        "USING (run, test, pair, event, chunk) "
+        "WHERE run = ? AND test = ? AND first.side = 0 AND second.side = 1 ORDER BY chunk",
+        (run, test),
+    )
+    bets = []
+    for pair, event, turned, *figures in rows:
+        one, two = figures[:3], figures[3:]
+        if turned:
+            one, two = two, one
+        bets.append(
+            FixedCount(
+                place=f"{pair} {event} {turned}",
+                hits=(one[0], two[0]),
+                trials=(one[1], two[1]),
+                rates=(one[2], two[2]),
+            )
+        )
+    return bets
 
 
 class HistoryError(DpWitnessError):

@@ -1,25 +1,71 @@
-"""Whether the store is as it was written: the chains of its rows, from the first to the last."""
+"""Whether the store is as it was written.
+
+The chains of its rows are followed from the first to the last. The chains of an older copy are
+whole too, so it alone cannot tell that there were later rows. A file beside the store therefore
+names the newest row of the audits. It is written after the row is stored, so that a crash or
+another process leaves it behind the history and never before it.
+"""
 
 import sqlite3
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
-from .entry import evidence_digest
-from .schema import COLUMNS, KEYS, digest, row_digest
-from .store import Store
+from ..writing import files
+from .store import COLUMNS, HEAD, KEYS, NAME, Store, digest, evidence_digest, row_digest
 
+FILE = f"{NAME}{HEAD}"
 NEWEST = 10
 """Audits whose rows are looked at before a new one is recorded; `history` looks at all."""
 TOLERATED = 60.0
 """Seconds by which clocks are set back in the ordinary course of things."""
 
 
+def write_head(directory: Path, store: Store) -> None:
+    """Name the newest row of the audits. Raises OSError."""
+    row = store.connection.execute(
+        "SELECT sequence, digest FROM audits ORDER BY sequence DESC LIMIT 1"
+    ).fetchone()
+    if row is not None:
+        files.write_atomically(str(directory / FILE), f"{row[0]} {row[1]}\n")
+
+
+def gone_back(directory: Path, store: Store) -> str:
+    """What the file names and the history does not hold, in a sentence; empty for nothing.
+
+    Without the file there is nothing to compare with, as where only the history was copied.
+    """
+    try:
+        # Before the history is asked: another process may write both meanwhile.
+        text = (directory / FILE).read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    number, _, digest = text.strip().partition(" ")
+    meant = f"where that was meant, delete {FILE}"
+    if not (number.isascii() and number.isdigit() and len(number) < 19 and digest):
+        return f"{FILE}, which names its newest row, is not as it was written; {meant}"
+    row = store.connection.execute(
+        "SELECT digest FROM audits WHERE sequence = ?", (int(number),)
+    ).fetchone()
+    if row is None:
+        return (
+            f"{FILE} names row {number} of audits, which is missing: an older copy was put in the "
+            f"place of the history, or its end was cut off; {meant}"
+        )
+    if row[0] != digest:
+        return (
+            f"row {number} of audits is another than {FILE} names: a copy that went on by itself "
+            f"was put in the place of the history; {meant}"
+        )
+    return ""
+
+
 def verify(store: Store) -> str:
     """The first row that is not as it was written, in a sentence; empty when all are.
 
     Rows changed, taken out, put in or moved are found. Rows cut off at the end of all tables leave
-    a shorter history that is whole: `heads` compares it with the file beside it, and who has the
-    head of an exported statement can compare that.
+    a shorter history that is whole: `gone_back` compares it with the file beside it, and who has
+    the head of an exported statement can compare that.
     """
     connection = store.connection
     for table in ("audits", "counts"):

@@ -16,8 +16,7 @@ from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Verdict
 from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 from dpwitness.reports.cli import main
-from dpwitness.reports.history.entry import entries_of
-from dpwitness.reports.history.recorder import record
+from dpwitness.reports.history.recorder import entries_of, record
 from dpwitness.reports.history.store import NAME
 
 RUNS = 4
@@ -198,10 +197,10 @@ def test_a_page_of_whatever_stands_in_a_history_is_written(whole, tmp_path, stat
 
 
 def test_a_clock_that_goes_back_is_named(whole, tmp_path, monkeypatch):
-    from dpwitness.reports.history import schema
+    from dpwitness.reports.history import store
 
     folder = copied(whole, tmp_path)
-    monkeypatch.setattr(schema, "now", lambda: "2001-01-01T00:00:00+00:00")
+    monkeypatch.setattr(store, "now", lambda: "2001-01-01T00:00:00+00:00")
     record(folder, "past", [result(9)], ["t"], 9)
     status, told = history(folder)
     assert status == 4

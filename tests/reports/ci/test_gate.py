@@ -37,8 +37,7 @@ from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
 from dpwitness.reports.formats.entries import Entry, read_entries, source_of
 from dpwitness.reports.formats.told import Case, Reason, Told, ToldClaim
-from dpwitness.reports.history.last import last_of
-from dpwitness.reports.history.recorder import record
+from dpwitness.reports.history.recorder import last_of, record
 from dpwitness.reports.settings.settings import Settings, SettingsError
 from dpwitness.reports.shell.console import Console
 

@@ -8,7 +8,7 @@ from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.results.results import AuditResult, Count, Evidence, Verdict
 from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
-from dpwitness.reports.history.entry import entries_of
+from dpwitness.reports.history.recorder import entries_of
 from dpwitness.reports.history.store import open_store
 
 

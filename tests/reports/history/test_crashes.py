@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from dpwitness.reports.history import lines
-from dpwitness.reports.history.entry import entries_of
+from dpwitness.reports.history import recorder
+from dpwitness.reports.history.recorder import entries_of
 from dpwitness.reports.history.store import add, open_store
 from dpwitness.reports.history.verify import verify
 
@@ -28,11 +28,11 @@ def write(directory, name, result, after):
 
 
 def append(directory, name, result, after):
-    path = lines.new_file(directory)
+    path = recorder.file_of_lines(directory)
     log = os.open(directory / f"{name}.acknowledged", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     for number in range(after, 10**6):
         (entry,) = entries_of(f"{name}-{number}", [result], ["a test"], "1")
-        lines.append(path, entry)
+        recorder.append_line(path, entry)
         os.write(log, f"{name}-{number}\n".encode())
 
 

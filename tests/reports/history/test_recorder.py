@@ -12,12 +12,11 @@ from html import unescape
 import pytest
 
 from dpwitness.auditors.outputs.kinds import NOT_LOOKED_AT
-from dpwitness.reports.history import lines, reading, recorder
-from dpwitness.reports.history.growth import grow
+from dpwitness.reports.history import reading, recorder
 from dpwitness.reports.history.page import render
 from dpwitness.reports.history.reading import AuditedClaim, refuted_before
 from dpwitness.reports.history.recorder import merge, new_run, record
-from dpwitness.reports.history.store import NAME, open_memory, open_store
+from dpwitness.reports.history.store import NAME, grow, open_memory, open_store
 
 
 def capital(directory):
@@ -97,7 +96,7 @@ def test_where_the_store_does_not_work_lines_are_written_and_merge_later(
     for n in range(2):
         assert record(tmp_path, f"r{n}", [result(seed=n), result(seed=n)], ["t", "u"], n) == ()
     assert not (tmp_path / NAME).exists()
-    files = sorted((tmp_path / lines.FOLDER).glob("*.jsonl"))
+    files = sorted((tmp_path / recorder.LINES).glob("*.jsonl"))
     assert [len(path.read_text().split("\n\n")) for path in files] == [2, 2]
     with monkeypatch.context() as there:
         there.setattr(reading, "is_on_network", lambda folder: True)
@@ -105,7 +104,9 @@ def test_where_the_store_does_not_work_lines_are_written_and_merge_later(
         assert not (tmp_path / NAME).exists()
     with files[0].open("a") as file:
         file.write(files[1].read_text().strip()[:200])
-    lines.append(files[0], next(entry for _, _, entry in lines.entries(tmp_path) if entry))
+    recorder.append_line(
+        files[0], next(entry for _, _, entry in recorder.read_lines(tmp_path) if entry)
+    )
     done = run("history", "--directory", tmp_path)
     assert "was cut off or changed and is left out" in done.output
     assert "2 runs, 4 audits" in done.output
@@ -121,7 +122,7 @@ def test_what_the_store_will_not_take_is_kept_as_lines(tmp_path, result):
     (told,) = record(tmp_path, "r", [result()], ["t"], 0)
     assert "another program" in told
     assert "was kept in" in told
-    assert sum(1 for *_, entry in lines.entries(tmp_path) if entry) == 1
+    assert sum(1 for *_, entry in recorder.read_lines(tmp_path) if entry) == 1
 
 
 def test_damage_is_told_and_the_run_recorded(tmp_path, result):

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from dpwitness.reports.history import schema, store
-from dpwitness.reports.history.entry import entries_of
-from dpwitness.reports.history.places import is_on_network, kind_of
-from dpwitness.reports.history.store import HistoryError, add, open_store
+from dpwitness.reports.history import store
+from dpwitness.reports.history.recorder import entries_of, is_on_network, kind_of
+from dpwitness.reports.history.store import COLUMNS, HistoryError, add, open_store, row_digest
 from dpwitness.reports.history.verify import head, verify
 
 
@@ -82,10 +81,10 @@ def test_a_row_made_anew_with_its_own_digest_breaks_the_next(store, entry):
     for run in (1, 2):
         add(store, entry(run=f"run-{run}"))
     said = list(store.connection.execute(
-        f"SELECT {', '.join(schema.COLUMNS['audits'])} FROM audits WHERE sequence = 1"
+        f"SELECT {', '.join(COLUMNS['audits'])} FROM audits WHERE sequence = 1"
     ).fetchone())  # fmt: skip
-    said[schema.COLUMNS["audits"].index("verdict")] = "proved"
-    link = schema.row_digest("", 1, said)
+    said[COLUMNS["audits"].index("verdict")] = "proved"
+    link = row_digest("", 1, said)
     store.connection.execute(
         "UPDATE audits SET verdict = 'proved', digest = ? WHERE sequence = 1", (link,)
     )
@@ -156,11 +155,11 @@ def test_the_log_of_a_damaged_store_goes_with_it(tmp_path, entry):
 def test_an_older_store_is_brought_up_to_date_and_a_newer_one_left_alone(tmp_path, monkeypatch):
     path = tmp_path / store.NAME
     open_store(tmp_path).close()
-    grown = (*schema.MIGRATIONS, "CREATE TABLE later (number INTEGER) STRICT;")
-    monkeypatch.setattr(schema, "MIGRATIONS", grown)
+    grown = (*store.MIGRATIONS, "CREATE TABLE later (number INTEGER) STRICT;")
+    monkeypatch.setattr(store, "MIGRATIONS", grown)
     monkeypatch.setattr(store, "MIGRATIONS", grown)
     opened = open_store(tmp_path)
-    assert opened.connection.execute("PRAGMA user_version").fetchone() == (len(schema.MIGRATIONS),)
+    assert opened.connection.execute("PRAGMA user_version").fetchone() == (len(store.MIGRATIONS),)
     assert rows(opened, "capital") == rows(opened, "later") == 0
     opened.connection.execute("PRAGMA user_version = 99")
     opened.close()
