@@ -56,8 +56,8 @@ from ...mechanisms.model import (
     lines_of,
 )
 from ..bounds.two_sample import at_distance
+from ..databases.domains import MOST, universe
 from ..databases.neighbours import pair_source
-from ..databases.universe import MOST, universe
 from ..errors import HarnessError
 from ..outputs.encoding import canonical, show
 from ..results.results import Verdict

@@ -1,7 +1,7 @@
 """Where pairs of neighbouring databases come from.
 
-Read `neighbours` (strategies of pairs), then `rows` (lists of rows), `records` (databases of any
-other make) and `schema` (databases described in JSON). `distance` checks a pair that was given,
-`examples` makes what a strategy yields, `universe` lists all pairs of a small domain and `cases`
-draws the cases of an invariant.
+Read `neighbours` (pairs from a domain, a strategy or a table, for which `telling` ranks the rows),
+then `domains` (what a declared domain holds, all pairs of a small one among it), `records`
+(databases of any other make, and how far two are apart) and `schema` (databases described in JSON).
+`examples` makes what a strategy yields, and `cases` draws the cases of an invariant.
 """

@@ -24,7 +24,7 @@ from ...mechanisms.model import (
     Rows,
     Value,
 )
-from .rows import corners, row_strategy
+from .domains import corners, row_strategy
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

@@ -1,29 +1,40 @@
-"""Databases of any kind, taken apart into records and put together again.
+"""Databases of any kind, taken apart into records, compared and put together again.
 
 A database is a list, a tuple, an array (structured arrays too), a table or a column of pandas or
 polars, a sparse matrix, a dict of records, or a dict, dataclass or plain object that holds columns
 of equal length. Its records are rows; they can be taken out, and exchanged for rows of another
 database of the same kind. None of these libraries is imported here: a table is recognised by the
 library that made it, which is loaded already.
+
+How two large databases begin and end alike is found without taking them apart, so that what is
+between them is looked at alone. How far two are apart under a relation tells whether a pair that
+was given by hand is one that a claim protects.
 """
 
 import copy
 import dataclasses
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from operator import is_
 from typing import Any
 
 import numpy as np
 
+from ...mechanisms.model import Database, Histogram, Pair, Relation, Value
 from ..errors import InvalidArgument
-from ..outputs.encoding import canonical
+from ..outputs.encoding import canonical, identity, is_plain_list, show
 
 SINGLE = (bool, int, float, complex, str, bytes, Enum, np.generic, type(None))
 """What can only be one record."""
-
 Pick = Callable[[Sequence[int]], Any]
+AT_ONCE = 4096
+"""Records that are compared at a time, until some differ."""
+NUMBERS = frozenset({bool, int, float})
+HISTOGRAMS = Histogram(bins=1)
+"""Says that lists are counts, of however many bins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,3 +275,261 @@ def said(row: Any) -> bytes:
         return b"%d" % row if type(row) is int else canonical(row)
     except InvalidArgument:
         return repr(row).encode()
+
+
+def is_frame(rows: Any) -> bool:
+    """Whether this is one table of pandas or polars."""
+    library = type(rows).__module__.partition(".")[0]
+    return library in ("pandas", "polars") and type(rows).__name__ == "DataFrame"
+
+
+def alike(one: Any, two: Any) -> tuple[int, int] | None:
+    """How many records two databases begin with, and end with, that are surely equal.
+
+    None for two whose records do not stand in one order, as in a dict, or are not of one kind. No
+    record is counted twice.
+    """
+    if type(one) is not type(two) or _names(one) != _names(two):
+        return None
+    ours, theirs = _columns_of(one), _columns_of(two)
+    if ours is None or theirs is None:
+        return None
+    most = min(len(one), len(two))
+    start = min((_agree(x, y, most) for x, y in zip(ours, theirs, strict=True)), default=0)
+    left = most - start
+    end = min(
+        (_agree(x[::-1], y[::-1], left) for x, y in zip(ours, theirs, strict=True)), default=0
+    )
+    return start, end
+
+
+def unlike(one: Any, two: Any) -> tuple[Any, Any]:
+    """Both without the records they begin and end with alike: of a million few are left."""
+    both = alike(one, two)
+    if both is None:
+        return one, two
+    start, end = both
+    return part(one, start, len(one) - end), part(two, start, len(two) - end)
+
+
+def part(database: Any, start: int, stop: int) -> Any:
+    """The records from one place to another, as a database of the same kind."""
+    rows = database.iloc if _library(database) == "pandas" else database
+    return rows[start:stop]
+
+
+def _columns_of(database: Any) -> list[Any] | None:
+    """Arrays of numbers or texts, or lists, that hold all that a database's records say."""
+    if type(database) in (list, tuple):
+        return [database]
+    if type(database) is np.ndarray:
+        plain = database.ndim > 0 and not database.dtype.hasobject
+        return [database] if plain else None
+    library, kind = _library(database), type(database).__name__
+    if library not in ("pandas", "polars") or kind not in ("DataFrame", "Series"):
+        return None
+    if kind == "Series":
+        return [_entries(database)]
+    names = _names(database)
+    return [_entries(database[name]) for name in names] if len(set(names)) == len(names) else None
+
+
+def _names(database: Any) -> list[object]:
+    return list(getattr(database, "columns", ()))
+
+
+def _entries(column: Any) -> object:
+    """One column of a table, as an array of plain numbers or as a list."""
+    if isinstance(column.dtype, np.dtype) and not column.dtype.hasobject:
+        return column.to_numpy()
+    return column.tolist() if hasattr(column, "tolist") else list(column)
+
+
+def _library(database: Any) -> str:
+    library = type(database).__module__.partition(".")[0]
+    return library if library in sys.modules else ""
+
+
+def _agree(one: Any, two: Any, most: int) -> int:
+    """Up to where two columns surely agree, of their first `most` entries."""
+    if isinstance(one, np.ndarray) and isinstance(two, np.ndarray):
+        if one.dtype != two.dtype or one.shape[1:] != two.shape[1:] or not most:
+            return 0
+        differ = (_bytes(one[:most]) != _bytes(two[:most])).any(axis=1)
+        return int(differ.argmax()) if differ.any() else most
+    for start, x, y in _pieces(one, two, most):
+        if not _surely(x, y):
+            return start + next((i for i, (a, b) in enumerate(zip(x, y, strict=True))
+                                 if not _surely([a], [b])), len(x))  # fmt: skip
+    return most
+
+
+def _bytes(array: Any) -> Any:
+    plain = np.ascontiguousarray(array)
+    return plain.view(np.uint8).reshape(len(plain), -1)
+
+
+def _pieces(one: Any, two: Any, most: int) -> Iterator[tuple[int, Any, Any]]:
+    for start in range(0, most, AT_ONCE):
+        stop = min(start + AT_ONCE, most)
+        yield start, one[start:stop], two[start:stop]
+
+
+def _surely(one: Sequence[Any], two: Sequence[Any]) -> bool:
+    """Whether records are surely equal: the same objects, or plain values that read alike."""
+    if all(map(is_, one, two)):
+        return True
+    kinds = list(map(type, one))
+    if kinds != list(map(type, two)):
+        return False
+    if NUMBERS.issuperset(kinds):
+        # 0.0 equals -0.0 and nan does not equal itself.
+        return (one == two and 0 not in one) or repr(one) == repr(two)
+    return is_plain_list(list(one)) and repr(one) == repr(two)
+
+
+def apart(pair: Pair, relation: Relation, domain: Any = None) -> int | None:
+    """Steps of the relation between the two databases; None where no number of steps suffices.
+
+    What a list of whole numbers means is said and never guessed: the domain `Histogram` reads it
+    as counts of records, `Value` as one record, and anything else as a list of records.
+    """
+    one, two = pair.database, pair.neighbour
+    if isinstance(domain, Value):
+        return _single(one, two, relation)
+    if isinstance(domain, Histogram):
+        return _counts_apart(one, two, relation)
+    return _rows_apart(one, two, relation)
+
+
+def relation_of(pair: Pair, distance: int, domain: Any = None) -> Relation:
+    """The relation under which a pair is at most `distance` apart; else it is only declared."""
+    for relation in (Relation.ADD_REMOVE, Relation.REPLACE_ONE):
+        steps = apart(pair, relation, domain)
+        if steps is not None and steps <= distance:
+            return relation
+    return Relation.DECLARED
+
+
+def require_meaning(pair: Pair, distance: int) -> None:
+    """Raise InvalidArgument where both readings of two lists make neighbours of them.
+
+    Nobody has said a relation, so nothing tells whether [3] and [4] are one record replaced or the
+    counts of one record more.
+    """
+    counted = apart(pair, Relation.ADD_REMOVE, HISTOGRAMS)
+    lists = all(np.ndim(side) > 0 for side in (pair.database, pair.neighbour) if counted)
+    if counted is None or counted > distance or not lists:
+        return
+    known = relation_of(pair, distance)
+    if known in (Relation.ADD_REMOVE, Relation.DECLARED):
+        return
+    raise InvalidArgument(
+        f"the databases {show(pair.database)} and {show(pair.neighbour)} may be lists of records, "
+        f"{known.value} neighbours, or counts of records, add-remove neighbours; say "
+        f'relation="{known.value}" for records, or histogram=True for counts',
+        keywords=("relation", "histogram"),
+    )
+
+
+def require_neighbours(pair: Pair, relation: Relation, distance: int, domain: Any = None) -> None:
+    """Raise InvalidArgument where a pair is not one that the claim protects, naming its distance.
+
+    A relation that is only declared is not checked, but its two databases must differ.
+    """
+    if identity(pair.database) == identity(pair.neighbour):
+        raise InvalidArgument(
+            f"the two databases of the pair are equal, {show(pair.database)}; no claim says "
+            "anything about such a pair, so give two that differ",
+            keywords=("pair",),
+        )
+    if relation is Relation.DECLARED:
+        return
+    steps = apart(pair, relation, domain)
+    if steps is not None and steps <= distance:
+        return
+    sides = f"{show(pair.database)} and {show(pair.neighbour)}"
+    claimed = f"the claim protects {distance} step{'s' if distance > 1 else ''}"
+    if steps is None:
+        found = f"are no {relation.value} neighbours at any distance"
+        other = apart(pair, _other(relation), domain)
+        advice = ""
+        if other is not None:
+            advice = f'relation="{_other(relation).value}" ({other} apart there), or '
+    else:
+        found = f"are {steps} steps of {relation.value} apart"
+        advice = f"distance={steps} for a claim about such groups, or "
+    counted = None if isinstance(domain, Histogram) else apart(pair, relation, HISTOGRAMS)
+    if counted is not None and counted <= distance:
+        advice = (
+            "histogram=True if the numbers count records, one number for each bin (they are "
+            f"{counted} apart then), or {advice}"
+        )
+        found += " as lists of records"
+    raise InvalidArgument(
+        f"the databases {sides} {found}, and {claimed}; give a pair of neighbours, {advice}"
+        'relation="declared" if they are neighbours in a sense that only you know',
+        keywords=("relation", "distance", "pair", "histogram"),
+    )
+
+
+def _other(relation: Relation) -> Relation:
+    return Relation.REPLACE_ONE if relation is Relation.ADD_REMOVE else Relation.ADD_REMOVE
+
+
+def _single(one: Any, two: Any, relation: Relation) -> int | None:
+    """Two single records: one step of replacing, whatever they are."""
+    if relation is not Relation.REPLACE_ONE:
+        return None
+    return int(canonical(one) != canonical(two))
+
+
+def _rows_apart(one: Any, two: Any, relation: Relation) -> int | None:
+    one, two = unlike(one, two)
+    first, second = records(one), records(two)
+    if first is None or second is None:
+        if first is None and second is None and _comparable(one, two):
+            return _single(one, two, relation)
+        return None
+    if first.kind != second.kind and not {first.kind, second.kind} <= {"list", "tuple"}:
+        return None
+    ours, theirs = first.rows, second.rows
+    a, b = Counter(map(said, ours)), Counter(map(said, theirs))
+    gone, come = (a - b).total(), (b - a).total()
+    if relation is Relation.ADD_REMOVE:
+        return gone + come
+    if gone != come:
+        return None
+    # The same records in another order: every place that changed has been replaced.
+    moved = sum(said(x) != said(y) for x, y in zip(ours, theirs, strict=True))
+    return gone or moved
+
+
+def _comparable(one: Any, two: Any) -> bool:
+    return isinstance(one, SINGLE) or isinstance(two, SINGLE) or type(one) is type(two)
+
+
+def _counts_apart(one: Any, two: Any, relation: Relation) -> int | None:
+    """Steps between two lists of counts, or between two numbers of records."""
+    first, second = _counts(one), _counts(two)
+    if first is None or second is None or first.shape != second.shape:
+        return None
+    more = int(np.maximum(second - first, 0).sum())
+    fewer = int(np.maximum(first - second, 0).sum())
+    if relation is Relation.ADD_REMOVE:
+        return more + fewer
+    return more if more == fewer else None
+
+
+def _counts(database: Database) -> Any:
+    if isinstance(database, (bool, np.bool_, str, bytes)) or database is None:
+        return None
+    if isinstance(database, (list, tuple)) and not all(
+        isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in database
+    ):
+        return None
+    if not isinstance(database, (int, np.integer, list, tuple, np.ndarray)):
+        return None
+    counts = np.asarray(database)
+    whole = counts.dtype.kind in "iu" and counts.size > 0
+    return counts.astype(object) if whole and (counts >= 0).all() else None

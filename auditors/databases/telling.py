@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .records import said
-
 Places = list[int]
 
 MOST_LOOKED_AT = 20_000
@@ -34,9 +32,12 @@ UNLIKE = re.compile(r"[^\W\d_]+|\d+")
 
 
 def told_first(
-    columns: Sequence[Sequence[Any]], rows: Sequence[Any], constants: Sequence[Any] = ()
+    columns: Sequence[Sequence[Any]], rows: Sequence[bytes], constants: Sequence[Any] = ()
 ) -> Places:
-    """The places of all rows, those that tell most first: one for each way to stand out in turn."""
+    """The places of all rows, those that tell most first: one for each way to stand out in turn.
+
+    `rows` has what each row says, as bytes that are equal for equal ones.
+    """
     orders: list[Places] = []
     spoken: list[Places] = []
     surprise = np.zeros(len(rows))
@@ -57,7 +58,7 @@ def told_first(
                 None if isfinite(n) else repr(entry)
                 for entry, n in zip(column, numbers.tolist(), strict=True)
             ])]  # fmt: skip
-    orders += [_repeated([said(row) for row in rows])]
+    orders += [_repeated(rows)]
     together = np.argsort(-surprise, kind="stable").tolist() if surprise.any() else []
     found = _in_turn([together, _in_turn(spoken), _in_turn(orders)])
     return list(dict.fromkeys([*found, *range(len(rows))]))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Database, Pair
-from ..databases.alike import alike, part
+from ..databases.records import alike, part
 from ..errors import EvidenceFormatError
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, is_long, to_json

@@ -18,7 +18,7 @@ from ...mechanisms.model import (
 from ..arguments import meant
 from ..asked import Neighbours, default, require
 from ..attackers import ATTACKERS, seen_by
-from ..databases.distance import relation_of, require_meaning
+from ..databases.records import relation_of, require_meaning
 from ..engines.engine import Engine
 from ..errors import InvalidArgument, UnsupportedClaim
 from ..sampling.kept import Keeping

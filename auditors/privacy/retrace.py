@@ -15,7 +15,7 @@ from typing import Any
 from ...mechanisms.model import Choices, Mechanism, Pair, PrivacyClaim, Relation, Value, lines_of
 from ..bounds.power import Plan, early_looks
 from ..choosing.choose import Choice
-from ..databases.distance import HISTOGRAMS, require_neighbours
+from ..databases.records import HISTOGRAMS, require_neighbours
 from ..errors import InvalidArgument
 from ..evidence.derive import BET, UNSAID, looks_at
 from ..outputs.encoding import canonical

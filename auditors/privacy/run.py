@@ -12,8 +12,8 @@ from ..asked import KEYWORDS, require
 from ..attackers import seen_by
 from ..bounds.power import LAST
 from ..choosing.choose import Lesson, learn
-from ..databases.distance import HISTOGRAMS, require_neighbours
 from ..databases.neighbours import Source, pair_source, relation_of_pairs, yields_pairs
+from ..databases.records import HISTOGRAMS, require_neighbours
 from ..engines.engine import Engine
 from ..errors import ContractError, InvalidArgument, MechanismDied, MechanismHangs
 from ..evidence.derive import NO_RETURN, NOT_READ, ONLY_NAN, OUT_OF_TIME, derive

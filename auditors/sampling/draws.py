@@ -18,8 +18,8 @@ import numpy as np
 
 from ...mechanisms.model import Array, Database, Histogram, Mechanism, Pair, Rows, Value
 from ..bounds.one_law import Dispersion
+from ..databases.domains import universe
 from ..databases.neighbours import pair_source
-from ..databases.universe import universe
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical, identity
 from ..workers import Door, Key, Stream, Worker

@@ -1,6 +1,6 @@
 """Interactive sessions under audit: the analyst is a part of the database that neighbours share.
 
-Read `databases.analysts` (all strategies of a size, and pairs of databases that carry one), then
+Read `databases.domains` (all strategies of a size, and pairs of databases that carry one), then
 `session_mechanism`.
 """
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ...mechanisms.model import Database, Histogram, Pair, PrivacyClaim, Rows, Value
 from ..bounds.two_sample import at_distance
-from ..databases.universe import universe
+from ..databases.domains import universe
 from ..errors import ContractError
 from ..events.events import Event, Outcomes
 from ..outputs.encoding import identity

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
+from ...auditors.databases.neighbours import TableDomain
 from ...auditors.databases.schema import FORMS, builder
-from ...auditors.databases.table import TableDomain
 from ...auditors.errors import InvalidArgument
 
 ENDINGS = (".csv", ".parquet")

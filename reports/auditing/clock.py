@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ...auditors.databases.distance import HISTOGRAMS, require_neighbours
+from ...auditors.databases.records import HISTOGRAMS, require_neighbours
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy import request
 from ...auditors.results.results import Verdict

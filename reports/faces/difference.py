@@ -7,8 +7,7 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
-from ...auditors.databases.alike import unlike
-from ...auditors.databases.table import is_frame
+from ...auditors.databases.records import is_frame, unlike
 from ...auditors.outputs.encoding import canonical, is_long, show
 from ...mechanisms.model import Database, Pair
 from ..writing.terminal import printable

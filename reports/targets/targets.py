@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from ...auditors.arguments import meant
-from ...auditors.databases.table import is_frame
+from ...auditors.databases.records import is_frame
 from ...auditors.errors import InvalidArgument
 from ...auditors.privacy.request import of_marks
 from ...auditors.remote.libraries import named

@@ -2,7 +2,7 @@ from math import comb
 
 import pytest
 
-from dpwitness.auditors.databases.universe import universe
+from dpwitness.auditors.databases.domains import universe
 from dpwitness.mechanisms.model import (
     Choices,
     Histogram,

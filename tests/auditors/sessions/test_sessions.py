@@ -25,7 +25,7 @@ from dpwitness import (
     session_mechanism,
 )
 from dpwitness.auditors.claims.follows_law import follows_law
-from dpwitness.auditors.databases.analysts import all_analysts
+from dpwitness.auditors.databases.domains import all_analysts
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.mechanisms.catalogue import CATALOGUE, NEGATIVE_CONTROLS
 from dpwitness.mechanisms.composition.composed import budgeted_stream, cost_of
