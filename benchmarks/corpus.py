@@ -40,8 +40,8 @@ from pathlib import Path
 import numpy as np
 
 import dpwitness
-from dpwitness.auditors.evidence.read import revived
-from dpwitness.auditors.evidence.write import number
+from dpwitness.auditors.evidence.conversion import revived
+from dpwitness.auditors.evidence.record import number
 from dpwitness.auditors.outputs.encoding import to_json
 from dpwitness.mechanisms.catalogue import (
     BROKEN_STATEMENTS,

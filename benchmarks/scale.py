@@ -380,7 +380,7 @@ def large(trials=1e9):
 
 CALL = """
 import json, sys, time
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.auditors.privacy.run import audit_claims
 micro, trials, workers = float(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
 def busy(database, rng):

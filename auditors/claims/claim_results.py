@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...mechanisms.model import Array
-from ..evidence.record import ClaimCountsRecord, EdgeRecord
-from ..evidence.write import number
+from ..evidence.record import ClaimCountsRecord, EdgeRecord, number
 from ..privacy.budget import Budget
 from ..results.results import Verdict
 

@@ -24,8 +24,7 @@ from ...mechanisms.model import IdentityClaim, InvariantCase, InvariantClaim, Ro
 from ..databases.cases import case_strategy, moves, places, replaced, simpler
 from ..databases.examples import harvest
 from ..errors import ContractError
-from ..evidence.record import IdentityRecord, MarginsRecord
-from ..evidence.write import number
+from ..evidence.record import IdentityRecord, MarginsRecord, number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
 from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside, require_same_anew

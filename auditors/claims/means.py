@@ -24,8 +24,7 @@ from numpy.typing import NDArray
 from ...mechanisms.model import Database, ExpectationClaim, FiniteLaw, GrowthClaim, Mechanism
 from ..bounds.tails_and_means import Wealth, betting_lower, betting_upper, catoni_upper, looks
 from ..errors import HarnessError, InvalidArgument, UnsupportedClaim
-from ..evidence.record import MeanRecord, MeansRecord, PointRecord, PointsRecord
-from ..evidence.write import number
+from ..evidence.record import MeanRecord, MeansRecord, PointRecord, PointsRecord, number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..results.results import Verdict

@@ -22,8 +22,7 @@ from ...mechanisms.model import (
 )
 from ..bounds.tails_and_means import looks, rejected
 from ..errors import InvalidArgument
-from ..evidence.record import TailsRecord
-from ..evidence.write import number
+from ..evidence.record import TailsRecord, number
 from ..outputs.encoding import show
 from ..privacy.budget import Budget
 from ..results.results import Verdict

@@ -1,1 +1,3 @@
-"""A result as plain JSON data: `record` is its shape, `write` makes it, `read` reads it back."""
+"""A result as plain JSON data: `record` is its shape, `conversion` makes and reads it,
+`derive` works out what follows.
+"""

@@ -13,6 +13,7 @@ them (`reports.record.json_schema`), descriptions included.
 
 import re
 from collections.abc import Mapping, Sequence
+from math import inf, isfinite
 from typing import Annotated, Any, NotRequired, TypeAlias, TypedDict
 
 from msgspec import Meta
@@ -56,6 +57,16 @@ Value: TypeAlias = Annotated[
         "that starts with a dollar sign."
     ),
 ]
+
+
+def number(value: float) -> Number:
+    """A JSON number; infinities, which JSON has not, as "inf" and "-inf"."""
+    if isinstance(value, int):
+        return int(value)
+    exact = float(value)
+    if isfinite(exact):
+        return exact
+    return {inf: "inf", -inf: "-inf"}.get(exact, "nan")
 
 
 class CurveRecord(TypedDict, total=False):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from ...mechanisms.model import Mechanism, Pair
 from ..asked import require
 from ..errors import EvidenceFormatError, InvalidArgument
+from ..evidence.conversion import read_facts
 from ..evidence.derive import derive
-from ..evidence.read import read_facts
 from ..evidence.record import ResultRecord
 from ..results.results import AuditFacts, Bets, Count, Verdict
 from ..sampling.sampling import Sampler

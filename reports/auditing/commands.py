@@ -13,7 +13,7 @@ from ...auditors.claims.check import check_within, claims_beside
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.follows_law import contradicted
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
-from ...auditors.evidence.read import read_claim, revived
+from ...auditors.evidence.conversion import read_claim, revived
 from ...auditors.evidence.record import ResultRecord
 from ...auditors.outputs.decoding import from_json
 from ...auditors.privacy import run

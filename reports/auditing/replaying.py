@@ -10,12 +10,11 @@ from typing import Any
 from ...auditors.arguments import checked
 from ...auditors.claims.check import claims_beside
 from ...auditors.errors import DpWitnessError, EvidenceFormatError, InvalidArgument
-from ...auditors.evidence.read import revived
+from ...auditors.evidence.conversion import finding_of, revived
 from ...auditors.evidence.record import (
     ClaimCheckRecord,
     ResultRecord,
 )
-from ...auditors.evidence.write import finding_of
 from ...auditors.privacy.replay import Replay, recount
 from ...auditors.privacy.rerun import audited_again
 from ...auditors.results.results import AuditResult

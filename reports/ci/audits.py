@@ -16,9 +16,9 @@ import pytest
 from ...auditors.arguments import asking
 from ...auditors.bounds.two_sample import epsilon_upper
 from ...auditors.errors import DpWitnessError, InvalidArgument, UsesOutside
+from ...auditors.evidence.conversion import counted_part, record_of
 from ...auditors.evidence.derive import p_value
-from ...auditors.evidence.record import ResultRecord
-from ...auditors.evidence.write import counted_part, number, record_of
+from ...auditors.evidence.record import ResultRecord, number
 from ...auditors.privacy.recheck import recheck
 from ...auditors.privacy.request import AuditRequest
 from ...auditors.privacy.run import prepared, run_audit

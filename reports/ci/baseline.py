@@ -20,10 +20,8 @@ from typing import Annotated, NotRequired, TypedDict
 
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.errors import EvidenceFormatError
-from ...auditors.evidence.pairs import pair_record
-from ...auditors.evidence.read import read_claim
-from ...auditors.evidence.record import one_of
-from ...auditors.evidence.write import claim_record, number
+from ...auditors.evidence.conversion import claim_record, pair_record, read_claim
+from ...auditors.evidence.record import number, one_of
 from ...auditors.results.results import AuditResult, Verdict
 from ...mechanisms.model import PrivacyClaim, size_lower, size_upper
 from ..faces import claim_faces, wording

@@ -24,7 +24,7 @@ from msgspec import Meta
 
 from ...auditors.claims import derive
 from ...auditors.claims.claim_results import ClaimCheck
-from ...auditors.evidence.read import revived
+from ...auditors.evidence.conversion import revived
 from ...auditors.evidence.record import (
     Document,
     Number,

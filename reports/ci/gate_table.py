@@ -10,7 +10,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-from ...auditors.evidence.write import claim_record
+from ...auditors.evidence.conversion import claim_record
 from ...auditors.results.results import AuditResult
 from ..formats.told import Case, ToldClaim
 from ..history.recorder import Last, numbered

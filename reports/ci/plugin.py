@@ -362,7 +362,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         if run.added and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
     if run.history:
-        from ...auditors.evidence.read import revived
+        from ...auditors.evidence.conversion import revived
         from ..history.recorder import new_run, record
 
         # By test, as workers may report in any order.

@@ -5,8 +5,7 @@ from typing import cast
 
 from ...auditors.claims.claim_results import ClaimCheck
 from ...auditors.claims.derive import record_of
-from ...auditors.evidence.record import ClaimFindingRecord
-from ...auditors.evidence.write import number
+from ...auditors.evidence.record import ClaimFindingRecord, number
 from ...auditors.results.results import AuditResult, Verdict
 from ..faces import claim_faces, wording
 from ..writing.terminal import printable

@@ -9,8 +9,7 @@ import numpy as np
 from msgspec import Meta
 
 from ...auditors.claims.claim_results import ClaimResult, Edge, edge_to_json
-from ...auditors.evidence.record import EdgeRecord, FoundRecord, Size, Whole, one_of
-from ...auditors.evidence.write import number
+from ...auditors.evidence.record import EdgeRecord, FoundRecord, Size, Whole, number, one_of
 from ...auditors.outputs.encoding import show
 from ..faces.claim_faces import FACES, witness_words
 from ..record.evidence import environment

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from ...auditors.errors import DpWitnessError
-from ...auditors.evidence.pairs import pair_record
-from ...auditors.evidence.write import claim_record, number
+from ...auditors.evidence.conversion import claim_record, pair_record
+from ...auditors.evidence.record import number
 from ...auditors.privacy.accumulate import ALPHA
 from ...auditors.results.results import AuditResult, Count
 from ..record.evidence import release

@@ -12,7 +12,7 @@ from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 
-from ...auditors.evidence.read import revived
+from ...auditors.evidence.conversion import revived
 from ...auditors.evidence.record import ResultRecord
 from ..record.reading import entries_of, load_document
 from ..writing import files

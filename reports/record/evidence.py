@@ -7,8 +7,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 import msgspec
 
+from ...auditors.evidence.conversion import claim_record, finding_of, record_of
 from ...auditors.evidence.record import SCHEMA, Document
-from ...auditors.evidence.write import claim_record, finding_of, record_of
 from ...auditors.results.results import AuditResult
 from ...mechanisms.model import Claim, PrivacyClaim
 

@@ -7,7 +7,7 @@ from typing import Any
 from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ...auditors.evidence.write import claim_record
+from ...auditors.evidence.conversion import claim_record
 from ...auditors.recorded import OneRun
 from ..faces import wording
 from ..writing.terminal import printable

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import Any
 
-from ...auditors.evidence.write import claim_record
+from ...auditors.evidence.conversion import claim_record
 from ...auditors.recorded import OneRun, Scores
 from ...auditors.results.results import Verdict
 from ...mechanisms.model import PrivacyClaim

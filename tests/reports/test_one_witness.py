@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpwitness.auditors.evidence.read import revived
+from dpwitness.auditors.evidence.conversion import revived
 from dpwitness.reports.faces import wording
 from dpwitness.reports.record.reading import entries_of, load_document
 

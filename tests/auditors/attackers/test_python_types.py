@@ -7,7 +7,7 @@ import pytest
 
 from dpwitness import InvalidArgument, Verdict, audit, replay
 from dpwitness.auditors.attackers import through_types
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.auditors.privacy.verdicts import TYPES
 from dpwitness.mechanisms.model import Mechanism

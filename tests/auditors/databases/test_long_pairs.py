@@ -7,7 +7,7 @@ import pytest
 
 from dpwitness.auditors.databases.records import alike, apart
 from dpwitness.auditors.errors import EvidenceFormatError
-from dpwitness.auditors.evidence.pairs import judged_record, named_record, read_pair
+from dpwitness.auditors.evidence.conversion import judged_record, named_record, read_pair
 from dpwitness.auditors.outputs.encoding import LARGE, canonical, show
 from dpwitness.mechanisms.model import Pair, Relation
 

@@ -11,7 +11,7 @@ import pytest
 from dpwitness import ContractError, InvalidArgument, audit
 from dpwitness.auditors.engines import Engine
 from dpwitness.auditors.errors import EngineError
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.reports.targets.targets import find_target
 
 OPTIONS = {"pair": ([], [1]), "epsilon": 0.7, "trials": 4000, "seed": 2}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dpwitness import GaussianCurve, Mechanism, PrivacyClaim, Relation, Verdict, audit, audit_claims
 from dpwitness.auditors.errors import ContractError, InvalidArgument
-from dpwitness.auditors.evidence.read import revived
+from dpwitness.auditors.evidence.conversion import revived
 from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.mechanisms.model.curves import lines_of

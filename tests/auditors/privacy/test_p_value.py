@@ -6,8 +6,8 @@ from scipy.special import bdtrc
 
 from dpwitness import audit
 from dpwitness.auditors.errors import EvidenceFormatError
+from dpwitness.auditors.evidence.conversion import revived
 from dpwitness.auditors.evidence.derive import p_value
-from dpwitness.auditors.evidence.read import revived
 from dpwitness.auditors.privacy.recheck import recheck
 from dpwitness.mechanisms.model import PrivacyClaim, Relation
 from dpwitness.mechanisms.noise.randomized_response import RANDOMIZED_RESPONSE

@@ -23,7 +23,7 @@ from dpwitness import (
     audit_claims,
     estimate,
 )
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.auditors.privacy.replay import recount
 from dpwitness.mechanisms.catalogue import NEGATIVE_CONTROLS
 from dpwitness.mechanisms.model import Interval, Mechanism, PrivacyClaim, Relation, Rows

@@ -8,7 +8,7 @@ from dpwitness import audit
 from dpwitness.auditors.choosing import choose
 from dpwitness.auditors.choosing.choose import Lesson
 from dpwitness.auditors.events import ledger
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of
 from dpwitness.auditors.outputs.nodes import Grid, Numbers
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.privacy import judge

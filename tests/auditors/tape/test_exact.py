@@ -12,9 +12,8 @@ import pytest
 from hypothesis import strategies as st
 
 from dpwitness import Pair, Verdict, audit, audit_claims, replay
+from dpwitness.auditors.evidence.conversion import record_of, revived
 from dpwitness.auditors.evidence.derive import p_value
-from dpwitness.auditors.evidence.read import revived
-from dpwitness.auditors.evidence.write import record_of
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.sampling.sampling import Sampler
 from dpwitness.auditors.tape import exact

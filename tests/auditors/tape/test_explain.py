@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from dpwitness import Mechanism, PrivacyClaim, audit
-from dpwitness.auditors.evidence.read import revived
-from dpwitness.auditors.evidence.write import record_of
+from dpwitness.auditors.evidence.conversion import record_of, revived
 from dpwitness.auditors.tape.explain import explain
 from dpwitness.mechanisms.model import Relation
 from dpwitness.reports.faces.as_html import render as page
