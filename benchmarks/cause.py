@@ -80,8 +80,8 @@ def explained(run, result, claim):
 
 def mutants(names, most, trials, seed):
     from dpwitness import audit
-    from dpwitness.auditors.mutants.planting import planted
-    from dpwitness.auditors.mutants.score import planned
+    from dpwitness.auditors.mutants.faults import planted
+    from dpwitness.auditors.mutants.trial import planned
     from dpwitness.mechanisms.catalogue import CATALOGUE
 
     for name in names or [row[0] for row in CATALOGUE.names]:

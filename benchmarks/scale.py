@@ -17,13 +17,12 @@ import time
 from pathlib import Path
 from random import Random
 
-from dpwitness.auditors.engines.book import Block
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.shards.checkpoint import opened
-from dpwitness.auditors.shards.identity import Identity
-from dpwitness.auditors.shards.merge import Collected
-from dpwitness.auditors.shards.shard import Shard, ShardBook
+from dpwitness.auditors.shards.running import Identity
+from dpwitness.auditors.shards.shard import Collected, Shard, ShardBook
+from dpwitness.auditors.workers.streams import Block
 from dpwitness.reports.sharding import documents
 
 EVENT = HalfLine(Feature(), 1.0, False)

@@ -22,7 +22,7 @@ MOST_NAMESAKES = 2
 HEAVY = {"hypothesis", "joblib", "matplotlib", "numpy", "pandas", "scipy"}
 SHARED_NAMES = {"commands.py"}
 """What the commands of a room do; their options stand in reports/cli.py and reports/tools.py."""
-SLOW_BUT_ASKED_FOR = {"parse.py": {"scipy.stats"}, "wire.py": {"pickle", "pickle.pickle"}}
+SLOW_BUT_ASKED_FOR = {"sampled_laws.py": {"scipy.stats"}, "wire.py": {"pickle", "pickle.pickle"}}
 """A law that the user names by its name in scipy.stats is looked up there, inside a function; a
 process pickles what it writes to copies of itself, and no file is read so."""
 DATA_MODEL = "dpwitness.mechanisms.model"

@@ -27,9 +27,10 @@ from ..errors import ContractError
 from ..evidence.record import IdentityRecord, MarginsRecord, number
 from ..outputs.encoding import canonical, show
 from ..privacy.budget import Budget
-from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside, require_same_anew
+from ..sampling.gate import ALLOWED, CAUSES, LONE, require_inside
 from ..sampling.parts import with_parts
 from ..workers import Door, Worker
+from ..workers.anew import require_same_anew
 from ..workers.children import aside
 from ..workers.door import copied, pickled
 from ..workers.wire import packed

@@ -4,7 +4,6 @@ No scheduler is written here. A block is a function of its name, so that any eng
 with any block done twice, gives the same counts.
 """
 
-from .book import Book
-from .engine import BACKENDS, Engine
+from .engine import BACKENDS, Book, Engine
 
 __all__ = ["BACKENDS", "Book", "Engine"]

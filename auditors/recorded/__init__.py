@@ -7,8 +7,7 @@ scores that are single numbers, and `scores_of_one_run` guesses who was in the d
 """
 
 from .canaries import Scores, Threshold, scores
-from .judge_kept import JudgedKept, judge_kept
-from .judge_samples import Judged, judge_samples
+from .judge_samples import Judged, JudgedKept, judge_kept, judge_samples
 from .one_run import Guesses, OneRun, guesses_of_one_run, scores_of_one_run
 
 __all__ = [

@@ -3,7 +3,8 @@
 None of the libraries is imported: an object of one can only come from a program that has it loaded.
 The client of `remote` takes a copy of this file along, so it stands alone and Python 3.8 reads it.
 What an object claims is plain data, as a client says it in its greeting (docs/protocol.md):
-`said.claims_of` makes claims of it. An object that is no mechanism is a TypeError with a sentence.
+`mechanism.claims_of` makes claims of it. An object that is no mechanism is a TypeError with a
+sentence.
 """
 
 from __future__ import annotations

@@ -26,45 +26,41 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Pair
-from ..engines.book import Block
 from ..errors import ContractError, InvalidArgument
-from ..outputs.encoding import identity, looks_long, show, stamp, to_json, told
+from ..outputs.encoding import identity, looks_long, show, stamp, to_json
 from ..outputs.kinds import Raised
-from ..outputs.nodes import Grid
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Key, Stream, Worker
 from ..workers.children import __file__ as workers_file
 from ..workers.streams import (
     ROWS,
     SINGLE,
+    Block,
     globals_held,
     prime_globals,
     restore_globals,
     seed_globals,
     untouched,
 )
-from ..workers.wire import packed
-from .capture import UNCHANGING, captured, require_small
+from .kept import NARROW, UNCHANGING, bare, captured, digests, require_small, room
 
 STAGES = frozenset({
     "contract", "search", "frozen", "opening", "select", "bet", "attempt", "standing", "shrink",
     "recheck", "claim", "pilot", "figure",
 })  # fmt: skip
 """What draws are for."""
+BLOCK = {True: 32768, False: 1024}
+LEAST_BLOCK = 32
+"""Draws of a block by rows, and by single calls; however wide outputs are, the second."""
+SIDES = ("D", "D'")
 WHOLE = -1
 """Asks for the outputs themselves."""
 Single = Callable[[Any, Stream, int], Any]
 Ask = Callable[[Outputs, int], Any]
 """What is asked of a block's outputs where they are, with a number that belongs to the block."""
-NARROW = 16
-"""Numbers and labels of an output up to which thousands of them take no room to speak of."""
-KEPT = 64
-"""Outputs of a block that are kept to be made again however wide they are."""
 TOLD = 1 << 20
 """Bytes of a block's outputs that are told as plain data too, to be kept; of slow calls a block is
 small. Of 10,000 numbers each, as plain data, a block took 30 MB and more time than its draws."""
-ROOM = 1 << 22
-"""Bytes of the outputs of one block that are kept."""
 REMEMBERED = 8
 """Pairs whose numbers are remembered."""
 
@@ -315,17 +311,6 @@ COUPLE = Key(0, 0, "couple", 0)
 """The stream of the one call that shows of which type rows are; nothing is counted on it."""
 
 
-def bare(value: Any) -> Any:
-    """A single answer as a row would be: an array without axes is the number it holds."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return value[()]
-    if type(value) in (list, tuple):
-        return type(value)(map(bare, value))
-    if type(value) is dict:
-        return {key: bare(item) for key, item in value.items()}
-    return value
-
-
 @contextmanager
 def guarded(worker: Worker, database: Database) -> Iterator[None]:
     """Calls of the mechanism: what they raise, and a changed database, become a ContractError.
@@ -456,7 +441,7 @@ def draw_blocks(
                 returned=_plain(made)
                 if telling and made and light and seconds >= returned
                 else None,
-                digests=_digests(outputs, None if calls.rows else made, first) if wide else (),
+                digests=digests(outputs, None if calls.rows else made, first) if wide else (),
             )
         )
     if event is not None:
@@ -492,34 +477,6 @@ def require_untouched_numpy() -> None:
                 "most likely the mechanism or its module, replaced it, and counts made with it "
                 "prove nothing; put the patch into the mechanism's own namespace"
             )
-
-
-def digest(value: Any) -> bytes:
-    """16 bytes that are equal where two outputs are, as far as outputs are compared."""
-    plain = type(value) is np.ndarray and not value.dtype.hasobject
-    data = stamp(value) if plain else told(Outputs.of_list([value]).rows()[0])
-    return blake2b(data, digest_size=16).digest()
-
-
-def digest_of_rows(outputs: Outputs) -> bytes:
-    """The same of all rows of a call."""
-    data = packed(outputs.node) if isinstance(outputs.node, Grid) else told(outputs.rows())
-    return blake2b(data, digest_size=16).digest()
-
-
-def _digests(outputs: Outputs, made: list[Any] | None, first: int) -> tuple[bytes, ...]:
-    if made is None:
-        return (digest_of_rows(outputs),)
-    return tuple(map(digest, made[:first]))
-
-
-def room(outputs: Outputs, first: int) -> int:
-    """How many of the `first` outputs can be kept: all but of wide ones."""
-    if len(outputs.paths()) <= NARROW:
-        return first
-    few = len(outputs[:KEPT])
-    width = len(packed(outputs[:few].node)) / max(few, 1)
-    return min(first, max(KEPT, int(ROOM / width)))
 
 
 def _plain(made: list[Any]) -> Any:

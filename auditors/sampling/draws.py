@@ -23,8 +23,9 @@ from ..databases.neighbours import pair_source
 from ..errors import ContractError, InvalidArgument
 from ..outputs.encoding import canonical, identity
 from ..workers import Door, Key, Stream, Worker
+from ..workers.anew import require_enough, require_same_anew
 from ..workers.children import aside
-from ..workers.door import pickled
+from ..workers.door import Copies, pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
@@ -34,8 +35,7 @@ from ..workers.streams import (
     untouched,
 )
 from ..workers.wire import packed
-from .calls import Calls, accepts_size, guarded, single_call
-from .capture import captured
+from .calls import BLOCK, LEAST_BLOCK, Calls, accepts_size, guarded, single_call
 from .gate import (
     ALLOWED,
     CAUSES,
@@ -47,14 +47,11 @@ from .gate import (
     MOST,
     MOST_ALONE,
     PART,
-    Copies,
     alone_for,
-    require_enough,
     require_inside,
-    require_same_anew,
-)
-from .sampling import BLOCK, CLUMPS, LEAST_BLOCK, PIECES
-from .unseeded import copies_generator
+)  # fmt: skip
+from .kept import captured
+from .unseeded import CLUMPS, PIECES, copies_generator
 
 ROOM = 1 << 26
 """Bytes of database times draws in a block, so that n records times many runs fit in memory."""

@@ -33,16 +33,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...mechanisms.model import Database, Pair
-from ..engines.book import Block
 from ..errors import ContractError, UsesOutside
 from ..outputs.encoding import show, told
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Stream, Worker
+from ..workers.anew import require_enough, require_same_anew
 from ..workers.children import aside
-from ..workers.door import copied, pickled
+from ..workers.door import Copies, copied, pickled
 from ..workers.streams import (
     ROWS,
     SINGLE,
+    Block,
     generator,
     prime_globals,
     seed_globals,
@@ -51,16 +52,15 @@ from ..workers.streams import (
 )
 from ..workers.wire import packed
 from .calls import (
+    SIDES,
     Calls,
     Drawn,
     MechanismRaised,
-    digest,
-    digest_of_rows,
     like_rows,
     raised,
     single_call,
 )
-from .capture import UNCHANGING, captured
+from .kept import UNCHANGING, captured, digest, digest_of_rows
 
 MOST = 4096
 """Draws a side that are made again where a claim is refuted."""
@@ -74,12 +74,6 @@ COPIED = 32
 """Draws that each get a copy of the database and a generator of their own."""
 SHARED = 64
 """How many of the later ones share these, because making them would take most of the time."""
-COPIES = 1 << 26
-"""Bytes of pickled copies of one database that are made for one check: a million floats are copied
-seven times, .04 s each, and 10,000 records of four fields whenever a copy is due."""
-FEWEST_COPIES = 4
-"""Copies of a database that are made however large it is."""
-SIDES = ("D", "D'")
 LONE = 32
 """Draws that are made where nothing else was ever drawn, where a claim without epsilon is refuted;
 of privacy claims see `alone_against`. What a mechanism remembers may be one bit, and then another
@@ -87,9 +81,6 @@ order alone often brings it back."""
 ALIKE = 5e-5
 """How often a sound mechanism that remembers one bit is refuted since its bit falls alike in all
 processes in which draws are made alone, or in all that import its modules anew."""
-NEEDED = 16
-"""Processes without which nothing is refuted if imports take long: a coin with odds of e to 1 falls
-alike in so many in 7 of 1,000 cases."""
 MOST_ALONE = 1024
 """Such processes at most: enough for an epsilon of 4.6. One takes 6 ms."""
 FEWEST = 4
@@ -287,61 +278,6 @@ def require_inside(door: Door) -> None:
         )
 
 
-class Copies:
-    """Copies of the databases of one check, each new one unpickled; few of a large one."""
-
-    def __init__(self, encoded: Sequence[bytes]) -> None:
-        """`encoded` are the databases as `pickled` made them."""
-        self._encoded = encoded
-        self._left = [max(FEWEST_COPIES, COPIES // max(len(one), 1)) for one in encoded]
-        self._last: dict[int, object] = {}
-
-    def of(self, place: int, *, new: bool) -> Any:
-        """The database at a place: another copy where a new one is due and not too dear."""
-        if place not in self._last or (new and self._left[place] > 0):
-            self._left[place] -= 1
-            self._last[place] = copied(self._encoded[place])
-        return self._last[place]
-
-
-def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], words: str = "") -> None:
-    """ContractError where draws depend on what was drawn while a module was imported.
-
-    `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
-    of several processes that import the mechanism's modules anew. `words` are in place of those.
-    """
-    for other in found:
-        for was, now in zip(found[0], other, strict=True):
-            if was[0] != now[0]:
-                told = words or (
-                    f"one and the same draw is {was[1]} in a process that imports the mechanism's "
-                    f"modules anew, and {now[1]} in another one that does so too"
-                )
-                raise ContractError(
-                    f"the draws refute the claim, but {told}: {IMPORTED}", keywords=("seeded",)
-                )
-
-
-def require_enough(found: Sequence[Any], wanted: int, importing: float) -> None:
-    """ContractError where so few processes imported the modules that a coin may fall alike.
-
-    There should be `wanted` of them, or `NEEDED` if that is less, unless it was not the imports
-    that took most of the time: they took the part `importing`.
-    """
-    if importing > 0.5 and 0 < len(found) < min(wanted, NEEDED):
-        raise ContractError(
-            f"the draws refute the claim, but its modules take so long to import that only "
-            f"{len(found)} of {wanted} processes imported them anew in the time: nobody can tell "
-            "yet whether noise that is drawn while they are imported makes the difference; give "
-            "the audit more seconds, or let the modules load at the first call what takes long"
-        )
-
-
-IMPORTED = (
-    "the mechanism uses noise that was drawn while a module was imported, or keeps state between "
-    "calls; draw all noise inside the call, from the rng it is given, and if what is drawn "
-    "beforehand is public, give it a fixed seed"
-)
 CAUSES = (
     "so the mechanism keeps state between calls (it remembers earlier ones, or keeps a generator), "
     "or it draws randomness from elsewhere than the rng it is given (the operating system, as "
@@ -538,7 +474,7 @@ def _reseeded(
     encoded: Sequence[bytes],
     asked: Sequence[RemadeCall],
     order: Sequence[tuple[int, int]],
-    held: "Copies | None" = None,
+    held: Copies | None = None,
 ) -> list[list[Any]]:
     """As `_remade`, with global generators seeded, those too that a call imports."""
     known = seedable()

@@ -19,17 +19,19 @@ import numpy as np
 
 from ...mechanisms.model import Database, Pair
 from ..bounds.one_law import Dispersion
-from ..engines.book import Block, Book
-from ..engines.engine import Engine
+from ..engines.engine import Book, Engine
 from ..errors import ContractError
 from ..outputs.decoding import from_json
 from ..outputs.encoding import show
 from ..outputs.outputs import CountedEvent, Outputs
 from ..workers import Door, Key, Worker, is_client
 from ..workers.door import pickled
+from ..workers.streams import Block
 from ..workers.wire import packed
 from .calls import (
+    BLOCK,
     IN_OTHER_ORDER,
+    LEAST_BLOCK,
     WHOLE,
     Ask,
     Calls,
@@ -41,20 +43,16 @@ from .calls import (
     draw_blocks,
     frozen_draws,
     require_signature,
-    room,
 )
 from .gate import FEW, MOST, Deciding, require_inside
-from .kept import KeptLines
-from .unseeded import PROBE, copies_generator, require_alike, require_alike_anew
+from .kept import KeptLines, room
+from .unseeded import CLUMPS, PIECES, PROBE, copies_generator, require_alike, require_alike_anew
 
 T = TypeVar("T")
 Work = Callable[..., Any]
 
-BLOCK = {True: 32768, False: 1024}
-LEAST_BLOCK = 32
 REQUEST = 256
 """Draws of one request to a client, where they decide: a request is what stands alone there."""
-PIECES = 8
 LOOKING = frozenset({"contract", "search", "shrink", "figure", "pilot", "select", "frozen",
                      "standing"})  # fmt: skip
 """Stages that decide nothing, and the bound of a claim that stands: rows may be drawn for them."""
@@ -70,8 +68,6 @@ BUNDLE = 0.25
 """Seconds that the blocks of one request should take, so that progress is told."""
 LONG = 0.05
 """Seconds from which what a block of single calls returned is worth keeping in a checkpoint."""
-CLUMPS = 1e-8
-"""Probability of accusing independent draws of coming in clumps, over a whole audit."""
 
 
 def _nothing(draws: int) -> None:

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from ...mechanisms.model import Pair
 from ..choosing.choose import Lesson
-from ..engines.book import Block
 from ..events.events import Event
 from ..events.ledger import Ledger, Tallies
 from ..events.partition import Partition
 from ..outputs.outputs import Outputs
+from ..workers.streams import Block
 from .calls import WHOLE, Ask
 from .sampling import Sampler, halves
 

@@ -16,17 +16,20 @@ import numpy as np
 
 from ...mechanisms.model import Database
 from ..bounds.one_law import Dispersion, upper_tail
-from ..engines.book import Block
 from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import CountedEvent
 from ..workers import Door, Key, Worker
+from ..workers.anew import IMPORTED, require_enough
 from ..workers.children import aside
 from ..workers.door import copied
-from ..workers.streams import SINGLE, seed_globals
-from .calls import WHOLE, Calls, draw_blocks
-from .gate import IMPORTED, SIDES, require_enough
+from ..workers.streams import SINGLE, Block, seed_globals
+from .calls import SIDES, WHOLE, Calls, draw_blocks
 
+PIECES = 8
+"""Blocks of a count that decides, and processes that draw for it, so that clumps can show."""
+CLUMPS = 1e-8
+"""Probability of accusing independent draws of coming in clumps, over a whole audit."""
 PROBE = 5
 """Draws of each database in the first two processes."""
 AGAIN = (4, 16)

@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..engines.book import Block
 from ..outputs.features import Column, Feature
 from ..outputs.nodes import Path
 from ..outputs.outputs import Outputs
 from ..sampling.calls import Calls, frozen_draws
 from ..workers import Worker
+from ..workers.streams import Block
 from .constants import codes_of
 
 MOST_COLUMNS = 64

@@ -19,13 +19,14 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from zlib import crc32
 
-from ..engines.book import Block, Counted
+from ..engines.engine import Counted
 from ..errors import DpWitnessError, EvidenceFormatError, InvalidArgument
 from ..outputs.decoding import from_json
 from ..outputs.encoding import canonical, to_json
 from ..outputs.outputs import CountedEvent
-from .counts import BlockRow, Counts, row_of
-from .identity import Identity
+from ..workers.streams import Block
+from .running import Identity
+from .shard import BlockRow, Counts, row_of
 
 FORMAT = "dpwitness checkpoint 1"
 RETURNED = "returned"

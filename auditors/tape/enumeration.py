@@ -33,8 +33,8 @@ from ...mechanisms.model import Database
 from ..errors import ContractError
 from ..outputs.encoding import told
 from ..outputs.outputs import Outputs
-from ..sampling.calls import bare, described, single_call
-from ..sampling.capture import captured
+from ..sampling.calls import described, single_call
+from ..sampling.kept import bare, captured
 from ..workers import Worker
 from ..workers.children import aside
 from ..workers.door import copied

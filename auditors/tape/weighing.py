@@ -17,7 +17,7 @@ import numpy as np
 from ...mechanisms.model import Database
 from ..outputs.outputs import Outputs
 from ..sampling.calls import Calls, guarded, like_rows
-from ..sampling.capture import captured
+from ..sampling.kept import captured
 from ..workers import Key, Worker
 from ..workers.streams import prime_globals, untouched
 from .generator import Draw, Floats, Seam, bits_of, plain_like, through

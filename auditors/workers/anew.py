@@ -4,7 +4,8 @@ A copy of this process has all that importing a module left there, also noise th
 In two copies that import the modules again such noise is two different ones, and so is whatever
 calls before the audit had left. What the rest of the process set up is not there either (a module
 that was patched, a registry that was filled), so if a draw in such a copy differs from what was
-counted, copies are compared with each other, and only if these differ it is a fault.
+counted, copies are compared with each other, and only if these differ it is a fault: see
+`require_same_anew`.
 
 The modules are those of the user's own, outside the folders of the standard library and of
 installed packages, and those of a package that the mechanism itself comes from, unless it has
@@ -31,6 +32,8 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import ContractError
+
 INSTALLED = tuple({known(sysconfig.get_path(one)) + os.sep
                    for one in ("stdlib", "platstdlib", "purelib", "platlib")
                    for known in (str, os.path.realpath)})  # fmt: skip
@@ -38,6 +41,14 @@ OURS = "dpwitness"
 MAIN = "__main__"
 DEEPEST = 20
 """How far what a mechanism holds is followed."""
+NEEDED = 16
+"""Processes without which nothing is refuted if imports take long: a coin with odds of e to 1 falls
+alike in so many in 7 of 1,000 cases."""
+IMPORTED = (
+    "the mechanism uses noise that was drawn while a module was imported, or keeps state between "
+    "calls; draw all noise inside the call, from the rng it is given, and if what is drawn "
+    "beforehand is public, give it a fixed seed"
+)
 PLAIN = (bool, int, float, complex, str, bytes, type(None), np.generic, BuiltinFunctionType)
 """Types whose values no module can be told from."""
 
@@ -304,3 +315,36 @@ def _binds(statement: ast.stmt) -> set[str]:
 def _names(code: CodeType) -> set[str]:
     inner = [_names(one) for one in code.co_consts if isinstance(one, CodeType)]
     return set(code.co_names).union(*inner)
+
+
+def require_same_anew(found: Sequence[Sequence[tuple[Any, ...]]], words: str = "") -> None:
+    """ContractError where draws depend on what was drawn while a module was imported.
+
+    `found` are (bytes that tell outputs apart, words for the output, ..) of the same draws in each
+    of several processes that import the mechanism's modules anew. `words` are in place of those.
+    """
+    for other in found:
+        for was, now in zip(found[0], other, strict=True):
+            if was[0] != now[0]:
+                told = words or (
+                    f"one and the same draw is {was[1]} in a process that imports the mechanism's "
+                    f"modules anew, and {now[1]} in another one that does so too"
+                )
+                raise ContractError(
+                    f"the draws refute the claim, but {told}: {IMPORTED}", keywords=("seeded",)
+                )
+
+
+def require_enough(found: Sequence[Any], wanted: int, importing: float) -> None:
+    """ContractError where so few processes imported the modules that a coin may fall alike.
+
+    There should be `wanted` of them, or `NEEDED` if that is less, unless it was not the imports
+    that took most of the time: they took the part `importing`.
+    """
+    if importing > 0.5 and 0 < len(found) < min(wanted, NEEDED):
+        raise ContractError(
+            f"the draws refute the claim, but its modules take so long to import that only "
+            f"{len(found)} of {wanted} processes imported them anew in the time: nobody can tell "
+            "yet whether noise that is drawn while they are imported makes the difference; give "
+            "the audit more seconds, or let the modules load at the first call what takes long"
+        )

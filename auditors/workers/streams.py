@@ -40,6 +40,28 @@ class Key(NamedTuple):
         return np.frombuffer(blake2b(text.encode(), digest_size=16).digest(), dtype=np.uint64)
 
 
+class Block(NamedTuple):
+    """A block of draws: `size` outputs of one side from the stream of this name, by all of it.
+
+    `pair` is the number that stands for both databases; `block` counts within (side, chunk), and
+    `first` is the number of its first draw there.
+    """
+
+    seed: int
+    pair: int
+    stage: str
+    side: int
+    chunk: int
+    block: int
+    size: int
+    first: int
+
+    @property
+    def key(self) -> Key:
+        """What its draws are for."""
+        return Key(*self[:5])
+
+
 class Seeds(ISpawnableSeedSequence):
     """What `rng.spawn` and `rng.bit_generator.seed_seq` see: it belongs to one draw."""
 

@@ -12,9 +12,8 @@ from ...auditors.engines import Book
 from ...auditors.errors import HarnessError, InvalidArgument
 from ...auditors.shards import checkpoint as checkpoints
 from ...auditors.shards import running
-from ...auditors.shards.identity import Identity
-from ...auditors.shards.merge import Collected
-from ...auditors.shards.shard import Shard
+from ...auditors.shards.running import Identity
+from ...auditors.shards.shard import Collected, Shard
 from ..formats import table
 from ..sharding import documents
 from ..sharding.options import engine_of

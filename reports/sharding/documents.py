@@ -7,12 +7,11 @@ from typing import Annotated, Any, TypedDict
 
 from msgspec import Meta
 
-from ...auditors.engines.clusters import versions
+from ...auditors.engines.engine import versions
 from ...auditors.errors import EvidenceFormatError, InvalidArgument
 from ...auditors.evidence.record import TWO, RelationWord, Text, Whole, one_of
-from ...auditors.shards.counts import BlockRow
-from ...auditors.shards.identity import Identity
-from ...auditors.shards.shard import Shard, ShardBook, blocks_in
+from ...auditors.shards.running import Identity
+from ...auditors.shards.shard import BlockRow, Shard, ShardBook, blocks_in
 from ..record import reading
 from ..targets.targets import find_curve
 

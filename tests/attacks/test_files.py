@@ -20,7 +20,7 @@ import pytest
 
 from dpwitness.auditors.sampling.kept import KeptDraws
 from dpwitness.auditors.shards import checkpoint
-from dpwitness.auditors.shards.identity import Identity
+from dpwitness.auditors.shards.running import Identity
 from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 from dpwitness.reports.sharding.documents import _checksum
 

@@ -8,7 +8,7 @@ import pytest
 
 from dpwitness import Mechanism, audit
 from dpwitness.auditors.attackers import through_bits
-from dpwitness.auditors.attackers.bits import bits_of, with_bits
+from dpwitness.auditors.attackers.seen import bits_of, with_bits
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 

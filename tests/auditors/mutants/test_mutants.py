@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 
 from dpwitness import Interval, Mechanism, PrivacyClaim, Relation, Rows, UtilityClaim
 from dpwitness.auditors.errors import InvalidArgument
-from dpwitness.auditors.mutants import mutants_of, score, trial
-from dpwitness.auditors.mutants.apart import apart
-from dpwitness.auditors.mutants.faults import faults_of
-from dpwitness.auditors.mutants.planting import is_faithful, planted
+from dpwitness.auditors.mutants import mutants_of, trial
+from dpwitness.auditors.mutants.faults import faults_of, is_faithful, planted
 from dpwitness.auditors.mutants.sources import makers_of, recipe_of, sources_of
+from dpwitness.auditors.mutants.trial import apart
 from dpwitness.mechanisms.catalogue import CATALOGUE
 
 CODE = '''
@@ -243,7 +242,7 @@ def test_what_an_interruption_leaves_is_told_as_not_tried(monkeypatch):
 
     tried = []
     (known,) = (one for one in CATALOGUE if one.name == "laplace")
-    monkeypatch.setattr(score, "apart", answered)
+    monkeypatch.setattr(trial, "apart", answered)
     found = mutants_of(known, trials=500)
     assert found.stopped
     assert (len(tried), found.count("seen")) == (2, 1)

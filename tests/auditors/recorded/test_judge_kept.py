@@ -8,7 +8,7 @@ import pytest
 from dpwitness.auditors.errors import InvalidArgument
 from dpwitness.auditors.outputs.outputs import Outputs
 from dpwitness.auditors.recorded import judge_kept, judge_samples
-from dpwitness.auditors.recorded.judge_kept import SHORTEST, share_of
+from dpwitness.auditors.recorded.judge_samples import SHORTEST, share_of
 from dpwitness.auditors.results.results import Verdict
 
 

@@ -23,6 +23,8 @@ from dpwitness.auditors.events.events import HalfLine, Outcomes
 from dpwitness.auditors.outputs.features import Feature
 from dpwitness.auditors.sampling import gate
 from dpwitness.auditors.sampling.sampling import Sampler
+from dpwitness.auditors.workers import door
+from dpwitness.auditors.workers.anew import require_enough
 from dpwitness.auditors.workers.door import Worker, pickled
 
 PAIR, OPTIONS = ([], [1]), {"epsilon": 1.0, "relation": "add-remove", "trials": 20_000}
@@ -286,12 +288,12 @@ def test_a_coin_of_an_import_accuses_nobody_beside_fresh_noise(tmp_path, monkeyp
 
 
 def test_too_few_processes_that_import_refute_nothing():
-    gate.require_enough([], 32, 0.9)  # there are no modules
-    gate.require_enough([0] * 16, 204, 0.9)
-    gate.require_enough([0] * 8, 8, 0.9)
-    gate.require_enough([0] * 8, 32, 0.4)  # it is the calls that take long
+    require_enough([], 32, 0.9)  # there are no modules
+    require_enough([0] * 16, 204, 0.9)
+    require_enough([0] * 8, 8, 0.9)
+    require_enough([0] * 8, 32, 0.4)  # it is the calls that take long
     with pytest.raises(ContractError, match="only 15 of 204 processes imported them anew"):
-        gate.require_enough([0] * 15, 204, 0.9)
+        require_enough([0] * 15, 204, 0.9)
 
 
 SET_UP = """
@@ -401,10 +403,10 @@ def test_a_faithful_copy_is_no_fault(wrap):
 
 def test_few_copies_of_a_large_database_are_made_and_at_least_some(monkeypatch):
     """Each is another object until there are as many as fit, and equal to what was pickled."""
-    monkeypatch.setattr(gate, "COPIES", 60)
+    monkeypatch.setattr(door, "COPIES", 60)
     small, large = pickled([1, 2]), pickled(list(range(1000)))
-    copies = gate.Copies([small, large])
-    for place, most in ((0, 60 // len(small)), (1, gate.FEWEST_COPIES)):
+    copies = door.Copies([small, large])
+    for place, most in ((0, 60 // len(small)), (1, door.FEWEST_COPIES)):
         made = [copies.of(place, new=True) for _ in range(20)]
         assert all(pickled(one) == (small, large)[place] for one in made)
-        assert len(set(map(id, made))) == max(most, gate.FEWEST_COPIES)
+        assert len(set(map(id, made))) == max(most, door.FEWEST_COPIES)

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from dpwitness.auditors.engines.book import Block
 from dpwitness.auditors.errors import ContractError
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
@@ -14,6 +13,7 @@ from dpwitness.auditors.results.results import Verdict
 from dpwitness.auditors.sampling import sampling
 from dpwitness.auditors.sampling.kept import KeptLines
 from dpwitness.auditors.sampling.sampling import OutOfTime, Sampler
+from dpwitness.auditors.workers.streams import Block
 from dpwitness.mechanisms.model import Pair, PrivacyClaim, Relation
 
 CLAIM = PrivacyClaim(epsilon=1.0, relation=Relation.ADD_REMOVE)

@@ -12,8 +12,7 @@ import pytest
 from dpwitness.auditors.errors import HarnessError, InvalidArgument
 from dpwitness.auditors.privacy.run import audit_claims
 from dpwitness.auditors.shards.checkpoint import opened
-from dpwitness.auditors.shards.identity import Identity
-from dpwitness.auditors.shards.running import audit_in
+from dpwitness.auditors.shards.running import Identity, audit_in
 
 from .conftest import SMALL, essence, noisy_count
 

@@ -7,10 +7,8 @@ import pytest
 
 from dpwitness.auditors.errors import ContractError, HarnessError, InvalidArgument
 from dpwitness.auditors.shards.checkpoint import opened
-from dpwitness.auditors.shards.counts import Contradiction
-from dpwitness.auditors.shards.merge import Collected
 from dpwitness.auditors.shards.running import audit_in, draw_shard
-from dpwitness.auditors.shards.shard import Shard, blocks_in
+from dpwitness.auditors.shards.shard import Collected, Contradiction, Shard, blocks_in
 
 from .conftest import SMALL, essence, noisy_count
 

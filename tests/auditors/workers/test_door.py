@@ -11,7 +11,7 @@ import pytest
 from dpwitness import ContractError, MechanismHangs
 from dpwitness.auditors.errors import DpWitnessError, InvalidArgument
 from dpwitness.auditors.remote.mechanism import RemoteFailure
-from dpwitness.auditors.shards.counts import Contradiction
+from dpwitness.auditors.shards.shard import Contradiction
 from dpwitness.auditors.workers import Door
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
