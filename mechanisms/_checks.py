@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 from math import inf
 from numbers import Integral, Real
 from operator import index
-from typing import Any
 
 import numpy as np
 
@@ -134,7 +133,7 @@ def sample_shape(size: Size) -> tuple[int, ...]:
     return (index(size),)
 
 
-def label_array(values: Sequence[Any]) -> Array:
+def label_array(values: Sequence[object]) -> Array:
     """Values as an array of shape (k,); objects unless all are of one plain type.
 
     numpy would turn (1, "a") into two strings, and a tuple of pairs into a matrix.

@@ -34,6 +34,7 @@ from ..model import (
     FiniteLaw,
     Histogram,
     LaplaceLaw,
+    Law,
     Mechanism,
     Output,
     PrivacyClaim,
@@ -237,7 +238,7 @@ def base_mechanism(
         logs = one_sample_law(answers(database), table=table, scale=scale)[sampled[0]]
         return FiniteLaw(outcomes=np.arange(len(table)), log_probabilities=logs)
 
-    law: Any = answers_law
+    law: Callable[[Database], Law] | None = answers_law
     if search:
         # With several answers the cells of the table have no closed form.
         law = synopsis_law if len(sampled) == 1 else None

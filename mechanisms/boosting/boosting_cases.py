@@ -9,7 +9,7 @@ allows, and the others accurately.
 The pictures show what attenuation is for, and how the potential falls.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import exp, sqrt
@@ -63,7 +63,7 @@ def scripted_base(
     distribution: Array,
     earlier: Array,
     *,
-    script: Mapping[str, Any],
+    script: InvariantCase,
     advantage: float,
     accuracy: float,
     attenuation: float,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import comb, exp, inf, log, sqrt
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -24,7 +24,9 @@ from ..model import (
     InvariantClaim,
     Mechanism,
     Output,
+    Plot,
     Record,
+    Remarks,
     Rows,
     Size,
     Subject,
@@ -203,7 +205,7 @@ def _generator(bins: int, records: int, epsilon: float, beta: float) -> Threshol
     noise = partial(base_scale, sensitivity=1 / records, epsilon=epsilon)
     accuracy = coverage(bins=bins, records=1) + 2 * noise(samples=needed) * log(2 * needed / beta)
 
-    def instance(samples: int) -> tuple[Any, Database]:
+    def instance(samples: int) -> tuple[Callable[..., Output], Database]:
         run = partial(
             generate,
             weights=weights,
@@ -242,7 +244,7 @@ def _boosted(records: int, epsilon: float, beta: float) -> ThresholdClaim:
     accuracy = coverage(bins=bins, records=small) + slack
     privacy: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
 
-    def instance(samples: int) -> tuple[Any, Database]:
+    def instance(samples: int) -> tuple[Callable[..., Output], Database]:
         made = boosting_mechanism(
             weights=weights,
             small=small,
@@ -368,7 +370,8 @@ def _about_runs(
     *,
     parameters: tuple[str, ...] = ("queries", "advantage", "rounds"),
     queries: int = 16,
-    **rest: Any,
+    plot: Callable[..., Plot] | None = None,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
     """A statement about runs; `margin(case, **parameters)` is that of a script."""
 
@@ -386,6 +389,7 @@ def _about_runs(
         reference=SOURCE,
         subject=subject,
         parameters={name: known[name] for name in parameters},
+        plot=plot,
         **rest,
     )
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import ceil, e, exp, floor, log, tanh
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from ..model import (
     PrivacyClaim,
     Product,
     Record,
+    Remarks,
     Rows,
     Theorem,
     number,
@@ -323,7 +324,7 @@ def _about_errors(
     statement: str,
     margin: Callable[[InvariantCase], float],
     plot: Callable[..., Plot],
-    **rest: Any,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
     claim = InvariantClaim(cases=ERRORS, margin=margin, examples=EDGES)
     return Theorem(

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from functools import partial
 from math import fsum
-from typing import Any
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..model import (
     InvariantClaim,
     Mechanism,
     NegativeControl,
+    Output,
     SessionOver,
 )
 from ..noise.randomized_response import leaky_response_mechanism
@@ -119,7 +119,7 @@ def charged_afterwards(*, epsilon: float) -> Interaction:
 
     def answer(
         state: StreamState, query: Mechanism, rng: np.random.Generator
-    ) -> tuple[StreamState, Any]:
+    ) -> tuple[StreamState, Output]:
         if fsum(state.spent) >= epsilon:
             raise SessionOver("the budget is spent")
         return sound.answer(state, query, rng)

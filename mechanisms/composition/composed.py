@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import fsum, inf, log, prod
-from typing import Any
 
 import numpy as np
 
@@ -26,8 +25,11 @@ from ..model import (
     Array,
     Database,
     Domain,
+    FiniteLaw,
+    GaussianLaw,
     Interaction,
     Interval,
+    LaplaceLaw,
     Law,
     LossLaw,
     Mechanism,
@@ -43,7 +45,7 @@ from ..model import (
 from ..noise.laplace import laplace_mechanism
 from ..queries import count, histogram, total
 
-Step = Callable[..., Any]
+Step = Callable[..., Output]
 BOOK = "Dwork and Roth (2014)"
 
 
@@ -210,7 +212,7 @@ def _privacy(mechanism: Mechanism, relation: Relation) -> PrivacyClaim | None:
     return None
 
 
-def _leaves(laws: Sequence[Law]) -> tuple[Any, ...]:
+def _leaves(laws: Sequence[Law]) -> tuple[FiniteLaw | LaplaceLaw | GaussianLaw, ...]:
     """Laws of the parts in order, those of products taken apart."""
     return tuple(
         leaf for law in laws for leaf in (law.parts if isinstance(law, ProductLaw) else (law,))
@@ -219,12 +221,12 @@ def _leaves(laws: Sequence[Law]) -> tuple[Any, ...]:
 
 def _joint_log_probability(
     mechanisms: Sequence[Mechanism],
-) -> Callable[[Database, Any], Array] | None:
+) -> Callable[[Database, Output], Array] | None:
     functions = [part.log_probability for part in mechanisms if part.log_probability]
     if len(functions) < len(mechanisms):
         return None
 
-    def log_probability(database: Database, outputs: Any) -> Array:
+    def log_probability(database: Database, outputs: Output) -> Array:
         outputs = np.asarray(outputs)
         leading, used, joint = outputs.shape[:-1], 0, np.zeros(outputs.shape[:-1])
         for part, function in zip(mechanisms, functions, strict=True):
@@ -301,7 +303,7 @@ def drill_down_mechanism(
         identifier=identifier,
     )
 
-    def log_probability(database: Database, outputs: Any) -> Array:
+    def log_probability(database: Database, outputs: Output) -> Array:
         outputs = np.asarray(outputs)
         errors = np.abs(outputs[..., 0] - _difference(database)) * first
         errors += np.abs(outputs[..., 1] - _end(database, outputs)) * second

@@ -229,7 +229,7 @@ def _broken(
     defect: str,
     margin: Callable[[InvariantCase], float],
     cases: Record,
-    examples: tuple[Any, ...],
+    examples: tuple[object, ...],
 ) -> BrokenStatement:
     identifier = f"MUT-GD-{number}"
     claim = InvariantClaim(

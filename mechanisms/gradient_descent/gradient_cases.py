@@ -96,7 +96,9 @@ def nonexpansive_margin(
     )
 
 
-def _sets(case: InvariantCase, radius: float) -> Iterator[tuple[Projection, Array, Array, Any]]:
+def _sets(
+    case: InvariantCase, radius: float
+) -> Iterator[tuple[Projection, Array, Array, Projection]]:
     """Of the ball and of the box: the projection, a point, one of the set, and the gauge."""
     point = radius * np.asarray(case["point"], dtype=float)
     inside = np.asarray(case["inside"], dtype=float)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from math import sqrt
-from typing import Any
 
 import numpy as np
 
@@ -111,7 +110,7 @@ def _along(row: Array, radius: float) -> Array:
 
 def _distance_value(weights: Array, rows: Array) -> Array:
     distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    total: Any = 0.0
+    total = np.zeros(())
     for gaps, times in _gaps(np.asarray(weights), distinct, counts):
         total = total + norms(gaps) @ times
     return total / len(rows)
@@ -121,7 +120,7 @@ def _distance_gradient(rows: Array) -> Gradient:
     distinct, counts = np.unique(rows, axis=0, return_counts=True)
 
     def gradient(weights: Array) -> Array:
-        total: Any = 0.0
+        total = np.zeros(())
         for gaps, times in _gaps(np.asarray(weights), distinct, counts):
             # At the kink 0 is one of the subgradients.
             total = total + times @ directions(gaps)

@@ -107,7 +107,7 @@ def transcript_law(
 
 def log_density(
     database: Database,
-    outputs: Any,
+    outputs: Output,
     *,
     loss: Loss,
     lipschitz: float,

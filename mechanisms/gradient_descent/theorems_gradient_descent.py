@@ -6,7 +6,7 @@ The lemmas are about projections, and about gradients of one loss and of neighbo
 from collections.abc import Callable
 from functools import partial
 from math import hypot
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from ..model import (
     InvariantCase,
     InvariantClaim,
     Parameter,
+    Plot,
     Record,
+    Remarks,
     Row,
     Rows,
     Theorem,
@@ -40,6 +42,8 @@ from .gradient_cases import (
 )
 from .gradient_descent import SOURCE, directions, norms, point_rows
 
+About = tuple[Row, Callable[[InvariantCase], float], tuple[object, ...]]
+"""Of a statement: its cases, its margin, and the cases tried first."""
 PRINTED: dict[str, Any] = {"lipschitz": 1.0, "bound": printed_bound, "with_start": False}
 """The printed bound with the printed average, for losses that are 1-Lipschitz."""
 DIAMETER = number(2.0, 0.1, 20, "R, of the set")
@@ -53,7 +57,7 @@ def _step_size(default: float, low: float, high: float) -> Parameter:
     return number(default, low, high, "eta")
 
 
-def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **setting: Any) -> Any:
+def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **setting: Any) -> About:
     return (
         descent_domain(dimension=dimension),
         partial(margin, steps=steps, **setting),
@@ -61,7 +65,7 @@ def _on_descents(margin: Callable[..., float], dimension: int, steps: int, **set
     )
 
 
-def _shrinking(steps: int, step_size: float) -> Any:
+def _shrinking(steps: int, step_size: float) -> About:
     def margin(case: InvariantCase) -> float:
         centre = [case["centre"]]
         whole = {"loss": "distance", "rows": [centre], "target": centre, "start": [case["start"]]}
@@ -90,10 +94,11 @@ def invariant_theorem(
     identifier: str,
     statement: str,
     parameters: dict[str, Parameter],
-    about: Callable[..., tuple[Row, Callable[[Any], float], tuple[Any, ...]]],
-    **rest: Any,
+    about: Callable[..., About],
+    plot: Callable[..., Plot] | None = None,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
-    """`about(**parameters)` is the cases, the margin and the examples of the statement."""
+    """A statement about all cases; `about(**parameters)` says which these are."""
 
     def subject(**chosen: float) -> InvariantClaim:
         cases, margin, examples = about(**chosen)
@@ -105,11 +110,12 @@ def invariant_theorem(
         reference=SOURCE,
         subject=subject,
         parameters=parameters,
+        plot=plot,
         **rest,
     )
 
 
-def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> Any:
+def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> About:
     return (
         set_domain(dimension=dimension),
         partial(margin, radius=radius),
@@ -117,7 +123,7 @@ def _on_sets(margin: Callable[..., float], dimension: int, radius: float) -> Any
     )
 
 
-def _polarisation(dimension: int) -> Any:
+def _polarisation(dimension: int) -> About:
     vector = Rows(row=Interval(low=-3, high=3), min_size=dimension, max_size=dimension)
 
     def margin(case: InvariantCase) -> float:
@@ -136,7 +142,7 @@ def _slope(case: InvariantCase, lipschitz: float) -> tuple[Array, Callable[[Arra
     return slope, lambda weights: lipschitz * float(loss.value(weights, rows))
 
 
-def _gradient_norm(dimension: int, lipschitz: float) -> Any:
+def _gradient_norm(dimension: int, lipschitz: float) -> About:
     point = point_rows(dimension)
 
     def margin(case: InvariantCase) -> float:
@@ -161,7 +167,7 @@ def _gradient_norm(dimension: int, lipschitz: float) -> Any:
     return Record(fields=fields), margin, examples
 
 
-def _on_a_segment(slope: float) -> Any:
+def _on_a_segment(slope: float) -> About:
     """f(w) = along w_1 + across w_2 on the segment [-1, 1] x {0}."""
     fields: dict[str, Row] = {
         "along": Interval(low=-1, high=1),
@@ -185,7 +191,7 @@ def _neighbours(dimension: int) -> tuple[Row, tuple[object, ...]]:
     }
     origin = [0.0] * dimension
     ends = {"before": [1.0, *origin[1:]], "after": [-1.0, *origin[1:]], "point": origin}
-    shared: tuple[Any, ...] = ([], [ends["before"]] * 3)
+    shared: tuple[object, ...] = ([], [ends["before"]] * 3)
     examples = tuple({"loss": n, "shared": rows, **ends} for n in LOSSES for rows in shared)
     return Record(fields=fields), examples
 
@@ -198,7 +204,7 @@ def _both_slopes(case: InvariantCase, lipschitz: float) -> tuple[Array, Array]:
     return slopes[0], slopes[1]
 
 
-def _sensitivity(dimension: int, lipschitz: float) -> Any:
+def _sensitivity(dimension: int, lipschitz: float) -> About:
     def margin(case: InvariantCase) -> float:
         one, two = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one - two))
@@ -207,7 +213,7 @@ def _sensitivity(dimension: int, lipschitz: float) -> Any:
     return cases, margin, examples
 
 
-def _norm_for_sensitivity(dimension: int, lipschitz: float) -> Any:
+def _norm_for_sensitivity(dimension: int, lipschitz: float) -> About:
     def margin(case: InvariantCase) -> float:
         one, _ = _both_slopes(case, lipschitz)
         return 2 * lipschitz / (len(case["shared"]) + 1) - float(norms(one))

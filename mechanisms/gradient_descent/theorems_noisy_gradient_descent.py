@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from math import ceil, log, sqrt
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..model import (
     Mechanism,
     Parameter,
     Plot,
+    Remarks,
     Size,
     Subject,
     Theorem,
@@ -79,7 +80,8 @@ def _theorem(
     statement: str,
     parameters: dict[str, Parameter],
     subject: Callable[..., Subject | Mechanism | IdentityClaim],
-    **rest: Any,
+    plot: Callable[..., Plot] | None = None,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
     return Theorem(
         identifier=identifier,
@@ -88,6 +90,7 @@ def _theorem(
         subject=subject,
         slow=True,
         parameters=parameters,
+        plot=plot,
         **rest,
     )
 
@@ -256,7 +259,7 @@ def _averaged(
     step_size = 2 * radius / (lipschitz * sqrt(steps))
 
     def other(database: Database, rng: np.random.Generator, *, size: Size = None) -> Array:
-        weights: Any = np.array(given["start"])
+        weights = np.array(given["start"])
         total = 0.0
         for noisy in np.moveaxis(everything.run(database, rng, size=size), -2, 0):
             weights = weights - step_size * noisy

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, log, pi, sqrt
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ..model import (
     Parameter,
     PrivacyClaim,
     Relation,
+    Remarks,
     Subject,
     Theorem,
     number,
@@ -59,7 +60,7 @@ def _theorem(
     statement: str,
     parameters: dict[str, Parameter],
     mechanism: Callable[..., Mechanism],
-    **rest: Any,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
     """`mechanism(**parameters)` is the one whose first claim is the statement."""
     return Theorem(

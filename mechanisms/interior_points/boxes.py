@@ -307,8 +307,8 @@ def boxes_mechanism(
     failure = 2 * dimension * missing(points=block, **call)
     most = 2.0 * dimension * (block - 1)
     beside: list[UtilityClaim] = []
-    run: Any = partial(learn_box, grid=grid, block=block, interior=interior)
-    exact: Any = partial(_product_law, grid=grid, block=block, law=one_law)
+    run: Callable[..., Output] = partial(learn_box, grid=grid, block=block, interior=interior)
+    exact: Callable[..., Output] = partial(_product_law, grid=grid, block=block, law=one_law)
     if count_epsilon is not None:
         count: dict[str, Any] = {"count_epsilon": count_epsilon, "count_beta": 0.05}
         run = partial(counted_boxes, grid=grid, block=block, interior=interior, **count)

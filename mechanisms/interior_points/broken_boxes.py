@@ -1,9 +1,9 @@
 """Interior points and box learners that break what they promise."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import ceil, log
-from typing import Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..model import (
     Interval,
     Mechanism,
     NegativeControl,
+    Output,
     PrivacyClaim,
     Product,
     Relation,
@@ -77,7 +78,7 @@ DOUBLED_WEIGHTS = NegativeControl(
 _GRID, _BETA = 64, 0.1
 
 
-def _few(points: int) -> tuple[Any, list[int]]:
+def _few(points: int) -> tuple[Callable[..., Output], list[int]]:
     made = interior_point_mechanism(points=points, grid=_GRID, epsilon=1.0)
     return made.run, balanced_points(points, _GRID)
 
@@ -202,7 +203,7 @@ _block = block_of(dimension=2, grid=_GRID, epsilon=1.0, beta=_BETA)
 _needed = records_needed(dimension=2, block=_block, alpha=0.25)
 
 
-def _as_they_come(records: int) -> tuple[Any, Array]:
+def _as_they_come(records: int) -> tuple[Callable[..., Output], Array]:
     run = partial(unsorted_box, grid=_GRID, block=_block, epsilon=0.25)
     return run, hard_records(records, _GRID)
 

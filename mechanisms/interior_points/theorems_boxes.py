@@ -7,11 +7,12 @@ Growth with the dimension: every axis has two blocks of positives of its own, on
 lie in the middle of all other axes, so that what is lost on one axis is lost on no other.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from math import exp, floor
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from ..accounting.composition import Spending, bound, spends
 from ..model import (
     Array,
     Choices,
+    Claim,
     Database,
     GrowthClaim,
     IdentityClaim,
@@ -27,9 +29,12 @@ from ..model import (
     InvariantClaim,
     Mechanism,
     Output,
+    Parameter,
     PrivacyClaim,
     Product,
     Record,
+    Remarks,
+    Row,
     Rows,
     Subject,
     Theorem,
@@ -73,7 +78,7 @@ def _labelled(case: InvariantCase) -> tuple[Array, Array]:
     return np.column_stack([points, predict(target, points)]).astype(np.int64), target
 
 
-def _interior(case: InvariantCase) -> Any:
+def _interior(case: InvariantCase) -> Callable[..., Array]:
     """Interior points chosen by the case, one call after the other."""
     fractions = iter(case["chosen"])
 
@@ -149,10 +154,10 @@ def _block_margin(case: InvariantCase) -> float:
     return float(1 - max(changes))
 
 
-BLOCK = {"block": Interval(low=1, high=4, integer=True)}
-REPLACED = {"rows": ROWS, "other": ROW}
-REALIZABLE = {"points": Rows(row=POINT, min_size=1, max_size=16), "target": TARGET}
-INNER = {**REALIZABLE, **BLOCK, "chosen": CHOSEN}
+BLOCK: dict[str, Row] = {"block": Interval(low=1, high=4, integer=True)}
+REPLACED: dict[str, Row] = {"rows": ROWS, "other": ROW}
+REALIZABLE: dict[str, Row] = {"points": Rows(row=POINT, min_size=1, max_size=16), "target": TARGET}
+INNER: dict[str, Row] = {**REALIZABLE, **BLOCK, "chosen": CHOSEN}
 EDGE = (
     {
         "points": [[x, x] for x in range(8)],
@@ -171,7 +176,11 @@ EDGE = (
 )
 
 
-def _invariant(fields: Any, margin: Any, examples: Any = ()) -> Callable[[], InvariantClaim]:
+def _invariant(
+    fields: dict[str, Row],
+    margin: Callable[[InvariantCase], float],
+    examples: tuple[object, ...] = (),
+) -> Callable[[], InvariantClaim]:
     return lambda: InvariantClaim(cases=Record(fields=fields), margin=margin, examples=examples)
 
 
@@ -184,7 +193,7 @@ def _main(
     block = block_of(beta=beta, **paid)
     needed = records_needed(dimension=dimension, block=block, alpha=alpha)
 
-    def instance(records: int) -> tuple[Any, Array]:
+    def instance(records: int) -> tuple[Callable[..., Output], Array]:
         made = boxes_mechanism(block=block, records=records, **paid)
         return made.run, hard_records(records, grid, dimension)
 
@@ -255,12 +264,12 @@ def _with_delta(
         recursive=recursive,
         name="boxes-recursive" if recursive else "boxes",
     )
-    pair: Any = [
+    pair = [
         [[place] * dimension + [1] for place in points]
         for points in (lopsided_points(records, 64) if recursive else ([0] * 4, [0, 0, 0, 7]))
     ]
     (claim,) = (one for one in made.claims if isinstance(one, PrivacyClaim))
-    return Subject(claim=replace(claim, examples=(tuple(pair),)), mechanism=made)
+    return Subject(claim=replace(claim, examples=((pair[0], pair[1]),)), mechanism=made)
 
 
 def _counted(*, epsilon: float, dimension: int) -> Mechanism:
@@ -326,10 +335,17 @@ def _unpadded(*, epsilon: float) -> Mechanism:
     return unpadded_mechanism(epsilon=epsilon, identifier="ERR-PAC-2")
 
 
-def _plain(identifier: str, statement: str, subject: Any, **rest: Any) -> Theorem:
+def _plain(
+    identifier: str,
+    statement: str,
+    subject: Callable[..., Subject | Mechanism | Claim],
+    parameters: Mapping[str, Parameter] = MappingProxyType({}),
+    **rest: Unpack[Remarks],
+) -> Theorem:
     return Theorem(
-        identifier=identifier, statement=statement, reference=SOURCE, subject=subject, **rest
-    )
+        identifier=identifier, statement=statement, reference=SOURCE, subject=subject,
+        parameters=parameters, **rest,
+    )  # fmt: skip
 
 
 EPSILON = number(4.0, 0.05, 10, "epsilon, in nats")

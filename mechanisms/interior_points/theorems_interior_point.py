@@ -19,6 +19,7 @@ from ..model import (
     InvariantCase,
     InvariantClaim,
     Mechanism,
+    Output,
     Parameter,
     PrivacyClaim,
     Record,
@@ -68,7 +69,7 @@ def _privacy(*, epsilon: float, grid: int, points: int) -> Mechanism:
 
 
 def _threshold(*, epsilon: float, grid: int, beta: float) -> ThresholdClaim:
-    def instance(points: int) -> tuple[Any, list[int]]:
+    def instance(points: int) -> tuple[Callable[..., Output], list[int]]:
         made = interior_point_mechanism(points=points, grid=grid, epsilon=epsilon)
         return made.run, balanced_points(points, grid)
 
@@ -136,7 +137,7 @@ def _levels_law(*, points: int, grid: int, **parameters: Any) -> Subject:
 
 
 def _recursive_threshold(*, epsilon: float, delta: float, grid: int, beta: float) -> ThresholdClaim:
-    def instance(points: int) -> tuple[Any, list[int]]:
+    def instance(points: int) -> tuple[Callable[..., Output], list[int]]:
         made = rec_concave_mechanism(points=points, grid=grid, epsilon=epsilon, delta=delta)
         return made.run, terraced_points(points, grid)
 

@@ -308,7 +308,7 @@ def noisy_conjunction_threshold(
     right = deletion_threshold(dimension, scale, beta)
     used = right if threshold is None else threshold
 
-    def instance(rows: int) -> tuple[Callable[..., Any], Database]:
+    def instance(rows: int) -> tuple[Callable[..., Output], Database]:
         run = partial(noisy_conjunction_of_counts, scale=scale, threshold=used)
         if mixed:
             return run, mixed_sample(rows, dimension, alpha)

@@ -179,7 +179,7 @@ def finite_class_threshold(
     `hard(rows, wrong)` is a realizable database on which many hypotheses make `wrong` mistakes.
     """
 
-    def instance(rows: int) -> tuple[Callable[..., Any], Database]:
+    def instance(rows: int) -> tuple[Callable[..., Output], Database]:
         run = partial(finite_class, grid=grid, hypotheses=hypotheses, epsilon=epsilon)
         return run, hard(rows, floor(alpha * rows) + 1)
 

@@ -172,7 +172,7 @@ def chosen_mistakes(counts: Array, chosen: Array, table: Array | None = None) ->
 
 def greedy_conjunction_log_probability(
     database: Database,
-    outputs: Any,
+    outputs: Output,
     *,
     dimension: int,
     most_literals: int,
@@ -437,7 +437,7 @@ def greedy_conjunction_threshold(
     points = flipped if spread is None else grid_points((2,) * dimension)
     table = literals_at(points, constant=constant)
 
-    def instance(rows: int) -> tuple[Callable[..., Any], Database]:
+    def instance(rows: int) -> tuple[Callable[..., Output], Database]:
         rounds = greedy_rounds(most_literals, rows)
         each = round_privacy(epsilon, rounds, delta)
         if spread is None:

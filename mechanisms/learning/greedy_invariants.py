@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..model import Array, Interval, InvariantCase, InvariantClaim, Record, Rows
-from .greedy_conjunctions import TAKE_2, greedy_rounds, literal_scores
+from .greedy_conjunctions import TAKE_2, Score, greedy_rounds, literal_scores
 from .labelled import conjoined, falsified_sums, kept_literals, literals
 
 
@@ -81,7 +81,9 @@ def _labelled(case: InvariantCase, dimension: int) -> Array:
     return np.stack([number * ~label, number * label], axis=1)
 
 
-def _everywhere(dimension: int, most_literals: int, copies: int) -> tuple[Any, ...]:
+def _everywhere(
+    dimension: int, most_literals: int, copies: int
+) -> tuple[dict[str, list[int]], ...]:
     """Cases with the same count at every point: all positive, and a conjunction of k literals."""
     true, first = [2 * dimension] * most_literals, [0] * most_literals
     mixed = [i % dimension for i in range(most_literals)]
@@ -92,7 +94,7 @@ def _everywhere(dimension: int, most_literals: int, copies: int) -> tuple[Any, .
 
 
 def best_score_is_zero(
-    *, dimension: int, most_literals: int, constant: bool = True, score: Any = literal_scores
+    *, dimension: int, most_literals: int, constant: bool = True, score: Score = literal_scores
 ) -> InvariantClaim:
     """Some literal scores 0, and none more, whatever was chosen before, on realizable data.
 
@@ -120,7 +122,7 @@ def best_score_is_zero(
 
 
 def _choices(
-    counts: Array, picks: list[int], rounds: int, most_literals: int, slack: float, score: Any
+    counts: Array, picks: list[int], rounds: int, most_literals: int, slack: float, score: Score
 ) -> Iterator[tuple[Array, Array]]:
     """The points left before and after each round of the worst choices that the event allows."""
     table = literals(len(counts).bit_length() - 1, constant=True)
@@ -162,7 +164,7 @@ def few_positives_lost(
 
 
 def few_negatives_left(
-    *, dimension: int, most_literals: int, slack: float, score: Any = literal_scores
+    *, dimension: int, most_literals: int, slack: float, score: Score = literal_scores
 ) -> InvariantClaim:
     """While every chosen score is at least - slack, at most 2 k slack negatives are left.
 
@@ -202,7 +204,7 @@ def _least_removed(dimension: int, most_literals: int, slack: float) -> tuple[ob
 
 
 def _negatives_margin(
-    case: InvariantCase, *, dimension: int, most_literals: int, slack: float, score: Any
+    case: InvariantCase, *, dimension: int, most_literals: int, slack: float, score: Score
 ) -> float:
     counts = _labelled(case, dimension)
     many = 2 * most_literals * slack

@@ -62,7 +62,7 @@ from .domains import (
     misfit,
 )
 from .sessions import Analyst, Interaction, Session, SessionOver, asked_mechanism, play, told
-from .theorem import Axis, Parameter, Plot, Series, Theorem, number, whole
+from .theorem import Axis, Parameter, Plot, Remarks, Series, Theorem, number, whole
 
 __all__ = [
     "ORDERS",
@@ -107,6 +107,7 @@ __all__ = [
     "ProductLaw",
     "Record",
     "Relation",
+    "Remarks",
     "RenyiCurve",
     "Row",
     "Rows",

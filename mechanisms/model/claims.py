@@ -106,7 +106,7 @@ class PrivacyClaim:
     statement: str = ""
     reference: str = ""
     examples: tuple[tuple[Database, Database], ...] = field(default=(), compare=False)
-    outputs: tuple[Any, ...] = field(default=(), compare=False)
+    outputs: tuple[object, ...] = field(default=(), compare=False)
     curve: Curve | None = None
 
     @classmethod
@@ -195,7 +195,7 @@ class InvariantClaim:
     kind: ClassVar[str] = "invariant"
     cases: Row | Domain
     margin: Callable[[InvariantCase], float]
-    examples: tuple[Any, ...] = ()
+    examples: tuple[object, ...] = ()
     high: float | None = None
     low: float | None = None
     tolerance: float = 1e-9
@@ -213,7 +213,7 @@ class EqualityClaim:
     """
 
     kind: ClassVar[str] = "equality"
-    other: Callable[..., Any]
+    other: Callable[..., Output]
     databases: tuple[Database, ...]
     law: Callable[[Database], FiniteLaw] | None = None
     identifier: str = ""
@@ -232,7 +232,7 @@ class ThresholdClaim:
 
     kind: ClassVar[str] = "threshold"
     needed: int
-    instance: Callable[[int], tuple[Callable[..., Any], Database]]
+    instance: Callable[[int], tuple[Callable[..., Output], Database]]
     loss: Callable[[Database, Output], Array]
     level: float
     beta: float
@@ -256,8 +256,8 @@ class GrowthClaim:
 
     kind: ClassVar[str] = "growth"
     points: tuple[float, ...]
-    instance: Callable[[float], tuple[Callable[..., Any], Database]]
-    quantity: Callable[[float, Database, Any], Array]
+    instance: Callable[[float], tuple[Callable[..., Output], Database]]
+    quantity: Callable[[float, Database, Output], Array]
     bound: Callable[[float], float]
     high: Callable[[float], float]
     grows: str
@@ -314,7 +314,7 @@ class Mechanism:
     """
 
     name: str
-    run: Callable[..., Any]
+    run: Callable[..., Output]
     claims: tuple[Claim, ...] = ()
     databases: Any = None
     reference: str = ""

@@ -379,7 +379,7 @@ def curve_of(
     *,
     mu: float | None = None,
     rho: float | None = None,
-    renyi: Any = None,
+    renyi: object = None,
     points: object = None,
     delta: float | None = None,
 ) -> Curve | None:
@@ -426,11 +426,11 @@ def _pairs(given: Any, name: str, what: str) -> tuple[tuple[float, float], ...]:
     return tuple((float(one), float(two)) for one, two in found)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _require_positive(**given: Any) -> None:
+def _require_positive(**given: float) -> None:
     for name, value in given.items():
         if not (_is_number(value) and 0 < value < inf):
             raise ValueError(f"{name} must be a positive finite number, got {value!r}")
@@ -466,7 +466,7 @@ def points_of(found: object) -> tuple[tuple[float, float], ...] | None:
     return (*(point for point in points if point[0]), *free[:1])
 
 
-def _number(ask: Callable[[float], Any], delta: float, name: str) -> float:
+def _number(ask: Callable[[float], float], delta: float, name: str) -> float:
     """Epsilon at a delta; NaN is no bound, so it says nothing, as infinity does."""
     try:
         epsilon = float(ask(delta))
@@ -478,14 +478,14 @@ def _number(ask: Callable[[float], Any], delta: float, name: str) -> float:
     return inf if isnan(epsilon) else epsilon
 
 
-def _epsilon_at(found: object) -> Callable[[float], Any] | None:
+def _epsilon_at(found: object) -> Callable[[float], float] | None:
     """Epsilon at a delta, as the object tells it."""
     for name in ("get_epsilon_for_delta", "get_epsilon"):
         if callable(ask := getattr(found, name, None)):
-            told: Callable[[float], Any] = ask
+            told: Callable[[float], float] = ask
             return told
     if isroutine(found) or isinstance(found, partial):
-        asked: Callable[[float], Any] = found
+        asked: Callable[[float], float] = found
         return asked
     event = getattr(found, "dp_event", found)
     if not any(one.__module__.startswith("dp_accounting.") for one in type(event).__mro__):

@@ -61,7 +61,7 @@ class Interval:
 class Choices:
     """One of finitely many values, simplest first."""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
     def __post_init__(self) -> None:
         """Refuse no values at all, among which nothing can be chosen."""
@@ -136,7 +136,7 @@ class Asked:
     that are neighbours under `relation`.
     """
 
-    data: Any
+    data: object
     relation: Relation
     queries: int
     classes: int
@@ -268,7 +268,7 @@ def _wanted(row: Row, record: Any) -> str:
             )
 
 
-def _among(values: tuple[object, ...], record: object) -> bool:
+def _among(values: tuple[object, ...], record: Any) -> bool:
     """Whether the record is one of the values; an array, which has no one truth, is none."""
     try:
         return bool(record in values)

@@ -5,7 +5,7 @@ Its picture is data as well: points, two axes and words, which `reports` draws.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypedDict
 
 from .claims import Claim, Mechanism, PrivacyClaim, Subject
 from .domains import Array, Interval
@@ -84,6 +84,16 @@ def whole(default: int, low: float, high: float, meaning: str) -> Parameter:
     """A parameter that is a whole number from `low` to `high`."""
     within = Interval(low=low, high=high, integer=True)
     return Parameter(default=default, within=within, meaning=meaning)
+
+
+class Remarks(TypedDict, total=False):
+    """What a row may say beside its statement and parameters, for functions that make rows."""
+
+    corrected: str
+    remark: str
+    weak: str
+    constant: float
+    costly: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

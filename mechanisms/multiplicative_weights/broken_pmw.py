@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -145,7 +144,7 @@ def slow_session(*, accuracy: float, noise_epsilon: float, updates: int) -> Inte
         for rate in (accuracy, accuracy / 16)
     )
 
-    def answer(state: PmwState, query: Any, rng: np.random.Generator) -> tuple[PmwState, float]:
+    def answer(state: PmwState, query: object, rng: np.random.Generator) -> tuple[PmwState, float]:
         limit = state.limit
         if limit is None:
             limit = accuracy / 2 + float(rng.laplace(scale=state.scale))

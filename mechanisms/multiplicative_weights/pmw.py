@@ -166,7 +166,7 @@ KEPT = 1 << 15
 
 def log_probability(
     database: Database,
-    outputs: Any,
+    outputs: Output,
     *,
     queries: Queries,
     threshold: float,
@@ -424,7 +424,11 @@ def private_multiplicative_weights_mechanism(
 
 
 def _learning(
-    bound: dict[str, Any], accuracy: float, spoilt: float, halts: float, hard: tuple[Database, ...]
+    bound: dict[str, Any],
+    accuracy: float,
+    spoilt: float,
+    halts: float,
+    hard: tuple[Database, ...],
 ) -> tuple[UtilityClaim, UtilityClaim]:
     """That updates lower the potential as they should, and that so many of them are enough."""
     dynamics = {name: bound[name] for name in ("queries", "learning_rate")}

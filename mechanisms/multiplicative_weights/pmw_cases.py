@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import inf, log
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from .pmw import (
     scripted_queries,
     worst_query,
 )
-from .pmw_updates import Update, expected, kl_divergence, multiplicative_update, replay
+from .pmw_updates import Dynamics, Update, expected, kl_divergence, multiplicative_update, replay
 
 LENGTH = 60
 
@@ -88,6 +88,14 @@ def _shipped(accuracy: float) -> Mapping[str, Any]:
     )  # fmt: skip
 
 
+class Variant(TypedDict, total=False):
+    """What of a run is not as it is shipped."""
+
+    threshold: float | None
+    learning_rate: float | None
+    update: Update
+
+
 def play(
     case: InvariantCase,
     *,
@@ -100,7 +108,7 @@ def play(
     """The run of a case; threshold and learning rate are those that are shipped unless given."""
     shipped = _shipped(accuracy)
     counts = np.bincount(np.asarray(case["rows"], dtype=np.int64), minlength=bins)
-    dynamics: dict[str, Any] = {
+    dynamics: Dynamics = {
         "queries": partial(scripted_queries, masks=case["queries"]),
         "learning_rate": shipped["learning_rate"] if learning_rate is None else learning_rate,
         "update": update,
@@ -131,23 +139,29 @@ def play(
     )
 
 
-def accuracy_margin(case: InvariantCase, *, accuracy: float, **variant: Any) -> float:
+def accuracy_margin(
+    case: InvariantCase, *, bins: int, accuracy: float, **variant: Unpack[Variant]
+) -> float:
     """3 accuracy / 4 less the largest error of an answer."""
-    run = play(case, accuracy=accuracy, **variant)
+    run = play(case, bins=bins, accuracy=accuracy, **variant)
     return float(3 * accuracy / 4 - np.nanmax(np.abs(run.answers - run.exact)))
 
 
-def gap_margin(case: InvariantCase, *, accuracy: float, **variant: Any) -> float:
+def gap_margin(
+    case: InvariantCase, *, bins: int, accuracy: float, **variant: Unpack[Variant]
+) -> float:
     """The least error in the direction of an update, less accuracy / 4; inf without updates."""
-    run = play(case, accuracy=accuracy, **variant)
+    run = play(case, bins=bins, accuracy=accuracy, **variant)
     direction = np.where(run.answers > run.estimates, 1.0, -1.0)
     gaps = (direction * (run.exact - run.estimates))[run.top]
     return float(gaps.min(initial=inf) - accuracy / 4)
 
 
-def drop_margin(case: InvariantCase, *, least: float, **variant: Any) -> float:
+def drop_margin(
+    case: InvariantCase, *, bins: int, accuracy: float, least: float, **variant: Unpack[Variant]
+) -> float:
     """The least drop of the potential in an update, less `least`; inf without updates."""
-    run = play(case, **variant)
+    run = play(case, bins=bins, accuracy=accuracy, **variant)
     drops = (run.potential[:-1] - run.potential[1:])[run.top]
     return float(drops.min(initial=inf) - least)
 
@@ -158,7 +172,7 @@ def count_margin(
     bins: int,
     accuracy: float,
     most: Callable[..., int] = most_updates,
-    **variant: Any,
+    **variant: Unpack[Variant],
 ) -> float:
     """The share that is left of the updates that the potential allows, in all and for its loss."""
     run = play(case, bins=bins, accuracy=accuracy, **variant)
@@ -171,9 +185,12 @@ def count_margin(
     return 1 - max(updates / allowed if allowed else inf, by_loss)
 
 
-def mass_margin(case: InvariantCase, **variant: Any) -> float:
+def mass_margin(
+    case: InvariantCase, *, bins: int, accuracy: float, **variant: Unpack[Variant]
+) -> float:
     """Minus the largest distance of the distribution's total from 1."""
-    return -float(np.abs(play(case, **variant).mass - 1).max())
+    run = play(case, bins=bins, accuracy=accuracy, **variant)
+    return -float(np.abs(run.mass - 1).max())
 
 
 CASE = "The run of the hand-made cases that comes nearest to the bound, noise at the event's edge."

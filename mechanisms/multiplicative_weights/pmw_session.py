@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import inf, log
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def _start(database: Database, rng: np.random.Generator, *, noise_epsilon: float
 
 
 def _answer(
-    state: PmwState, query: Any, rng: np.random.Generator, *, accuracy: float
+    state: PmwState, query: int, rng: np.random.Generator, *, accuracy: float
 ) -> tuple[PmwState, float]:
     asked = np.asarray(query, dtype=float)
     if asked.shape != state.truth.shape or not ((asked == 0) | (asked == 1)).all():

@@ -24,7 +24,7 @@ p = (2 + x) exp(-x) / 4.
 
 from collections.abc import Callable, Iterator
 from math import exp
-from typing import Any
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -79,6 +79,15 @@ def kl_divergence(distribution: Array, other: Array) -> Array:
     return np.where(distribution > 0, terms, 0.0).sum(axis=-1)
 
 
+class Dynamics(TypedDict, total=False):
+    """What decides how the public distribution moves: the arguments of `replay` by name."""
+
+    queries: Required[Queries]
+    learning_rate: Required[float]
+    direction: Direction
+    update: Update
+
+
 def replay(
     truth: Array,
     transcripts: Array,
@@ -110,7 +119,7 @@ def replay(
     yield query, synthetic
 
 
-def answer_errors(database: Database, transcripts: Any, **dynamics: Any) -> Array:
+def answer_errors(database: Database, transcripts: Output, **dynamics: Unpack[Dynamics]) -> Array:
     """Distance of every answer from the exact one; NaN where the run had halted.
 
     `transcripts` has shape (..., k, 2), the result (..., k); `dynamics` are those of `replay`.
@@ -125,7 +134,7 @@ def answer_errors(database: Database, transcripts: Any, **dynamics: Any) -> Arra
     return errors.reshape(transcripts.shape[:-1])
 
 
-def potentials(database: Database, transcripts: Any, **dynamics: Any) -> Array:
+def potentials(database: Database, transcripts: Output, **dynamics: Unpack[Dynamics]) -> Array:
     """KL divergence of the data from the public distribution before every query and at the end.
 
     `transcripts` has shape (..., k, 2), the result (..., k + 1), in nats.
@@ -166,7 +175,9 @@ def excess_error(length: int, updates: int, distance: float, margin: float) -> f
     return min(length, updates) * (_apart(distance) + exp(-margin - distance))
 
 
-def cost_of_updates(database: Database, output: Output, **dynamics: Any) -> tuple[Array, Array]:
+def cost_of_updates(
+    database: Database, output: Output, **dynamics: Unpack[Dynamics]
+) -> tuple[Array, Array]:
     """Of each run the updates, bool (..., k), and what each step lowered the potential by.
 
     `dynamics` are those of `replay`.

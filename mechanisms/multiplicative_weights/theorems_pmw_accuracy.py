@@ -4,10 +4,10 @@ The statements about runs hold whenever no noise exceeds accuracy / 8, and are t
 chosen inside that event, at its edge first.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from math import ceil, exp, floor, inf, log, sqrt
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from ..model import (
     Output,
     Plot,
     Record,
+    Remarks,
     Rows,
     Theorem,
     ThresholdClaim,
@@ -64,10 +65,10 @@ ON_RUNS = {"bins": BINS, "accuracy": ACCURACY}
 def _about_runs(
     identifier: str,
     statement: str,
-    margin: Callable[..., Callable[[Any], float]],
+    margin: Callable[..., Callable[[InvariantCase], float]],
     plot: Callable[..., Plot],
     bound: Callable[[float], dict[str, Any]],
-    **rest: Any,
+    **rest: Unpack[Remarks],
 ) -> Theorem:
     """A statement about runs: `margin(bins, accuracy)` of a case, `plot` of the hardest case.
 
@@ -93,13 +94,15 @@ def _about_runs(
     )
 
 
-def _drop(multiple: float) -> Callable[[int, float], Callable[[Any], float]]:
+def _drop(multiple: float) -> Callable[[int, float], Callable[[InvariantCase], float]]:
     return lambda bins, accuracy: partial(
         drop_margin, bins=bins, accuracy=accuracy, least=multiple * accuracy**2
     )
 
 
-def _with_run(margin: Callable[..., float]) -> Callable[[int, float], Callable[[Any], float]]:
+def _with_run(
+    margin: Callable[..., float],
+) -> Callable[[int, float], Callable[[InvariantCase], float]]:
     return lambda bins, accuracy: partial(margin, bins=bins, accuracy=accuracy)
 
 
@@ -107,11 +110,11 @@ def _printed_updates(*, bins: int, accuracy: float) -> int:
     return floor(log(bins) / accuracy**2)
 
 
-def _histogram(rows: Any, bins: int) -> Any:
+def _histogram(rows: Sequence[int], bins: int) -> Array:
     return np.bincount(np.asarray(rows, dtype=np.int64), minlength=bins) / len(rows)
 
 
-def _normalised(weights: Any) -> Any:
+def _normalised(weights: Sequence[float]) -> Array:
     return np.asarray(weights, dtype=float) / sum(weights)
 
 
@@ -260,7 +263,7 @@ def _accurate(
         "learning_rate": accuracy / 8,
     }
 
-    def instance(records: int) -> tuple[Any, Database]:
+    def instance(records: int) -> tuple[Callable[..., Output], Database]:
         run = partial(
             private_multiplicative_weights,
             length=length,
@@ -299,7 +302,7 @@ def _noises(
     """So small an accuracy that nearly every query is answered by the data, with all its noises."""
     updates = updates_needed(bins=bins, accuracy=accuracy)
 
-    def instance(records: int) -> tuple[Any, Database]:
+    def instance(records: int) -> tuple[Callable[..., Output], Database]:
         made = private_multiplicative_weights_mechanism(
             queries=worst_query,
             length=length,
@@ -350,7 +353,7 @@ def _root_of_log(length: int) -> ThresholdClaim:
     noise_epsilon = noise_epsilon_for(epsilon=1.0, delta=1e-6, updates=2130)
     at_100 = 8 * log(100 / beta) / (accuracy * noise_epsilon)
 
-    def instance(records: int) -> tuple[Any, Database]:
+    def instance(records: int) -> tuple[Callable[..., Output], Database]:
         run = partial(largest_noise, noises=length, noise_epsilon=noise_epsilon)
         return run, _spread(records, 8)
 

@@ -20,11 +20,12 @@
 from collections.abc import Callable
 from functools import partial
 from math import ceil, exp, floor, log, prod
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from .._checks import sample_shape
+from ..accounting.composition import bound
 from ..accounting.privacy_loss import least_distance
 from ..model import (
     Array,
@@ -57,6 +58,7 @@ from .pmw import (
 from .pmw_updates import (
     DROP,
     ROUNDING,
+    Dynamics,
     Queries,
     answer_errors,
     cost_of_updates,
@@ -189,10 +191,10 @@ def shipped(
     )
 
 
-def dynamics_of(mechanism: Mechanism) -> dict[str, object]:
+def dynamics_of(mechanism: Mechanism) -> Dynamics:
     """What of the mechanism decides how its public distribution moves, as it is shipped."""
-    run: Any = mechanism.run
-    return {name: run.keywords[name] for name in ("queries", "learning_rate")}
+    shipped = bound(mechanism)
+    return {"queries": shipped["queries"], "learning_rate": shipped["learning_rate"]}
 
 
 def tail(
@@ -212,7 +214,7 @@ def tail(
     return Subject(claim=claim, mechanism=mechanism)
 
 
-def dearest_update(database: Database, output: Output, **dynamics: Any) -> Array:
+def dearest_update(database: Database, output: Output, **dynamics: Unpack[Dynamics]) -> Array:
     """1 / the least drop of the potential in an update of the run; 0 without updates."""
     updated, lowered = cost_of_updates(database, output, **dynamics)
     least = np.where(updated, lowered, np.inf).min(axis=-1)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._checks import sample_shape
 from ..model import Array, Database, Interval, NegativeControl, Relation, Rows, Size
@@ -128,7 +128,7 @@ def noise_on_grid(
     database: Database,
     rng: np.random.Generator,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     granularity: float,
     scale: int,
     rounded: bool,

@@ -16,6 +16,7 @@ from math import ceil, exp, expm1, log, log1p
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._checks import require_positive, sample_shape
 from ..accounting.privacy_loss import compose_losses, discrete_laplace_loss
@@ -108,7 +109,7 @@ def geometric(
     database: Database,
     rng: np.random.Generator,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     size: Size = None,
@@ -136,9 +137,9 @@ def geometric(
 
 def geometric_log_probability(
     database: Database,
-    outputs: Any,
+    outputs: Output,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
 ) -> Array:
@@ -153,7 +154,7 @@ def geometric_loss(
     database: Database,
     neighbour: Database,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
 ) -> LossLaw:
@@ -166,7 +167,7 @@ def geometric_loss(
 
 def geometric_mechanism(
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     relation: Relation,

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 from math import ceil, exp, frexp, log
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._checks import require_positive, require_whole, sample_shape
 from ..accounting.privacy_loss import discrete_laplace_loss
@@ -68,17 +68,17 @@ def grid_scale(
     return ceil(steps / Fraction(epsilon))
 
 
-def nearest_steps(answer: Array, granularity: float) -> Array:
+def nearest_steps(answer: ArrayLike, granularity: float) -> Array:
     """The answer in grid steps: the nearest whole number, the upper one of two, within +-2**60.
 
     Whole steps more in the answer are as many more in the result, which rounding half to even
     would not keep. Raises ValueError on NaN.
     """
-    answer = np.asarray(answer, dtype=float)
-    if np.isnan(answer).any():
+    numbers = np.asarray(answer, dtype=float)
+    if np.isnan(numbers).any():
         raise ValueError("query must give numbers, got nan")
     # Neither the division by a power of two nor the fraction rounds anything across a half.
-    scaled = np.clip(answer / granularity, -FARTHEST, FARTHEST)
+    scaled = np.clip(numbers / granularity, -FARTHEST, FARTHEST)
     below = np.floor(scaled)
     return below.astype(np.int64) + (scaled - below >= 0.5)
 
@@ -97,7 +97,7 @@ def grid_laplace(
     database: Database,
     rng: np.random.Generator,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     granularity: float | None = None,
@@ -125,7 +125,7 @@ def grid_laplace(
 
 def grid_laplace_mechanism(
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     relation: Relation,
@@ -157,7 +157,7 @@ def grid_laplace_mechanism(
     def error_bound(beta: float) -> float:
         return step * (0.5 + scale * log(2 * width / ((1 + exp(-1 / scale)) * beta)))
 
-    def log_probability(database: Database, outputs: Any) -> Array:
+    def log_probability(database: Database, outputs: Output) -> Array:
         noise = np.asarray(outputs) / step - nearest_steps(query(database), step)
         each = discrete_laplace_log_probability(noise, scale)
         each = np.where(noise == np.rint(noise), each, -np.inf)

@@ -20,9 +20,9 @@ from collections.abc import Callable
 from functools import partial
 from math import log
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from .._checks import require_positive, require_whole, sample_shape
 from ..model import (
@@ -50,7 +50,7 @@ def laplace(
     database: Database,
     rng: np.random.Generator,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     size: Size = None,
@@ -71,7 +71,7 @@ def laplace(
 
 def laplace_mechanism(
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     epsilon: float,
     relation: Relation,
@@ -150,7 +150,7 @@ def post_processed(
     rng: np.random.Generator,
     *,
     mechanism: Mechanism,
-    function: Callable[[Any], Array],
+    function: Callable[[Output], Array],
     size: Size = None,
 ) -> Array:
     """Run the mechanism and release a function of its output.
@@ -163,7 +163,7 @@ def post_processed(
 
 def post_process(
     mechanism: Mechanism,
-    function: Callable[[Any], Array],
+    function: Callable[[Output], Array],
     *,
     name: str,
     law: Callable[[Database], Law] | None = None,
@@ -192,7 +192,7 @@ def gaussian(
     database: Database,
     rng: np.random.Generator,
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     mu: float,
     size: Size = None,
@@ -211,7 +211,7 @@ def gaussian(
 
 def gaussian_mechanism(
     *,
-    query: Callable[[Database], Any],
+    query: Callable[[Database], ArrayLike],
     sensitivity: float,
     mu: float,
     relation: Relation,

@@ -12,7 +12,6 @@ promises for all mechanisms it promises for this one, and what is true of this o
 from collections.abc import Sequence
 from functools import partial
 from math import exp, expm1, inf, log1p
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ def randomized_response(
     database: Database,
     rng: np.random.Generator,
     *,
-    values: Sequence[Any],
+    values: Sequence[object],
     epsilon: float,
     size: Size = None,
 ) -> Array:
@@ -57,7 +56,7 @@ def randomized_response(
 
 
 def randomized_response_law(
-    database: Database, *, values: Sequence[Any], epsilon: float
+    database: Database, *, values: Sequence[object], epsilon: float
 ) -> FiniteLaw:
     """Exact law of `randomized_response`, the values in their order."""
     truth = _place(database, values, epsilon)
@@ -67,7 +66,7 @@ def randomized_response_law(
     return FiniteLaw(outcomes=label_array(values), log_probabilities=logs)
 
 
-def _place(database: Database, values: Sequence[Any], epsilon: float) -> int:
+def _place(database: Database, values: Sequence[object], epsilon: float) -> int:
     require_positive(epsilon=epsilon)
     if database not in values:
         raise ValueError(f"the database must be one of {tuple(values)}, got {database!r}")
@@ -76,7 +75,7 @@ def _place(database: Database, values: Sequence[Any], epsilon: float) -> int:
 
 def randomized_response_mechanism(
     *,
-    values: tuple[Any, ...],
+    values: tuple[object, ...],
     epsilon: float,
     name: str = "randomized-response",
     identifier: str = "",

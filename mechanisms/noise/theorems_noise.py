@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from math import ceil, exp
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +61,7 @@ FAR = 60.0
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(120)
 
 
-def integral(function: Any, low: float, high: float) -> float:
+def integral(function: Callable[[Array], Array], low: float, high: float) -> float:
     """Gauss-Legendre quadrature, exact to rounding where `function` has no kink inside."""
     half = (high - low) / 2
     return float(half * (WEIGHTS @ function(low + half * (NODES + 1))))

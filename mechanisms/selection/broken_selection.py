@@ -82,7 +82,7 @@ MONOTONE_UNDER_REPLACEMENT = NegativeControl(
 )
 
 
-def occurrences(database: Database, *, values: tuple[Any, ...]) -> Array:
+def occurrences(database: Database, *, values: tuple[object, ...]) -> Array:
     """How often each value occurs; whole numbers of shape (len(values),)."""
     return np.array([list(database).count(value) for value in values])
 

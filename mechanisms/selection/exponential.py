@@ -125,7 +125,7 @@ class Selection:
             "score": self.score, "sensitivity": self.sensitivity, "epsilon": epsilon, **monotone
         }  # fmt: skip
 
-    def law(self, log_probabilities: Callable[..., Array], epsilon: float) -> Callable[..., Any]:
+    def law(self, log_probabilities: Callable[..., Array], epsilon: float) -> Callable[..., Output]:
         """The exact law of the index selected; see `candidate_law`."""
         return partial(candidate_law, log_probabilities=log_probabilities, **self.given(epsilon))
 
@@ -168,7 +168,7 @@ class Selection:
 
     def mechanism(
         self,
-        select: Callable[..., Any],
+        select: Callable[..., Output],
         log_probabilities: Callable[..., Array],
         *claims: Claim,
         epsilon: float,

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import exp, log, log1p
-from typing import Any
 
 import numpy as np
 
@@ -24,6 +23,7 @@ from ..model import (
     InvariantCase,
     InvariantClaim,
     Mechanism,
+    Output,
     PrivacyClaim,
     Product,
     Record,
@@ -117,7 +117,7 @@ def _monotone_replaced(epsilon: float, records: int) -> Subject:
     )
 
 
-def _bids_offered(database: Database, *, values: tuple[float, ...]) -> Any:
+def _bids_offered(database: Database, *, values: tuple[float, ...]) -> Array:
     return revenue(database, prices=values)
 
 
@@ -200,7 +200,7 @@ def _of_voters(
 
 def _same_law(
     build: Callable[..., Mechanism],
-    other: Callable[..., Any],
+    other: Callable[..., Output],
     other_log_probabilities: Callable[..., Array],
     epsilon: float,
     database: list[int],

@@ -77,7 +77,7 @@ def numeric_sparse_vector(
 
 def numeric_log_probability(
     database: Database,
-    outputs: Any,
+    outputs: Output,
     *,
     queries: Callable[[Database], Array],
     threshold: float,
