@@ -12,8 +12,8 @@ import click
 import pytest
 
 import dpwitness
+from dpwitness.reports.ci.gate import FLAGS
 from dpwitness.reports.cli import main
-from dpwitness.reports.formats.entries import FLAGS
 from dpwitness.reports.settings.settings import Settings
 
 ROOT = Path(__file__).parents[1]

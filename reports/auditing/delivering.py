@@ -1,8 +1,12 @@
 """What was found, written to the files asked for and told on the terminal."""
 
+import ast
+import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 
@@ -11,7 +15,6 @@ from ...auditors.results.results import AuditResult, Verdict
 from ..faces import as_text, claim_faces, wording
 from ..formats import as_github, as_markdown, table
 from ..formats.audited import claims_part, judged, judged_beside, reason, reason_beside
-from ..formats.entries import source_of
 from ..formats.told import Case, Reason, Told
 from ..record import evidence
 from ..shell import computed
@@ -143,3 +146,43 @@ def status_of(verdicts: Sequence[Verdict]) -> int:
     if Verdict.REFUTED in verdicts:
         return REFUTED
     return INCONCLUSIVE if Verdict.INCONCLUSIVE in verdicts else 0
+
+
+def source_of(target: str, root: Path) -> tuple[str, int] | None:
+    """(file under `root`, line) where the target is defined, read off the text, never run."""
+    place, colon, attribute = target.rpartition(":")
+    if not colon:
+        return None
+    file = root / place
+    if not place.endswith(".py"):
+        spec = None
+        with suppress(ImportError, ValueError, AttributeError):
+            spec = importlib.util.find_spec(place) if "." not in place else None
+        inside = root.joinpath(*place.split(".")).with_suffix(".py")
+        file = inside if inside.is_file() else Path(str(spec.origin)) if spec else inside
+    try:
+        shown = file.resolve().relative_to(root.resolve()).as_posix()
+        said = file.stat()
+        lines = _lines(file, said.st_mtime_ns, said.st_size)
+    except (OSError, SyntaxError, ValueError):
+        return None
+    return shown, lines.get(attribute, 1)
+
+
+@lru_cache(maxsize=64)
+def _lines(file: Path, modified: int, size: int) -> Mapping[str, int]:
+    """Where each name of a file is defined first; a file with thousands of entries is read once."""
+    found: dict[str, int] = {}
+    for node in ast.parse(file.read_text(encoding="utf-8")).body:
+        for name in _names_of(node):
+            found.setdefault(name, node.lineno)
+    return found
+
+
+def _names_of(node: ast.stmt) -> set[str]:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return {node.name}
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    if isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    return {target.id for target in targets if isinstance(target, ast.Name)}

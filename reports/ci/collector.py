@@ -1,4 +1,7 @@
-"""What the controller of a pytest run hears: records of audits, tests whose worker died.
+"""What pytest keeps and collects for dpwitness.
+
+It keeps what a run knows of its audits between the hooks, and its controller collects what the
+workers report: records of audits, and tests whose worker died.
 
 pytest puts the properties of a test into its testcase of the JUnit file, where the schema of
 xunit2, its default form, allows none. There they stand on the suite, each under its test's name.
@@ -10,7 +13,13 @@ from typing import Any
 
 import pytest
 
-from .state import PROPERTY, Line, Run
+from ...auditors.evidence.record import ResultRecord
+from .pytest_run import PROPERTY, Line, Run, Share
+
+RUN = pytest.StashKey[Run]()
+SHARE = pytest.StashKey[Share]()
+HISTORY = pytest.StashKey[list[ResultRecord]]()
+"""The results of one test as entries of an evidence file, for the history."""
 
 
 class Collector:

@@ -18,7 +18,6 @@ from ..auditing.delivering import annotate
 from ..faces import as_text
 from ..formats import table
 from ..formats.audited import claims_part, judged, judged_beside
-from ..formats.entries import Entry, read_entries
 from ..formats.told import Case, Reason, Told
 from ..history import witnesses
 from ..history.recorder import Last, last_of
@@ -28,9 +27,19 @@ from ..shell.console import FAILED, INCONCLUSIVE, REFUTED, UNUSABLE, Console, co
 from ..targets import targets
 from ..writing import files
 from ..writing.terminal import one_line
-from . import gate_table
 from .baseline import BaselineError, baseline_text, compare, read_baseline, remarks
-from .gate import Gated, run_gate
+from .gate import (
+    Entry,
+    Gated,
+    by_verdict,
+    changes,
+    commit_of,
+    page_rows,
+    read_entries,
+    run_gate,
+    table_head,
+    table_rows,
+)
 from .scaffold import PIPELINES, Promise, origin, pipelines, require_place, scaffold
 
 MOST_NAMED = 5
@@ -69,13 +78,13 @@ def gate(
     last = last_of(root / settings.directory)
     width = console.width if console.sized else 0
     if not console.quiet:
-        console.say(gate_table.head(width=width))
+        console.say(table_head(width=width))
 
     noted = set[str]()
 
     def tell(one: Gated) -> None:
         if not console.quiet:
-            for line, _ in gate_table.rows(_case(one, last), width=width):
+            for line, _ in table_rows(_case(one, last), width=width):
                 console.say(line)
             for note in dict.fromkeys(r.note for r in one.results if not r.refuted):
                 if note and note not in noted:
@@ -97,7 +106,7 @@ def gate(
         console.warn(one_line(sentence))
     told = told_of(
         gated, worse, alpha=settings.alpha, seed=seed, settings=settings, last=last,
-        commit=gate_table.commit_of(root),
+        commit=commit_of(root),
     )  # fmt: skip
     _tell(console, told)
     if github:
@@ -233,7 +242,7 @@ def told_of(
         reruns = [one.rerun for one in gated for _ in one.results]
         results = [result for one in gated for result in one.results]
         told = [*zip(results, document["results"], document["findings"], reruns, strict=True)]
-        told.sort(key=lambda each: gate_table.by_verdict(each[0].verdict.value))
+        told.sort(key=lambda each: by_verdict(each[0].verdict.value))
         return render(
             [result for result, *_ in told],
             {
@@ -248,7 +257,7 @@ def told_of(
                 failed=bool(worse),
                 closing=closing,
                 reasons=tuple((why.kind, why.name, why.sentence) for why in worse),
-                rows=gate_table.page_rows(cases),
+                rows=page_rows(cases),
             ),
         )
 
@@ -270,7 +279,7 @@ def _case(one: Gated, last: Mapping[str, Last] | None) -> Case:
         judged=tuple(
             judged(result, replay=replay, rerun=one.rerun, change=change)
             for result, replay, change in zip(
-                one.results, one.replays, gate_table.changes(one, last), strict=True
+                one.results, one.replays, changes(one, last), strict=True
             )
         )
         + tuple(judged_beside(claim, rerun=one.rerun) for claim in one.claims),

@@ -1,4 +1,6 @@
-"""The pytest plugin: hooks only. Nothing heavy is imported before a test asks for an audit.
+"""The pytest plugin: hooks, and a test for every function that carries its claim.
+
+Nothing heavy is imported before a test asks for an audit.
 
 One alpha for the whole run is shared out over the tests that use `dp_audit` as soon as they are
 collected, before `-k`, `-m` or `--lf` put any aside; every worker collects the same tests and
@@ -12,7 +14,7 @@ import re
 import secrets
 import sys
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from math import inf
 from pathlib import Path
@@ -20,11 +22,19 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ...auditors.errors import DpWitnessError
 from ..settings.settings import SettingsError, find_table, read_settings
-from .collector import Collector
-from .ledger import LockError, lock_text, read_lock, shares
-from .stash import HISTORY, RUN, SHARE
-from .state import Run, Share
+from .collector import HISTORY, RUN, SHARE, Collector
+from .pytest_run import (
+    LockError,
+    Run,
+    Share,
+    added_by_holm,
+    lock_text,
+    read_lock,
+    shares,
+    write_summary,
+)
 from .watch import WATCH, Watch
 
 if TYPE_CHECKING:
@@ -38,6 +48,7 @@ AGAIN = ("reruns", "retries", "force_flaky")
 DRAWING = ("workers", "backend", "scheduler", "address")
 """Settings that say who draws."""
 
+OURS = (AssertionError, DpWitnessError)
 PASSED = pytest.StashKey[bool]()
 """Whether the call of a test passed."""
 CLOSED = pytest.StashKey[list[str]]()
@@ -251,8 +262,6 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
     if not names_in(file_path):
         return None
-    from .marked_tests import MarkedFile
-
     return MarkedFile.from_parent(parent, path=file_path)
 
 
@@ -356,8 +365,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         config.workeroutput["dpwitness_weights"] = run.weights
         return
     if run.records:
-        from .summary import added_by_holm
-
         run.added = added_by_holm(run.records, run.settings.alpha)
         if run.added and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
@@ -377,6 +384,44 @@ def pytest_terminal_summary(terminalreporter: object, config: pytest.Config) -> 
     if run is None or hasattr(config, "workerinput"):
         return
     if run.records or run.crashed or run.raised:
-        from .summary import write_summary
-
         write_summary(terminalreporter, run)
+
+
+class MarkedFile(pytest.File):
+    """A file in which functions are marked with `dpwitness.claims`."""
+
+    def collect(self) -> Iterator["MarkedTest"]:
+        """One test for each; nothing is imported yet."""
+        from ..adapters.marked import marked_file
+
+        for target in marked_file(self.path, self.config.rootpath):
+            yield MarkedTest.from_parent(self, name=target.rpartition(":")[2], target=target)
+
+
+class MarkedTest(pytest.Item):
+    """The audit of one marked function."""
+
+    fixturenames = ("dp_audit",)
+
+    def __init__(self, *, target: str, **given: object) -> None:
+        super().__init__(**given)  # type: ignore[arg-type]
+        self.target = target
+
+    def runtest(self) -> None:
+        """Audit it as a test with the fixture would."""
+        __tracebackhide__ = True
+        from .audits import audit_of
+
+        audit_of(self)(self.target)
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """The sentence or the witness; there is no line of a test that could be shown."""
+        return (
+            excinfo.getrepr(style="value")
+            if isinstance(excinfo.value, OURS)
+            else (super().repr_failure(excinfo, style))
+        )
+
+    def reportinfo(self) -> tuple[str, int | None, str]:
+        """Where it stands, for pytest."""
+        return str(self.path), None, self.target

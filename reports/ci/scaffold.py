@@ -18,8 +18,8 @@ from importlib import metadata
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-from ..formats.entries import OPEN
 from ..settings.settings import SettingsError, find_table
+from .gate import OPEN
 
 HEAD = """
 [tool.dpwitness]

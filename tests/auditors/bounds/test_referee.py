@@ -10,7 +10,7 @@ from dpwitness.auditors.bounds.two_sample import (
     clopper_pearson,
     confidence_box,
 )
-from dpwitness.reports.ci.ledger import holm
+from dpwitness.reports.ci.pytest_run import holm
 
 proportion = pytest.importorskip("statsmodels.stats.proportion")
 multitest = pytest.importorskip("statsmodels.stats.multitest")

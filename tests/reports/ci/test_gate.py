@@ -20,7 +20,7 @@ from dpwitness import AuditResult, Count, Evidence, Pair, PrivacyClaim, Relation
 from dpwitness.auditors.bounds.two_sample import at_distance
 from dpwitness.auditors.events.events import HalfLine
 from dpwitness.auditors.outputs.features import Feature
-from dpwitness.reports.ci import gate_table
+from dpwitness.reports.auditing.delivering import source_of
 from dpwitness.reports.ci.audits import _line as line_of_test
 from dpwitness.reports.ci.baseline import (
     BaselineError,
@@ -30,12 +30,10 @@ from dpwitness.reports.ci.baseline import (
     remarks,
 )
 from dpwitness.reports.ci.commands import _case, _outcome, _tell, told_of
-from dpwitness.reports.ci.gate import Gated
-from dpwitness.reports.ci.state import Run
-from dpwitness.reports.ci.summary import summary_lines
+from dpwitness.reports.ci.gate import Entry, Gated, changes, read_entries, table_head, table_rows
+from dpwitness.reports.ci.pytest_run import Run, summary_lines
 from dpwitness.reports.faces import as_text
 from dpwitness.reports.formats import as_github, as_junit, as_markdown, as_sarif
-from dpwitness.reports.formats.entries import Entry, read_entries, source_of
 from dpwitness.reports.formats.told import Case, Reason, Told, ToldClaim
 from dpwitness.reports.history.recorder import last_of, record
 from dpwitness.reports.settings.settings import Settings, SettingsError
@@ -167,7 +165,7 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
         worse = compare(found, None, rise=0.1, strict=False)
         told = told_of(found, worse, alpha=0.001, seed=1)
         _tell(console, told)
-        said += [line for line, _ in gate_table.rows(_case(found[0], {}), width=50)]
+        said += [line for line, _ in table_rows(_case(found[0], {}), width=50)]
         said.append(as_text.render(refuted, replay=shlex.join(["replay", name])))
         run = Run(settings=Settings(), seed=1, crashed=[name])
         run.records = {(name, 1): line_of_test(refuted, 1, "")}
@@ -185,8 +183,8 @@ def test_a_line_break_in_a_name_forges_no_line(tmp_path, capsys):
 @pytest.mark.parametrize("width", [0, 30, 40, 50, 72, 80, 200])
 def test_a_row_of_the_table_is_no_wider_than_the_terminal(width):
     refuted = result("refuted", 2.0, mechanism="mechanism", target="package/module.py:mechanism")
-    told = gate_table.rows(_case(gated("module.py:mechanism", refuted), {}), width=width)
-    lines = [gate_table.head(width=width), *told[0][0].split("\n")]
+    told = table_rows(_case(gated("module.py:mechanism", refuted), {}), width=width)
+    lines = [table_head(width=width), *told[0][0].split("\n")]
     assert max(map(len, lines)) <= (width or 200)
     assert lines[0].split()[:3] == ["VERDICT", "PRIVACY", "LOSS"]
     assert lines[-1].endswith("module.py:mechanism")
@@ -197,7 +195,7 @@ def test_a_row_of_the_table_is_no_wider_than_the_terminal(width):
 def test_a_refutation_has_a_bound_above_the_claim_in_every_face(bound, words):
     """Bets may refute a claim although no event by itself gives a bound above it."""
     refuted = result("refuted", bound)
-    (line,) = [line for line, _ in gate_table.rows(_case(gated("a", refuted), {}))]
+    (line,) = [line for line, _ in table_rows(_case(gated("a", refuted), {}))]
     assert line.split()[1:4] == [*words.split(), "1"]
     run = Run(settings=Settings(), seed=1, records={("a", 1): line_of_test(refuted, 1, "")})
     assert f": epsilon {words}, 1,000 runs" in summary_lines(run, 100)[0][0]
@@ -226,14 +224,14 @@ def test_the_table_says_what_changed_since_the_last_run(tmp_path):
         gated("c", result("refuted", 1.5), result("refuted", 2.0, epsilon=1.5)),
         gated("d", result()),
     ]
-    found = [gate_table.changes(one, known) for one in now]
+    found = [changes(one, known) for one in now]
     assert found == [("+0.050",), ("same",), ("was not refuted", "other claim"), ("first run",)]
-    assert gate_table.changes(now[2], None) == ("not known", "not known")
-    table = [line for one in now for line, _ in gate_table.rows(_case(one, known))]
+    assert changes(now[2], None) == ("not known", "not known")
+    table = [line for one in now for line, _ in table_rows(_case(one, known))]
     assert [line.split()[0] for line in table] == ["not", "REFUTED", "REFUTED", "REFUTED", "not"]
     for line in table:  # columns stand below their heads
-        assert line.index("0.5 s") == gate_table.head().index("TIME")
-    folded = [line for line, _ in gate_table.rows(_case(now[0], known), width=50)]
+        assert line.index("0.5 s") == table_head().index("TIME")
+    folded = [line for line, _ in table_rows(_case(now[0], known), width=50)]
     assert folded[0].splitlines()[1] == "    a"
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpwitness.reports.ci.ledger import Lock, LockError, holm, lock_text, read_lock, shares
+from dpwitness.reports.ci.pytest_run import Lock, LockError, holm, lock_text, read_lock, shares
 
 WEIGHTS = st.dictionaries(
     st.sampled_from([f"test_{i}" for i in range(8)]), st.floats(0.01, 100), min_size=1

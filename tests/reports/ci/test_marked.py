@@ -9,7 +9,7 @@ import pytest
 
 from dpwitness.reports.adapters.marked import marked_in, marked_names, named_by
 from dpwitness.reports.ci.commands import unlisted
-from dpwitness.reports.formats.entries import read_entries
+from dpwitness.reports.ci.gate import read_entries
 
 RELEASE = """
 import dpwitness

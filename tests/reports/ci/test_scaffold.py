@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from dpwitness.reports.ci import scaffold
+from dpwitness.reports.ci.gate import read_entries
 from dpwitness.reports.ci.scaffold import Promise, origin
 from dpwitness.reports.cli import main
-from dpwitness.reports.formats.entries import read_entries
 from dpwitness.reports.settings.settings import SettingsError
 
 RELEASE = """
